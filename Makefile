@@ -1,0 +1,60 @@
+# make demo          build the sample site and publish it (SERVE=1: and serve it)
+# make test          every test, lint, type and import check
+# make test LONG=1   the long campaigns too
+# make lowest        the tests on the lowest versions of the dependencies
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+DEMO := demo
+PORT ?= 8000
+WORKERS ?= 2
+
+.PHONY: all demo test lint types imports unit lowest wheel clean
+
+all: test
+
+$(VENV)/installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bridge,test,docs]'
+	touch $@
+
+test: lint types imports unit wheel
+
+lint: $(VENV)/installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/installed
+	$(BIN)/mypy
+
+imports: $(VENV)/installed
+	$(BIN)/lint-imports
+
+unit: $(VENV)/installed
+	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term-missing:skip-covered $(if $(LONG),--long)
+
+# The demo's own environment has what a user's has: the package and Markdown, no tool of ours.
+$(VENV)-demo/installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-demo
+	$(VENV)-demo/bin/python -m pip install --quiet --disable-pip-version-check --editable . 'markdown>=3.7'
+	touch $@
+
+demo: $(VENV)-demo/installed
+	$(VENV)-demo/bin/python sample_site/demo.py --port $(PORT) $(if $(SERVE),--serve) $(DEMO)
+
+# The oldest versions that pyproject.toml allows, tested as installed.
+lowest:
+	$(PYTHON) -m venv $(VENV)-lowest
+	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[bridge,test]'
+	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check \
+	  $$($(PYTHON) -c "import re, tomllib; print(*[re.sub('>=', '==', each) for each in tomllib.load(open('pyproject.toml', 'rb'))['project']['dependencies']])")
+	$(VENV)-lowest/bin/python -m pytest -n $(WORKERS)
+
+# What is installed from the wheel, and nothing of this folder, can be imported and names its plug-in.
+wheel: $(VENV)/installed
+	rm -rf build/wheel
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/wheel .
+	$(BIN)/python -m zipfile -t build/wheel/*.whl
+
+clean:
+	rm -rf $(VENV) $(VENV)-demo $(VENV)-lowest $(DEMO) build .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
