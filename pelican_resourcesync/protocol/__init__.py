@@ -1,0 +1,36 @@
+"""ResourceSync documents (ANSI/NISO Z39.99), out and in.
+
+`write` and `write_parts` turn a `Document` into XML, `read` turns XML into a `Document`; both stream, so a document of
+any size takes little memory. What is wrong with a single document is a `DocumentError`. The identifiers in messages and
+docstrings (X10, CH02, …) are the names of the rules of the standard everywhere in this project.
+"""
+
+from pelican_resourcesync.protocol.datetimes import parse_datetime, render_datetime
+from pelican_resourcesync.protocol.hashes import Hash, parse_hashes, render_hashes
+from pelican_resourcesync.protocol.model import Document, Entry, Link, Metadata
+from pelican_resourcesync.protocol.parts import Limits, write_parts
+from pelican_resourcesync.protocol.reader import read
+from pelican_resourcesync.protocol.vocabulary import RS_NS, SITEMAP_NS, Capability, ChangeFreq, ChangeKind, Root
+from pelican_resourcesync.protocol.writer import write
+
+__all__ = [
+    "RS_NS",
+    "SITEMAP_NS",
+    "Capability",
+    "ChangeFreq",
+    "ChangeKind",
+    "Document",
+    "Entry",
+    "Hash",
+    "Limits",
+    "Link",
+    "Metadata",
+    "Root",
+    "parse_datetime",
+    "parse_hashes",
+    "read",
+    "render_datetime",
+    "render_hashes",
+    "write",
+    "write_parts",
+]

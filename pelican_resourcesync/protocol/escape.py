@@ -1,0 +1,37 @@
+"""Text and attribute values as XML 1.0 can carry them: the one place where characters become markup.
+
+Everything comes back from a parser as it went in. All five characters that Sitemaps names are escaped everywhere (X10),
+and so is white space that a parser would otherwise turn into something else.
+"""
+
+import re
+
+from pelican_resourcesync.errors import DocumentError
+
+_HARMLESS = re.compile(r"[ !#-%(-;=?-~]*")
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_TEXT = str.maketrans(
+    {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;", "\r": "&#13;"},
+)
+_ATTRIBUTE = _TEXT | str.maketrans({"\t": "&#9;", "\n": "&#10;"})
+
+
+def text(value: str) -> str:
+    """Escape the content of an element; raises `DocumentError` for a character that XML 1.0 cannot hold."""
+    return _escape(value, _TEXT)
+
+
+def attribute(value: str) -> str:
+    """Escape an attribute's value, without the quotes; raises `DocumentError` as `text` does."""
+    return _escape(value, _ATTRIBUTE)
+
+
+def _escape(value: str, table: dict[int, str]) -> str:
+    # Most values are plain ASCII: one scan, and no copy.
+    if _HARMLESS.fullmatch(value):
+        return value
+    forbidden = _FORBIDDEN.search(value)
+    if forbidden:
+        message = f"XML 1.0 cannot hold the character U+{ord(forbidden[0]):04X}; remove it from {value[:80]!a}"
+        raise DocumentError(message)
+    return value.translate(table)

@@ -1,0 +1,195 @@
+"""Documents in: a stream of bytes from anywhere, as a `Document` or a `DocumentError`, whatever the bytes are."""
+
+import datetime as dt
+from collections.abc import Iterator
+from functools import partial
+from itertools import chain
+from typing import BinaryIO, cast
+
+from lxml import etree
+
+from pelican_resourcesync.errors import DocumentError
+from pelican_resourcesync.protocol.attributes import LINK, METADATA, XML_SPACE, attributes_parser
+from pelican_resourcesync.protocol.datetimes import parse_datetime
+from pelican_resourcesync.protocol.model import Document, Entry, Link, Metadata
+from pelican_resourcesync.protocol.prolog import read_prolog
+from pelican_resourcesync.protocol.uris import LONGEST_LOC
+from pelican_resourcesync.protocol.vocabulary import RS_NS, SITEMAP_NS, ChangeFreq, Root
+
+_CHUNK = 65_536  # bytes
+_MD = f"{{{RS_NS}}}md"
+_LN = f"{{{RS_NS}}}ln"
+_LOC = f"{{{SITEMAP_NS}}}loc"
+_TEXTS = {f"{{{SITEMAP_NS}}}{name}": name for name in ("loc", "lastmod", "changefreq")}
+_ROOTS = {f"{{{SITEMAP_NS}}}{root}": root for root in Root}
+_ENTRIES = {f"{{{SITEMAP_NS}}}{root.entry}": root for root in Root}
+_metadata_fields = attributes_parser(METADATA)
+_link_fields = attributes_parser(LINK)
+
+
+def read(stream: BinaryIO, *, name: str) -> Document:
+    """Read a document; `name` is what to call it in errors, such as its URI.
+
+    Its root, `rs:md` and links are read at once. `entries` is an iterator that passes once and reads on from the
+    stream, which therefore stays open; no more than one entry and one buffer are held in memory, so a caller that wants
+    a bound on both limits the bytes of the stream. Unknown elements, and unknown attributes without a namespace, are
+    ignored; all other imperfections are held as they are.
+
+    Raises `DocumentError`, also while the entries pass, for what is not a document: not well-formed XML in UTF-8, a
+    DOCTYPE, another root (X01), a second `rs:md` (X02, X11), not exactly one `loc` (X10), a value that cannot be read
+    (X05, X07, X09, X12, CH02), `rs:md` or `rs:ln` of the document after an entry.
+    """
+    elements = _children(stream, name)
+    first = next(elements)
+    root = _root(first, name)
+    mds, links, rest = _head(chain([first], elements), name)
+    return Document(root=root, md=mds[0] if mds else None, links=tuple(links), entries=_entries(rest, root, name))
+
+
+def _children(stream: BinaryIO, name: str) -> Iterator[etree._Element]:
+    """Give each child of the root when it is complete, and free it when the next is asked for; give the root last."""
+    parser = etree.XMLPullParser(
+        events=("end",),
+        encoding="utf-8",  # X01; and no other encoding can hide a DOCTYPE from the prolog's check
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        huge_tree=False,
+        remove_comments=True,
+        remove_pis=True,
+    )
+    try:
+        for chunk in chain([read_prolog(stream, name=name)], iter(partial(stream.read, _CHUNK), b"")):
+            parser.feed(chunk)
+            yield from _complete(parser)
+        parser.close()
+    except etree.XMLSyntaxError as error:
+        message = f"{name}, line {error.lineno}: not well-formed XML: {error.msg}; ask its publisher to mend it (X01)"
+        raise DocumentError(message) from None
+
+
+def _complete(parser: etree.XMLPullParser) -> Iterator[etree._Element]:
+    for event in parser.read_events():
+        element = cast("etree._Element", event[1])  # noqa: SLF001 - a type only
+        parent = element.getparent()
+        if parent is None:
+            yield element
+        elif parent.getparent() is None:
+            yield element
+            # The parser may still need the element itself, for the text after it; what is before it has served.
+            element.clear(keep_tail=True)  # type: ignore[call-arg]  # its stub is older
+            while element.getprevious() is not None:
+                del parent[0]
+
+
+def _root(first: etree._Element, name: str) -> Root:
+    element = first.getroottree().getroot()
+    root = _ROOTS.get(str(element.tag))
+    if root is None:
+        message = f"the root is {element.tag!a}, not a urlset or sitemapindex of {SITEMAP_NS} (X01)"
+        raise _misfit(message, name, element)
+    return root
+
+
+def _head(
+    elements: Iterator[etree._Element],
+    name: str,
+) -> tuple[list[Metadata], list[Link], Iterator[etree._Element]]:
+    """Read what is said of the document, and give it back with the elements from the first entry on."""
+    mds: list[Metadata] = []
+    links: list[Link] = []
+    for element in elements:
+        if element.tag in _ENTRIES:
+            return mds, links, chain([element], elements)
+        try:
+            _annotate(element, mds, links)
+        except DocumentError as error:
+            raise _misfit(error, name, element) from None
+    return mds, links, iter(())
+
+
+def _entries(elements: Iterator[etree._Element], root: Root, name: str) -> Iterator[Entry]:
+    number = 0
+    for element in elements:
+        if element.tag in {_MD, _LN}:
+            message = "rs:md and rs:ln of the document come before its first entry; move them there (X02)"
+            raise _misfit(message, name, element)
+        if element.tag in _ENTRIES:
+            number += 1
+            try:
+                yield _entry(element, root)
+            except DocumentError as error:
+                raise _misfit(error, name, element, number) from None
+
+
+def _entry(element: etree._Element, root: Root) -> Entry:
+    if _ENTRIES[str(element.tag)] is not root:
+        message = f"a {root} lists {root.entry} elements only; change the root or the entry (X01)"
+        raise DocumentError(message)
+    texts: dict[str, str] = {}
+    mds: list[Metadata] = []
+    links: list[Link] = []
+    for child in element:
+        if child.tag in _TEXTS:
+            _collect(child, texts)
+        else:
+            _annotate(child, mds, links)
+    if not texts.get("loc"):
+        message = "an entry has no loc; give the URI of the resource (X10)"
+        raise DocumentError(message)
+    return Entry(
+        loc=texts["loc"],
+        lastmod=_lastmod(texts.get("lastmod")),
+        changefreq=_changefreq(texts.get("changefreq")),
+        md=mds[0] if mds else None,
+        links=tuple(links),
+    )
+
+
+def _collect(child: etree._Element, texts: dict[str, str]) -> None:
+    field = _TEXTS[str(child.tag)]
+    if field in texts:
+        message = f"a second {field} in one entry; keep one (X10)"
+        raise DocumentError(message)
+    if len(child):
+        message = f"{field} holds an element; it holds text only (X10)"
+        raise DocumentError(message)
+    texts[field] = (child.text or "").strip(XML_SPACE)
+
+
+def _annotate(element: etree._Element, mds: list[Metadata], links: list[Link]) -> None:
+    """Read an `rs:md` or `rs:ln`, of a document or of an entry, into one of the lists."""
+    if element.tag == _MD:
+        if mds:
+            message = "a second rs:md; join the two into one (X02, X11)"
+            raise DocumentError(message)
+        mds.append(Metadata(**_metadata_fields(_items(element))))
+    elif element.tag == _LN:
+        links.append(Link(**({"href": "", "rel": ""} | _link_fields(_items(element)))))
+
+
+def _items(element: etree._Element) -> list[tuple[str, str]]:
+    return [(str(name), str(value)) for name, value in element.items()]
+
+
+def _lastmod(text: str | None) -> dt.datetime | None:
+    try:
+        return None if text is None else parse_datetime(text)
+    except DocumentError as error:
+        message = f"lastmod: {error}"
+        raise DocumentError(message) from None
+
+
+def _changefreq(text: str | None) -> ChangeFreq | None:
+    try:
+        return None if text is None else ChangeFreq(text)
+    except ValueError:
+        message = f"changefreq: {text!a} is none of {', '.join(ChangeFreq)}; choose one of them (X12)"
+        raise DocumentError(message) from None
+
+
+def _misfit(reason: object, name: str, element: etree._Element, number: int = 0) -> DocumentError:
+    """Say what is wrong, in which document and line and, where there is one, in which entry."""
+    loc = (element.findtext(_LOC) or "").strip(XML_SPACE)
+    entry = f", entry {number} ({ascii(loc[:LONGEST_LOC]) if loc else 'without loc'})" if number else ""
+    return DocumentError(f"{name}, line {element.sourceline}{entry}: {reason}")

@@ -1,0 +1,115 @@
+"""W3C Datetimes (X05): values by hand."""
+
+import datetime as dt
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pelican_resourcesync.errors import DocumentError
+from pelican_resourcesync.protocol import parse_datetime, render_datetime
+from tests.protocol import strategies
+
+TOKYO = dt.timezone(dt.timedelta(hours=9))
+
+
+@pytest.mark.parametrize(
+    ("moment", "text"),
+    [
+        (dt.datetime(2013, 1, 3, 9, tzinfo=dt.UTC), "2013-01-03T09:00:00Z"),
+        (dt.datetime(2013, 1, 3, 9, tzinfo=TOKYO), "2013-01-03T00:00:00Z"),
+        (dt.datetime(2013, 1, 3, 9, 0, 0, 500_000, tzinfo=dt.UTC), "2013-01-03T09:00:00.500Z"),
+        (dt.datetime(2013, 1, 3, 9, 0, 0, 1, tzinfo=dt.UTC), "2013-01-03T09:00:00.000001Z"),
+        (dt.datetime(33, 1, 3, tzinfo=dt.UTC), "0033-01-03T00:00:00Z"),
+    ],
+)
+def test_rendering(moment: dt.datetime, text: str) -> None:
+    """Times are written in UTC, with four digits of year and no needless fraction."""
+    assert render_datetime(moment) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("2013", dt.datetime(2013, 1, 1, tzinfo=dt.UTC)),
+        ("2013-02", dt.datetime(2013, 2, 1, tzinfo=dt.UTC)),
+        ("2013-02-03", dt.datetime(2013, 2, 3, tzinfo=dt.UTC)),
+        ("2013-02-03T04:05Z", dt.datetime(2013, 2, 3, 4, 5, tzinfo=dt.UTC)),
+        ("2013-02-03T04:05:06+09:00", dt.datetime(2013, 2, 2, 19, 5, 6, tzinfo=dt.UTC)),
+        ("2013-02-03T04:05:06-00:30", dt.datetime(2013, 2, 3, 4, 35, 6, tzinfo=dt.UTC)),
+        ("2013-02-03T04:05:06.1Z", dt.datetime(2013, 2, 3, 4, 5, 6, 100_000, tzinfo=dt.UTC)),
+        ("2013-02-03T04:05:06.12345678901234Z", dt.datetime(2013, 2, 3, 4, 5, 6, 123_456, tzinfo=dt.UTC)),
+        ("2013-02-03T04:05:06.9999999Z", dt.datetime(2013, 2, 3, 4, 5, 6, 999_999, tzinfo=dt.UTC)),
+    ],
+)
+def test_parsing(text: str, moment: dt.datetime) -> None:
+    """Every form of W3C Datetime is read, in UTC."""
+    parsed = parse_datetime(text)
+    assert parsed == moment
+    assert parsed.tzinfo is dt.UTC
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "13",
+        "20130203",
+        "2013-2-3",
+        "2013-W05",
+        "2013-02-03T04Z",
+        "2013-02-03 04:05Z",
+        "2013-02-03T04:05z",
+        "2013-02-03T24:00Z",
+        "2013-02-03T04:05:06,5Z",
+        "2013-02-03T04:05:06.Z",
+        "2013-02-03T04:05:06+0900",
+        "\u0662\u0660\u0661\u0663",
+    ],
+)
+def test_other_forms_are_refused(text: str) -> None:
+    """What looks like a time, but is no W3C Datetime, is refused with the form to write."""
+    with pytest.raises(DocumentError, match="is no W3C Datetime; write it as"):
+        parse_datetime(text)
+
+
+@pytest.mark.parametrize("text", ["2013-13", "2013-02-30", "0000", "2013-02-03T04:60Z", "2013-02-03T04:05+24:00"])
+def test_moments_outside_the_calendar_are_refused(text: str) -> None:
+    """A date or time that does not exist is refused."""
+    with pytest.raises(DocumentError, match="is no moment of the calendar"):
+        parse_datetime(text)
+
+
+@pytest.mark.parametrize("text", ["2013-02-03T04:05", "2013-02-03T04:05:06", "2013-02-03T04:05:06.7"])
+def test_time_without_zone_is_refused(text: str) -> None:
+    """A time without a zone is refused on reading."""
+    with pytest.raises(DocumentError, match="has no zone"):
+        parse_datetime(text)
+
+
+def test_naive_datetime_is_refused() -> None:
+    """A datetime without a zone is refused on writing."""
+    with pytest.raises(DocumentError, match="has no zone; give it one"):
+        render_datetime(dt.datetime(2013, 1, 3))  # noqa: DTZ001 - the point
+
+
+def test_years_outside_utc_are_refused() -> None:
+    """A time that UTC puts before the year 1 is refused, written or read."""
+    with pytest.raises(DocumentError, match="outside the years 1 to 9999"):
+        render_datetime(dt.datetime(1, 1, 1, tzinfo=TOKYO))
+    with pytest.raises(DocumentError, match="outside the years 1 to 9999"):
+        parse_datetime("0001-01-01T00:00:00+09:00")
+
+
+@given(strategies.times)
+def test_parsing_undoes_rendering(moment: dt.datetime) -> None:
+    """A time is parsed back from its text."""
+    assert parse_datetime(render_datetime(moment)) == moment
+
+
+@given(st.text(max_size=30))
+def test_any_text_is_a_time_or_a_document_error(text: str) -> None:
+    """No text makes the parser fail in any other way."""
+    with suppress(DocumentError):
+        assert parse_datetime(text).tzinfo is dt.UTC

@@ -1,0 +1,280 @@
+"""What the reader reads, ignores and refuses."""
+
+import datetime as dt
+from io import BytesIO
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from pelican_resourcesync.errors import DocumentError
+from pelican_resourcesync.protocol import ChangeFreq, ChangeKind, Entry, Hash, Link, Metadata, Root, read
+from tests.protocol.support import NOON, read_whole, resource_list, urlset, written
+
+LOC = "<loc>https://example.com/a</loc>"
+URL = f"<url>{LOC}</url>"
+MD = '<rs:md capability="resourcelist"/>'
+
+
+def test_whole_document_by_hand() -> None:
+    """Every element and attribute of a document written by hand is found in its place."""
+    document = read_whole(
+        urlset(
+            """
+            <rs:md capability="changelist" from="2013-01-02" until="2013-01-03T01:00:00+01:00" at="2013" x="ignored"
+                   completed="2013-01" />
+            <rs:ln rel="up" href="https://example.com/up" modified="2013-01-02T00:00Z"/>
+            <url>
+              <loc>
+                https://example.com/?a&amp;b
+              </loc>
+              <lastmod> 2013-01-02T03:04:05.678Z </lastmod>
+              <changefreq> weekly </changefreq>
+              <rs:md change="created" datetime="2013-01-02T00:00:00Z" modified="2013-01-02T00:00:00Z" encoding="gzip"
+                     hash=" md5:1a  sha-256:2b&#10;odd :empty" length=" 12 " path="/a" type="text/html"
+                     xmlns:c="urn:c" c:b="2" c:a="1"/>
+              <rs:ln rel="via" href="https://example.com/v" encoding="br" hash="md5:3c" length="0" path="/p" pri="7"
+                     type="a/b" profile="urn:p" modified="2013-01-02T00:00:00Z" xml:lang="ja"/>
+              <rs:ln/>
+            </url>
+            """,
+        ),
+    )
+    second = dt.datetime(2013, 1, 2, tzinfo=dt.UTC)
+    first = second.replace(day=1)
+    assert document.md == Metadata(
+        capability="changelist", from_=second, until=second.replace(day=3), at=first, completed=first
+    )
+    assert document.links == (Link(rel="up", href="https://example.com/up", modified=second),)
+    assert document.entries == (
+        Entry(
+            loc="https://example.com/?a&b",
+            lastmod=dt.datetime(2013, 1, 2, 3, 4, 5, 678_000, tzinfo=dt.UTC),
+            changefreq=ChangeFreq.WEEKLY,
+            md=Metadata(
+                change=ChangeKind.CREATED,
+                datetime=second,
+                modified=second,
+                encoding="gzip",
+                hash=(
+                    Hash(algorithm="md5", digest="1a"),
+                    Hash(algorithm="sha-256", digest="2b"),
+                    Hash(algorithm="", digest="odd"),
+                    Hash(algorithm="", digest="empty"),
+                ),
+                length=12,
+                path="/a",
+                type="text/html",
+                attributes=(("{urn:c}a", "1"), ("{urn:c}b", "2")),
+            ),
+            links=(
+                Link(
+                    rel="via",
+                    href="https://example.com/v",
+                    encoding="br",
+                    hash=(Hash(algorithm="md5", digest="3c"),),
+                    length=0,
+                    path="/p",
+                    pri=7,
+                    type="a/b",
+                    profile="urn:p",
+                    modified=second,
+                    attributes=(("{http://www.w3.org/XML/1998/namespace}lang", "ja"),),
+                ),
+                Link(rel="", href=""),
+            ),
+        ),
+    )
+
+
+def test_the_unknown_is_ignored() -> None:
+    """Unknown elements, comments and instructions change nothing, wherever they stand."""
+    data = urlset(
+        f'<x/><?pi?>{MD}<!-- c --><rs:x/><a xmlns="urn:a"><url>{LOC}</url></a>'
+        "<url><!-- c --><loc>https://exa<!-- c -->mple.com/<![CDATA[a]]><?pi?></loc><priority>1</priority>"
+        "<x><rs:md/><rs:md/></x></url><x/>text<!-- c -->",
+    )
+    assert read_whole(data) == resource_list(Entry(loc="https://example.com/a"), md=Metadata(capability="resourcelist"))
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        Entry(loc="not a URI", md=Metadata(path="no/slash", length=-5)),
+        Entry(loc="/a", links=(Link(href="b", rel="", pri=0),)),
+    ],
+)
+def test_imperfections_of_others_are_held(entry: Entry) -> None:
+    """What the writer refuses is read as it is, for a checker to judge."""
+    md = '<rs:md path="no/slash" length="-5"/>' if entry.md else ""
+    link = '<rs:ln href="b" pri="0"/>' if entry.links else ""
+    (read_entry,) = read_whole(urlset(f"<url><loc>{entry.loc}</loc>{md}{link}</url>")).entries
+    assert read_entry == entry
+
+
+def test_document_without_metadata() -> None:
+    """X02: a plain Sitemap is held, without rs:md."""
+    document = read_whole(urlset(URL))
+    assert document.md is None
+    assert len(tuple(document.entries)) == 1
+
+
+@pytest.mark.parametrize("root", Root)
+def test_empty_document(root: Root) -> None:
+    """V1105: a document without entries is one."""
+    document = read_whole(urlset("", root))
+    assert (document.root, document.md, document.links, document.entries) == (root, None, (), ())
+
+
+def test_byte_order_mark_is_allowed() -> None:
+    """UTF-8 may begin with its mark."""
+    assert read_whole(b"\xef\xbb\xbf" + urlset(MD)).md == Metadata(capability="resourcelist")
+
+
+def test_head_is_read_at_once_and_entries_later() -> None:
+    """`read` returns with the head; an error in an entry is met when that entry is asked for."""
+    document = read(BytesIO(urlset(f"{MD}{URL}<url/>")), name="list.xml")
+    assert document.md == Metadata(capability="resourcelist")
+    entries = iter(document.entries)
+    assert next(entries) == Entry(loc="https://example.com/a")
+    with pytest.raises(DocumentError, match=r"list.xml, line 1, entry 2 \(without loc\): an entry has no loc"):
+        next(entries)
+
+
+def test_reading_streams() -> None:
+    """The stream is read no further than the entries that were asked for, a buffer more or less."""
+    stream = BytesIO(urlset(MD + URL * 50_000))
+    entries = iter(read(stream, name="list.xml").entries)
+    next(entries)
+    assert stream.tell() < 200_000
+    assert 1 + sum(1 for _ in entries) == 50_000
+
+
+ENTRY_ERRORS = [
+    ("<url/>", "entry 1 \\(without loc\\): an entry has no loc.*X10"),
+    ("<url><loc> </loc></url>", "an entry has no loc"),
+    (f"<url>{LOC}{LOC}</url>", "entry 1 \\('https://example.com/a'\\): a second loc in one entry; keep one"),
+    ("<url><loc>a<b/>c</loc></url>", "loc holds an element"),
+    (f"<url>{LOC}<lastmod>2013</lastmod><lastmod>2013</lastmod></url>", "a second lastmod"),
+    (f"<url>{LOC}<rs:md/><rs:md/></url>", "a second rs:md; join the two.*X11"),
+    (f"<url>{LOC}<lastmod>soon</lastmod></url>", "lastmod: 'soon' is no W3C Datetime"),
+    (f"<url>{LOC}<lastmod/></url>", "lastmod: '' is no W3C Datetime"),
+    (f"<url>{LOC}<changefreq>Daily</changefreq></url>", "changefreq: 'Daily' is none of always, hourly.*X12"),
+    (f'<url>{LOC}<rs:md change="moved"/></url>', "attribute change: 'moved' is no kind of change.*CH02"),
+    (f'<url>{LOC}<rs:md length="1k"/></url>', "attribute length: '1k' is no integer"),
+    (f'<url>{LOC}<rs:md length="1_0"/></url>', "attribute length: '1_0' is no integer"),
+    (f'<url>{LOC}<rs:md length="{"9" * 5000}"/></url>', "attribute length: '999.* is no integer"),
+    (f'<url>{LOC}<rs:md datetime="2013-01-02T03:04"/></url>', "attribute datetime: .* has no zone"),
+    (f'<url>{LOC}<rs:ln pri="high"/></url>', "attribute pri: 'high' is no integer"),
+    (f'<url>{LOC}<rs:ln modified="2013-13"/></url>', "attribute modified: '2013-13' is no moment"),
+    (f"<sitemap>{LOC}</sitemap>", "a urlset lists url elements only"),
+    (f"{URL}{MD}", "rs:md and rs:ln of the document come before its first entry; move them there"),
+    (f"{URL}<rs:ln/>", "rs:md and rs:ln of the document come before"),
+]
+HEAD_ERRORS = [
+    (urlset(MD + MD), "line 1: a second rs:md; join the two.*X02"),
+    (urlset('\n<rs:md at="noon"/>'), "line 2: attribute at: 'noon' is no W3C Datetime"),
+    (urlset('<rs:ln length="x"/>'), "line 1: attribute length"),
+    (urlset("", "feed"), "the root is '{http://www.sitemaps.org/schemas/sitemap/0.9}feed', not a urlset.*X01"),
+    (b"<urlset/>", "the root is 'urlset', not a urlset or sitemapindex of http"),
+    (b"<urlset><url/></urlset>", "the root is 'urlset'"),
+    (b"", "no XML element in UTF-8 in the first 0 bytes"),
+    (b"not XML", "no XML element in UTF-8"),
+    (b"<!-- open", "no XML element in UTF-8"),
+    (b"<? open", "no XML element in UTF-8"),
+    (b" " * 70_000 + b"<urlset/>", "in the first 65,536 bytes"),
+    (urlset(URL).decode().encode("utf-16"), "no XML element in UTF-8"),
+    (b"<urlset", "line 1: not well-formed XML"),
+    (urlset("<url></loc>"), "line 1: not well-formed XML"),
+    (urlset(MD) + b"<more/>", "not well-formed XML"),
+    (urlset("&undeclared;"), "not well-formed XML"),
+    (urlset("\xe9").decode().encode("latin-1"), "not well-formed XML"),
+    (b"<?xml version='1.0' encoding='latin-1'?>" + urlset("<x>\xe9</x>").decode().encode("latin-1"), "not well-formed"),
+    (b"<a>" * 400, "not well-formed XML"),
+]
+DOCTYPES = [
+    b"<!DOCTYPE urlset>",
+    b'<!DOCTYPE urlset SYSTEM "file:///etc/passwd">',
+    b'<!DOCTYPE urlset [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;">]>',
+    b'<!DOCTYPE urlset [<!ENTITY e SYSTEM "file:///etc/passwd">]>',
+    b'<!DOCTYPE urlset [<!ENTITY % p SYSTEM "http://127.0.0.1/p"> %p;]>',
+]
+
+
+@pytest.mark.parametrize(("content", "message"), ENTRY_ERRORS)
+def test_entry_that_is_refused(content: str, message: str) -> None:
+    """What an entry must not be is refused, naming document, line and entry."""
+    with pytest.raises(DocumentError, match=f"^https://example.com/list.xml, line 3.*{message}"):
+        read_whole(urlset(f"\n\n{content}"), name="https://example.com/list.xml")
+
+
+@pytest.mark.parametrize(("data", "message"), HEAD_ERRORS)
+def test_document_that_is_refused(data: bytes, message: str) -> None:
+    """What is not a document is refused, naming it and saying why."""
+    with pytest.raises(DocumentError, match=f"^list.xml.*{message}"):
+        read_whole(data)
+
+
+@pytest.mark.parametrize("before", [b"", b"\xef\xbb\xbf", b"<?xml version='1.0'?>\n", b"<!-- <a> -->\n<?p <a> ?> "])
+@pytest.mark.parametrize("doctype", DOCTYPES)
+def test_doctype_is_refused(doctype: bytes, before: bytes) -> None:
+    """Any DOCTYPE is refused, with its line, before anything of it is expanded or loaded."""
+    line = before.count(b"\n") + 1
+    with pytest.raises(DocumentError, match=f"^list.xml, line {line}: a DOCTYPE is refused, .*; remove it"):
+        read_whole(before + doctype + urlset("<url><loc>&c;&e;</loc></url>"))
+
+
+def test_words_in_a_comment_are_no_doctype() -> None:
+    """A comment may speak of a DOCTYPE."""
+    assert read_whole(b"<!-- <!DOCTYPE a> --><?p <!DOCTYPE a> ?>" + urlset(MD)).md
+
+
+def test_line_of_an_entry() -> None:
+    """Lines and entries are counted right far into a document."""
+    data = urlset("\n" + f"{URL}\n" * 70_000 + "<url/>")
+    with pytest.raises(DocumentError, match="line 70002, entry 70001 "):
+        read_whole(data)
+
+
+VALID = written(
+    resource_list(
+        Entry(
+            loc="https://example.com/a",
+            lastmod=NOON,
+            changefreq=ChangeFreq.DAILY,
+            md=Metadata(length=1, hash=(Hash(algorithm="md5", digest="1a"),), change=ChangeKind.CREATED),
+            links=(Link(href="https://example.com/b", rel="via", pri=1, attributes=(("{urn:x:a}a", "é"),)),),
+        ),
+    ),
+)
+
+
+def is_read_or_refused(data: bytes) -> None:
+    """Read to the end; only a DocumentError may come of it."""
+    try:
+        read_whole(data)
+    except DocumentError as error:
+        refusal = str(error)
+    else:
+        refusal = ""
+    assert refusal.startswith("list.xml") or not refusal
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.binary(max_size=200))
+@example(b"<\x00u\x00/\x00>\x00")
+@example(b"\x4c\x6f\xa7\x94")
+def test_any_bytes(data: bytes) -> None:
+    """For any bytes the result is a Document or a DocumentError."""
+    is_read_or_refused(data)
+    is_read_or_refused(b"<?xml version='1.0'?><urlset " + data)
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.data())
+def test_any_mutation(data: st.DataObject) -> None:
+    """So it is for a valid document that was cut, overwritten or lengthened anywhere."""
+    start = data.draw(st.integers(0, len(VALID)))
+    end = data.draw(st.integers(start, min(len(VALID), start + 20)))
+    tokens = st.sampled_from([b"<", b">", b'"', b"&", b"<!DOCTYPE a>", b"<rs:md/>", b"</url>", b"<loc>", b"\x00", b"-"])
+    is_read_or_refused(VALID[:start] + data.draw(tokens | st.binary(max_size=6)) + VALID[end:])
