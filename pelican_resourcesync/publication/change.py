@@ -1,0 +1,29 @@
+"""A change: what a Change List says of one resource at one time."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from pelican_resourcesync.protocol import ChangeKind
+
+
+@dataclass(frozen=True, slots=True)
+class Representation:
+    """The bytes of a resource as they are published: SHA-256 (hexadecimal), length in bytes, media type (`X09`)."""
+
+    sha256: str
+    length: int
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change (`CH02`): which URI, when (UTC), of what kind.
+
+    `representation` is of the bytes at that publication; `None` for a deletion, and for a change that happened
+    before the first publication, whose bytes were not seen.
+    """
+
+    time: datetime
+    uri: str
+    kind: ChangeKind
+    representation: Representation | None = None

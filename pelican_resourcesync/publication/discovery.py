@@ -1,0 +1,70 @@
+"""Discovery outside the documents: `robots.txt`, `Link` headers, `.nojekyll` (DI03, DI04)."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from pelican_resourcesync.publication.layout import Layout
+from pelican_resourcesync.publication.staging import replace_file
+
+_BEGIN, _END = "# resourcesync: begin", "# resourcesync: end"
+
+#: The files that hosts read headers from: Netlify and Cloudflare Pages; Apache.
+HEADER_FILES = ("_headers", ".htaccess")
+
+
+def add_robots_line(output: Path, layout: Layout) -> None:
+    """Name the Resource List in `robots.txt`, once, at the end of what the site's own file says (`DI04`)."""
+    file = output / "robots.txt"
+    line = f"Sitemap: {layout.uri(layout.resource_list)}"
+    text = _text(file)
+    if line not in (each.strip() for each in text.splitlines()):
+        _save(file, _with_newline(text) + line + "\n")
+
+
+def add_link_headers(output: Path, layout: Layout, files: Iterable[str]) -> None:
+    """Say in the files that static hosts read that every answer links to the Capability List (`DI03`)."""
+    link = f'<{layout.uri(layout.capability_list)}>; rel="resourcesync"; type="application/xml"'
+    for name in files:
+        file = output / name
+        block = f"{_BEGIN}\n{_header_rule(name, layout, link)}\n{_END}\n"
+        _save(file, _with_newline(_without_block(_text(file))) + block)
+
+
+def keep_dot_folders(output: Path) -> None:
+    """Tell GitHub Pages, where a branch is published, to leave dot-folders in place."""
+    file = output / ".nojekyll"
+    if not file.exists():
+        _save(file, "")
+
+
+def well_known_reachable(siteurl: str) -> bool:
+    """Tell whether the host's well-known URI lies within the site: only where `siteurl` has no path (SD01)."""
+    return urlsplit(siteurl).path in ("", "/")
+
+
+def _header_rule(name: str, layout: Layout, link: str) -> str:
+    if name == "_headers":
+        return f"{urlsplit(layout.siteurl).path}/*\n  Link: {link}"
+    escaped = link.replace('"', '\\"')
+    return f'<IfModule mod_headers.c>\n  Header add Link "{escaped}"\n</IfModule>'
+
+
+def _without_block(text: str) -> str:
+    before, begin, rest = text.partition(f"{_BEGIN}\n")
+    _, end, after = rest.partition(f"{_END}\n")
+    return before + after if begin and end else text
+
+
+def _text(file: Path) -> str:
+    return file.read_bytes().decode("utf-8", "surrogateescape") if file.is_file() else ""
+
+
+def _with_newline(text: str) -> str:
+    return text if not text or text.endswith("\n") else f"{text}\n"
+
+
+def _save(file: Path, text: str) -> None:
+    data = text.encode("utf-8", "surrogateescape")
+    if not file.is_file() or file.read_bytes() != data:
+        replace_file(file, data)

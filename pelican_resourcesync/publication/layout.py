@@ -1,0 +1,64 @@
+"""Where the documents of a publication lie, in the output and on the web."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+#: The folder of every document but the well-known one.
+FOLDER = "resourcesync"
+#: Where a Destination looks first (`DI01`).
+WELL_KNOWN = ".well-known/resourcesync"
+DESCRIPTION = f"{FOLDER}/description.xml"
+PEOPLE = f"{FOLDER}/index.html"
+STATE = f"{FOLDER}/publication.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The paths of one set's documents, relative to the output, and their URIs below `siteurl` (no last slash)."""
+
+    siteurl: str
+    set_name: str = "site"
+
+    @property
+    def folder(self) -> str:
+        """The folder of the set."""
+        return f"{FOLDER}/{self.set_name}"
+
+    @property
+    def capability_list(self) -> str:
+        """The Capability List."""
+        return f"{self.folder}/capabilitylist.xml"
+
+    @property
+    def resource_list(self) -> str:
+        """The Resource List, or the index of its parts."""
+        return f"{self.folder}/resourcelist.xml"
+
+    @property
+    def change_list_index(self) -> str:
+        """The Change List Index of all kept Change Lists."""
+        return f"{self.folder}/changelist.xml"
+
+    @property
+    def change_list_archive(self) -> str:
+        """The Change List Archive of the closed ones."""
+        return f"{self.folder}/changelist-archive.xml"
+
+    def change_list(self, start: datetime) -> str:
+        """Give the Change List of the range that begins at `start`: one path for life."""
+        return f"{self.folder}/changelist-{stamp(start)}.xml"
+
+    def resource_list_part(self, at: datetime, number: int) -> str:
+        """Part `number` of a Resource List: it carries its publication's time, so no two share a name."""
+        return f"{self.folder}/resourcelist-{stamp(at)}-{number:05}.xml"
+
+    def uri(self, path: str) -> str:
+        """Give the URI of a document."""
+        return f"{self.siteurl}/{path}"
+
+
+def stamp(time: datetime) -> str:
+    """Give a time as names of documents carry it: `20240301T120000Z`, with milliseconds where there are any."""
+    utc = time.astimezone(UTC)
+    fraction = f".{utc.microsecond // 1000:03}" if utc.microsecond else ""
+    return f"{utc:%Y%m%dT%H%M%S}{fraction}Z"

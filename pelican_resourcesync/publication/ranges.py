@@ -1,0 +1,112 @@
+"""Commit ranges: what one Change List covers, `(from, until]`, and where one ends and the next begins.
+
+Ranges touch end to end. A range closes because a later change landed, never because a clock ticked; one without
+changes is no document: the `until` of the list before it reaches over it (`CH06`, `AR06`).
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+
+from pelican_resourcesync.publication.change import Change
+from pelican_resourcesync.publication.clock import TICK
+
+#: The periods of a calendar that may cut.
+PERIODS = ("day", "week", "month", "year")
+
+
+class Cuts(Protocol):
+    """Where ranges may be cut."""
+
+    def before(self, time: datetime) -> datetime | None:
+        """Give the last cut before `time`, `None` where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calendar:
+    """Cuts at the beginning of each `period` (day, week from Monday, month, year) in UTC."""
+
+    period: str
+
+    def before(self, time: datetime) -> datetime:
+        """Give the beginning of the period that `time` lies in; a time on a boundary never occurs."""
+        start = time.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+        if self.period == "week":
+            return start - timedelta(days=start.weekday())
+        if self.period == "month":
+            return start.replace(day=1)
+        return start.replace(month=1, day=1) if self.period == "year" else start
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """Cuts at given times: of tags, or of every so many commits."""
+
+    times: Sequence[datetime]
+
+    def before(self, time: datetime) -> datetime | None:
+        """Give the last of the times before `time`."""
+        at = bisect_left(self.times, time)
+        return self.times[at - 1] if at else None
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """One commit range: its `start` (`from`), its `until` once it is closed, its changes in order.
+
+    `carried` ranges were closed by an earlier publication: their documents are kept as they are, unread.
+    """
+
+    start: datetime
+    until: datetime | None = None
+    changes: tuple[Change, ...] = ()
+    carried: bool = False
+
+    @property
+    def closed(self) -> bool:
+        """Tell whether the range has ended, so that its Change List never changes again (`X16`)."""
+        return self.until is not None
+
+
+def cut(
+    changes: Iterable[Change], cuts: Cuts, *, open_range: Range | None, begin: datetime | None, limit: int
+) -> list[Range]:
+    """Divide `changes`, in chronological order, into ranges of at most `limit` changes.
+
+    `open_range` is the one left open by the publication before: changes go on there until a cut ends it. Where there
+    is none, the first range begins at `begin`, else at the cut before its first change. More changes than `limit`
+    at one time cannot be: see `account.spread`.
+    """
+    ranges: list[Range] = []
+    current, listed = open_range, list(open_range.changes if open_range else ())
+    for group in _groups(changes):
+        time = group[0].time
+        mark = cuts.before(time)
+        if current is None:
+            current = Range(begin if begin is not None else mark or time - TICK)
+        elif listed and (end := _end(current, listed, mark, full=len(listed) + len(group) > limit)):
+            ranges.append(replace(current, until=end, changes=tuple(listed)))
+            current, listed = Range(end), []
+        listed += group
+    return ranges if current is None else [*ranges, replace(current, changes=tuple(listed))]
+
+
+def _end(current: Range, listed: Sequence[Change], mark: datetime | None, *, full: bool) -> datetime | None:
+    """Give the time at which the current range ends, if it does: never before what it lists already."""
+    if mark is not None and mark > current.start:
+        return max(mark, listed[-1].time)
+    return listed[-1].time if full else None
+
+
+def _groups(changes: Iterable[Change]) -> Iterator[list[Change]]:
+    """Give the changes that share a time together."""
+    group: list[Change] = []
+    for change in changes:
+        if group and change.time != group[0].time:
+            yield group
+            group = []
+        group.append(change)
+    if group:
+        yield group

@@ -1,0 +1,34 @@
+"""Resources: what a set holds, as built and as listed."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from pelican_resourcesync.publication.change import Representation
+from pelican_resourcesync.publication.media_types import media_type
+from pelican_resourcesync.transport.folder import measure
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A resource as built: its URI and the file that holds its bytes.
+
+    `modified` is the time of its sources' last change where no history tells it (UTC), if that is known.
+    """
+
+    uri: str
+    file: Path
+    modified: datetime | None = None
+
+    def represent(self) -> Representation:
+        """Measure the bytes."""
+        digest, length = measure(self.file)
+        return Representation(digest, length, media_type(self.file.name))
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A resource as a Resource List has it (`RL03`): `lastmod` is the time of its last listed change."""
+
+    representation: Representation
+    lastmod: datetime | None

@@ -1,0 +1,75 @@
+"""`publication.json`: what the next build reads first, and what proves that documents are one publication."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.protocol import parse_datetime, render_datetime
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """One generation of a publication.
+
+    `siteurl` and `at` are those of its Resource List; `commit` is the commit built and `landed` its landing
+    time, `None` where there was no history. `held` are the landing times of commits whose own time lay too far
+    ahead, by commit name. `predecessor` is the SHA-256 of the state before. `documents` are the SHA-256 of every
+    document by its path relative to the output.
+    """
+
+    generation: int
+    siteurl: str
+    at: datetime
+    documents: Mapping[str, str]
+    predecessor: str | None = None
+    commit: str | None = None
+    landed: datetime | None = None
+    held: Mapping[str, datetime] = field(default_factory=dict)
+
+
+def render_state(state: State, tool: str) -> bytes:
+    """Write a state as JSON; `tool` names this version of the tool."""
+    content = {
+        "format": FORMAT,
+        "tool": tool,
+        "generation": state.generation,
+        "predecessor": state.predecessor,
+        "siteurl": state.siteurl,
+        "at": render_datetime(state.at),
+        "commit": state.commit,
+        "landed": None if state.landed is None else render_datetime(state.landed),
+        "held": {commit: render_datetime(time) for commit, time in state.held.items()},
+        "documents": dict(state.documents),
+    }
+    return json.dumps(content, indent=1, sort_keys=True, ensure_ascii=True).encode() + b"\n"
+
+
+def parse_state(data: bytes, name: str) -> State:
+    """Read a state; `PublicationError` names `name` where it is none, or one of a newer format."""
+    try:
+        content = json.loads(data)
+        if content["format"] != FORMAT:
+            message = f"{name} has the format {content['format']!r}, which this version does not know: update the tool"
+            raise PublicationError(message)
+        return _state(content)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        message = f"{name} is damaged ({error}): remove it, and the next build publishes anew"
+        raise PublicationError(message) from error
+
+
+def _state(content: Mapping[str, Any]) -> State:
+    return State(
+        generation=int(content["generation"]),
+        predecessor=content["predecessor"],
+        siteurl=str(content["siteurl"]),
+        at=parse_datetime(content["at"]),
+        commit=content["commit"],
+        landed=None if content["landed"] is None else parse_datetime(content["landed"]),
+        held={str(commit): parse_datetime(time) for commit, time in content["held"].items()},
+        documents={str(path): str(digest) for path, digest in content["documents"].items()},
+    )

@@ -1,0 +1,1 @@
+"""Bytes from a folder, hashed as they pass."""
