@@ -1,0 +1,249 @@
+"""Contents: what a source, of now or of the past, is to Pelican, by Pelican's own rules.
+
+Metadata alone is parsed, because only metadata makes URLs: Pelican's `Readers` do it, on the blob's bytes, with the
+body left out where the format is known (Markdown, reStructuredText).
+"""
+
+import logging
+import posixpath
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Self
+
+from pelican import signals
+from pelican.contents import Article, Page, SkipStub, Static
+from pelican.contents import Content as PelicanContent
+from pelican.readers import Readers
+
+from pelican_resourcesync.site.heads import replace_readers
+from pelican_resourcesync.site.listings import Listing, Listings
+from pelican_resourcesync.site.roles import Role, Roles
+from pelican_resourcesync.site.uris import uri_of_content, uri_of_path
+
+_CLASSES: Mapping[Role, type[PelicanContent]] = {Role.ARTICLE: Article, Role.PAGE: Page, Role.STATIC: Static}
+
+#: What plug-ins hook into while a content is read.
+_READING = (signals.content_object_init,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Content:
+    """A content at one time: where it is published and what its pages and listings show of it.
+
+    `version` is equal for two contents that show the same: bytes, and what was made of the path. `published` is
+    false for drafts, hidden and skipped contents: those are no resources. `appears` is when the content becomes
+    public by its own date, where Pelican's `WITH_FUTURE_DATES` is off. `family` is what it shares with its
+    translations. `copies` are the URIs of `OUTPUT_SOURCES`.
+    """
+
+    source: str
+    role: Role
+    uri: str
+    version: tuple[object, ...]
+    published: bool = True
+    title: str = ""
+    lang: str = ""
+    family: tuple[object, ...] | None = None
+    original: bool = True
+    marked_translation: bool = False
+    order: Any = None
+    appears: datetime | None = None
+    listings: tuple[Listing, ...] = ()
+    listings_of_any: tuple[Listing, ...] = ()
+    copies: tuple[str, ...] = ()
+
+
+#: What the build says of a source: by path and role, the URI that the rules give for it now, and the one it has.
+Pins = dict[tuple[str, Role], tuple[str | None, str]]
+
+
+class Descending:
+    """A value that sorts the other way round, for Pelican's `reversed-…` orders."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        """Take the value to compare by."""
+        self.value = value
+
+    def __lt__(self, other: "Descending") -> bool:
+        """Tell whether this comes before `other`."""
+        return bool(other.value < self.value)
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether neither comes first."""
+        return isinstance(other, Descending) and bool(other.value == self.value)
+
+    __hash__ = None  # type: ignore[assignment]  # an order, not a key
+
+
+class Contents:
+    """Reads contents for one site. Holds a temporary folder: use as a context manager."""
+
+    def __init__(self, settings: Mapping[str, Any], siteurl: str, pins: Pins) -> None:
+        """Take Pelican's settings, the site's URL without a slash at its end, and what `pin` is to remember."""
+        self._stack = ExitStack()
+        self._tree = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="resourcesync-"))
+        self._settings = {
+            **settings,
+            "PATH": self._tree,
+            "CACHE_CONTENT": False,
+            "LOAD_CONTENT_CACHE": False,
+            "WITH_FUTURE_DATES": True,
+            "DEFAULT_DATE": None if settings.get("DEFAULT_DATE") == "fs" else settings.get("DEFAULT_DATE"),
+        }
+        self._siteurl = siteurl
+        self._readers = Readers(self._settings)
+        replace_readers(self._readers)
+        self.listings = Listings(settings, siteurl)
+        self.roles = Roles(settings, tuple(self._readers.extensions))
+        self._hides_future = not settings["WITH_FUTURE_DATES"]
+        self._memo: dict[tuple[str, str, Role], Content | None] = {}
+        self._pins = pins
+        self.settings = settings
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Remove the temporary folder."""
+        self._stack.close()
+
+    def read(self, path: str, role: Role, name: str, data: bytes | None) -> Content | None:
+        """Give what the source at `path` (relative to `PATH`), of blob `name` and bytes `data`, is.
+
+        `None` where that cannot be known: the bytes are not there (`data` is `None`), or Pelican cannot parse
+        them. A static file needs no bytes.
+        """
+        key = (path, name, role)
+        if key not in self._memo:
+            self._memo[key] = self._read(path, role, name, data)
+        return self._pinned(self._memo[key], path, role, name)
+
+    def pin(self, path: str, role: Role, name: str, data: bytes | None, uri: str) -> None:
+        """Take the word of the build for where the source at `path` is published now.
+
+        Pelican's rules may say something else than what a plug-in did: from then on whatever they say for the source
+        as it is now (perhaps nothing) means `uri`.
+        """
+        said = self.read(path, role, name, data)
+        if said is None or said.uri != uri:
+            self._pins[path, role] = (said.uri if said else None, uri)
+
+    def _pinned(self, content: Content | None, path: str, role: Role, name: str) -> Content | None:
+        said, uri = self._pins.get((path, role), ("", ""))
+        if content is None:
+            return Content(path, role, uri, (name,)) if said is None else None
+        return replace(content, uri=uri) if uri and said == content.uri else content
+
+    def knows(self, path: str, role: Role, name: str) -> bool:
+        """Tell whether `read` needs no bytes for this."""
+        return role is Role.STATIC or (path, name, role) in self._memo
+
+    def _read(self, path: str, role: Role, name: str, data: bytes | None) -> Content | None:
+        if data is None and role is not Role.STATIC:
+            return None
+        try:
+            with _silence(), self._file(path, data) as file:
+                found = self._readers.read_file(
+                    base_path=self._tree,
+                    path=file,
+                    content_class=_CLASSES[role],
+                    fmt="static" if role is Role.STATIC else None,
+                    context={},
+                )
+                return None if found is None else self._content(found, path, role, name)
+        except Exception:  # noqa: BLE001 - any reader of any plug-in may fail on a source of the past, in its own way
+            return None
+
+    @contextmanager
+    def _file(self, path: str, data: bytes | None) -> Iterator[str]:
+        if data is None:
+            yield path
+            return
+        file = Path(self._tree, path)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data)
+        try:
+            yield path
+        finally:
+            with suppress(OSError):
+                file.unlink()
+
+    def _content(self, found: Any, path: str, role: Role, name: str) -> Content | None:
+        if isinstance(found, SkipStub):
+            return Content(path, role, "", (name,), published=False)
+        if role is Role.STATIC:
+            return Content(path, role, self._uri(found), (name,))
+        if not all(hasattr(found, needed) for needed in found.mandatory_properties):
+            return None
+        if found.status not in found.allowed_statuses:
+            return None
+        return self._page_or_article(found, path, role, name)
+
+    def _page_or_article(self, found: Any, path: str, role: Role, name: str) -> Content:
+        settings, is_article = self._settings, role is Role.ARTICLE
+        category = getattr(found, "category", None)
+        date = getattr(found, "date", None)
+        return Content(
+            source=path,
+            role=role,
+            uri=self._uri(found),
+            version=(name, found.slug, found.title, str(category), str(date), found.lang),
+            published=found.status == "published",
+            title=str(found.title),
+            lang=found.lang,
+            family=_family(found, settings[f"{role.upper()}_TRANSLATION_ID"]),
+            original=found.in_default_lang,
+            marked_translation=str(found.metadata.get("translation", "false")).lower() != "false",
+            order=_order(found, settings["ARTICLE_ORDER_BY"]) if is_article else None,
+            appears=date.astimezone(UTC) if is_article and date and self._hides_future else None,
+            listings=self.listings.of_original(found) if is_article else (),
+            listings_of_any=self.listings.of_any(found) if is_article else (),
+            copies=self._copies(found),
+        )
+
+    def _uri(self, found: PelicanContent) -> str:
+        return uri_of_content(self._siteurl, found.url, found.save_as)
+
+    def _copies(self, found: PelicanContent) -> tuple[str, ...]:
+        if not self._settings["OUTPUT_SOURCES"]:
+            return ()
+        path = posixpath.splitext(found.save_as)[0] + self._settings["OUTPUT_SOURCES_EXTENSION"]
+        return (uri_of_path(self._siteurl, path),)
+
+
+def _family(found: Any, translation_id: Any) -> tuple[object, ...] | None:
+    if not translation_id:
+        return None
+    names = [translation_id] if isinstance(translation_id, str) else sorted(translation_id)
+    return tuple(getattr(found, name) for name in names)
+
+
+def _order(found: Any, order_by: Any) -> Any:
+    """Give what Pelican's `order_content` sorts by; ties are left in the order of the slug, as there."""
+    if callable(order_by):
+        value = order_by(found)
+        return (type(value).__name__, value, found.slug)
+    name = str(order_by or "slug")
+    down = name.startswith("reversed-")
+    name = name.removeprefix("reversed-")
+    value = Path(found.source_path).name if name == "basename" else getattr(found, name, found.slug)
+    return (type(value).__name__, Descending(value) if down else value, found.slug)
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Keep plug-ins and the log out of the reading of the past: nobody can mend what is no longer there."""
+    before = logging.root.manager.disable
+    with ExitStack() as stack:
+        for signal in _READING:
+            stack.enter_context(signal.muted())
+        stack.callback(logging.disable, before)
+        logging.disable(logging.CRITICAL)
+        yield

@@ -1,0 +1,259 @@
+"""What git says of the resources: the changes that each commit made to the site, and when they landed.
+
+For every first-parent commit: which sources changed, which URIs these had before and after, and what else shows them.
+"""
+
+import posixpath
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from pelican_resourcesync.protocol import ChangeKind
+from pelican_resourcesync.publication.change import Change
+from pelican_resourcesync.publication.clock import later
+from pelican_resourcesync.site.contents import Content
+from pelican_resourcesync.site.landing import Landing
+from pelican_resourcesync.site.log import PathChange
+from pelican_resourcesync.site.plan import Output, Plan, Sort
+from pelican_resourcesync.site.regimes import Regimes
+from pelican_resourcesync.site.repository import UNCOMMITTED, Repository
+from pelican_resourcesync.site.roles import Role
+from pelican_resourcesync.site.scope import Scope
+from pelican_resourcesync.site.uris import uri_of_path
+
+_LINK, _SUBMODULE = "120000", "160000"
+_SHOWN = {True: (Sort.PAGE, Sort.FEED), False: (Sort.PAGE,)}
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What the build itself tells of one resource: its URI, its source (relative to `PATH`) and the source's role."""
+
+    uri: str
+    source: str | None = None
+    role: Role | None = None
+
+
+@dataclass(slots=True)
+class History:
+    """The changes that history tells, oldest first.
+
+    `unknown` counts the past states of sources whose URI cannot be known, `planned` the URIs that Pelican's rules
+    name and the build did not write: neither is ever guessed at or named.
+    """
+
+    changes: list[Change] = field(default_factory=list)
+    unknown: int = 0
+    planned: int = 0
+
+
+class Historian:
+    """Walks the commits of one site once."""
+
+    def __init__(self, repository: Repository, scope: Scope, regimes: Regimes, siteurl: str) -> None:
+        """Take the repository, where the site lies in it, how its sources were read, and the site's URL."""
+        self._repository = repository
+        self._scope = scope
+        self._regimes = regimes
+        self._siteurl = siteurl
+        self._contents = regimes.now
+        self._plan = Plan(self._contents.listings)
+        self._roles: dict[str, Role] = {}
+        self._tree: dict[str, PathChange] = {}
+        self._there: dict[str, tuple[Content, ...]] = {}
+        self._waiting: list[Content] = []
+        self._begun = False
+        self._whole_site: list[datetime] = []
+        self._history = History()
+
+    def tell(self, landings: Sequence[Landing], built: Sequence[Built], *, begin: str | None, now: datetime) -> History:
+        """Give the changes of `landings` and of what is not committed, which lands `now`.
+
+        `built` is every resource of the build: it has the last word on what there is at the end. What came before
+        the commit `begin` counts as having come with it.
+        """
+        uncommitted = self._repository.uncommitted(Path(path) for path in self._scope.paths())
+        tree = _tree([*(change for each in landings for change in each.commit.changes), *uncommitted])
+        self._pin(built, tree)
+        last = landings[-1].time if landings else now
+        for time, changes in _from(landings, begin):
+            self._land(time, changes)
+        if uncommitted or self._waiting:
+            self._land(later(now, last), uncommitted)
+        self._reconcile({each.uri for each in built}, last)
+        return self._history
+
+    def _pin(self, built: Iterable[Built], tree: Mapping[str, PathChange]) -> None:
+        """Let the build say where the sources of today are published."""
+        sources = {self._scope.source(path): change for path, change in tree.items()}
+        for each in built:
+            change = sources.get(each.source) if each.source else None
+            if each.source and each.role and change and change.new:
+                self._roles[each.source] = each.role
+                data = self._bytes(each.source, each.role, change)
+                self._regimes.now.pin(each.source, each.role, change.new, data, each.uri)
+
+    def _land(self, time: datetime, changes: Iterable[PathChange]) -> None:
+        """Account for all that landed at one time."""
+        gone: list[Content] = []
+        come: list[Content] = []
+        settings = theme = False
+        for change in changes:
+            settings |= self._scope.is_settings(change.path)
+            theme |= self._scope.is_theme(change.path)
+            _update(self._tree, change)
+            gone += self._there.pop(change.path, ())
+            come += self._arrive(change)
+        if not (self._begun or settings or theme or come):
+            return
+        if settings or theme or not self._begun:
+            self._whole_site.append(time)
+        stood = self._standing(_SHOWN[settings]) if settings or theme else set()
+        kinds = self._take_over(time) if settings and self._other_regime() else self._change(time, gone, come)
+        kinds |= dict.fromkeys(stood - kinds.keys(), ChangeKind.UPDATED)
+        self._history.changes += [Change(time, uri, kind) for uri, kind in sorted(kinds.items())]
+
+    def _standing(self, sorts: Collection[Sort]) -> set[str]:
+        return {uri for uri, output in self._plan.outputs().items() if output.sort in sorts}
+
+    def _change(self, time: datetime, gone: list[Content], come: list[Content]) -> dict[str, ChangeKind]:
+        """Change the plan by the contents that went and came, and tell what that does to which URI."""
+        gone, come = self._in_time(time, gone, come)
+        begun = {} if self._begun else self._plan.begin()
+        self._begun = True
+        changed = begun | _joined(begun, self._plan.change(gone, come))
+        return {uri: _kind(before, after) for uri, (before, after) in changed.items() if before != after}
+
+    def _other_regime(self) -> bool:
+        """Turn to how sources are read under the settings in the tree, and tell whether that is another way."""
+        files = {}
+        for path in self._scope.settings & self._tree.keys():
+            data = self._data(self._tree[path])
+            if data is not None:
+                files[path] = data
+        before, self._contents = self._contents, self._regimes.at(files)
+        return self._contents is not before
+
+    def _take_over(self, time: datetime) -> dict[str, ChangeKind]:
+        """Plan the whole site anew, because its settings are others, and tell what that does to which URI."""
+        before = self._plan.outputs()
+        self._plan, self._there, self._waiting = Plan(self._contents.listings), {}, []
+        come = [content for change in self._tree.values() for content in self._arrive(change)]
+        self._begun = False
+        self._change(time, [], come)
+        after = self._plan.outputs()
+        return {
+            uri: _kind(before.get(uri), after.get(uri))
+            for uri in {*before, *after}
+            if before.get(uri) != after.get(uri)
+        }
+
+    def _in_time(self, time: datetime, gone: list[Content], come: list[Content]) -> tuple[list[Content], list[Content]]:
+        """Hold contents back until their own date has come, where Pelican does (`WITH_FUTURE_DATES`)."""
+        waited = [each for each in gone if each in self._waiting]
+        candidates = [each for each in (*self._waiting, *come) if each not in waited]
+        self._waiting = [each for each in candidates if each.appears is not None and each.appears > time]
+        return [each for each in gone if each not in waited], [each for each in candidates if each not in self._waiting]
+
+    def _arrive(self, change: PathChange) -> tuple[Content, ...]:
+        there = tuple(self._read(change))
+        if there:
+            self._there[change.path] = there
+        return there
+
+    def _read(self, change: PathChange) -> Iterator[Content]:
+        """Give what Pelican makes of the file that a change leaves behind, if it makes anything of it."""
+        if change.new is None or change.mode in (_LINK, _SUBMODULE):
+            return
+        copied = self._scope.theme_file(change.path)
+        if copied is not None and not self._contents.roles.ignored(posixpath.basename(copied)):
+            yield Content(change.path, Role.STATIC, uri_of_path(self._siteurl, copied), (change.new,))
+        source = self._scope.source(change.path)
+        if source is None:
+            return
+        template = self._contents.settings["TEMPLATE_PAGES"].get(source)
+        if template:
+            yield Content(change.path, Role.PAGE, uri_of_path(self._siteurl, template), (change.new,))
+        role = self._roles.get(source) or self._contents.roles.of(source)
+        if role is not None:
+            yield from self._read_source(source, role, change, change.new)
+
+    def _read_source(self, source: str, role: Role, change: PathChange, name: str) -> Iterator[Content]:
+        content = self._contents.read(source, role, name, self._bytes(source, role, change))
+        if content is None:
+            self._history.unknown += 1
+        elif content.uri:
+            yield content
+
+    def _bytes(self, source: str, role: Role, change: PathChange) -> bytes | None:
+        """Give the bytes of a source, if its URL depends on them and they were not read before."""
+        if change.new is None or self._contents.knows(source, role, change.new):
+            return None
+        return self._data(change)
+
+    def _data(self, change: PathChange) -> bytes | None:
+        if change.new is None or not change.new.startswith(UNCOMMITTED):
+            return None if change.new is None else self._repository.blob(change.new)
+        try:
+            return (self._repository.top / change.path).read_bytes()
+        except OSError:
+            return None
+
+    def _reconcile(self, built: set[str], last: datetime) -> None:
+        """Let the build have the last word: what it did not write is not named, what it wrote is accounted for."""
+        planned = self._plan.outputs().keys()
+        absent = planned - built
+        self._history.planned = len(absent)
+        told = [change for change in self._history.changes if change.uri not in absent]
+        untold = sorted(built - planned)
+        lives = _lives(told)
+        for uri in untold:
+            after = lives.get(uri)
+            times = [time for time in self._whole_site or [last] if after is None or time > after] or [last]
+            kinds = (ChangeKind.CREATED, *[ChangeKind.UPDATED] * (len(times) - 1))
+            told += [Change(time, uri, kind) for time, kind in zip(times, kinds, strict=True)]
+        self._history.changes = sorted(told, key=lambda change: (change.time, change.uri))
+
+
+def _lives(changes: Iterable[Change]) -> dict[str, datetime]:
+    """Give the time of the last change of each URI."""
+    return {change.uri: change.time for change in changes}
+
+
+def _from(landings: Sequence[Landing], begin: str | None) -> Iterator[tuple[datetime, Iterable[PathChange]]]:
+    """Give the times and changes from the commit `begin` on, with all that came before it as its own."""
+    start = next((number for number, each in enumerate(landings) if each.commit.sha == begin), 0)
+    if start:
+        tree = _tree(change for each in landings[: start + 1] for change in each.commit.changes)
+        yield landings[start].time, tree.values()
+        landings = landings[start + 1 :]
+    for each in landings:
+        yield each.time, each.commit.changes
+
+
+def _tree(changes: Iterable[PathChange]) -> dict[str, PathChange]:
+    """Give the last change of each path that is there after `changes`, one after another."""
+    tree: dict[str, PathChange] = {}
+    for change in changes:
+        _update(tree, change)
+    return tree
+
+
+def _update(tree: dict[str, PathChange], change: PathChange) -> None:
+    if change.new is None:
+        tree.pop(change.path, None)
+    else:
+        tree[change.path] = change
+
+
+def _joined(
+    first: Mapping[str, tuple[Output | None, Output | None]], then: Mapping[str, tuple[Output | None, Output | None]]
+) -> dict[str, tuple[Output | None, Output | None]]:
+    return {uri: (first[uri][0] if uri in first else before, after) for uri, (before, after) in then.items()}
+
+
+def _kind(before: Output | None, after: Output | None) -> ChangeKind:
+    if before is None:
+        return ChangeKind.CREATED
+    return ChangeKind.DELETED if after is None else ChangeKind.UPDATED

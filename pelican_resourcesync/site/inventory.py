@@ -1,0 +1,59 @@
+"""The inventory: which files of the output are resources, and under which URI."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from urllib.parse import unquote
+
+from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.publication.layout import FOLDER, WELL_KNOWN
+from pelican_resourcesync.site.written import Written
+
+_INDEX = "index.html"
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusion:
+    """What is never a resource: our own documents, and what the setting `exclude` names."""
+
+    patterns: Sequence[str]
+
+    def covers(self, path: str) -> bool:
+        """Tell whether the output file at `path` is no resource."""
+        if path == WELL_KNOWN or path.startswith(f"{FOLDER}/"):
+            return True
+        return any(fnmatchcase(path, pattern) for pattern in self.patterns)
+
+    def covers_uri(self, siteurl: str, uri: str) -> bool:
+        """Tell whether what a static host answers for `uri` is no resource, for a URI of the past."""
+        path = unquote(uri.removeprefix(f"{siteurl}/"), errors="surrogateescape")
+        return self.covers(path + _INDEX if not path or path.endswith("/") else path)
+
+
+def take_inventory(outputs: Iterable[Written], exclusion: Exclusion) -> list[Written]:
+    """Give the outputs that are resources, in the order of their URIs.
+
+    Raises `PublicationError` where two files would have one URI.
+    """
+    found: dict[str, Written] = {}
+    for output in outputs:
+        if not output.public or exclusion.covers(output.path):
+            continue
+        other = found.setdefault(output.uri, output)
+        if other is not output:
+            message = (
+                f"{_named(other)} and {_named(output)} both have the URI {output.uri}: "
+                "give one of them another URL, or exclude it (RESOURCESYNC['exclude'])"
+            )
+            raise PublicationError(message)
+    return [found[uri] for uri in sorted(found)]
+
+
+def _named(output: Written) -> str:
+    return f"{output.path} (of {output.source})" if output.source else output.path
+
+
+def is_html(path: str) -> bool:
+    """Tell whether a file is an HTML page by its name."""
+    return Path(path).suffix.lower() in (".html", ".htm")

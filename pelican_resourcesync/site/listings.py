@@ -1,0 +1,146 @@
+"""Listings: the pages and feeds that Pelican makes of many articles, by Pelican's own settings.
+
+Which listings an article is in, what they are called and how they fall into pages; as `ArticlesGenerator` and
+`Writer.write_file` do it, for articles of the past too.
+"""
+
+import posixpath
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from math import ceil
+from typing import Any
+
+from pelican.paginator import Page, Paginator
+from pelican.urlwrappers import URLWrapper
+
+from pelican_resourcesync.site.uris import uri_of_listing
+
+_PERIODS = ("YEAR", "MONTH", "DAY")
+_FORMATS = ("ATOM", "RSS")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Listing:
+    """A listing page or a feed: its file, its URL, and how much of what it lists it shows.
+
+    `per_page` articles go on one page (`None`: all of them on one); `limit` is the most that a feed shows.
+    Two listings are the same only if they are the same object: `Listings` makes one of each.
+    """
+
+    save_as: str
+    url: str
+    per_page: int | None = None
+    limit: int | None = None
+    feed: bool = False
+    names: dict[tuple[int, bool], str] = field(default_factory=dict)
+
+
+class Listings:
+    """The listings of a site, from its Pelican settings."""
+
+    def __init__(self, settings: Mapping[str, Any], siteurl: str) -> None:
+        """Take Pelican's settings and the site's URL without a slash at its end."""
+        self._settings = settings
+        self._siteurl = siteurl
+        self._known: dict[tuple[object, ...], Listing] = {}
+
+    def standing(self) -> tuple[Listing, ...]:
+        """Give the listings that are there even when no article is: direct templates and the feeds of everything."""
+        return (*self._direct(), *self._feeds("FEED"), *self._feeds("FEED_ALL"))
+
+    def of_original(self, article: Any) -> tuple[Listing, ...]:
+        """Give the listings that `article` (Pelican's own object) is in when it is no translation of another."""
+        wrappers = {
+            "categories": [article.category] if hasattr(article, "category") else [],
+            "tags": getattr(article, "tags", []),
+            "authors": getattr(article, "authors", []),
+        }
+        return (
+            *self._direct(without={template for template, named in wrappers.items() if not named}),
+            *self._feeds("FEED"),
+            *self._of_wrappers(wrappers["categories"], "category"),
+            *self._of_wrappers(wrappers["tags"], "tag"),
+            *self._of_wrappers(wrappers["authors"], "author"),
+            *self._periods(article),
+        )
+
+    def of_any(self, article: Any) -> tuple[Listing, ...]:
+        """Give the listings that `article` is in even as a translation: feeds of everything and of a language."""
+        return (*self._feeds("FEED_ALL"), *self._feeds("TRANSLATION_FEED", lang=article.lang))
+
+    def pages(self, listing: Listing, count: int) -> Iterator[tuple[str, int, int]]:
+        """Give the URI of each page of a listing of `count` articles, and which it shows (from, up to but without)."""
+        if not listing.per_page:
+            end = count if listing.limit is None else min(count, listing.limit)
+            yield self._page_uri(listing, 1, last=True), 0, end
+            return
+        orphans = self._settings["DEFAULT_ORPHANS"]
+        total = ceil(max(1, count - orphans) / listing.per_page)
+        for number in range(1, total + 1):
+            start = (number - 1) * listing.per_page
+            end = count if number == total else start + listing.per_page
+            yield self._page_uri(listing, number, last=number == total), start, end
+
+    def _page_uri(self, listing: Listing, number: int, *, last: bool) -> str:
+        uri = listing.names.get((number, last))
+        if uri is None:
+            uri = listing.names[number, last] = self._name_page(listing, number, last=last)
+        return uri
+
+    def _name_page(self, listing: Listing, number: int, *, last: bool) -> str:
+        if not listing.per_page:
+            return uri_of_listing(self._siteurl, listing.url, listing.save_as)
+        count = number if last else number + 1
+        paginator = Paginator(listing.save_as, listing.url, [None] * count, self._settings, 1)
+        page: Page = paginator.page(number)
+        return uri_of_listing(self._siteurl, page.url, posixpath.normpath(page.save_as))
+
+    def _direct(self, without: Collection[str] = ()) -> Iterator[Listing]:
+        """Give the direct templates; of tags, categories or authors only where the article has any."""
+        for template in self._settings["DIRECT_TEMPLATES"]:
+            if template in without:
+                continue
+            name = f"{template}.html"
+            save_as = self._settings.get(f"{template.upper()}_SAVE_AS", name)
+            url = self._settings.get(f"{template.upper()}_URL", name)
+            yield from self._page_listing(template, save_as, url)
+
+    def _of_wrappers(self, wrappers: Iterable[URLWrapper], template: str) -> Iterator[Listing]:
+        for wrapper in wrappers:
+            yield from self._page_listing(template, wrapper.save_as, wrapper.url)
+            yield from self._feeds(f"{template.upper()}_FEED", slug=wrapper.slug)
+
+    def _periods(self, article: Any) -> Iterator[Listing]:
+        for period in _PERIODS:
+            save_as = self._settings[f"{period}_ARCHIVE_SAVE_AS"]
+            if save_as and hasattr(article, "date"):
+                url = self._settings[f"{period}_ARCHIVE_URL"]
+                yield from self._page_listing(
+                    "period_archives", save_as.format(date=article.date), url.format(date=article.date)
+                )
+
+    def _feeds(self, setting: str, **values: str) -> Iterator[Listing]:
+        for form in _FORMATS:
+            save_as = self._settings.get(f"{setting}_{form}")
+            if save_as:
+                url = self._settings.get(f"{setting}_{form}_URL", save_as)
+                limit = self._settings["FEED_MAX_ITEMS"]
+                path = str(save_as).format(**values) if values else str(save_as)
+                yield self._one(path, str(url).format(**values) if values else str(url), limit=limit or None, feed=True)
+
+    def _page_listing(self, template: str, save_as: object, url: object) -> Iterator[Listing]:
+        if not save_as:
+            return
+        per_page = None
+        if template in self._settings["PAGINATED_TEMPLATES"]:
+            per_page = self._settings["PAGINATED_TEMPLATES"][template] or self._settings["DEFAULT_PAGINATION"]
+        yield self._one(str(save_as), str(url), per_page=per_page or None)
+
+    def _one(
+        self, save_as: str, url: str, *, per_page: int | None = None, limit: int | None = None, feed: bool = False
+    ) -> Listing:
+        save_as = posixpath.normpath(save_as).lstrip("/")
+        known = self._known.get((save_as, url))
+        if known is None:
+            known = self._known[save_as, url] = Listing(save_as, url, per_page, limit, feed)
+        return known

@@ -1,0 +1,151 @@
+"""The plan of a site: which URIs Pelican would write for the contents there are, and what each shows.
+
+Kept up to date content by content, so that the effect of one commit costs what the commit touches.
+"""
+
+from bisect import bisect_left, insort
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from operator import attrgetter
+
+from pelican_resourcesync.site.contents import Content
+from pelican_resourcesync.site.listings import Listing, Listings
+from pelican_resourcesync.site.roles import Role
+
+
+class Sort(StrEnum):
+    """What kind of output a URI is, as far as it matters for what it depends on."""
+
+    PAGE = "page"
+    FEED = "feed"
+    FILE = "file"
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What is at one URI: its sort, and a value that is equal only if it shows the same."""
+
+    sort: Sort
+    version: Hashable
+
+
+_by_order = attrgetter("order")
+
+
+class Plan:
+    """What Pelican would write for a changing set of contents."""
+
+    def __init__(self, listings: Listings) -> None:
+        """Begin with no content."""
+        self._listings = listings
+        self._owners: dict[str, dict[object, Output]] = {}
+        self._families: dict[tuple[object, ...], list[Content]] = {}
+        self._members: dict[Listing, list[Content]] = {}
+        self._pages: dict[Listing, set[str]] = {}
+        self._listed: dict[Content, tuple[Listing, ...]] = {}
+        self._before: dict[str, Output | None] = {}
+        self._touched: set[Listing] = set()
+
+    def outputs(self) -> dict[str, Output]:
+        """Give every URI that is written now."""
+        return {uri: self._output(owners) for uri, owners in self._owners.items() if owners}
+
+    def begin(self) -> dict[str, tuple[Output | None, Output | None]]:
+        """Write the listings that stand even when they list nothing."""
+        self._touched.update(self._listings.standing())
+        return self._settle()
+
+    def change(
+        self, gone: Iterable[Content], come: Iterable[Content]
+    ) -> dict[str, tuple[Output | None, Output | None]]:
+        """Take contents away and add others; give each URI that shows another thing now, with before and after."""
+        gone = [content for content in gone if content.published]
+        come = [content for content in come if content.published]
+        families = dict.fromkeys(_family(content) for content in (*gone, *come))
+        for content in gone:
+            self._families[_family(content)].remove(content)
+            self._withdraw(content)
+        for content in come:
+            self._families.setdefault(_family(content), []).append(content)
+        for family in families:
+            self._place(self._families[family])
+        return self._settle()
+
+    def _withdraw(self, content: Content) -> None:
+        for uri in (content.uri, *content.copies):
+            self._own(uri, content.source, None)
+        for listing in self._listed.pop(content, ()):
+            members = self._members[listing]
+            at = bisect_left(members, content.order, key=_by_order)
+            members.pop(members.index(content, at))
+            self._touched.add(listing)
+
+    def _place(self, family: list[Content]) -> None:
+        originals = _originals(family)
+        for content in family:
+            others = sorted((each.uri, each.title, each.lang) for each in family if each is not content)
+            sort = Sort.FILE if content.role is Role.STATIC else Sort.PAGE
+            self._own(content.uri, content.source, Output(sort, (content.version, tuple(others))))
+            for uri in content.copies:
+                self._own(uri, content.source, Output(Sort.FILE, content.version[0]))
+            self._list(content, original=content in originals)
+
+    def _list(self, content: Content, *, original: bool) -> None:
+        listings = (*(content.listings if original else ()), *content.listings_of_any)
+        if self._listed.get(content) == listings:
+            return
+        for listing in self._listed.pop(content, ()):
+            self._members[listing].remove(content)
+            self._touched.add(listing)
+        for listing in listings:
+            insort(self._members.setdefault(listing, []), content, key=_by_order)
+            self._touched.add(listing)
+        self._listed[content] = listings
+
+    def _settle(self) -> dict[str, tuple[Output | None, Output | None]]:
+        standing = set(self._listings.standing()) if self._touched else set()
+        for listing in self._touched:
+            self._write_pages(listing, standing=listing in standing)
+        self._touched.clear()
+        now = {uri: self._output(self._owners[uri]) if self._owners[uri] else None for uri in self._before}
+        changed = {uri: (before, now[uri]) for uri, before in self._before.items() if before != now[uri]}
+        self._before.clear()
+        return changed
+
+    def _write_pages(self, listing: Listing, *, standing: bool) -> None:
+        versions = [content.version for content in self._members.get(listing, ())]
+        pages = list(self._listings.pages(listing, len(versions))) if versions or standing else []
+        sort = Sort.FEED if listing.feed else Sort.PAGE
+        for uri, start, end in pages:
+            self._own(uri, listing, Output(sort, (len(pages), tuple(versions[start:end]))))
+        uris = {uri for uri, _start, _end in pages}
+        for uri in self._pages.get(listing, set()) - uris:
+            self._own(uri, listing, None)
+        self._pages[listing] = uris
+
+    def _own(self, uri: str, owner: object, output: Output | None) -> None:
+        owners = self._owners.setdefault(uri, {})
+        self._before.setdefault(uri, self._output(owners) if owners else None)
+        owners.pop(owner, None)
+        if output is not None:
+            owners[owner] = output
+
+    @staticmethod
+    def _output(owners: dict[object, Output]) -> Output:
+        if len(owners) == 1:
+            return next(iter(owners.values()))
+        versions = [output.version for output in owners.values()]
+        return Output(next(iter(owners.values())).sort, tuple(sorted(versions, key=repr)))
+
+
+def _family(content: Content) -> tuple[object, ...]:
+    if content.family is None:
+        return (content.role, content.source)
+    return (content.role, *content.family)
+
+
+def _originals(family: list[Content]) -> list[Content]:
+    """Give those of a family that are no translations of another, as Pelican's `get_original_items` does."""
+    candidates = [content for content in family if not content.marked_translation] or family
+    return [content for content in candidates if content.original] or candidates

@@ -1,0 +1,69 @@
+"""What a source path is to Pelican: an article, a page, a static file, a template, the theme or the settings.
+
+The rules of Pelican's generators (`get_files`), asked of one path, so that a path of the past, which is on no disk,
+can be asked too.
+"""
+
+import fnmatch
+import posixpath
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class Role(StrEnum):
+    """What Pelican makes of a source."""
+
+    ARTICLE = "article"
+    PAGE = "page"
+    STATIC = "static"
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """The rules of one site. Paths are relative to Pelican's `PATH`, `/`-separated."""
+
+    settings: Mapping[str, Any]
+    extensions: Collection[str]
+
+    def of(self, path: str) -> Role | None:
+        """Give the role of the source at `path`; `None` where no generator of Pelican takes it."""
+        if self._source("ARTICLE", path):
+            return Role.ARTICLE
+        if self._source("PAGE", path):
+            return Role.PAGE
+        if self._taken(path, self.settings["STATIC_PATHS"], self.settings["STATIC_EXCLUDES"]):
+            return Role.STATIC
+        return None
+
+    def _source(self, kind: str, path: str) -> bool:
+        if posixpath.splitext(path)[1][1:] not in self.extensions:
+            return False
+        return self._taken(path, self.settings[f"{kind}_PATHS"], self.settings[f"{kind}_EXCLUDES"])
+
+    def _taken(self, path: str, roots: Collection[str], excludes: Collection[str]) -> bool:
+        if self.ignored(posixpath.basename(path)):
+            return False
+        return any(self._below(path, _normal(root), {_normal(name) for name in excludes}) for root in roots)
+
+    def _below(self, path: str, root: str, excludes: Collection[str]) -> bool:
+        if path == root:
+            return True
+        if root and not path.startswith(f"{root}/"):
+            return False
+        folder = posixpath.dirname(path)
+        while folder != root:
+            if folder in excludes or self.ignored(posixpath.basename(folder)):
+                return False
+            folder = posixpath.dirname(folder)
+        return True
+
+    def ignored(self, name: str) -> bool:
+        """Tell whether Pelican passes over a file or folder of this name (`IGNORE_FILES`)."""
+        return any(fnmatch.fnmatch(name, pattern) for pattern in self.settings["IGNORE_FILES"])
+
+
+def _normal(path: str) -> str:
+    normal = posixpath.normpath(path) if path else ""
+    return "" if normal == "." else normal

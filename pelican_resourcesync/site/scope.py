@@ -1,0 +1,93 @@
+"""The sources of a site as git sees them: which paths of the repository are settings, theme and content."""
+
+import posixpath
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+_ROOT = "."
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Paths relative to the top of the work tree, `/`-separated. `content` is Pelican's `PATH`.
+
+    `settings` are the settings file and every other module of the repository that was loaded with it (a
+    `publishconf.py` imports `pelicanconf.py`); `theme` is `None` where the theme lies outside the repository.
+    `theme_static` says which part of the theme is copied as it is, and to where in the output.
+    """
+
+    settings: frozenset[str]
+    theme: str | None
+    content: str | None
+    theme_static: Mapping[str, str]
+
+    def is_settings(self, path: str) -> bool:
+        """Tell whether a change at `path` is one of the settings."""
+        return path in self.settings
+
+    def is_theme(self, path: str) -> bool:
+        """Tell whether a change at `path` is one of the theme; a submodule that holds the theme counts."""
+        if self.theme is None:
+            return False
+        return _below(path, self.theme) is not None or _below(self.theme, path) is not None
+
+    def source(self, path: str) -> str | None:
+        """Give `path` relative to Pelican's `PATH`; `None` where it lies elsewhere."""
+        return None if self.content is None else _below(path, self.content)
+
+    def theme_file(self, path: str) -> str | None:
+        """Give the path in the output to which the theme's file at `path` is copied, if it is."""
+        for source, target in self.theme_static.items():
+            inner = _below(path, source)
+            if inner is not None:
+                return posixpath.normpath(posixpath.join(target, inner or posixpath.basename(source)))
+        return None
+
+    def paths(self) -> Iterator[str]:
+        """Give the paths that matter, for git to look at."""
+        yield from sorted(self.settings)
+        yield from (path for path in (self.theme, self.content) if path is not None)
+
+
+def find_scope(top: Path, settings: Mapping[str, Any]) -> Scope:
+    """Find where the parts of a site lie in the repository whose work tree is at `top` (a real path)."""
+    theme = _relative(Path(settings["THEME"]), top)
+    static = {
+        posixpath.normpath(posixpath.join(theme, path)): str(settings["THEME_STATIC_DIR"])
+        for path in settings["THEME_STATIC_PATHS"]
+        if theme is not None
+    }
+    return Scope(
+        settings=frozenset(_loaded_modules(top)),
+        theme=theme,
+        content=_relative(Path(settings["PATH"]), top),
+        theme_static=static,
+    )
+
+
+def _loaded_modules(top: Path) -> Iterator[str]:
+    for module in list(sys.modules.values()):
+        file = getattr(module, "__file__", None)
+        if isinstance(file, str) and file.endswith(".py"):
+            path = _relative(Path(file), top)
+            if path is not None and "site-packages" not in path.split("/"):
+                yield path
+
+
+def _relative(path: Path, top: Path) -> str | None:
+    try:
+        return path.resolve().relative_to(top).as_posix()
+    except (ValueError, OSError):
+        return None
+
+
+def _below(path: str, folder: str) -> str | None:
+    """Give `path` relative to `folder`, `""` for the folder itself, `None` where it lies outside."""
+    if folder in ("", _ROOT):
+        return path
+    if path == folder:
+        return ""
+    return path[len(folder) + 1 :] if path.startswith(f"{folder}/") else None

@@ -1,0 +1,178 @@
+"""What Pelican wrote in one run, as its signals and generators tell it."""
+
+import os
+import posixpath
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pelican.generators import ArticlesGenerator, PagesGenerator, StaticGenerator
+
+from pelican_resourcesync.site.roles import Role
+from pelican_resourcesync.site.uris import uri_of_content, uri_of_listing, uri_of_path
+
+_CONTENTS = (("article", Role.ARTICLE), ("page", Role.PAGE))
+_WRAPPERS = ("tag", "category", "author")
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """One output file: its path relative to the output, its URI, and the source it was made from, if one is known.
+
+    `public` is false for drafts and hidden contents.
+    """
+
+    path: str
+    uri: str
+    source: str | None = None
+    role: Role | None = None
+    public: bool = True
+
+
+class Run:
+    """One run of Pelican, from its start to the end of everyone's `finalized`."""
+
+    def __init__(self, settings: Mapping[str, Any], siteurl: str) -> None:
+        """Take Pelican's settings and the site's URL without a slash at its end; look at what the output holds."""
+        self.settings = settings
+        self.siteurl = siteurl
+        self.output = Path(settings["OUTPUT_PATH"])
+        self.generators: list[Any] = []
+        self._written: dict[str, Written] = {}
+        self._overridden: set[str] = set()
+        self._stale = {path: _stamp(file) for path, file in walk(self.output)}
+
+    def content_written(self, file: str, context: Mapping[str, Any]) -> None:
+        """Take note of a page that a writer rendered (the signal `content_written`)."""
+        path = self._relative(file)
+        if path is None or path in self._overridden:
+            return
+        for name, role in _CONTENTS:
+            content = context.get(name)
+            if content is not None and posixpath.normpath(content.save_as) == path:
+                self._content(path, content, role)
+                return
+        self._written[path] = Written(path, uri_of_listing(self.siteurl, self._listing_url(path, context), path))
+
+    def feed_written(self, file: str) -> None:
+        """Take note of a feed (the signal `feed_written`)."""
+        path = self._relative(file)
+        if path is not None:
+            self._written[path] = Written(path, uri_of_path(self.siteurl, path))
+
+    def outputs(self) -> Iterator[Written]:
+        """Give every file that belongs to this build, in the order of the paths.
+
+        What no signal tells is found by a walk of the output; a file that was there before the run and that nothing
+        touched is stale and left out.
+        """
+        known = {**{each.path: each for each in self._copied()}, **self._written}
+        for path, file in walk(self.output):
+            if path in known:
+                yield known[path]
+            elif self._stale.get(path) != _stamp(file):
+                yield Written(path, uri_of_path(self.siteurl, path))
+
+    def _content(self, path: str, content: Any, role: Role) -> None:
+        if hasattr(content, "override_save_as"):
+            self._overridden.add(path)
+        self._written[path] = Written(
+            path,
+            uri_of_content(self.siteurl, content.url, content.save_as),
+            content.get_relative_source_path(),
+            role,
+            public=content.status == "published",
+        )
+
+    def _listing_url(self, path: str, context: Mapping[str, Any]) -> str:
+        """Give the URL that Pelican means a listing to have; the path where it does not say."""
+        page = context.get("articles_page")
+        if page is not None:
+            return str(page.url)
+        for name in _WRAPPERS:
+            wrapper = context.get(name)
+            if wrapper is not None and wrapper.save_as == path:
+                return str(wrapper.url)
+        for periods in (context.get("period_archives") or {}).values():
+            for period in periods:
+                if period["save_as"] == path:
+                    return str(period["url"])
+        for template in self.settings["DIRECT_TEMPLATES"]:
+            if self.settings.get(f"{template.upper()}_SAVE_AS", f"{template}.html") == path:
+                return str(self.settings.get(f"{template.upper()}_URL", path))
+        return path
+
+    def _copied(self) -> Iterator[Written]:
+        """Give what is copied without a signal: static files, the theme's, and sources (`OUTPUT_SOURCES`)."""
+        for path in self._theme_files():
+            yield Written(path, uri_of_path(self.siteurl, path))
+        for content in self._contents():
+            public = content.status == "published"
+            path = posixpath.splitext(content.save_as)[0] + self.settings["OUTPUT_SOURCES_EXTENSION"]
+            if self.settings["OUTPUT_SOURCES"]:
+                yield Written(path, uri_of_path(self.siteurl, path), public=public)
+        private = self._private_links()
+        for static in self._generated("staticfiles"):
+            source = static.get_relative_source_path()
+            path = posixpath.normpath(static.save_as)
+            uri = uri_of_content(self.siteurl, static.url, static.save_as)
+            yield Written(path, uri, source, Role.STATIC, public=source not in private)
+
+    def _theme_files(self) -> Iterator[str]:
+        theme, target = Path(self.settings["THEME"]), str(self.settings["THEME_STATIC_DIR"])
+        for name in self.settings["THEME_STATIC_PATHS"]:
+            source = theme / name
+            if source.is_file():
+                yield posixpath.normpath(posixpath.join(target, source.name))
+            for path, _file in walk(source):
+                yield posixpath.normpath(posixpath.join(target, path))
+
+    def _private_links(self) -> set[str]:
+        """Give the sources that were copied only because a draft or a hidden content links to them."""
+        links: dict[bool, set[str]] = {True: set(), False: set()}
+        for content in self._contents():
+            with suppress(Exception):  # a plug-in's content may have no links that Pelican can find
+                links[content.status == "published"] |= content.get_static_links()
+        found = {path.removeprefix("./") for path in self._static_paths()}
+        return links[False] - links[True] - found
+
+    def _static_paths(self) -> Iterator[str]:
+        for generator in self.generators:
+            if isinstance(generator, StaticGenerator):
+                yield from generator.get_files(
+                    self.settings["STATIC_PATHS"], exclude=self.settings["STATIC_EXCLUDES"], extensions=False
+                )
+
+    def _contents(self) -> Iterator[Any]:
+        for names in ("articles", "hidden_articles", "drafts", "pages", "hidden_pages", "draft_pages"):
+            for content in self._generated(names):
+                yield content
+                yield from content.translations
+
+    def _generated(self, name: str) -> Iterator[Any]:
+        for generator in self.generators:
+            if isinstance(generator, ArticlesGenerator | PagesGenerator | StaticGenerator):
+                yield from getattr(generator, name, ())
+
+    def _relative(self, file: str) -> str | None:
+        path = os.path.relpath(os.path.realpath(file), os.path.realpath(self.output))
+        return None if path.startswith(os.pardir) else Path(path).as_posix()
+
+
+def walk(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Give each file below `folder`, by its path relative to it, in the order of the paths.
+
+    A name that begins with a dot is private (`.git`, `.htaccess`), save `.well-known`.
+    """
+    found = []
+    for root, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".") or name == ".well-known"]
+        found += [Path(root, name) for name in files if not name.startswith(".")]
+    return iter(sorted((file.relative_to(folder).as_posix(), file) for file in found if file.is_file()))
+
+
+def _stamp(file: Path) -> tuple[int, ...]:
+    stat = file.stat()
+    return (stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
