@@ -19,7 +19,7 @@ from pelican.contents import Article, Page, SkipStub, Static
 from pelican.contents import Content as PelicanContent
 from pelican.readers import Readers
 
-from pelican_resourcesync.site.heads import replace_readers
+from pelican_resourcesync.site.heads import FromMemory, replace_readers
 from pelican_resourcesync.site.listings import Listing, Listings
 from pelican_resourcesync.site.roles import Role, Roles
 from pelican_resourcesync.site.uris import uri_of_content, uri_of_path
@@ -149,7 +149,7 @@ class Contents:
         if data is None and role is not Role.STATIC:
             return None
         try:
-            with _silence(), self._file(path, data) as file:
+            with self._file(path, data) as file:
                 found = self._readers.read_file(
                     base_path=self._tree,
                     path=file,
@@ -163,6 +163,9 @@ class Contents:
 
     @contextmanager
     def _file(self, path: str, data: bytes | None) -> Iterator[str]:
+        reader = self._readers.readers.get(posixpath.splitext(path)[1][1:])
+        if isinstance(reader, FromMemory) and data is not None:
+            reader.data, data = data, None
         if data is None:
             yield path
             return
@@ -238,7 +241,7 @@ def _order(found: Any, order_by: Any) -> Any:
 
 
 @contextmanager
-def _silence() -> Iterator[None]:
+def quiet_reading() -> Iterator[None]:
     """Keep plug-ins and the log out of the reading of the past: nobody can mend what is no longer there."""
     before = logging.root.manager.disable
     with ExitStack() as stack:

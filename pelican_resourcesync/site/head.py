@@ -31,7 +31,10 @@ def add_link(file: Path, capability_list: str) -> bool:
     linked = with_link(page, capability_list)
     if linked is None:
         return False
-    replace_file(file, linked)
+    if file.is_symlink() or file.stat().st_nlink > 1:
+        replace_file(file, linked)  # a link to the source (STATIC_CREATE_LINKS) must not carry ours back to it
+    else:
+        file.write_bytes(linked)
     return True
 
 

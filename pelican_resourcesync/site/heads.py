@@ -12,16 +12,29 @@ from pelican.readers import DUPLICATES_DEFINITIONS_ALLOWED, HTMLReader, Markdown
 #: A line that is neither blank, nor indented, nor a field ends the docinfo of a reStructuredText source.
 _FIELD = re.compile(r":(?!\s)[^:\n]*[^:\s]:(\s|$)")
 _BODY = re.compile(r"</head\s*>|<body\b", re.IGNORECASE)
+_BLANK = re.compile(r"\n[ \t\r]*\n")
 _ENCODING = "utf-8-sig"
 
 
-class MarkdownHeadReader(MarkdownReader):  # type: ignore[misc]  # Pelican carries no types
+class FromMemory:
+    """A reader that takes the source from `data`, so that a source of the past needs no file."""
+
+    data: bytes = b""
+
+    def text(self) -> str:
+        """Give the source as Pelican would read it from a file."""
+        return self.data.decode(_ENCODING).replace("\r\n", "\n").replace("\r", "\n")
+
+
+class MarkdownHeadReader(FromMemory, MarkdownReader):  # type: ignore[misc]  # Pelican carries no types
     """Reads the metadata of Markdown with the very preprocessors that Python-Markdown reads them with."""
 
     def read(self, source_path: str) -> tuple[str, dict[str, Any]]:
         """Give no content, and the metadata that Pelican would find, save formatted fields (a summary makes no URL)."""
-        head = Path(source_path).read_text(_ENCODING)
-        return "", self._metadata(self._meta(head))
+        del source_path
+        text = self.text()
+        end = _BLANK.search(text)
+        return "", self._metadata(self._meta(text[: end.end()] if end else text))
 
     def _meta(self, text: str) -> dict[str, list[str]]:
         from markdown import Markdown
@@ -45,16 +58,17 @@ class MarkdownHeadReader(MarkdownReader):  # type: ignore[misc]  # Pelican carri
         return found
 
 
-class HtmlHeadReader(HTMLReader):  # type: ignore[misc]  # Pelican carries no types
+class HtmlHeadReader(FromMemory, HTMLReader):  # type: ignore[misc]  # Pelican carries no types
     """Reads the head of an HTML source: its title and its `meta` elements."""
 
     def read(self, source_path: str) -> tuple[str, dict[str, Any]]:
-        """Give what Pelican would, of a source without its body."""
-        path = Path(source_path)
-        text = path.read_text(_ENCODING)
+        """Give no content, and the metadata that Pelican would find."""
+        text = self.text()
         end = _BODY.search(text)
-        path.write_text(text[: end.start()] if end else text, encoding="utf-8")
-        return super().read(source_path)  # type: ignore[no-any-return]
+        parser = self._HTMLParser(self.settings, source_path)
+        parser.feed(text[: end.start()] if end else text)
+        parser.close()
+        return "", {name: self.process_metadata(name, value) for name, value in parser.metadata.items()}
 
 
 class RstHeadReader(RstReader):  # type: ignore[misc]  # Pelican carries no types

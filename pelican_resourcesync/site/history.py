@@ -7,6 +7,7 @@ import posixpath
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from operator import attrgetter
 from pathlib import Path
 
 from pelican_resourcesync.protocol import ChangeKind
@@ -213,7 +214,7 @@ class Historian:
             times = [time for time in self._whole_site or [last] if after is None or time > after] or [last]
             kinds = (ChangeKind.CREATED, *[ChangeKind.UPDATED] * (len(times) - 1))
             told += [Change(time, uri, kind) for time, kind in zip(times, kinds, strict=True)]
-        self._history.changes = sorted(told, key=lambda change: (change.time, change.uri))
+        self._history.changes = sorted(told, key=attrgetter("time", "uri"))
 
 
 def _lives(changes: Iterable[Change]) -> dict[str, datetime]:

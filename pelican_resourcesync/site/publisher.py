@@ -19,6 +19,7 @@ from pelican_resourcesync.publication.publish import Publication, Told, publish
 from pelican_resourcesync.publication.ranges import PERIODS, Calendar, Cuts, Marks
 from pelican_resourcesync.publication.resource import Resource
 from pelican_resourcesync.settings import Settings
+from pelican_resourcesync.site.contents import quiet_reading
 from pelican_resourcesync.site.head import add_link
 from pelican_resourcesync.site.history import Built, Historian, History
 from pelican_resourcesync.site.inventory import Exclusion, is_html, take_inventory
@@ -127,9 +128,11 @@ class Publisher:
         today = {path: (repository.top / path).read_bytes() for path in scope.settings}
         with Regimes(self._run.settings, self._run.siteurl, today) as regimes:
             historian = Historian(repository, scope, regimes, self._run.siteurl)
-            history = historian.tell(landings, built, begin=begin, now=self._built)
-        covers = self._exclusion.covers_uri
-        history.changes = [each for each in history.changes if not covers(self._run.siteurl, each.uri)]
+            with quiet_reading():
+                history = historian.tell(landings, built, begin=begin, now=self._built)
+        uris = {each.uri for each in history.changes}
+        excluded = {uri for uri in uris if self._exclusion.covers_uri(self._run.siteurl, uri)}
+        history.changes = [each for each in history.changes if each.uri not in excluded]
         self._note_unknown(history)
         return history
 

@@ -2,7 +2,7 @@
 
 import os
 import posixpath
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -131,12 +131,12 @@ class Run:
 
     def _private_links(self) -> set[str]:
         """Give the sources that were copied only because a draft or a hidden content links to them."""
-        links: dict[bool, set[str]] = {True: set(), False: set()}
-        for content in self._contents():
-            with suppress(Exception):  # a plug-in's content may have no links that Pelican can find
-                links[content.status == "published"] |= content.get_static_links()
-        found = {path.removeprefix("./") for path in self._static_paths()}
-        return links[False] - links[True] - found
+        contents = list(self._contents())
+        private = _links(content for content in contents if content.status != "published")
+        if not private:
+            return private
+        public = _links(content for content in contents if content.status == "published")
+        return private - public - {path.removeprefix("./") for path in self._static_paths()}
 
     def _static_paths(self) -> Iterator[str]:
         for generator in self.generators:
@@ -159,6 +159,15 @@ class Run:
     def _relative(self, file: str) -> str | None:
         path = os.path.relpath(os.path.realpath(file), os.path.realpath(self.output))
         return None if path.startswith(os.pardir) else Path(path).as_posix()
+
+
+def _links(contents: Iterable[Any]) -> set[str]:
+    """Give the static files that contents link to."""
+    links: set[str] = set()
+    for content in contents:
+        with suppress(Exception):  # a plug-in's content may have no links that Pelican can find
+            links |= content.get_static_links()
+    return links
 
 
 def walk(folder: Path) -> Iterator[tuple[str, Path]]:
