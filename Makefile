@@ -50,11 +50,13 @@ lowest:
 	  $$($(PYTHON) -c "import re, tomllib; print(*[re.sub('>=', '==', each) for each in tomllib.load(open('pyproject.toml', 'rb'))['project']['dependencies']])")
 	$(VENV)-lowest/bin/python -m pytest -n $(WORKERS)
 
-# What is installed from the wheel, and nothing of this folder, can be imported and names its plug-in.
+# The wheel holds both packages, and what it holds imports without this folder.
 wheel: $(VENV)/installed
 	rm -rf build/wheel
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/wheel .
-	$(BIN)/python -m zipfile -t build/wheel/*.whl
+	cd build/wheel && $(abspath $(BIN))/python -c "import glob, sys; sys.path.insert(0, glob.glob('*.whl')[0]); \
+	  import pelican_resourcesync as plugin, repo_bridge; print(plugin.__file__, plugin.__version__); \
+	  assert '.whl' in plugin.__file__ and '.whl' in repo_bridge.__file__"
 
 clean:
 	rm -rf $(VENV) $(VENV)-demo $(VENV)-lowest $(DEMO) build .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -13,6 +13,8 @@ from pelican_resourcesync.publication.ranges import PERIODS
 
 EDITIONS = (2014, 2017)
 
+_URI = re.compile(r"[!#-;=?-\[\]_a-z~]+")  # the characters that a URI may hold
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
@@ -54,16 +56,11 @@ def parse_siteurl(siteurl: object) -> str:
     """
     if not siteurl:
         return ""
-    try:
-        parts = urlsplit(str(siteurl))
-        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:
-        usable = False
-    if not usable or not re.fullmatch(r"[!-~]+", str(siteurl)):
+    if not _is_web_url(str(siteurl)):
         message = f"SITEURL is {siteurl!r}: make it an absolute http(s) URL in ASCII, such as 'https://example.org'"
         raise SettingsError(message)
     for name, there in (
-        ("user", "@" in parts.netloc),
+        ("user", "@" in urlsplit(str(siteurl)).netloc),
         ("query", "?" in str(siteurl)),
         ("fragment", "#" in str(siteurl)),
     ):
@@ -73,9 +70,18 @@ def parse_siteurl(siteurl: object) -> str:
     return str(siteurl).rstrip("/")
 
 
+def _is_web_url(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        return False
+    return bool(usable and _URI.fullmatch(text))
+
+
 def _unknown(key: object) -> str:
     known = [field.name for field in fields(Settings)]
-    near = difflib.get_close_matches(str(key), known, n=1, cutoff=0.0)
+    near = difflib.get_close_matches(str(key).lower(), known, n=1, cutoff=0.0)
     return f"RESOURCESYNC has no setting {key!r}: did you mean {near[0]!r}? There are {', '.join(known)}"
 
 
@@ -110,9 +116,9 @@ def _changes_by(key: str, value: object) -> str | int:
 
 
 def _edition(key: str, value: object) -> int:
-    if isinstance(value, bool) or value not in EDITIONS:
+    if not isinstance(value, int) or value not in EDITIONS:
         raise _wrong(key, value, "2014 or 2017")
-    return int(str(value))
+    return value
 
 
 def _patterns(key: str, value: object) -> tuple[str, ...]:
@@ -128,7 +134,7 @@ def _link_headers(key: str, value: object) -> tuple[str, ...]:
 
 
 def _describedby(key: str, value: object) -> str:
-    if not isinstance(value, str) or (value and urlsplit(value).scheme not in ("http", "https")):
+    if not isinstance(value, str) or (value and not _is_web_url(value)):
         raise _wrong(key, value, "the absolute http(s) URI of a page about the site")
     return value
 

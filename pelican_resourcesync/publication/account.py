@@ -54,12 +54,12 @@ def changes_since(
 
 def _steps(life: Iterable[Change], *, present: bool) -> Iterator[Change]:
     """Give the changes of one URI so that it is created before it is updated or deleted, one change a time."""
-    for time, group in groupby(life, key=_by_time):
-        last = list(group)[-1]
-        stays = last.kind is not ChangeKind.DELETED
+    last: dict[datetime, Change] = {change.time: change for change in life}
+    for change in last.values():
+        stays = change.kind is not ChangeKind.DELETED
         if present or stays:
             kind = ChangeKind.DELETED if not stays else ChangeKind.UPDATED if present else ChangeKind.CREATED
-            yield Change(time, last.uri, kind)
+            yield change if change.kind is kind else replace(change, kind=kind)
         present = stays
 
 

@@ -1,5 +1,6 @@
 """Discovery outside the documents: `robots.txt`, `Link` headers, `.nojekyll` (DI03, DI04)."""
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -8,6 +9,7 @@ from pelican_resourcesync.publication.layout import Layout
 from pelican_resourcesync.publication.staging import replace_file
 
 _BEGIN, _END = "# resourcesync: begin", "# resourcesync: end"
+_BLOCK = re.compile(rf"^{_BEGIN}\r?$(?:(?!^{_BEGIN}).)*?^{_END}\r?(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 
 #: The files that hosts read headers from: Netlify and Cloudflare Pages; Apache.
 HEADER_FILES = ("_headers", ".htaccess")
@@ -28,7 +30,7 @@ def add_link_headers(output: Path, layout: Layout, files: Iterable[str]) -> None
     for name in files:
         file = output / name
         block = f"{_BEGIN}\n{_header_rule(name, layout, link)}\n{_END}\n"
-        _save(file, _with_newline(_without_block(_text(file))) + block)
+        _save(file, _with_newline(_BLOCK.sub("", _text(file))) + block)
 
 
 def keep_dot_folders(output: Path) -> None:
@@ -46,14 +48,8 @@ def well_known_reachable(siteurl: str) -> bool:
 def _header_rule(name: str, layout: Layout, link: str) -> str:
     if name == "_headers":
         return f"{urlsplit(layout.siteurl).path}/*\n  Link: {link}"
-    escaped = link.replace('"', '\\"')
+    escaped = link.replace("%", "%%").replace('"', '\\"')
     return f'<IfModule mod_headers.c>\n  Header add Link "{escaped}"\n</IfModule>'
-
-
-def _without_block(text: str) -> str:
-    before, begin, rest = text.partition(f"{_BEGIN}\n")
-    _, end, after = rest.partition(f"{_END}\n")
-    return before + after if begin and end else text
 
 
 def _text(file: Path) -> str:

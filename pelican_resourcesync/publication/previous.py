@@ -1,12 +1,12 @@
 """The previous publication: the documents that are public, read back and believed only if they prove whole."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 
-from pelican_resourcesync.errors import PublicationError, ResourceSyncError
+from pelican_resourcesync.errors import DocumentError, PublicationError
 from pelican_resourcesync.protocol import Document, Entry, Root, read
 from pelican_resourcesync.publication.change import Change, Representation
 from pelican_resourcesync.publication.layout import STATE, Layout
@@ -41,65 +41,91 @@ def read_previous(folder: Path, layout: Layout) -> Previous | None:
     file = folder / STATE
     if not file.is_file():
         return None
-    data = file.read_bytes()
-    state = parse_state(data, STATE)
-    if state.siteurl != layout.siteurl:
-        return None
-    _verify(folder, state)
     try:
-        return _read(folder, layout, state, sha256(data))
-    except (ResourceSyncError, AttributeError, TypeError, ValueError) as error:
-        message = f"the publication in the output is damaged ({error}): remove its resourcesync folder"
-        raise PublicationError(message) from error
+        data = file.read_bytes()
+        state = parse_state(data, STATE)
+        return _read(_Proven(folder, layout, state), sha256(data)) if state.siteurl == layout.siteurl else None
+    except (DocumentError, OSError) as error:
+        raise _damaged(error) from error
 
 
-def _verify(folder: Path, state: State) -> None:
-    for path, digest in state.documents.items():
-        inside = not PurePosixPath(path).is_absolute() and ".." not in PurePosixPath(path).parts
-        file = folder / path
-        if not inside or not file.is_file() or measure(file)[0] != digest:
-            message = f"the publication in the output is damaged: {path} is not what {STATE} says: remove that folder"
-            raise PublicationError(message)
+@dataclass(frozen=True, slots=True)
+class _Proven:
+    """The documents in `folder` that are what `state` says of them; no other is read."""
+
+    folder: Path
+    layout: Layout
+    state: State
+
+    def verify(self) -> None:
+        """Compare every document with its hash."""
+        for path, digest in self.state.documents.items():
+            inside = not PurePosixPath(path).is_absolute() and ".." not in PurePosixPath(path).parts
+            file = self.folder / path
+            if not inside or not file.is_file() or measure(file)[0] != digest:
+                what = f"{path} is not what {STATE} says"
+                raise _damaged(what)
+
+    def resources(self) -> Iterator[Entry]:
+        """Give the entries of the Resource List, through its index where it is one of parts."""
+        with self._open(self.layout.resource_list) as document:
+            if document.root is Root.URLSET:
+                yield from document.entries
+                return
+            for part in document.entries:
+                yield from self._entries(part.loc.removeprefix(f"{self.layout.siteurl}/"))
+
+    def ranges(self) -> Iterator[Range]:
+        """Give the ranges that the Change List Index lists, only the open one with its changes."""
+        index = self.layout.change_list_index
+        for pointer in self._entries(index) if index in self.state.documents else ():
+            if pointer.md is None or pointer.md.from_ is None:
+                what = f"{index} lists {pointer.loc} without its from"
+                raise _damaged(what)
+            start, until = pointer.md.from_, pointer.md.until
+            path = self.layout.change_list(start)
+            self._require(path)
+            changes = () if until else tuple(_change(entry) for entry in self._entries(path))
+            yield Range(start, until, changes, carried=until is not None)
+
+    def _entries(self, path: str) -> Iterator[Entry]:
+        with self._open(path) as document:
+            yield from document.entries
+
+    @contextmanager
+    def _open(self, path: str) -> Iterator[Document]:
+        self._require(path)
+        with (self.folder / path).open("rb") as stream:
+            yield read(stream, name=path)
+
+    def _require(self, path: str) -> None:
+        if path not in self.state.documents:
+            what = f"{path} is not named by {STATE}"
+            raise _damaged(what)
 
 
-def _read(folder: Path, layout: Layout, state: State, digest: str) -> Previous:
-    ranges = [*_ranges(folder, layout)] if (folder / layout.change_list_index).is_file() else []
+def _read(proven: _Proven, digest: str) -> Previous:
+    proven.verify()
+    ranges = [*proven.ranges()]
     opened = next((each for each in ranges if not each.closed), None)
     times = [
-        state.at,
+        proven.state.at,
         *(each.until for each in ranges if each.until),
-        *(c.time for c in (opened.changes if opened else ())),
+        *(change.time for change in (opened.changes if opened else ())),
     ]
     return Previous(
-        folder=folder,
-        state=state,
+        folder=proven.folder,
+        state=proven.state,
         digest=digest,
-        resources={entry.loc: _listed(entry) for entry in _entries(folder, layout, layout.resource_list)},
+        resources={entry.loc: _listed(entry) for entry in proven.resources()},
         closed=tuple(each for each in ranges if each.closed),
         open=opened,
         last=max(times),
     )
 
 
-def _ranges(folder: Path, layout: Layout) -> Iterator[Range]:
-    for pointer in _entries(folder, layout, layout.change_list_index, parts=False):
-        if pointer.md is None or pointer.md.from_ is None:
-            message = f"{layout.change_list_index} lists {pointer.loc} without its from"
-            raise PublicationError(message)
-        start, until = pointer.md.from_, pointer.md.until
-        entries = () if until else _entries(folder, layout, layout.change_list(start))
-        yield Range(start, until, tuple(_change(entry) for entry in entries), carried=until is not None)
-
-
-def _entries(folder: Path, layout: Layout, path: str, *, parts: bool = True) -> Iterator[Entry]:
-    """Give the entries of a document, through its index where it is one of parts."""
-    with ExitStack() as stack:
-        document: Document = read(stack.enter_context((folder / path).open("rb")), name=path)
-        if document.root is Root.URLSET or not parts:
-            yield from document.entries
-            return
-        for part in document.entries:
-            yield from _entries(folder, layout, part.loc.removeprefix(f"{layout.siteurl}/"))
+def _damaged(what: object) -> PublicationError:
+    return PublicationError(f"the publication in the output is damaged: {what}: remove its resourcesync folder")
 
 
 def _listed(entry: Entry) -> Listed:
@@ -109,14 +135,14 @@ def _listed(entry: Entry) -> Listed:
 def _change(entry: Entry) -> Change:
     md = entry.md
     if md is None or md.change is None or entry.lastmod is None:
-        message = f"the change of {entry.loc} lacks its kind or its time"
-        raise PublicationError(message)
+        what = f"the change of {entry.loc} lacks its kind or its time"
+        raise _damaged(what)
     return Change(entry.lastmod, entry.loc, md.change, _representation(entry) if md.hash else None)
 
 
 def _representation(entry: Entry) -> Representation:
     md = entry.md
     if md is None or not md.hash or md.length is None or md.type is None:
-        message = f"the entry of {entry.loc} lacks its hash, length or type"
-        raise PublicationError(message)
+        what = f"the entry of {entry.loc} lacks its hash, length or type"
+        raise _damaged(what)
     return Representation(md.hash[0].digest, md.length, md.type)

@@ -1,7 +1,8 @@
 """Publishing: `publication = publish(previous publication, resources as they are now, history)`."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from pelican_resourcesync.protocol import ChangeKind
@@ -62,19 +63,27 @@ def publish(
     """Publish a set of resources, and give the counts of what was published.
 
     All documents are staged beside their place and then moved into it. Raises `PublicationError` where they
-    cannot be written, and `DocumentError` for a resource that no document can name.
+    cannot be written or a resource cannot be read, and `DocumentError` for a resource that no document can name.
     """
     built = {resource.uri: resource for resource in resources}
     now = {uri: resource.represent() for uri, resource in built.items()}
     fresh = _fresh(previous, now, told, options.limits.entries)
     ranges = _ranges(previous, fresh, cuts, options.limits.entries)
-    at = _at(previous, told, fresh)
+    state = _state(previous, told, fresh, options.layout.siteurl)
     listed = _listed(built, now, previous, fresh)
     with staging(options.output) as stage:
-        Generation(stage, options, at).write(listed, ranges, previous.folder if previous else None)
-        _write_state(stage, options, at, told, previous)
+        Generation(stage, options, state.at).write(listed, ranges, previous.folder if previous else None)
+        _write_state(stage, state, previous)
         stage.install(options.layout.folder, [PEOPLE, DESCRIPTION, STATE, WELL_KNOWN])
-    return _summary(previous, now, fresh, ranges)
+    kinds = Counter(change.kind for change in fresh)
+    return Publication(
+        first=previous is None,
+        resources=len(now),
+        changes=state.changes,
+        ranges=len(ranges),
+        new={kind: kinds[kind] for kind in ChangeKind},
+        gone=len({change.uri for change in fresh} - now.keys()),
+    )
 
 
 def _fresh(previous: Previous | None, now: Mapping[str, Representation], told: Told, limit: int) -> list[Change]:
@@ -114,36 +123,25 @@ def _listed(
     return {uri: Listed(now[uri], lastmods.get(uri, built[uri].modified)) for uri in built}
 
 
-def _write_state(stage: Stage, options: Options, at: datetime, told: Told, previous: Previous | None) -> None:
-    """Write the state; the very bytes of the last one where nothing changed."""
-    documents = {path: sha256(stage.read(path)) for path in stage.paths()}
-    state = State(
+def _state(previous: Previous | None, told: Told, fresh: Sequence[Change], siteurl: str) -> State:
+    """Give the state of this generation, the documents of which are yet to be written."""
+    return State(
         generation=previous.state.generation + 1 if previous else 1,
         predecessor=previous.digest if previous else None,
-        siteurl=options.layout.siteurl,
-        at=at,
+        siteurl=siteurl,
+        at=_at(previous, told, fresh),
+        changes=len(fresh) + (previous.state.changes if previous else 0),
         commit=told.commit,
         landed=told.landed,
         held=told.held,
-        documents=documents,
+        documents={},
     )
-    if previous and documents == previous.state.documents and told.commit == previous.state.commit:
+
+
+def _write_state(stage: Stage, state: State, previous: Previous | None) -> None:
+    """Write the state; the very bytes of the last one where nothing changed."""
+    documents = {path: sha256(stage.read(path)) for path in stage.paths()}
+    if previous and documents == previous.state.documents and state.commit == previous.state.commit:
         stage.carry(STATE, previous.folder / STATE)
     else:
-        stage.write(STATE, render_state(state, TOOL))
-
-
-def _summary(
-    previous: Previous | None, now: Mapping[str, Representation], fresh: Sequence[Change], ranges: Sequence[Range]
-) -> Publication:
-    kinds = dict.fromkeys(ChangeKind, 0)
-    for change in fresh:
-        kinds[change.kind] += 1
-    return Publication(
-        first=previous is None,
-        resources=len(now),
-        changes=sum(len(each.changes) for each in ranges),
-        ranges=len(ranges),
-        new=kinds,
-        gone=len({change.uri for change in fresh} - now.keys()),
-    )
+        stage.write(STATE, render_state(replace(state, documents=documents), TOOL))

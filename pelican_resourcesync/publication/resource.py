@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication.change import Representation
 from pelican_resourcesync.publication.media_types import media_type
 from pelican_resourcesync.transport.folder import measure
@@ -21,8 +22,12 @@ class Resource:
     modified: datetime | None = None
 
     def represent(self) -> Representation:
-        """Measure the bytes."""
-        digest, length = measure(self.file)
+        """Measure the bytes; `PublicationError` where they cannot be read."""
+        try:
+            digest, length = measure(self.file)
+        except OSError as error:
+            message = f"{self.file} cannot be read: {error}: build the site again"
+            raise PublicationError(message) from error
         return Representation(digest, length, media_type(self.file.name))
 
 

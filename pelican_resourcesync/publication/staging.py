@@ -4,7 +4,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -47,15 +47,39 @@ class Stage:
         return sorted(file.relative_to(self._folder).as_posix() for file in files)
 
     def install(self, folder: str, entry_points: Iterable[str]) -> None:
-        """Move the documents into the output: all of `folder` at once, then the `entry_points` in their order."""
-        target, old = self._output / folder, self._folder / "replaced"
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if target.exists():
+        """Move the documents into the output: all of `folder` at once, then the `entry_points` in their order.
+
+        Where one of them cannot be moved, all that was there before is put back.
+        """
+        with ExitStack() as undo:
+            self._swap(folder, undo)
+            for path in entry_points:
+                self._replace(path, undo)
+            undo.pop_all()
+
+    def _swap(self, path: str, undo: ExitStack) -> None:
+        new, target, old = self._folder / path, self._output / path, self._aside(path)
+        _make_parents(target, undo)
+        if _exists(target):
             target.rename(old)
-        (self._folder / folder).rename(target)
-        for path in entry_points:
-            (self._output / path).parent.mkdir(parents=True, exist_ok=True)
-            (self._folder / path).replace(self._output / path)
+            undo.callback(old.rename, target)
+        new.rename(target)
+        undo.callback(target.rename, new)
+
+    def _replace(self, path: str, undo: ExitStack) -> None:
+        target, old = self._output / path, self._aside(path)
+        _make_parents(target, undo)
+        if _exists(target):
+            shutil.copy2(target, old, follow_symlinks=False)
+            undo.callback(old.replace, target)
+        else:
+            undo.callback(target.unlink, missing_ok=True)
+        (self._folder / path).replace(target)
+
+    def _aside(self, path: str) -> Path:
+        file = self._folder / "replaced" / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        return file
 
 
 @contextmanager
@@ -64,7 +88,7 @@ def staging(output: Path) -> Iterator[Stage]:
     try:
         output.mkdir(parents=True, exist_ok=True)
         for left in output.glob(f"{_PREFIX}*"):
-            shutil.rmtree(left, ignore_errors=True)
+            _remove(left)
         folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=output))
     except OSError as error:
         raise _unwritable(output, error) from error
@@ -78,16 +102,47 @@ def staging(output: Path) -> Iterator[Stage]:
 
 
 def replace_file(file: Path, data: bytes) -> None:
-    """Give `file` new bytes at once, keeping its permissions and leaving what it is a link to alone."""
-    handle, name = tempfile.mkstemp(prefix=_PREFIX, dir=file.parent)
+    """Give `file` new bytes at once, keeping its permissions and leaving what it is a link to alone.
+
+    Raises `PublicationError` where it cannot be written.
+    """
     try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-        Path(name).chmod(file.stat().st_mode & 0o7777 if file.exists() else 0o644)
-        Path(name).replace(file)
-    except BaseException:
+        with _beside(file) as new:
+            new.write_bytes(data)
+            new.chmod(file.stat().st_mode & 0o7777 if file.exists() else 0o644)
+            new.replace(file)
+    except OSError as error:
+        message = f"{file} cannot be written: {error}: make room for it, and its folder writable"
+        raise PublicationError(message) from error
+
+
+@contextmanager
+def _beside(file: Path) -> Iterator[Path]:
+    """Give an empty file in the same folder, and remove it if it is still there in the end."""
+    handle, name = tempfile.mkstemp(prefix=_PREFIX, dir=file.parent)
+    os.close(handle)
+    try:
+        yield Path(name)
+    finally:
         Path(name).unlink(missing_ok=True)
-        raise
+
+
+def _make_parents(file: Path, undo: ExitStack) -> None:
+    for parent in reversed(file.parents):
+        if not parent.exists():
+            parent.mkdir()
+            undo.callback(parent.rmdir)
+
+
+def _exists(file: Path) -> bool:
+    return file.is_symlink() or file.exists()
+
+
+def _remove(left: Path) -> None:
+    if left.is_dir() and not left.is_symlink():
+        shutil.rmtree(left, ignore_errors=True)
+    else:
+        left.unlink(missing_ok=True)
 
 
 def _unwritable(output: Path, error: OSError) -> PublicationError:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.errors import DocumentError, PublicationError
 from pelican_resourcesync.protocol import parse_datetime, render_datetime
 
 FORMAT = 1
@@ -18,13 +18,14 @@ class State:
 
     `siteurl` and `at` are those of its Resource List; `commit` is the commit built and `landed` its landing
     time, `None` where there was no history. `held` are the landing times of commits whose own time lay too far
-    ahead, by commit name. `predecessor` is the SHA-256 of the state before. `documents` are the SHA-256 of every
-    document by its path relative to the output.
+    ahead, by commit name. `changes` is the number of all changes listed. `predecessor` is the SHA-256 of the state
+    before. `documents` are the SHA-256 of every document by its path relative to the output.
     """
 
     generation: int
     siteurl: str
     at: datetime
+    changes: int
     documents: Mapping[str, str]
     predecessor: str | None = None
     commit: str | None = None
@@ -41,6 +42,7 @@ def render_state(state: State, tool: str) -> bytes:
         "predecessor": state.predecessor,
         "siteurl": state.siteurl,
         "at": render_datetime(state.at),
+        "changes": state.changes,
         "commit": state.commit,
         "landed": None if state.landed is None else render_datetime(state.landed),
         "held": {commit: render_datetime(time) for commit, time in state.held.items()},
@@ -57,7 +59,7 @@ def parse_state(data: bytes, name: str) -> State:
             message = f"{name} has the format {content['format']!r}, which this version does not know: update the tool"
             raise PublicationError(message)
         return _state(content)
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError, DocumentError) as error:
         message = f"{name} is damaged ({error}): remove it, and the next build publishes anew"
         raise PublicationError(message) from error
 
@@ -68,6 +70,7 @@ def _state(content: Mapping[str, Any]) -> State:
         predecessor=content["predecessor"],
         siteurl=str(content["siteurl"]),
         at=parse_datetime(content["at"]),
+        changes=int(content["changes"]),
         commit=content["commit"],
         landed=None if content["landed"] is None else parse_datetime(content["landed"]),
         held={str(commit): parse_datetime(time) for commit, time in content["held"].items()},

@@ -1,0 +1,1 @@
+"""Tests of one set of resources published over time."""

@@ -1,0 +1,201 @@
+"""What the tests of publications share: a set of resources to publish, and lxml as the witness of what was written."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from pathlib import Path
+from types import EllipsisType
+from typing import Any
+
+from lxml import etree
+
+from pelican_resourcesync.protocol import ChangeKind
+from pelican_resourcesync.publication.change import Change, Representation
+from pelican_resourcesync.publication.generation import Options
+from pelican_resourcesync.publication.layout import Layout
+from pelican_resourcesync.publication.previous import Previous, read_previous
+from pelican_resourcesync.publication.publish import Publication, Told, publish
+from pelican_resourcesync.publication.ranges import Calendar, Cuts
+from pelican_resourcesync.publication.resource import Resource
+
+SITEURL = "https://example.org"
+LAYOUT = Layout(SITEURL)
+STATE = "resourcesync/publication.json"
+MILLISECOND = timedelta(milliseconds=1)
+CREATED, UPDATED, DELETED = ChangeKind.CREATED, ChangeKind.UPDATED, ChangeKind.DELETED
+_SITEMAP = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
+_RS = "{http://www.openarchives.org/rs/terms/}"
+
+Contents = Mapping[str, bytes]
+
+
+def utc(text: str) -> datetime:
+    """Give a time in UTC by its text without a zone: `2024-03-01T12:00`."""
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+def change(time: str, path: str, kind: ChangeKind = CREATED, representation: Representation | None = None) -> Change:
+    """Make a change of the resource at a path of the site."""
+    return Change(utc(time), f"{SITEURL}/{path}", kind, representation)
+
+
+@dataclass(frozen=True)
+class Item:
+    """One entry of a document, as lxml sees it: texts as they stand, links by relation."""
+
+    loc: str
+    lastmod: str | None
+    changefreq: str | None
+    md: Mapping[str, str]
+    links: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A document, as lxml sees it."""
+
+    root: str
+    md: Mapping[str, str]
+    links: Mapping[str, str]
+    items: Sequence[Item]
+
+
+def paper(data: bytes) -> Paper:
+    """Parse a document with lxml alone."""
+    root = etree.fromstring(data)
+    return Paper(
+        root=str(root.tag).removeprefix(_SITEMAP),
+        md=_md(root),
+        links=_links(root),
+        items=[
+            Item(
+                loc=each.findtext(f"{_SITEMAP}loc") or "",
+                lastmod=each.findtext(f"{_SITEMAP}lastmod"),
+                changefreq=each.findtext(f"{_SITEMAP}changefreq"),
+                md=_md(each),
+                links=_links(each),
+            )
+            for each in root
+            if str(each.tag) in (f"{_SITEMAP}url", f"{_SITEMAP}sitemap")
+        ],
+    )
+
+
+def _md(element: etree._Element) -> dict[str, str]:
+    md = element.find(f"{_RS}md")
+    return {} if md is None else {str(name): str(value) for name, value in md.attrib.items()}
+
+
+def _links(element: etree._Element) -> dict[str, str]:
+    links = [(str(each.attrib["rel"]), str(each.attrib["href"])) for each in element.findall(f"{_RS}ln")]
+    assert len(dict(links)) == len(links), f"a relation twice: {links}"
+    return dict(links)
+
+
+def tree(folder: Path) -> dict[str, object]:
+    """Give all there is in a folder, by path: the bytes of files, the targets of links, `None` for folders."""
+    return {file.relative_to(folder).as_posix(): _what(file) for file in sorted(folder.rglob("*"))}
+
+
+def _what(file: Path) -> object:
+    if file.is_symlink():
+        return file.readlink()
+    return None if file.is_dir() else (file.read_bytes(), file.stat().st_mode)
+
+
+@dataclass
+class Source:
+    """A set of resources, published again and again into one output; only the output is carried along."""
+
+    output: Path
+    cuts: Cuts = Calendar("month")  # noqa: RUF009 - frozen
+    siteurl: str = SITEURL
+
+    @property
+    def layout(self) -> Layout:
+        """Where its documents lie."""
+        return Layout(self.siteurl)
+
+    def previous(self) -> Previous | None:
+        """Read what was published last."""
+        return read_previous(self.output, self.layout)
+
+    def publish(
+        self, contents: Contents, told: Told | str, previous: Previous | EllipsisType | None = ..., **options: Any
+    ) -> Publication:
+        """Publish files of these contents after what was published last; `told` may be just the time of the build."""
+        if isinstance(told, str):
+            told = Told(built=utc(told))
+        if previous is ...:
+            previous = self.previous()
+        resources = [Resource(f"{self.siteurl}/{path}", self.write(path, data)) for path, data in contents.items()]
+        return publish(resources, told, self.cuts, self.options(**options), previous)
+
+    def options(self, **options: Any) -> Options:
+        """Give how to publish."""
+        return replace(Options(output=self.output, layout=self.layout), **options)
+
+    def write(self, path: str, data: bytes) -> Path:
+        """Write a file of the output."""
+        file = self.output / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data)
+        return file
+
+    def documents(self) -> dict[str, bytes]:
+        """Give every file that was published, by its path."""
+        files = [*(self.output / "resourcesync").rglob("*"), *(self.output / ".well-known").rglob("*")]
+        return {file.relative_to(self.output).as_posix(): file.read_bytes() for file in files if file.is_file()}
+
+    def paper(self, uri: str) -> Paper:
+        """Give the document at a URI of the site."""
+        assert uri.startswith(f"{self.siteurl}/")
+        return paper((self.output / uri.removeprefix(f"{self.siteurl}/")).read_bytes())
+
+    def capabilities(self) -> dict[str, str]:
+        """Give the URIs of the documents of the set, found by following links from the well-known URI."""
+        (item,) = self.paper(f"{self.siteurl}/.well-known/resourcesync").items
+        return {each.md["capability"]: each.loc for each in self.paper(item.loc).items}
+
+    def resource_list(self) -> dict[str, Item]:
+        """Give the entries of the Resource List, or of its parts, by URI."""
+        top = self.paper(self.capabilities()["resourcelist"])
+        parts = [top] if top.root == "urlset" else [self.paper(each.loc) for each in top.items]
+        items = [item for part in parts for item in part.items]
+        assert len({item.loc for item in items}) == len(items)
+        return {item.loc: item for item in items}
+
+    def change_lists(self) -> list[tuple[Item, Paper]]:
+        """Give the Change Lists, each with the entry of the index that leads to it."""
+        uri = self.capabilities().get("changelist")
+        return [(item, self.paper(item.loc)) for item in self.paper(uri).items] if uri else []
+
+    def changes(self) -> Iterator[Item]:
+        """Give every change that is listed, in the order listed."""
+        for _item, change_list in self.change_lists():
+            yield from change_list.items
+
+    def rows(self) -> list[tuple[str | None, str, str]]:
+        """Give every listed change as (time, kind, path)."""
+        return [(each.lastmod, each.md["change"], each.loc.removeprefix(f"{self.siteurl}/")) for each in self.changes()]
+
+    def at(self) -> datetime:
+        """Give the time of the Resource List."""
+        return datetime.fromisoformat(self.paper(self.capabilities()["resourcelist"]).md["at"])
+
+    def state(self) -> dict[str, Any]:
+        """Give what `publication.json` holds."""
+        content: dict[str, Any] = json.loads((self.output / STATE).read_bytes())
+        return content
+
+    def reseal(self, **changed: Any) -> None:
+        """Write `publication.json` anew, with the hashes of the documents as they are, and these items changed."""
+        content = self.state()
+        content["documents"] = {
+            path: sha256(data).hexdigest()
+            for path, data in self.documents().items()
+            if path != STATE and path in content["documents"]
+        }
+        (self.output / STATE).write_text(json.dumps(content | changed))

@@ -1,0 +1,178 @@
+"""The account of what changed between two publications."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import groupby, pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pelican_resourcesync.protocol import ChangeKind
+from pelican_resourcesync.publication.account import changes_since, spread
+from pelican_resourcesync.publication.change import Change, Representation
+from pelican_resourcesync.publication.resource import Listed
+from tests.publication.support import CREATED, DELETED, MILLISECOND, SITEURL, UPDATED, change, utc
+
+OLD, NEW = Representation("0" * 64, 3, "text/html"), Representation("1" * 64, 4, "text/html")
+PAGE = f"{SITEURL}/page"
+LATE = utc("2024-05-01T12:00")
+
+_uris = st.sampled_from([f"{SITEURL}/{name}" for name in "abcd"])
+_representations = st.builds(Representation, st.sampled_from("123"), st.integers(0, 2), st.just("text/html"))
+_times = st.builds(
+    lambda day, off: datetime(2024, 1, day, tzinfo=UTC) + timedelta(milliseconds=off),
+    st.integers(2, 4),
+    st.integers(-2, 2),
+)
+_told = st.lists(st.builds(Change, _times, _uris, st.sampled_from(ChangeKind)), max_size=8).map(
+    lambda changes: sorted(changes, key=lambda each: each.time)
+)
+_previous = st.none() | st.dictionaries(_uris, st.builds(Listed, _representations, st.none() | _times))
+_now = st.dictionaries(_uris, _representations)
+
+
+def apply(there: Iterable[str], changes: Iterable[Change]) -> set[str]:
+    """Do what changes say, one after another, as a Destination does; each must be possible."""
+    there = set(there)
+    for each in changes:
+        assert (each.uri in there) == (each.kind is not CREATED), each
+        (there.discard if each.kind is DELETED else there.add)(each.uri)
+    return there
+
+
+@given(_previous, _now, _told, _times)
+def test_changes_lead_from_previous_to_now(
+    previous: Mapping[str, Listed] | None, now: Mapping[str, Representation], told: Sequence[Change], time: datetime
+) -> None:
+    """Applied to what was, the changes give what is; each URI is created before it is updated or deleted."""
+    assert apply(previous or {}, changes_since(previous, now, told, unexplained=time)) == set(now)
+
+
+@given(_previous, _now, _told, _times)
+def test_bytes_have_the_last_word(
+    previous: Mapping[str, Listed] | None, now: Mapping[str, Representation], told: Sequence[Change], time: datetime
+) -> None:
+    """A URI of the same bytes has no change, one of others has; the last change has the bytes, no other has any."""
+    found = changes_since(previous, now, told, unexplained=time)
+    last = {each.uri: each for each in found}
+    for uri, was in (previous or {}).items():
+        if uri in now:
+            assert (uri in last) == (was.representation.sha256 != now[uri].sha256)
+    for uri, each in last.items():
+        assert each.representation == (now.get(uri) if previous is not None else None)
+    assert all(each.representation is None for each in found if each is not last[each.uri])
+
+
+@given(_previous, _now, _told, _times)
+def test_order_and_uniqueness(
+    previous: Mapping[str, Listed] | None, now: Mapping[str, Representation], told: Sequence[Change], time: datetime
+) -> None:
+    """CH03, CH05: the changes are in order of time, then of URI, and no two of one URI share a time."""
+    keys = [(each.time, each.uri) for each in changes_since(previous, now, told, unexplained=time)]
+    assert all(one < other for one, other in pairwise(keys))
+
+
+@given(_previous, _now, _told, _times)
+def test_times_are_those_told(
+    previous: Mapping[str, Listed] | None, now: Mapping[str, Representation], told: Sequence[Change], time: datetime
+) -> None:
+    """No time is invented: it is one told of that URI, that of the unexplained, or just after one told."""
+    for each in changes_since(previous, now, told, unexplained=time):
+        known = [other.time for other in told if other.uri == each.uri]
+        assert each.time in {*known, time, *(other + MILLISECOND for other in known)}
+
+
+def test_first_publication_tells_history_alone() -> None:
+    """The bytes of then were not seen: no hash, and what history does not know is created, when unexplained."""
+    told = [
+        change("2024-01-01T12:00", "page"),
+        change("2024-01-02T12:00", "gone"),
+        change("2024-01-03T12:00", "page", UPDATED),
+        change("2024-01-04T12:00", "gone", DELETED),
+    ]
+    found = changes_since(None, {PAGE: NEW, f"{SITEURL}/tags": NEW}, told, unexplained=LATE)
+    assert found == [*told, change("2024-05-01T12:00", "tags")]
+
+
+def test_history_says_when_and_the_bytes_say_whether() -> None:
+    """A change told of other bytes has its own time; one told of the same bytes did not happen."""
+    previous = {PAGE: Listed(OLD, None), f"{SITEURL}/same": Listed(OLD, None)}
+    now = {PAGE: NEW, f"{SITEURL}/same": OLD}
+    told = [change("2024-04-01T12:00", "page", UPDATED), change("2024-04-01T12:00", "same", UPDATED)]
+    found = changes_since(previous, now, told, unexplained=LATE)
+    assert found == [change("2024-04-01T12:00", "page", UPDATED, NEW)]
+
+
+def test_what_history_does_not_explain() -> None:
+    """Bytes that differ, came or went with no source of theirs changed at the time of the unexplained."""
+    previous = {PAGE: Listed(OLD, None), f"{SITEURL}/gone": Listed(OLD, None)}
+    found = changes_since(previous, {PAGE: NEW, f"{SITEURL}/come": NEW}, [], unexplained=LATE)
+    assert found == [
+        change("2024-05-01T12:00", "come", CREATED, NEW),
+        change("2024-05-01T12:00", "gone", DELETED),
+        change("2024-05-01T12:00", "page", UPDATED, NEW),
+    ]
+
+
+def test_history_that_is_wrong_about_the_end() -> None:
+    """Where history ends otherwise than the bytes, one more change sets it right, later than what history told."""
+    told = [change("2024-05-02T12:00", "page", DELETED)]
+    assert changes_since({PAGE: Listed(OLD, None)}, {PAGE: NEW}, told, unexplained=LATE) == [
+        *told,
+        change("2024-05-02T12:00:00.001", "page", CREATED, NEW),
+    ]
+    told = [change("2024-04-02T12:00", "page")]
+    assert changes_since({}, {}, told, unexplained=LATE) == [*told, change("2024-05-01T12:00", "page", DELETED)]
+
+
+def test_impossible_steps_are_made_possible() -> None:
+    """What is there is updated, not created again; what is not there is not deleted; of one time the last counts."""
+    told = [
+        change("2024-04-01T12:00", "page"),
+        change("2024-04-02T12:00", "page", DELETED),
+        change("2024-04-02T12:00", "page"),
+        change("2024-04-03T12:00", "other", DELETED),
+        change("2024-04-04T12:00", "other", UPDATED),
+    ]
+    found = changes_since({PAGE: Listed(OLD, None)}, {PAGE: NEW, f"{SITEURL}/other": OLD}, told, unexplained=LATE)
+    assert found == [
+        change("2024-04-01T12:00", "page", UPDATED),
+        change("2024-04-02T12:00", "page", UPDATED, NEW),
+        change("2024-04-04T12:00", "other", CREATED, OLD),
+    ]
+
+
+@given(_told, st.none() | _times, st.integers(1, 3))
+def test_spread(changes: list[Change], floor: datetime | None, limit: int) -> None:
+    """No change is back-dated or on midnight, the order and all but the time stays, at most `limit` share a time."""
+    moved = spread(changes, floor=floor, limit=limit)
+    assert [(each.uri, each.kind) for each in moved] == [(each.uri, each.kind) for each in changes]
+    times = [each.time for each in moved]
+    assert times == sorted(times)
+    assert all(floor is None or time > floor for time in times)
+    assert not any((time.hour, time.minute, time.second, time.microsecond) == (0, 0, 0, 0) for time in times)
+    assert all(len(list(group)) <= limit for _time, group in groupby(times))
+    for (before, one), (after, other) in pairwise(zip(changes, moved, strict=True)):
+        assert before.time == after.time or one.time < other.time
+    assert all(one.time >= other.time for one, other in zip(moved, changes, strict=True))
+
+
+@given(_told, _times)
+def test_spread_twice_is_spread_once(changes: list[Change], floor: datetime) -> None:
+    """Times that were moved stay where they are."""
+    moved = spread(changes, floor=floor, limit=2)
+    assert spread(moved, floor=floor, limit=2) == moved
+
+
+def test_spread_by_hand() -> None:
+    """Three of one time where two may be: one comes a millisecond later, and pushes what stood there."""
+    together = [change("2024-04-01T12:00", name) for name in "abc"]
+    follows = change("2024-04-01T12:00:00.001", "d")
+    times = [each.time for each in spread([*together, follows], floor=None, limit=2)]
+    assert times == [
+        utc("2024-04-01T12:00"),
+        utc("2024-04-01T12:00"),
+        utc("2024-04-01T12:00:00.001"),
+        utc("2024-04-01T12:00:00.002"),
+    ]
+    assert spread([follows], floor=utc("2024-06-01T12:00"), limit=2)[0].time == utc("2024-06-01T12:00:00.001")

@@ -1,0 +1,64 @@
+"""Times that increase, and none on a boundary."""
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pelican_resourcesync.publication.clock import later, off_boundary, whole_milliseconds
+from tests.publication.support import MILLISECOND, utc
+
+TOKYO = timezone(timedelta(hours=9))
+NEAR_MIDNIGHT = st.builds(
+    lambda day, off: datetime(2024, 1, day, tzinfo=UTC) + timedelta(milliseconds=off),
+    st.integers(2, 28),
+    st.integers(-3, 3),
+)
+
+
+@pytest.mark.parametrize(
+    ("time", "moved"),
+    [
+        (utc("2024-03-01T00:00"), utc("2024-03-01T00:00:00.001")),
+        (utc("2024-03-01T00:00:00.000001"), utc("2024-03-01T00:00:00.000001")),
+        (utc("2024-02-29T23:59:59.999"), utc("2024-02-29T23:59:59.999")),
+        (datetime(2024, 3, 1, 9, tzinfo=TOKYO), utc("2024-03-01T00:00:00.001")),
+        (datetime(2024, 3, 1, 0, tzinfo=TOKYO), utc("2024-02-29T15:00")),
+    ],
+)
+def test_midnight_in_utc_is_a_boundary(time: datetime, moved: datetime) -> None:
+    """Only a time exactly on midnight UTC moves, by a millisecond; any time comes out in UTC."""
+    assert off_boundary(time) == moved
+    assert off_boundary(time).tzinfo is UTC
+
+
+@pytest.mark.parametrize(
+    ("floor", "moved"),
+    [
+        (None, "2024-03-01T12:00"),
+        ("2024-03-01T11:59:59.999", "2024-03-01T12:00"),
+        ("2024-03-01T12:00", "2024-03-01T12:00:00.001"),
+        ("2024-03-02T08:00", "2024-03-02T08:00:00.001"),
+        ("2024-03-01T23:59:59.999", "2024-03-02T00:00:00.001"),
+    ],
+)
+def test_later_than_a_floor(floor: str | None, moved: str) -> None:
+    """A time stays as it is, or becomes the first moment after the floor that is no boundary."""
+    assert later(utc("2024-03-01T12:00"), utc(floor) if floor else None) == utc(moved)
+
+
+@given(NEAR_MIDNIGHT, NEAR_MIDNIGHT)
+def test_later_is_later(time: datetime, floor: datetime) -> None:
+    """The time is strictly later than the floor, never earlier than it was, never on midnight, and no later than so."""
+    moved = later(time, floor)
+    assert moved > floor
+    assert moved >= time
+    assert moved - max(time, floor) <= 2 * MILLISECOND
+    assert off_boundary(moved) == moved
+
+
+def test_whole_milliseconds() -> None:
+    """A time is cut down, never up."""
+    assert whole_milliseconds(utc("2024-03-01T12:00:00.123999")) == utc("2024-03-01T12:00:00.123")
+    assert whole_milliseconds(utc("2024-03-01T12:00:00.000999")) == utc("2024-03-01T12:00")

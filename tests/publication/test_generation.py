@@ -1,0 +1,171 @@
+"""The documents of one generation together: found by links, valid, within limits."""
+
+from pathlib import Path
+
+import pytest
+from lxml import etree
+
+from pelican_resourcesync.protocol import Limits, Root
+from pelican_resourcesync.publication.publish import Told
+from tests.protocol.test_schemas import schema
+from tests.publication.support import LAYOUT, SITEURL, UPDATED, Paper, Source, change, utc
+
+SET = f"{SITEURL}/resourcesync/site"
+DESCRIPTION = f"{SITEURL}/resourcesync/description.xml"
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Source:
+    """Give a set that is published into an output."""
+    return Source(tmp_path / "output")
+
+
+def told(*times: str, built: str = "2024-06-01T12:00") -> Told:
+    """Let history tell that `a.html` changed at these times."""
+    changes = [change(time, "a.html", UPDATED) for time in times]
+    return Told(built=utc(built), changes=changes, commit="cc", landed=changes[-1].time)
+
+
+def uris(source: Source) -> dict[str, Paper]:
+    """Follow every link and entry from the well-known URI on, and give the documents met, by URI."""
+    met: dict[str, Paper] = {}
+    waiting = [f"{SITEURL}/.well-known/resourcesync"]
+    while waiting:
+        uri = waiting.pop()
+        if uri not in met and not uri.endswith((".html", ".txt")):
+            met[uri] = found = source.paper(uri)
+            waiting += [item.loc for item in found.items]
+            waiting += [href for rel, href in found.links.items() if rel != "describedby"]
+    return met
+
+
+def test_everything_is_found_by_links(source: Source) -> None:
+    """X13: every document is reached from the well-known URI; `up` leads back to the Source Description."""
+    source.publish({"a.html": b"a"}, told("2024-01-05T12:00", "2024-03-05T12:00"))
+    met = uris(source)
+    assert {uri.removeprefix(f"{SITEURL}/") for uri in met} == {
+        path for path in source.documents() if not path.endswith((".html", ".json"))
+    }
+    for uri in met:
+        chain = [uri]
+        while "up" in met[chain[-1]].links:
+            chain.append(met[chain[-1]].links["up"])
+        assert met[chain[-1]].md["capability"] == "description"
+        assert len(chain) == {"description": 1, "capabilitylist": 2}.get(met[uri].md["capability"], 3)
+
+
+def test_links_between_documents(source: Source) -> None:
+    """X13, AR05: lists lead to their index, the index to the archive, all three up to the Capability List."""
+    source.publish({"a.html": b"a"}, told("2024-01-05T12:00", "2024-03-05T12:00"))
+    up = {"up": f"{SET}/capabilitylist.xml"}
+    first, last = f"{SET}/changelist-20240101T000000Z.xml", f"{SET}/changelist-20240301T000000Z.xml"
+    assert source.capabilities() == {
+        "resourcelist": f"{SET}/resourcelist.xml",
+        "changelist": f"{SET}/changelist.xml",
+        "changelist-archive": f"{SET}/changelist-archive.xml",
+    }
+    index, archive = source.paper(f"{SET}/changelist.xml"), source.paper(f"{SET}/changelist-archive.xml")
+    assert (index.links, archive.links) == ({**up, "archives": f"{SET}/changelist-archive.xml"}, up)
+    assert [item.loc for item in index.items] == [first, last]
+    assert [item.loc for item in archive.items] == [first]
+    assert source.paper(first).links == source.paper(last).links == {**up, "index": f"{SET}/changelist.xml"}
+    assert source.paper(first).md["until"] == source.paper(last).md["from"] == "2024-03-01T00:00:00Z"
+
+
+def test_without_history_there_is_no_change_list(source: Source) -> None:
+    """The Capability List names what there is: with no history, the Resource List alone."""
+    source.publish({"a.html": b"a"}, Told(built=utc("2024-06-01T12:00"), complete=False))
+    assert source.capabilities() == {"resourcelist": f"{SET}/resourcelist.xml"}
+    assert not [path for path in source.documents() if "changelist" in path]
+
+
+def test_an_archive_only_with_a_closed_list(source: Source) -> None:
+    """One open list is nothing to archive; with the first that closes, the archive is there."""
+    source.publish({"a.html": b"a"}, "2024-01-05T12:00")
+    assert source.capabilities().keys() == {"resourcelist", "changelist"}
+    assert "archives" not in source.paper(f"{SET}/changelist.xml").links
+    source.publish({"a.html": b"b"}, "2024-02-05T12:00")
+    assert source.capabilities().keys() == {"resourcelist", "changelist", "changelist-archive"}
+
+
+def test_described_by_the_page_for_people(source: Source) -> None:
+    """SD04, CL03: by default the page that is published; else what is asked for."""
+    source.publish({"a.html": b"a"}, "2024-01-05T12:00", site_name="A site")
+    assert b"A site over ResourceSync" in source.documents()["resourcesync/index.html"]
+    for uri in (DESCRIPTION, f"{SET}/capabilitylist.xml"):
+        assert source.paper(uri).links["describedby"] == f"{SITEURL}/resourcesync/index.html"
+    source.publish({"a.html": b"a"}, "2024-01-05T12:00", describedby="https://other.example/about")
+    for uri in (DESCRIPTION, f"{SET}/capabilitylist.xml"):
+        assert source.paper(uri).links["describedby"] == "https://other.example/about"
+
+
+def test_the_same_description_in_both_places(source: Source) -> None:
+    """DI01: the well-known document is the one that every `up` leads to."""
+    source.publish({"a.html": b"a"}, "2024-01-05T12:00")
+    documents = source.documents()
+    assert documents[".well-known/resourcesync"] == documents["resourcesync/description.xml"]
+
+
+def test_page_for_people_links_what_is_there(source: Source) -> None:
+    """Every document that the Capability List names is on the page, and the count of resources."""
+    source.publish({"a.html": b"a", "b.html": b"b"}, told("2024-01-05T12:00", "2024-03-05T12:00"))
+    page = source.documents()["resourcesync/index.html"].decode()
+    assert all(f'href="{uri}"' in page for uri in source.capabilities().values())
+    assert "2 resources" in page
+
+
+def test_resource_list_in_parts(source: Source) -> None:
+    """X04, RL04: past the limit, an index leads to parts, which lead back; together they are the whole set."""
+    contents = {f"{number}.txt": bytes([number]) for number in range(7)}
+    source.publish(contents, "2024-01-05T12:00", limits=Limits(entries=3))
+    index = source.paper(source.capabilities()["resourcelist"])
+    assert index.root == "sitemapindex"
+    assert index.links == {"up": f"{SET}/capabilitylist.xml"}
+    assert index.md == {"capability": "resourcelist", "at": "2024-01-05T12:00:00.002Z"}
+    stamp = "20240105T120000.002Z"
+    assert [item.loc for item in index.items] == [f"{SET}/resourcelist-{stamp}-0000{n}.xml" for n in (1, 2, 3)]
+    parts = [source.paper(item.loc) for item in index.items]
+    assert [len(part.items) for part in parts] == [3, 3, 1]
+    for part in parts:
+        assert part.links == {"up": f"{SET}/capabilitylist.xml", "index": f"{SET}/resourcelist.xml"}
+        assert part.md == index.md
+    assert [item.loc for part in parts for item in part.items] == [f"{SITEURL}/{path}" for path in contents]
+
+
+def test_parts_are_read_back(source: Source) -> None:
+    """The next publication carries on from parts as from one document; old parts go with their generation."""
+    contents = {f"{number}.txt": bytes([number]) for number in range(7)}
+    source.publish(contents, "2024-01-05T12:00", limits=Limits(entries=3))
+    before = set(source.documents())
+    publication = source.publish({**contents, "6.txt": b"new"}, "2024-01-06T12:00", limits=Limits(entries=3))
+    assert sum(publication.new.values()) == 1
+    assert source.rows()[-1] == ("2024-01-06T12:00:00Z", "updated", "6.txt")
+    parts = {path for path in source.documents() if path.startswith("resourcesync/site/resourcelist-")}
+    assert len(parts) == 3
+    assert not parts & before
+
+
+def test_change_lists_keep_the_limit(source: Source) -> None:
+    """X04: more changes than one list may hold, of one time, are in several lists, found through the index."""
+    contents = {f"{number}.txt": bytes([number]) for number in range(7)}
+    source.publish(contents, "2024-01-05T12:00", limits=Limits(entries=3))
+    assert [len(change_list.items) for _item, change_list in source.change_lists()] == [3, 3, 1]
+    assert [item.md for item, _change_list in source.change_lists()] == [
+        {"from": "2024-01-01T00:00:00Z", "until": "2024-01-05T12:00:00Z"},
+        {"from": "2024-01-05T12:00:00Z", "until": "2024-01-05T12:00:00.001Z"},
+        {"from": "2024-01-05T12:00:00.001Z"},
+    ]
+
+
+@pytest.mark.parametrize("edition", [2014, 2017])
+def test_every_document_is_valid(source: Source, edition: int) -> None:
+    """V1103: every document is valid by the official schema of its edition."""
+    source.publish({"a.html": b"a"}, told("2024-01-05T12:00", "2024-03-05T12:00"), edition=edition)
+    source.publish({"a.html": b"b", "b.txt": b"b"}, "2024-07-01T12:00", edition=edition, limits=Limits(entries=1))
+    documents = {path: data for path, data in source.documents().items() if not path.endswith((".html", ".json"))}
+    assert len(documents) >= 9
+    for data in documents.values():
+        root = etree.fromstring(data)
+        schema(Root(etree.QName(root).localname), edition).assertValid(root)
+    changes = documents[LAYOUT.change_list(utc("2024-03-01"))]
+    assert (b"datetime=" in changes) == (edition == 2017)

@@ -1,0 +1,386 @@
+"""Publishing: what a series of publications promises to those who follow it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.protocol import ChangeKind, Limits
+from pelican_resourcesync.publication.change import Change
+from pelican_resourcesync.publication.layout import Layout
+from pelican_resourcesync.publication.publish import TOOL, Publication, Told, publish
+from pelican_resourcesync.publication.ranges import PERIODS, Calendar, Cuts, Marks
+from pelican_resourcesync.publication.resource import Resource
+from tests.publication.support import (
+    CREATED,
+    DELETED,
+    SITEURL,
+    STATE,
+    UPDATED,
+    Contents,
+    Item,
+    Paper,
+    Source,
+    change,
+    tree,
+    utc,
+)
+
+PATHS = ("a.html", "b.txt", "c/d.html", "e")
+
+_times = st.builds(
+    lambda day, off: datetime(2024, 1, 1, tzinfo=UTC) + timedelta(days=day, milliseconds=off),
+    st.integers(0, 90),
+    st.integers(-2, 2),
+)
+_contents = st.dictionaries(st.sampled_from(PATHS), st.binary(max_size=1), max_size=4)
+_changes = st.lists(
+    st.builds(Change, _times, st.sampled_from(PATHS).map(f"{SITEURL}/{{}}".format), st.sampled_from(ChangeKind)),
+    max_size=4,
+).map(lambda changes: sorted(changes, key=lambda each: each.time))
+_told = st.builds(
+    Told,
+    built=_times,
+    changes=_changes,
+    complete=st.booleans(),
+    commit=st.none() | st.sampled_from(["c1", "c2", "c3"]),
+    landed=st.none() | _times,
+)
+_cuts = st.builds(Calendar, st.sampled_from(PERIODS)) | st.builds(
+    lambda times: Marks(sorted(times)), st.lists(_times, max_size=4)
+)
+_series = st.lists(st.tuples(_contents, _told), min_size=1, max_size=4)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a Destination saw of one publication."""
+
+    documents: Mapping[str, bytes]
+    at: datetime
+    resources: Mapping[str, Item]
+    lists: Mapping[str, Paper]
+    state: Mapping[str, object]
+
+    @classmethod
+    def of(cls, source: Source) -> "Seen":
+        """Look at what is published now."""
+        lists = {item.loc: change_list for item, change_list in source.change_lists()}
+        return cls(source.documents(), source.at(), source.resource_list(), lists, source.state())
+
+    @property
+    def changes(self) -> list[Item]:
+        """All changes, in the order listed."""
+        return [item for each in self.lists.values() for item in each.items]
+
+    def hashes(self) -> dict[str, str | None]:
+        """Give the hashes of the Resource List by URI."""
+        return {uri: item.md["hash"] for uri, item in self.resources.items()}
+
+
+def time_of(item: Item) -> datetime:
+    """Give the time of a change."""
+    assert item.lastmod
+    return datetime.fromisoformat(item.lastmod)
+
+
+def follow(hashes: Mapping[str, str | None], changes: Sequence[Item]) -> dict[str, str | None]:
+    """Do what changes say to a Resource List, as a Destination does; each must be possible."""
+    copy = dict(hashes)
+    for each in changes:
+        assert (each.loc in copy) == (each.md["change"] != "created"), each
+        if each.md["change"] == "deleted":
+            del copy[each.loc]
+        else:
+            copy[each.loc] = each.md.get("hash")
+    return copy
+
+
+def check_resources(source: Source, contents: Contents, seen: Seen) -> None:
+    """Promise 3: hashes and lengths are those of the files; `lastmod` is the time of the last listed change."""
+    assert seen.resources.keys() == {f"{SITEURL}/{path}" for path in contents}
+    last = {item.loc: item.lastmod for item in seen.changes}
+    for path, data in contents.items():
+        item = seen.resources[f"{SITEURL}/{path}"]
+        assert item.md["hash"] == f"sha-256:{sha256(data).hexdigest()}"
+        assert item.md["length"] == str(len(data)) == str((source.output / path).stat().st_size)
+        assert item.lastmod == last.get(item.loc)
+
+
+def check_ranges(seen: Seen) -> None:
+    """CH03, CH05, CH06, AR06: lists touch, only the last is open, changes lie within, in order and unique."""
+    lists = list(seen.lists.values())
+    assert [each.md.get("until") for each in lists[:-1]] == [each.md["from"] for each in lists[1:]]
+    assert ["until" in each.md for each in lists] == [True] * (len(lists) - 1) + [False] * bool(lists)
+    for each in lists:
+        until = datetime.fromisoformat(each.md["until"]) if "until" in each.md else seen.at
+        assert each.items
+        assert all(datetime.fromisoformat(each.md["from"]) < time_of(item) <= until for item in each.items)
+    assert all((time_of(one), one.loc) < (time_of(other), other.loc) for one, other in pairwise(seen.changes))
+
+
+def check_state(seen: Seen) -> None:
+    """Check that the state names the SHA-256 of every other file that was published, and nothing else."""
+    named = {path: sha256(data).hexdigest() for path, data in seen.documents.items() if path != STATE}
+    assert seen.state["documents"] == named
+
+
+def check_since(before: Seen, now: Seen) -> None:
+    """Promises 1, 2 and 4: what a Destination that stopped at `before` needs, to come to `now`."""
+    since = [item for item in now.changes if time_of(item) > before.at]
+    assert follow(before.hashes(), since) == now.hashes()
+    assert now.changes[: len(before.changes)] == before.changes
+    assert now.changes[len(before.changes) :] == since
+    assert now.at >= before.at
+    assert now.at == before.at or not since or now.at >= time_of(since[-1])
+    for uri, change_list in before.lists.items():
+        path = uri.removeprefix(f"{SITEURL}/")
+        if "until" in change_list.md:
+            assert now.documents[path] == before.documents[path]
+        else:
+            assert now.documents[path].split(b"<url>")[1 : 1 + len(change_list.items)]
+            assert now.lists[uri].items[: len(change_list.items)] == change_list.items
+            assert now.lists[uri].md.items() >= change_list.md.items()
+            assert now.lists[uri].links == change_list.links
+
+
+def check_summary(publication: Publication, seen: Seen, before: Seen | None) -> None:
+    """Compare the counts that the user is told with the documents."""
+    fresh = seen.changes[len(before.changes) if before else 0 :]
+    assert publication == Publication(
+        first=before is None,
+        resources=len(seen.resources),
+        changes=len(seen.changes),
+        ranges=len(seen.lists),
+        new={kind: sum(item.md["change"] == kind for item in fresh) for kind in ChangeKind},
+        gone=len({item.loc for item in fresh} - seen.resources.keys()),
+    )
+
+
+@settings(max_examples=settings().max_examples // 2)  # each is a series of its own
+@given(_series, _cuts, st.sampled_from([2, 50_000]))
+def test_a_series_of_publications(series: list[tuple[Contents, Told]], cuts: Cuts, limit: int) -> None:
+    """Whatever is published, in whatever order clocks say: each follower comes to what there is, and all adds up."""
+    with TemporaryDirectory() as folder:
+        source = Source(Path(folder) / "output", cuts)
+        past: list[Seen] = []
+        for contents, told in series:
+            publication = source.publish(contents, told, limits=Limits(entries=limit))
+            seen = Seen.of(source)
+            check_resources(source, contents, seen)
+            check_ranges(seen)
+            check_state(seen)
+            check_summary(publication, seen, past[-1] if past else None)
+            for before in past:
+                check_since(before, seen)
+            past.append(seen)
+            if series[0][1].complete:
+                assert follow({}, seen.changes).keys() == seen.resources.keys()
+            source.publish(contents, replace(told, changes=()), limits=Limits(entries=limit))
+            assert source.documents() == seen.documents
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Source:
+    """Give a set that is published into an output."""
+    return Source(tmp_path / "output")
+
+
+def landed(commit: str, time: str, *changes: Change, built: str = "2024-06-01T12:00", **rest: object) -> Told:
+    """Let history tell of a commit that landed at a time, and of changes."""
+    return Told(built=utc(built), commit=commit, landed=utc(time), changes=changes, **rest)  # type: ignore[arg-type]
+
+
+def test_first_publication_tells_the_history(source: Source) -> None:
+    """The changes are those told, and `at` is the landing time of the commit."""
+    told = landed(
+        "c1",
+        "2024-02-10T12:00",
+        change("2024-01-05T12:00", "a.html"),
+        change("2024-01-06T12:00", "gone.html"),
+        change("2024-02-10T12:00", "gone.html", DELETED),
+    )
+    publication = source.publish({"a.html": b"a", "tags.html": b"t"}, told)
+    assert source.rows() == [
+        ("2024-01-05T12:00:00Z", "created", "a.html"),
+        ("2024-01-06T12:00:00Z", "created", "gone.html"),
+        ("2024-02-10T12:00:00Z", "deleted", "gone.html"),
+        ("2024-02-10T12:00:00Z", "created", "tags.html"),
+    ]
+    assert source.at() == utc("2024-02-10T12:00")
+    assert (publication.first, publication.gone, publication.changes, publication.ranges) == (True, 1, 4, 2)
+
+
+def test_a_new_commit_explains(source: Source) -> None:
+    """What the told sources do not explain changes with the commit, when it landed after all that was published."""
+    source.publish({"a.html": b"a"}, landed("c1", "2024-02-10T12:00"))
+    source.publish({"a.html": b"b"}, landed("c2", "2024-02-11T12:00"))
+    assert source.rows()[-1] == ("2024-02-11T12:00:00Z", "updated", "a.html")
+
+
+def test_a_rebuild_is_a_change_of_its_own_time(source: Source) -> None:
+    """The same commit with other bytes, a theme's: the change has the time of the build."""
+    source.publish({"a.html": b"a"}, landed("c1", "2024-02-10T12:00"))
+    source.publish({"a.html": b"b"}, landed("c1", "2024-02-10T12:00", built="2024-04-01T12:00"))
+    assert source.rows()[-1] == ("2024-04-01T12:00:00Z", "updated", "a.html")
+    assert source.at() == utc("2024-04-01T12:00")
+
+
+def test_no_change_is_back_dated(source: Source) -> None:
+    """Promise 4: what a commit that is pushed late explains, or a clock that runs wrong, comes after all published."""
+    source.publish({"a.html": b"a"}, landed("c1", "2024-04-01T12:00"))
+    old = change("2024-03-01T12:00", "a.html", UPDATED)
+    told = landed("c2", "2024-03-01T12:00", old, built="2023-01-01T12:00")
+    source.publish({"a.html": b"b", "b.html": b"b"}, told)
+    assert source.rows()[1:] == [
+        ("2024-04-01T12:00:00.001Z", "created", "b.html"),
+        ("2024-04-01T12:00:00.002Z", "updated", "a.html"),
+    ]
+    assert source.at() == utc("2024-04-01T12:00:00.002")
+
+
+def test_at_grows_with_the_commit(source: Source) -> None:
+    """A commit that changes no resource: nothing is listed, and the Resource List is as of that commit."""
+    source.publish({"a.html": b"a"}, landed("c1", "2024-02-10T12:00"))
+    source.publish({"a.html": b"a"}, landed("c2", "2024-02-20T12:00"))
+    assert source.at() == utc("2024-02-20T12:00")
+    assert len(source.rows()) == 1
+
+
+def test_without_any_history(source: Source) -> None:
+    """No history: no Change List at first; from the second publication on the bytes tell, from the first `at` on."""
+    told = Told(built=utc("2024-02-10T12:00"), complete=False)
+    source.publish({"a.html": b"a"}, told)
+    assert source.at() == utc("2024-02-10T12:00")
+    assert source.rows() == []
+    source.publish({"a.html": b"b"}, Told(built=utc("2024-04-10T12:00"), complete=False))
+    assert source.rows() == [("2024-04-10T12:00:00Z", "updated", "a.html")]
+    assert source.change_lists()[0][1].md["from"] == "2024-02-10T12:00:00Z"
+
+
+def test_time_of_a_file_without_history(source: Source) -> None:
+    """Where no change was ever listed, `lastmod` is what is known of the file; from the first change on, that."""
+    told = Told(built=utc("2024-02-10T12:00"), complete=False)
+    resource = Resource(f"{SITEURL}/a.html", source.write("a.html", b"a"), utc("2023-01-01T12:00"))
+    publish([resource], told, source.cuts, source.options())
+    assert source.resource_list()[resource.uri].lastmod == "2023-01-01T12:00:00Z"
+    publish([resource], told, source.cuts, source.options(), source.previous())
+    assert source.resource_list()[resource.uri].lastmod == "2023-01-01T12:00:00Z"
+    source.publish({"a.html": b"b"}, "2024-03-10T12:00")
+    assert source.resource_list()[resource.uri].lastmod == "2024-03-10T12:00:00Z"
+
+
+def test_a_resource_that_comes_again(source: Source) -> None:
+    """Deleted, it is nowhere; created again, it has the time of that."""
+    source.publish({"a.html": b"a"}, "2024-01-05T12:00")
+    source.publish({}, "2024-01-06T12:00")
+    assert source.resource_list() == {}
+    source.publish({"a.html": b"a"}, "2024-01-07T12:00")
+    assert source.rows() == [
+        ("2024-01-05T12:00:00Z", "created", "a.html"),
+        ("2024-01-06T12:00:00Z", "deleted", "a.html"),
+        ("2024-01-07T12:00:00Z", "created", "a.html"),
+    ]
+    assert source.resource_list()[f"{SITEURL}/a.html"].lastmod == "2024-01-07T12:00:00Z"
+    assert [item.md.get("hash") is not None for item in source.changes()] == [False, False, True]
+
+
+def test_state(source: Source) -> None:
+    """`publication.json`: the chain of generations, the commit, its landing time, and clocks not believed."""
+    held = {"c1": utc("2024-02-10T12:00")}
+    source.publish({"a.html": b"a"}, landed("c1", "2024-02-10T12:00", held=held))
+    first = (source.output / STATE).read_bytes()
+    content = source.state()
+    del content["documents"]
+    assert content == {
+        "format": 1,
+        "tool": TOOL,
+        "generation": 1,
+        "predecessor": None,
+        "siteurl": SITEURL,
+        "at": "2024-02-10T12:00:00Z",
+        "changes": 1,
+        "commit": "c1",
+        "landed": "2024-02-10T12:00:00Z",
+        "held": {"c1": "2024-02-10T12:00:00Z"},
+    }
+    source.publish({"a.html": b"b"}, landed("c2", "2024-02-11T12:00"))
+    state = source.state()
+    assert (state["generation"], state["predecessor"]) == (2, sha256(first).hexdigest())
+    assert (state["commit"], state["held"], state["changes"]) == ("c2", {}, 2)
+
+
+def test_another_siteurl_begins_anew(source: Source, tmp_path: Path) -> None:
+    """URIs of another site are no predecessors: the publication is a first one."""
+    source.publish({"a.html": b"a"}, "2024-01-05T12:00")
+    moved = Source(source.output, siteurl="https://other.example")
+    assert moved.publish({"a.html": b"a"}, "2024-01-06T12:00").first
+    assert SITEURL.encode() not in b"".join(moved.documents().values())
+
+
+def test_from_a_copy_of_the_previous_publication(source: Source, tmp_path: Path) -> None:
+    """The output may have been emptied meanwhile, as Pelican does: what was read aside is carried on all the same."""
+    other = Source(tmp_path / "other")
+    for each in (source, other):
+        each.publish({"a.html": b"a"}, "2024-01-05T12:00")
+        each.publish({"a.html": b"b"}, "2024-02-05T12:00")
+    emptied = Source(tmp_path / "emptied")
+    emptied.publish({"a.html": b"c"}, "2024-03-05T12:00", other.previous())
+    source.publish({"a.html": b"c"}, "2024-03-05T12:00")
+    assert tree(emptied.output) == tree(source.output)
+    assert len(source.change_lists()) == 3
+
+
+def test_a_set_without_resources(source: Source) -> None:
+    """An empty site is published as such, and again byte for byte."""
+    publication = source.publish({}, "2024-01-05T12:00")
+    assert (publication.resources, publication.changes, publication.ranges) == (0, 0, 0)
+    before = source.documents()
+    source.publish({}, "2024-03-05T12:00")
+    assert source.documents() == before
+
+
+def test_the_order_of_resources_makes_no_difference(tmp_path: Path) -> None:
+    """Promise 5: a file system that lists files in another order gives the same documents."""
+    contents = {path: path.encode() for path in PATHS}
+    one, other = Source(tmp_path / "one"), Source(tmp_path / "other")
+    one.publish(contents, "2024-01-05T12:00")
+    other.publish(dict(reversed(contents.items())), "2024-01-05T12:00")
+    assert one.documents() == other.documents()
+
+
+def test_a_file_that_went(source: Source) -> None:
+    """A resource that cannot be read is one clear error, before anything is written."""
+    source.publish({"a.html": b"a"}, "2024-01-05T12:00")
+    before = source.documents()
+    missing = Resource(f"{SITEURL}/gone.html", source.output / "gone.html")
+    with pytest.raises(PublicationError, match=r"gone\.html cannot be read"):
+        publish([missing], Told(built=utc("2024-02-05T12:00")), source.cuts, source.options(), source.previous())
+    assert source.documents() == before
+
+
+def test_kinds_are_counted(source: Source) -> None:
+    """The summary counts every kind, those that did not occur too."""
+    source.publish({"a.html": b"a", "b.html": b"b"}, "2024-01-05T12:00")
+    publication = source.publish({"a.html": b"new"}, "2024-01-06T12:00")
+    assert publication.new == {CREATED: 0, UPDATED: 1, DELETED: 1}
+    assert (publication.first, publication.gone, publication.resources) == (False, 1, 1)
+
+
+def test_a_site_in_a_subpath(tmp_path: Path) -> None:
+    """Every URI lies below the SITEURL, with its path."""
+    source = Source(tmp_path / "output", siteurl=f"{SITEURL}/~me/blog")
+    source.publish({"a.html": b"a"}, "2024-01-05T12:00")
+    source.publish({"a.html": b"b"}, "2024-02-05T12:00")
+    assert source.layout == Layout(f"{SITEURL}/~me/blog")
+    assert source.rows()[-1] == ("2024-02-05T12:00:00Z", "updated", "a.html")
+    locs = [item.loc for _item, each in source.change_lists() for item in each.items]
+    assert all(loc.startswith(f"{SITEURL}/~me/blog/") for loc in [*locs, *source.capabilities().values()])

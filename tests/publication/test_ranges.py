@@ -1,0 +1,186 @@
+"""Commit ranges: where one Change List ends and the next begins."""
+
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, timedelta
+from itertools import groupby, pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pelican_resourcesync.publication.account import spread
+from pelican_resourcesync.publication.change import Change
+from pelican_resourcesync.publication.ranges import PERIODS, Calendar, Cuts, Marks, Range, cut
+from tests.publication.support import CREATED, MILLISECOND, change, utc
+
+LIMIT = 3
+
+_times = st.builds(
+    lambda day, off: datetime(2024, 1, 1, tzinfo=UTC) + timedelta(days=day, milliseconds=off),
+    st.integers(0, 70),
+    st.integers(-2, 2),
+)
+_changes = st.lists(st.tuples(_times, st.sampled_from("abcd")), max_size=16, unique=True).map(
+    lambda keys: spread([Change(time, uri, CREATED) for time, uri in sorted(keys)], floor=None, limit=LIMIT)
+)
+_cuts = st.builds(Calendar, st.sampled_from(PERIODS)) | st.builds(
+    lambda times: Marks(sorted(times)), st.lists(_times, max_size=6)
+)
+
+
+def check(ranges: Sequence[Range], changes: Sequence[Change]) -> None:
+    """Check what every division into ranges has to be."""
+    assert [each for one in ranges for each in one.changes] == list(changes)
+    for one in ranges:
+        assert one.changes
+        assert len(one.changes) <= LIMIT
+        assert all(one.start < each.time <= (one.until or each.time) for each in one.changes)
+    assert [one.until for one in ranges[:-1]] == [one.start for one in ranges[1:]]
+    assert [one.closed for one in ranges] == [True] * (len(ranges) - 1) + [False] * bool(ranges)
+    assert all(one.start < other.start for one, other in pairwise(ranges))
+
+
+def incrementally(changes: Sequence[Change], stops: Sequence[bool], cuts: Sequence[Cuts]) -> list[Range]:
+    """Divide in steps, as one publication after another does: the last range stays open and is carried on."""
+    ranges: list[Range] = []
+    for number, batch in enumerate(_batches(changes, stops)):
+        kept, opened = (ranges[:-1], ranges[-1]) if ranges else ([], None)
+        ranges = [*kept, *cut(batch, cuts[number % len(cuts)], open_range=opened, begin=None, limit=LIMIT)]
+        check(ranges, changes[: sum(len(one.changes) for one in ranges)])
+    return ranges
+
+
+def _batches(changes: Sequence[Change], stops: Sequence[bool]) -> list[list[Change]]:
+    """Part changes at some of the times where they may be parted; a batch may be empty."""
+    batches: list[list[Change]] = [[]]
+    for number, (_time, group) in enumerate(groupby(changes, key=lambda each: each.time)):
+        if stops[number % len(stops)]:
+            batches.append([])
+        batches[-1] += group
+    return [*batches, []]
+
+
+@given(_changes, _cuts)
+def test_every_change_lies_in_one_range(changes: list[Change], cuts: Cuts) -> None:
+    """CH06, AR06: all changes in order, each in (from, until]; ranges touch, none is empty, only the last is open."""
+    check(cut(changes, cuts, open_range=None, begin=None, limit=LIMIT), changes)
+
+
+@given(_changes, _cuts, st.lists(st.booleans(), min_size=1))
+def test_in_steps_or_in_one_go(changes: list[Change], cuts: Cuts, stops: list[bool]) -> None:
+    """Publishing after every commit or once a year gives the same ranges."""
+    assert incrementally(changes, stops, [cuts]) == cut(changes, cuts, open_range=None, begin=None, limit=LIMIT)
+
+
+@given(_changes, st.lists(_cuts, min_size=2, max_size=4), st.lists(st.booleans(), min_size=1))
+def test_cuts_that_change(changes: list[Change], cuts: list[Cuts], stops: list[bool]) -> None:
+    """A setting that changes, or a tag that is set later or removed, breaks nothing."""
+    check(incrementally(changes, stops, cuts), changes)
+
+
+@given(_changes, _cuts)
+def test_no_cut_within_a_range(changes: list[Change], cuts: Cuts) -> None:
+    """Two changes with a cut between them are in two lists."""
+    for one in cut(changes, cuts, open_range=None, begin=None, limit=LIMIT):
+        mark = cuts.before(one.changes[-1].time)
+        assert mark is None or mark < one.changes[0].time
+
+
+@given(_times, st.sampled_from(PERIODS))
+def test_calendar(time: datetime, period: str) -> None:
+    """The beginning of a period, as the standard library's calendar has it."""
+    week = datetime.combine(date.fromisocalendar(*time.isocalendar()[:2], 1), datetime.min.time(), UTC)
+    day = datetime(time.year, time.month, time.day, tzinfo=UTC)
+    begins = {"day": day, "week": week, "month": day.replace(day=1), "year": datetime(time.year, 1, 1, tzinfo=UTC)}
+    assert Calendar(period).before(time) == begins[period]
+
+
+@pytest.mark.parametrize(
+    ("period", "begin"),
+    [("day", "2024-02-29"), ("week", "2024-02-26"), ("month", "2024-02-01"), ("year", "2024-01-01")],
+)
+def test_calendar_by_hand(period: str, begin: str) -> None:
+    """A Thursday that only leap years have; a week begins on Monday."""
+    assert Calendar(period).before(utc("2024-02-29T12:00")) == utc(begin)
+
+
+def test_calendar_is_in_utc() -> None:
+    """A time in another zone belongs to the day it has in UTC."""
+    east = datetime.fromisoformat("2024-03-01T08:00+09:00")
+    assert Calendar("month").before(east) == utc("2024-02-01")
+
+
+def test_marks() -> None:
+    """The last mark before a time; one at that very time is not before it."""
+    marks = Marks([utc("2024-01-10T12:00"), utc("2024-01-20T12:00")])
+    assert marks.before(utc("2024-01-10T12:00")) is None
+    assert marks.before(utc("2024-01-10T12:00:00.001")) == utc("2024-01-10T12:00")
+    assert marks.before(utc("2024-01-20T12:00")) == utc("2024-01-10T12:00")
+    assert marks.before(utc("2025-01-01")) == utc("2024-01-20T12:00")
+    assert Marks([]).before(utc("2024-01-01")) is None
+
+
+def test_a_range_reaches_over_periods_without_changes() -> None:
+    """A month without changes has no list: the one before it reaches over it."""
+    january, january_too, april = (change(f"2024-{day}T12:00", "a") for day in ("01-10", "01-20", "04-02"))
+    ranges = cut([january, january_too, april], Calendar("month"), open_range=None, begin=None, limit=LIMIT)
+    assert ranges == [
+        Range(utc("2024-01-01"), utc("2024-04-01"), (january, january_too)),
+        Range(utc("2024-04-01"), None, (april,)),
+    ]
+
+
+def test_a_tag_closes_the_range_of_its_own_commit() -> None:
+    """The tagged commit's changes are the last of a range, which is closed by the first change after it."""
+    one, tagged, after = (change(f"2024-01-0{day}T12:00", "a") for day in (1, 2, 3))
+    tags = Marks([tagged.time])
+    assert cut([one, tagged], tags, open_range=None, begin=None, limit=LIMIT) == [
+        Range(one.time - MILLISECOND, None, (one, tagged))
+    ]
+    assert cut([one, tagged, after], tags, open_range=None, begin=None, limit=LIMIT) == [
+        Range(one.time - MILLISECOND, tagged.time, (one, tagged)),
+        Range(tagged.time, None, (after,)),
+    ]
+
+
+def test_a_tag_set_later_cuts_at_the_end_only() -> None:
+    """A tag on a commit in the middle of the open range, set after later changes were public, ends it at its end."""
+    listed = tuple(change(f"2024-01-0{day}T12:00", "a") for day in (1, 2, 3))
+    opened = Range(utc("2024-01-01"), None, listed)
+    new = change("2024-01-09T12:00", "a")
+    assert cut([new], Marks([listed[1].time]), open_range=opened, begin=None, limit=9) == [
+        Range(utc("2024-01-01"), utc("2024-01-03T12:00"), listed),
+        Range(utc("2024-01-03T12:00"), None, (new,)),
+    ]
+
+
+def test_a_full_range_ends_at_its_last_change() -> None:
+    """What one list cannot hold goes into the next; changes of one time stay together."""
+    pairs = [change(f"2024-01-0{day}T12:00", name) for day in (1, 2) for name in "ab"]
+    ranges = cut(pairs, Calendar("year"), open_range=None, begin=None, limit=3)
+    assert ranges == [
+        Range(utc("2024-01-01"), utc("2024-01-01T12:00"), tuple(pairs[:2])),
+        Range(utc("2024-01-01T12:00"), None, tuple(pairs[2:])),
+    ]
+
+
+def test_where_the_first_range_begins() -> None:
+    """At the time given, so that nothing since the first Resource List is left out, else at the cut before."""
+    first = change("2024-03-10T12:00", "a")
+    begin = utc("2024-01-20T12:00")
+    assert cut([first], Calendar("month"), open_range=None, begin=begin, limit=9) == [Range(begin, None, (first,))]
+    assert cut([first], Calendar("month"), open_range=None, begin=None, limit=9)[0].start == utc("2024-03-01")
+    assert cut([], Calendar("month"), open_range=None, begin=begin, limit=9) == []
+
+
+def test_an_open_range_without_news_stays() -> None:
+    """Nothing new, nothing different: no clock closes a range."""
+    opened = Range(utc("2024-01-01"), None, (change("2024-01-02T12:00", "a"),))
+    assert cut([], Calendar("day"), open_range=opened, begin=None, limit=9) == [opened]
+
+
+def test_an_open_range_without_changes_is_not_closed() -> None:
+    """A list is never closed empty: what comes, however late, goes there."""
+    late = change("2024-03-02T12:00", "a")
+    ranges = cut([late], Calendar("day"), open_range=Range(utc("2024-01-01")), begin=None, limit=9)
+    assert ranges == [Range(utc("2024-01-01"), None, (late,))]
