@@ -6,9 +6,13 @@ from typing import Any
 
 from pelican import Pelican, signals
 
+from pelican_resourcesync.errors import ResourceSyncError
 from pelican_resourcesync.site.session import Session
 
 logger = logging.getLogger(__name__)
+
+#: What the plug-in is called among Pelican's plug-ins.
+NAME = "pelican_resourcesync"
 
 #: The build under way; Pelican runs within Pelican where a plug-in makes sub-sites: those belong to the outer build.
 _sessions: list[Session] = []
@@ -20,6 +24,14 @@ def connect() -> None:
     signals.all_generators_finalized.connect(_all_generators_finalized)
     signals.content_written.connect(_content_written)
     signals.feed_written.connect(_feed_written)
+    logging.getLogger("pelican").addFilter(_one_sentence)
+
+
+def _one_sentence(record: logging.LogRecord) -> bool:
+    """Leave the traceback out where Pelican logs one of our errors: what is to be done stands in the sentence."""
+    if record.exc_info and isinstance(record.exc_info[1], ResourceSyncError):
+        record.exc_info = None
+    return True
 
 
 def _initialized(pelican: Pelican) -> None:
@@ -28,7 +40,7 @@ def _initialized(pelican: Pelican) -> None:
     Plug-ins may rewrite pages in `finalized`, and no order among them is promised: what is published is what stands
     when `run` has returned, so it is there that we come in.
     """
-    if not getattr(pelican.run, "publishes", False):
+    if NAME in pelican.settings["PLUGINS"] and not getattr(pelican.run, "publishes", False):
         pelican.run = _publishing(pelican, pelican.run)
 
 
@@ -37,10 +49,12 @@ def _publishing(pelican: Pelican, run: Callable[[], None]) -> Callable[[], None]
         if _sessions:
             run()
             return
-        _sessions.append(Session(pelican.settings))
+        session = Session(pelican.settings)
+        pelican.output_retention = list(dict.fromkeys([*pelican.output_retention, *session.kept]))
+        _sessions.append(session)
         try:
             run()
-            _sessions[0].publish()
+            session.publish()
         finally:
             _sessions.pop().close()
 

@@ -27,7 +27,7 @@ class Settings:
     enabled: bool = True
     history: str = "all"
     changes_by: str | int = "month"
-    exclude: tuple[str, ...] = ("404.html", "_headers", "_redirects", "CNAME")
+    exclude: tuple[str, ...] = ("404.html",)
     edition: int = 2017
     html_links: bool = True
     robots: bool = False

@@ -11,7 +11,7 @@ DEFAULTS = {
     "enabled": True,
     "history": "all",
     "changes_by": "month",
-    "exclude": ("404.html", "_headers", "_redirects", "CNAME"),
+    "exclude": ("404.html",),
     "edition": 2017,
     "html_links": True,
     "robots": False,

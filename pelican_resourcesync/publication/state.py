@@ -3,13 +3,15 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from pelican_resourcesync.errors import DocumentError, PublicationError
 from pelican_resourcesync.protocol import parse_datetime, render_datetime
 
 FORMAT = 1
+
+_EARLIEST, _LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,13 +68,29 @@ def parse_state(data: bytes, name: str) -> State:
 
 def _state(content: Mapping[str, Any]) -> State:
     return State(
-        generation=int(content["generation"]),
+        generation=_count(content["generation"]),
         predecessor=content["predecessor"],
         siteurl=str(content["siteurl"]),
-        at=parse_datetime(content["at"]),
-        changes=int(content["changes"]),
+        at=_time(content["at"]),
+        changes=_count(content["changes"]),
         commit=content["commit"],
-        landed=None if content["landed"] is None else parse_datetime(content["landed"]),
-        held={str(commit): parse_datetime(time) for commit, time in content["held"].items()},
+        landed=None if content["landed"] is None else _time(content["landed"]),
+        held={str(commit): _time(time) for commit, time in content["held"].items()},
         documents={str(path): str(digest) for path, digest in content["documents"].items()},
     )
+
+
+def _time(text: str) -> datetime:
+    """Read a time of a publication: later ones must still be possible."""
+    time = parse_datetime(text)
+    if not _EARLIEST <= time <= _LATEST:
+        message = f"the time {text} is none of a publication"
+        raise ValueError(message)
+    return time
+
+
+def _count(number: object) -> int:
+    if not isinstance(number, int) or number < 0:
+        message = f"{number!r} is no count"
+        raise ValueError(message)
+    return number

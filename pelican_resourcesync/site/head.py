@@ -16,17 +16,15 @@ _TOKENS = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 _RESOURCESYNC = re.compile(rb"""\brel\s*=\s*(?:["'][^"']*\bresourcesync\b|resourcesync\b)""", re.IGNORECASE)
-_COMPRESSED = (".gz", ".br", ".zst")
+#: A host may send the compressed copy that stands beside a page: that page is to be left alone.
+COMPRESSED = (".gz", ".br", ".zst")
 
 
 def add_link(file: Path, capability_list: str) -> bool:
     """Put the link into the head of the page in `file` and tell whether that changed it.
 
-    Left alone are a page without a head, one that has such a link, and one that a compressed copy stands beside:
-    a host would send that copy, which would not be the same page any more.
+    Left alone are a page without a head, and one that has such a link.
     """
-    if any(file.with_name(file.name + end).exists() for end in _COMPRESSED):
-        return False
     page = file.read_bytes()
     linked = with_link(page, capability_list)
     if linked is None:
@@ -54,4 +52,4 @@ def with_link(page: bytes, capability_list: str) -> bytes | None:
 
 def _link(capability_list: str) -> bytes:
     href = html.escape(capability_list)
-    return f'<link rel="resourcesync" type="application/xml" href="{href}">\n'.encode("ascii")
+    return f'<link rel="resourcesync" type="application/xml" href="{href}" />\n'.encode("ascii")

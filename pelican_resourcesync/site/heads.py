@@ -9,9 +9,14 @@ from typing import Any
 
 from pelican.readers import DUPLICATES_DEFINITIONS_ALLOWED, HTMLReader, MarkdownReader, Readers, RstReader
 
-#: A line that is neither blank, nor indented, nor a field ends the docinfo of a reStructuredText source.
-_FIELD = re.compile(r":(?!\s)[^:\n]*[^:\s]:(\s|$)")
-_BODY = re.compile(r"</head\s*>|<body\b", re.IGNORECASE)
+#: A line that is neither blank, nor indented, nor a field (as docutils knows it) ends a reStructuredText docinfo.
+_FIELD = re.compile(r":(?![: ])([^:\\]|\\.|:(?!([ `]|$)))*(?<! ):(\s|$)")
+#: What underlines a title, or overlines it.
+_ADORNMENT = re.compile(r"([!-/:-@[-`{-~])\1*")
+#: What may hold text that looks like a tag and is none, then the end of an HTML head.
+_BODY = re.compile(
+    r"<!--.*?-->|<(?P<raw>script|style)\b.*?</(?P=raw)\s*>|(?P<end></head\s*>|<body\b)", re.IGNORECASE | re.DOTALL
+)
 _BLANK = re.compile(r"\n[ \t\r]*\n")
 _ENCODING = "utf-8-sig"
 
@@ -30,7 +35,7 @@ class MarkdownHeadReader(FromMemory, MarkdownReader):  # type: ignore[misc]  # P
     """Reads the metadata of Markdown with the very preprocessors that Python-Markdown reads them with."""
 
     def read(self, source_path: str) -> tuple[str, dict[str, Any]]:
-        """Give no content, and the metadata that Pelican would find, save formatted fields (a summary makes no URL)."""
+        """Give no content, and the metadata that Pelican would find, save the summary: that makes no URL."""
         del source_path
         text = self.text()
         end = _BLANK.search(text)
@@ -49,13 +54,21 @@ class MarkdownHeadReader(FromMemory, MarkdownReader):  # type: ignore[misc]  # P
         return {}
 
     def _metadata(self, meta: dict[str, list[str]]) -> dict[str, Any]:
-        found = {}
+        found, formatted = {}, {}
         for name, values in meta.items():
             if name in self.settings["FORMATTED_FIELDS"]:
+                formatted[name] = values
                 continue
             several = len(values) > 1 and DUPLICATES_DEFINITIONS_ALLOWED.get(name, True)
             found[name] = self.process_metadata(name, values if several else values[0])
-        return found
+        formatted.pop("summary", None)
+        return found | self._formatted(formatted) if formatted else found
+
+    def _formatted(self, meta: dict[str, list[str]]) -> dict[str, Any]:
+        from markdown import Markdown
+
+        self._md = Markdown(**self.settings["MARKDOWN"])
+        return dict(self._parse_metadata(meta))
 
 
 class HtmlHeadReader(FromMemory, HTMLReader):  # type: ignore[misc]  # Pelican carries no types
@@ -64,9 +77,9 @@ class HtmlHeadReader(FromMemory, HTMLReader):  # type: ignore[misc]  # Pelican c
     def read(self, source_path: str) -> tuple[str, dict[str, Any]]:
         """Give no content, and the metadata that Pelican would find."""
         text = self.text()
-        end = _BODY.search(text)
+        end = next((token.start() for token in _BODY.finditer(text) if token["end"]), len(text))
         parser = self._HTMLParser(self.settings, source_path)
-        parser.feed(text[: end.start()] if end else text)
+        parser.feed(text[:end])
         parser.close()
         return "", {name: self.process_metadata(name, value) for name, value in parser.metadata.items()}
 
@@ -78,7 +91,7 @@ class RstHeadReader(RstReader):  # type: ignore[misc]  # Pelican carries no type
         """Give what Pelican would, of the head; of the whole source where the head alone does not parse."""
         path = Path(source_path)
         whole = path.read_bytes()
-        path.write_text(_rst_head(whole.decode(_ENCODING)), encoding="utf-8")
+        path.write_bytes(_rst_head(whole.decode()).encode())
         try:
             return super().read(source_path)  # type: ignore[no-any-return]
         except Exception:  # noqa: BLE001 - docutils raises what it likes
@@ -87,15 +100,26 @@ class RstHeadReader(RstReader):  # type: ignore[misc]  # Pelican carries no type
 
 
 def _rst_head(text: str) -> str:
-    """Cut a source after its docinfo: the first block of fields, and all that stands before it."""
+    """Cut a source after its docinfo, unless what follows may have a word on what the titles before it are.
+
+    A title is one of the document only where no second one has its style.
+    """
     lines = text.splitlines(keepends=True)
+    end = _end_of_docinfo(lines)
+    styles = {line[0] for line in lines[:end] if _ADORNMENT.fullmatch(line.rstrip())}
+    again = any(line[0] in styles and _ADORNMENT.fullmatch(line.rstrip()) for line in lines[end:])
+    return text if again else "".join(lines[:end])
+
+
+def _end_of_docinfo(lines: list[str]) -> int:
+    """Give the number of the line after the first block of fields."""
     in_fields = False
     for number, line in enumerate(lines):
         if _FIELD.match(line):
             in_fields = True
         elif in_fields and line.strip() and not line[0].isspace():
-            return "".join(lines[:number])
-    return text
+            return number
+    return len(lines)
 
 
 def replace_readers(readers: Readers) -> None:

@@ -7,12 +7,15 @@ import posixpath
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
+from pelican_resourcesync.errors import HistoryError
 from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication.change import Change
-from pelican_resourcesync.publication.clock import later
+from pelican_resourcesync.publication.clock import later, whole_milliseconds
 from pelican_resourcesync.site.contents import Content
 from pelican_resourcesync.site.landing import Landing
 from pelican_resourcesync.site.log import PathChange
@@ -29,11 +32,15 @@ _SHOWN = {True: (Sort.PAGE, Sort.FEED), False: (Sort.PAGE,)}
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What the build itself tells of one resource: its URI, its source (relative to `PATH`) and the source's role."""
+    """What the build itself tells of one resource: its URI, its source (relative to `PATH`) and the source's role.
+
+    `content` is Pelican's own object, where there is one.
+    """
 
     uri: str
     source: str | None = None
     role: Role | None = None
+    content: Any = None
 
 
 @dataclass(slots=True)
@@ -80,10 +87,17 @@ class Historian:
         last = landings[-1].time if landings else now
         for time, changes in _from(landings, begin):
             self._land(time, changes)
-        if uncommitted or self._waiting:
-            self._land(later(now, last), uncommitted)
+        self._land_what_is_due(last, uncommitted, now)
         self._reconcile({each.uri for each in built}, last)
         return self._history
+
+    def _land_what_is_due(self, last: datetime, uncommitted: Sequence[PathChange], now: datetime) -> None:
+        """Account for what came after the last commit: contents whose own date has come, and what is not committed."""
+        for due in sorted({each.appears for each in self._waiting if each.appears and each.appears <= now}):
+            last = later(whole_milliseconds(due), last)
+            self._land(last, ())
+        if uncommitted:
+            self._land(later(now, last), uncommitted)
 
     def _pin(self, built: Iterable[Built], tree: Mapping[str, PathChange]) -> None:
         """Let the build say where the sources of today are published."""
@@ -92,8 +106,8 @@ class Historian:
             change = sources.get(each.source) if each.source else None
             if each.source and each.role and change and change.new:
                 self._roles[each.source] = each.role
-                data = self._bytes(each.source, each.role, change)
-                self._regimes.now.pin(each.source, each.role, change.new, data, each.uri)
+                key = (each.source, change.new, each.role)
+                self._regimes.now.pin(key, each.uri, each.content, partial(self._data, change))
 
     def _land(self, time: datetime, changes: Iterable[PathChange]) -> None:
         """Account for all that landed at one time."""
@@ -153,7 +167,7 @@ class Historian:
     def _in_time(self, time: datetime, gone: list[Content], come: list[Content]) -> tuple[list[Content], list[Content]]:
         """Hold contents back until their own date has come, where Pelican does (`WITH_FUTURE_DATES`)."""
         waited = [each for each in gone if each in self._waiting]
-        candidates = [each for each in (*self._waiting, *come) if each not in waited]
+        candidates = [*(each for each in self._waiting if each not in waited), *come]
         self._waiting = [each for each in candidates if each.appears is not None and each.appears > time]
         return [each for each in gone if each not in waited], [each for each in candidates if each not in self._waiting]
 
@@ -184,7 +198,7 @@ class Historian:
         content = self._contents.read(source, role, name, self._bytes(source, role, change))
         if content is None:
             self._history.unknown += 1
-        elif content.uri:
+        elif content.uri or content.published:
             yield content
 
     def _bytes(self, source: str, role: Role, change: PathChange) -> bytes | None:
@@ -224,7 +238,15 @@ def _lives(changes: Iterable[Change]) -> dict[str, datetime]:
 
 def _from(landings: Sequence[Landing], begin: str | None) -> Iterator[tuple[datetime, Iterable[PathChange]]]:
     """Give the times and changes from the commit `begin` on, with all that came before it as its own."""
-    start = next((number for number, each in enumerate(landings) if each.commit.sha == begin), 0)
+    start = 0
+    if begin is not None:
+        start = next((number for number, each in enumerate(landings) if each.commit.sha == begin), -1)
+    if start < 0:
+        message = (
+            f"'history' names the commit {begin}, which is not on the published branch itself (its first-parent "
+            "history): give a commit that is, such as the merge that brought it in"
+        )
+        raise HistoryError(message)
     if start:
         tree = _tree(change for each in landings[: start + 1] for change in each.commit.changes)
         yield landings[start].time, tree.values()

@@ -1,5 +1,6 @@
 """The inventory: which files of the output are resources, and under which URI."""
 
+import posixpath
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -12,6 +13,9 @@ from pelican_resourcesync.site.written import Written
 
 _INDEX = "index.html"
 
+#: What in an output speaks to the host, which does not serve it.
+HOST_FILES = ("_headers", "_redirects", "CNAME")
+
 
 @dataclass(frozen=True, slots=True)
 class Exclusion:
@@ -23,12 +27,20 @@ class Exclusion:
         """Tell whether the output file at `path` is no resource."""
         if path == WELL_KNOWN or path.startswith(f"{FOLDER}/"):
             return True
-        return any(fnmatchcase(path, pattern) for pattern in self.patterns)
+        return path in HOST_FILES or any(_matches(path, pattern) for pattern in self.patterns)
+
+    def unused(self, paths: Iterable[str]) -> list[str]:
+        """Give the patterns that match none of these paths: one that was meant to hide something may be misspelt."""
+        paths = list(paths)
+        return [pattern for pattern in self.patterns if not any(_matches(path, pattern) for path in paths)]
 
     def covers_uri(self, siteurl: str, uri: str) -> bool:
-        """Tell whether what a static host answers for `uri` is no resource, for a URI of the past."""
+        """Tell whether what a static host may answer for `uri` is no resource, for a URI of the past."""
         path = unquote(uri.removeprefix(f"{siteurl}/"), errors="surrogateescape")
-        return self.covers(path + _INDEX if not path or path.endswith("/") else path)
+        if not path or path.endswith("/"):
+            return self.covers(path + _INDEX)
+        files = (path,) if posixpath.splitext(path)[1] else (path, f"{path}.html", f"{path}/{_INDEX}")
+        return any(map(self.covers, files))
 
 
 def take_inventory(outputs: Iterable[Written], exclusion: Exclusion) -> list[Written]:
@@ -48,6 +60,12 @@ def take_inventory(outputs: Iterable[Written], exclusion: Exclusion) -> list[Wri
             )
             raise PublicationError(message)
     return [found[uri] for uri in sorted(found)]
+
+
+def _matches(path: str, pattern: str) -> bool:
+    """Tell whether a pattern means a path: a folder's means all below it, and one from the root may begin with `/`."""
+    bare = pattern.strip("/")
+    return fnmatchcase(path, f"{bare}/*") or (not pattern.endswith("/") and fnmatchcase(path, bare))
 
 
 def _named(output: Written) -> str:

@@ -13,17 +13,20 @@ from typing import Any
 from pelican.paginator import Page, Paginator
 from pelican.urlwrappers import URLWrapper
 
-from pelican_resourcesync.site.uris import uri_of_listing
+from pelican_resourcesync.site.uris import uri_of, uri_of_path
 
 _PERIODS = ("YEAR", "MONTH", "DAY")
 _FORMATS = ("ATOM", "RSS")
+#: The direct templates that Pelican knows itself.
+_OF_ARTICLES = ("index", "archives", "tags", "categories", "authors")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Listing:
     """A listing page or a feed: its file, its URL, and how much of what it lists it shows.
 
-    `per_page` articles go on one page (`None`: all of them on one); `limit` is the most that a feed shows.
+    `per_page` articles go on one page: all of them where it is 0, and where it is `None`, in which case Pelican's
+    pagination does not name the page. `limit` is the most that a feed shows.
     Two listings are the same only if they are the same object: `Listings` makes one of each.
     """
 
@@ -43,6 +46,7 @@ class Listings:
         self._settings = settings
         self._siteurl = siteurl
         self._known: dict[tuple[object, ...], Listing] = {}
+        self._wrapped: dict[tuple[str, str], tuple[Listing, ...]] = {}
 
     def standing(self) -> tuple[Listing, ...]:
         """Give the listings that are there even when no article is: direct templates and the feeds of everything."""
@@ -63,6 +67,10 @@ class Listings:
             *self._of_wrappers(wrappers["authors"], "author"),
             *self._periods(article),
         )
+
+    def of_page(self) -> tuple[Listing, ...]:
+        """Give the listings that a page is in: the direct templates that are none of Pelican's own."""
+        return tuple(self._direct(without=_OF_ARTICLES))
 
     def of_any(self, article: Any) -> tuple[Listing, ...]:
         """Give the listings that `article` is in even as a translation: feeds of everything and of a language."""
@@ -88,12 +96,14 @@ class Listings:
         return uri
 
     def _name_page(self, listing: Listing, number: int, *, last: bool) -> str:
-        if not listing.per_page:
-            return uri_of_listing(self._siteurl, listing.url, listing.save_as)
-        count = number if last else number + 1
+        if listing.feed:
+            return uri_of_path(self._siteurl, listing.save_as)
+        if listing.per_page is None:
+            return uri_of(self._siteurl, listing.url, listing.save_as)
+        count = (number if last else number + 1) + self._settings["DEFAULT_ORPHANS"]
         paginator = Paginator(listing.save_as, listing.url, [None] * count, self._settings, 1)
         page: Page = paginator.page(number)
-        return uri_of_listing(self._siteurl, page.url, posixpath.normpath(page.save_as))
+        return uri_of(self._siteurl, page.url, posixpath.normpath(page.save_as))
 
     def _direct(self, without: Collection[str] = ()) -> Iterator[Listing]:
         """Give the direct templates; of tags, categories or authors only where the article has any."""
@@ -106,9 +116,13 @@ class Listings:
             yield from self._page_listing(template, save_as, url)
 
     def _of_wrappers(self, wrappers: Iterable[URLWrapper], template: str) -> Iterator[Listing]:
+        """Give the listings of tags, categories or authors; each name makes its slug once."""
         for wrapper in wrappers:
-            yield from self._page_listing(template, wrapper.save_as, wrapper.url)
-            yield from self._feeds(f"{template.upper()}_FEED", slug=wrapper.slug)
+            key = (template, wrapper.name)
+            if key not in self._wrapped:
+                feeds = self._feeds(f"{template.upper()}_FEED", slug=wrapper.slug)
+                self._wrapped[key] = (*self._page_listing(template, wrapper.save_as, wrapper.url), *feeds)
+            yield from self._wrapped[key]
 
     def _periods(self, article: Any) -> Iterator[Listing]:
         for period in _PERIODS:
@@ -133,8 +147,8 @@ class Listings:
             return
         per_page = None
         if template in self._settings["PAGINATED_TEMPLATES"]:
-            per_page = self._settings["PAGINATED_TEMPLATES"][template] or self._settings["DEFAULT_PAGINATION"]
-        yield self._one(str(save_as), str(url), per_page=per_page or None)
+            per_page = self._settings["PAGINATED_TEMPLATES"][template] or self._settings["DEFAULT_PAGINATION"] or 0
+        yield self._one(str(save_as), str(url), per_page=per_page)
 
     def _one(
         self, save_as: str, url: str, *, per_page: int | None = None, limit: int | None = None, feed: bool = False

@@ -13,6 +13,7 @@ from typing import BinaryIO
 LOG_OPTIONS = (
     "--first-parent",
     "-m",
+    "--root",
     "--raw",
     "-z",
     "-r",
@@ -27,6 +28,9 @@ LOG_OPTIONS = (
     "--no-relative",
     "--format=%H %ct",
 )
+
+#: The configuration that no option of every git stands against: `-m` means what it says.
+LOG_CONFIGURATION = "log.diffMerges=separate"
 
 _NO_FILE = "000000"
 _CHUNK = 1 << 16
@@ -49,7 +53,10 @@ class PathChange:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """One first-parent commit: its name, its committer time (seconds of the epoch, UTC) and what it changed."""
+    """One first-parent commit: its name, its committer time (seconds of the epoch, UTC) and what it changed.
+
+    A time that git cannot read (before the epoch, no number) is 0.
+    """
 
     sha: str
     committed: int
@@ -88,7 +95,7 @@ def _fields(stream: BinaryIO) -> Iterator[bytes]:
 
 def _commit(header: list[bytes], changes: list[PathChange]) -> Commit:
     sha, committed = header[:2]
-    return Commit(sha.decode("ascii"), int(committed), tuple(changes))
+    return Commit(sha.decode("ascii"), int(committed or b"0"), tuple(changes))
 
 
 def _path_change(field: bytes, path: bytes) -> PathChange:

@@ -1,16 +1,16 @@
-"""The settings of the past: what a settings file said, read without running it.
+"""The settings of the past: what of Pelican's settings was otherwise when a settings file said something else.
 
-URLs depend on settings, and settings change. Code of the past is never run: assignments of plain values at the top of
-the file are all that is understood (nearly all that settings files hold), and what is not keeps its value of today.
+URLs depend on settings, and settings change. What a file of the past does not say plainly keeps its value of today.
 """
 
-import ast
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from pelican.paginator import PaginationRule
-from pelican.settings import DEFAULT_CONFIG
+
+from pelican_resourcesync.site.settings_file import Said
 
 #: The settings that URLs and listings depend on. Where the site lies (`PATH`, `THEME`) is no matter of its URLs.
 _RELEVANT = re.compile(
@@ -21,43 +21,25 @@ _RELEVANT = re.compile(
 )
 
 
-class _NotPlainError(Exception):
-    """An expression whose value is not known without running it."""
+#: Settings that are counted with.
+_NUMBERS = re.compile(r"DEFAULT_(PAGINATION|ORPHANS)|FEED_MAX_ITEMS|PAGINATED_TEMPLATES")
 
 
-def plain_settings(source: bytes) -> dict[str, Any]:
-    """Give the settings that a settings file assigns as plain values; none where it is no Python."""
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return {}
-    known: dict[str, Any] = {}
-    for statement in tree.body:
-        for name in _assigned(statement):
-            known.pop(name, None)
-        if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
-            try:
-                value = _value(statement.value, known)
-            except (_NotPlainError, TypeError, ValueError, RecursionError):
-                continue
-            known.update(dict.fromkeys(_targets(statement), value))
-    return known
-
-
-def settings_then(settings: Mapping[str, Any], today: Mapping[str, Any], then: Mapping[str, Any]) -> dict[str, Any]:
+def settings_then(settings: Mapping[str, Any], today: Said, then: Said) -> dict[str, Any]:
     """Give what of Pelican's `settings` was otherwise when a file, which says `today`, said `then`.
 
     What another file, or the command line, decides today is taken to have been decided there always.
     """
     found = {}
-    for name in sorted({*today, *then}):
-        if not _RELEVANT.fullmatch(name) or (name in today and name in then and today[name] == then[name]):
+    for name in sorted({*today.values, *then.values}):
+        if not _RELEVANT.fullmatch(name) or not then.knows(name):
             continue
-        if name in today and not _in_force(settings, name, today[name]):
+        value = then.value(name)
+        if today.knows(name) and (today.value(name) == value or not _in_force(settings, name, today.value(name))):
             continue
-        value = then.get(name, DEFAULT_CONFIG.get(name))
-        if type(value) is type(settings.get(name)) or value is None or not isinstance(settings.get(name), list | dict):
-            found[name] = _normal(name, value)
+        if _fits(name, value, settings.get(name)):
+            with suppress(TypeError, ValueError):  # Pelican would not have taken it either
+                found[name] = _normal(name, value)
     return found
 
 
@@ -83,29 +65,13 @@ def _normal(name: str, value: Any) -> Any:
     return value
 
 
-def _assigned(statement: ast.stmt) -> set[str]:
-    return {
-        node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
-    }
-
-
-def _targets(statement: ast.Assign | ast.AnnAssign) -> list[str]:
-    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-    return [target.id for target in targets if isinstance(target, ast.Name)]
-
-
-def _value(node: ast.expr, known: Mapping[str, Any]) -> Any:
-    if isinstance(node, ast.Name):
-        if node.id not in known:
-            raise _NotPlainError
-        return known[node.id]
-    if isinstance(node, ast.List | ast.Tuple):
-        items = [_value(item, known) for item in node.elts]
-        return items if isinstance(node, ast.List) else tuple(items)
-    if isinstance(node, ast.Dict) and None not in node.keys:
-        return {
-            _value(key, known): _value(item, known) for key, item in zip(node.keys, node.values, strict=True) if key
-        }
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        return _value(node.left, known) + _value(node.right, known)
-    return ast.literal_eval(node)
+def _fits(name: str, value: object, there: object) -> bool:
+    """Tell whether a value of the past is of a kind that can stand where `there` stands now."""
+    if _NUMBERS.fullmatch(name):
+        numbers = value.values() if isinstance(value, dict) else [value]
+        return isinstance(value, dict) == isinstance(there, dict) and all(
+            isinstance(each, int | None) for each in numbers
+        )
+    if isinstance(there, list | tuple):
+        return isinstance(value, list | tuple)
+    return isinstance(value, dict) or not isinstance(there, dict)

@@ -3,14 +3,13 @@
 Kept up to date content by content, so that the effect of one commit costs what the commit touches.
 """
 
-from bisect import bisect_left, insort
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from operator import attrgetter
 
 from pelican_resourcesync.site.contents import Content
 from pelican_resourcesync.site.listings import Listing, Listings
+from pelican_resourcesync.site.members import Members, Pages, members_of
 from pelican_resourcesync.site.roles import Role
 
 
@@ -30,19 +29,17 @@ class Output:
     version: Hashable
 
 
-_by_order = attrgetter("order")
-
-
 class Plan:
     """What Pelican would write for a changing set of contents."""
 
     def __init__(self, listings: Listings) -> None:
         """Begin with no content."""
         self._listings = listings
+        self._standing = frozenset(listings.standing())
         self._owners: dict[str, dict[object, Output]] = {}
         self._families: dict[tuple[object, ...], list[Content]] = {}
-        self._members: dict[Listing, list[Content]] = {}
-        self._pages: dict[Listing, set[str]] = {}
+        self._members: dict[Listing, Members] = {}
+        self._pages: dict[Listing, Pages] = {}
         self._listed: dict[Content, tuple[Listing, ...]] = {}
         self._before: dict[str, Output | None] = {}
         self._touched: set[Listing] = set()
@@ -53,7 +50,7 @@ class Plan:
 
     def begin(self) -> dict[str, tuple[Output | None, Output | None]]:
         """Write the listings that stand even when they list nothing."""
-        self._touched.update(self._listings.standing())
+        self._touched.update(self._standing)
         return self._settle()
 
     def change(
@@ -73,12 +70,10 @@ class Plan:
         return self._settle()
 
     def _withdraw(self, content: Content) -> None:
-        for uri in (content.uri, *content.copies):
+        for uri in filter(None, (content.uri, *content.copies)):
             self._own(uri, content.source, None)
         for listing in self._listed.pop(content, ()):
-            members = self._members[listing]
-            at = bisect_left(members, content.order, key=_by_order)
-            members.pop(members.index(content, at))
+            self._members[listing].remove(content)
             self._touched.add(listing)
 
     def _place(self, family: list[Content]) -> None:
@@ -86,7 +81,8 @@ class Plan:
         for content in family:
             others = sorted((each.uri, each.title, each.lang) for each in family if each is not content)
             sort = Sort.FILE if content.role is Role.STATIC else Sort.PAGE
-            self._own(content.uri, content.source, Output(sort, (content.version, tuple(others))))
+            if content.uri:
+                self._own(content.uri, content.source, Output(sort, (content.version, tuple(others))))
             for uri in content.copies:
                 self._own(uri, content.source, Output(Sort.FILE, content.version[0]))
             self._list(content, original=content in originals)
@@ -99,30 +95,38 @@ class Plan:
             self._members[listing].remove(content)
             self._touched.add(listing)
         for listing in listings:
-            insort(self._members.setdefault(listing, []), content, key=_by_order)
+            self._of(listing).add(content)
             self._touched.add(listing)
         self._listed[content] = listings
 
     def _settle(self) -> dict[str, tuple[Output | None, Output | None]]:
-        standing = set(self._listings.standing()) if self._touched else set()
         for listing in self._touched:
-            self._write_pages(listing, standing=listing in standing)
+            self._write_pages(listing)
         self._touched.clear()
-        now = {uri: self._output(self._owners[uri]) if self._owners[uri] else None for uri in self._before}
-        changed = {uri: (before, now[uri]) for uri, before in self._before.items() if before != now[uri]}
+        changed = {}
+        for uri, before in self._before.items():
+            owners = self._owners[uri]
+            now = self._output(owners) if owners else None
+            if before != now:
+                changed[uri] = (before, now)
         self._before.clear()
         return changed
 
-    def _write_pages(self, listing: Listing, *, standing: bool) -> None:
-        versions = [content.version for content in self._members.get(listing, ())]
-        pages = list(self._listings.pages(listing, len(versions))) if versions or standing else []
+    def _write_pages(self, listing: Listing) -> None:
         sort = Sort.FEED if listing.feed else Sort.PAGE
-        for uri, start, end in pages:
-            self._own(uri, listing, Output(sort, (len(pages), tuple(versions[start:end]))))
-        uris = {uri for uri, _start, _end in pages}
-        for uri in self._pages.get(listing, set()) - uris:
+        before = self._pages.get(listing, {})
+        after = self._of(listing).pages(self._listings, standing=listing in self._standing)
+        for uri, shown in after.items():
+            if before.get(uri) != shown:
+                self._own(uri, listing, Output(sort, shown))
+        for uri in before.keys() - after.keys():
             self._own(uri, listing, None)
-        self._pages[listing] = uris
+        self._pages[listing] = after
+
+    def _of(self, listing: Listing) -> Members:
+        if listing not in self._members:
+            self._members[listing] = members_of(listing)
+        return self._members[listing]
 
     def _own(self, uri: str, owner: object, output: Output | None) -> None:
         owners = self._owners.setdefault(uri, {})
@@ -136,7 +140,7 @@ class Plan:
         if len(owners) == 1:
             return next(iter(owners.values()))
         versions = [output.version for output in owners.values()]
-        return Output(next(iter(owners.values())).sort, tuple(sorted(versions, key=repr)))
+        return Output(max(output.sort for output in owners.values()), tuple(sorted(versions, key=repr)))
 
 
 def _family(content: Content) -> tuple[object, ...]:

@@ -5,7 +5,8 @@ from contextlib import ExitStack
 from typing import Any, Self
 
 from pelican_resourcesync.site.contents import Contents, Pins
-from pelican_resourcesync.site.past_settings import complete, plain_settings, settings_then
+from pelican_resourcesync.site.past_settings import complete, settings_then
+from pelican_resourcesync.site.settings_file import read_settings_files
 
 
 class Regimes:
@@ -18,7 +19,7 @@ class Regimes:
         """Take Pelican's settings, the site's URL, and the settings files of today by path."""
         self._settings = settings
         self._siteurl = siteurl
-        self._today = {path: plain_settings(data) for path, data in today.items()}
+        self._today = read_settings_files(today)
         self._stack = ExitStack()
         self._known: dict[str, Contents] = {}
         self.pins: Pins = {}
@@ -35,9 +36,9 @@ class Regimes:
     def at(self, files: Mapping[str, bytes]) -> Contents:
         """Give how sources were read when the settings files were `files`; one that was not there says nothing."""
         otherwise: dict[str, Any] = {}
-        for path, data in files.items():
+        for path, then in read_settings_files(files).items():
             if path in self._today:
-                otherwise |= settings_then(self._settings, self._today[path], plain_settings(data))
+                otherwise |= settings_then(self._settings, self._today[path], then)
         return self._under(otherwise)
 
     def _under(self, otherwise: Mapping[str, Any]) -> Contents:
@@ -49,9 +50,12 @@ class Regimes:
     def _contents(self, otherwise: Mapping[str, Any]) -> Contents:
         if not otherwise:
             return Contents(self._settings, self._siteurl, self.pins)
-        try:
-            contents = Contents(complete(self._settings, otherwise), self._siteurl, self.pins)
-            contents.listings.standing()
-        except Exception:  # noqa: BLE001 - settings of the past may hold anything; Pelican checks none of them
-            return self.now
-        return contents
+        with ExitStack() as stack:
+            try:
+                contents = stack.enter_context(Contents(complete(self._settings, otherwise), self._siteurl, self.pins))
+                contents.listings.standing()
+                contents.roles.of("a/b.static")
+            except Exception:  # noqa: BLE001 - settings of the past may hold anything; Pelican checks none of them
+                return self.now
+            stack.pop_all()
+            return contents

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pelican_resourcesync.errors import HistoryError
-from pelican_resourcesync.site.log import LOG_OPTIONS, Commit, PathChange, read_log
+from pelican_resourcesync.site.log import LOG_CONFIGURATION, LOG_OPTIONS, Commit, PathChange, read_log
 
 if TYPE_CHECKING:
     import git
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 #: Git must neither lock, nor ask, nor fetch what a partial clone left out, nor speak another language.
 _ENVIRONMENT = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
 
-_UNTRACKED = "?"
+#: The first letter of a status: untracked, or added to the index.
+_NOT_IN_HEAD = "?A"
+
+_NO_GIT = "git cannot be run, so there is no history to publish: install git"
 
 #: What the name of a file in the work tree, which is no blob of git, begins with.
 UNCOMMITTED = "worktree:"
@@ -53,15 +56,21 @@ class Repository:
 
     def log(self) -> Iterator[Commit]:
         """Give the first-parent commits of HEAD, oldest first, from one run of `git log`."""
-        process = self._git.log(*LOG_OPTIONS, "HEAD", "--", as_process=True)
+        process = self._git(c=LOG_CONFIGURATION).log(*LOG_OPTIONS, "HEAD", "--", as_process=True)
         yield from read_log(process.stdout)
-        process.wait()
+        try:
+            process.wait()
+        except self._failure() as error:
+            message = f"git cannot read the history of {self.top}: {error}: run git fsck, or clone it anew"
+            raise HistoryError(message) from error
 
     def blob(self, name: str) -> bytes | None:
         """Give the bytes of a blob; `None` where the repository lacks it (a partial clone) or cannot read it."""
         try:
-            _name, kind, _size, data = self._git.get_object_data(name)
+            _name, kind, size, data = self._git.get_object_data(name)
         except (ValueError, OSError):
+            size, kind, data = -1, "", b""
+        if len(data) != size:
             self._git.clear_cache()  # a damaged object ends the process that was asked
             return None
         return data if kind in ("blob", b"blob") else None  # GitPython says text and gives bytes
@@ -82,7 +91,7 @@ class Repository:
         it.
         """
         options = ("--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=none")
-        scope = [":(top,literal)" + path.as_posix() for path in paths]
+        scope = [":(top,literal)" + (path.as_posix() if path.parts else "") for path in paths]
         if not scope:
             return ()
         listing = self._git.status(*options, "--", *scope, strip_newline_in_stdout=False, stdout_as_string=False)
@@ -93,7 +102,7 @@ class Repository:
         status, path = entry[:2], entry[3:]
         there = (self.top / path).is_file()
         new = f"{UNCOMMITTED}{path}" if there else None
-        return PathChange(path, None if status[0] == _UNTRACKED else "HEAD", new)
+        return PathChange(path, None if status[0] in _NOT_IN_HEAD else "HEAD", new)
 
     def close(self) -> None:
         """End the processes that wait for questions about blobs."""
@@ -115,13 +124,15 @@ def find_repository(folder: Path) -> Repository:
     try:
         import git
     except ImportError as error:
-        message = "git cannot be run, so there is no history to publish: install git"
-        raise HistoryError(message) from error
+        raise HistoryError(_NO_GIT) from error
+    outside = f"{folder} is in no git repository, so there is no history to publish: build in a clone"
     try:
-        repository = Repository(git.Repo(folder, search_parent_directories=True))
+        repo = git.Repo(folder, search_parent_directories=True)
     except (git.exc.InvalidGitRepositoryError, git.exc.NoSuchPathError, TypeError) as error:
-        message = f"{folder} is in no git repository, so there is no history to publish: build in a clone"
-        raise HistoryError(message) from error
+        raise HistoryError(outside) from error
+    if repo.working_tree_dir is None:
+        raise HistoryError(outside)
+    repository = Repository(repo)
     _require_history(repository)
     return repository
 
@@ -131,6 +142,8 @@ def _require_history(repository: Repository) -> None:
 
     try:
         repository.head()
+    except git.exc.GitCommandNotFound as error:
+        raise HistoryError(_NO_GIT) from error
     except git.exc.GitCommandError as error:
         raise HistoryError(_refusal(repository.top, str(error.stderr))) from error
 

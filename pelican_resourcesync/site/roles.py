@@ -45,18 +45,20 @@ class Roles:
     def _taken(self, path: str, roots: Collection[str], excludes: Collection[str]) -> bool:
         if self.ignored(posixpath.basename(path)):
             return False
-        return any(self._below(path, _normal(root), {_normal(name) for name in excludes}) for root in roots)
+        return any(self._below(path, root, {posixpath.split(name) for name in excludes}) for root in roots)
 
-    def _below(self, path: str, root: str, excludes: Collection[str]) -> bool:
-        if path == root:
+    def _below(self, path: str, root: str, excludes: Collection[tuple[str, str]]) -> bool:
+        """Tell whether a walk from `root` comes to `path`; Pelican compares the folders' names as they are written."""
+        top = _normal(root)
+        if path == top:
             return True
-        if root and not path.startswith(f"{root}/"):
+        if top and not path.startswith(f"{top}/"):
             return False
-        folder = posixpath.dirname(path)
-        while folder != root:
-            if folder in excludes or self.ignored(posixpath.basename(folder)):
+        folder = root
+        for name in path[len(top) :].lstrip("/").split("/")[:-1]:
+            if (folder, name) in excludes or self.ignored(name):
                 return False
-            folder = posixpath.dirname(folder)
+            folder = posixpath.join(folder, name)
         return True
 
     def ignored(self, name: str) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 _ROOT = "."
+_INSTALLED = {"site-packages", "dist-packages"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,12 +16,13 @@ class Scope:
     """Paths relative to the top of the work tree, `/`-separated. `content` is Pelican's `PATH`.
 
     `settings` are the settings file and every other module of the repository that was loaded with it (a
-    `publishconf.py` imports `pelicanconf.py`); `theme` is `None` where the theme lies outside the repository.
+    `publishconf.py` imports `pelicanconf.py`); `theme` are the folders of the theme and of the templates that override
+    its own, as far as they lie in the repository.
     `theme_static` says which part of the theme is copied as it is, and to where in the output.
     """
 
     settings: frozenset[str]
-    theme: str | None
+    theme: tuple[str, ...]
     content: str | None
     theme_static: Mapping[str, str]
 
@@ -30,9 +32,7 @@ class Scope:
 
     def is_theme(self, path: str) -> bool:
         """Tell whether a change at `path` is one of the theme; a submodule that holds the theme counts."""
-        if self.theme is None:
-            return False
-        return _below(path, self.theme) is not None or _below(self.theme, path) is not None
+        return any(_below(path, folder) is not None or _below(folder, path) is not None for folder in self.theme)
 
     def source(self, path: str) -> str | None:
         """Give `path` relative to Pelican's `PATH`; `None` where it lies elsewhere."""
@@ -49,12 +49,15 @@ class Scope:
     def paths(self) -> Iterator[str]:
         """Give the paths that matter, for git to look at."""
         yield from sorted(self.settings)
-        yield from (path for path in (self.theme, self.content) if path is not None)
+        yield from self.theme
+        if self.content is not None:
+            yield self.content
 
 
 def find_scope(top: Path, settings: Mapping[str, Any]) -> Scope:
     """Find where the parts of a site lie in the repository whose work tree is at `top` (a real path)."""
-    theme = _relative(Path(settings["THEME"]), top)
+    theme = _source_folder(settings["THEME"], top)
+    overrides = [_source_folder(folder, top) for folder in settings["THEME_TEMPLATES_OVERRIDES"]]
     static = {
         posixpath.normpath(posixpath.join(theme, path)): str(settings["THEME_STATIC_DIR"])
         for path in settings["THEME_STATIC_PATHS"]
@@ -62,10 +65,16 @@ def find_scope(top: Path, settings: Mapping[str, Any]) -> Scope:
     }
     return Scope(
         settings=frozenset(_loaded_modules(top)),
-        theme=theme,
+        theme=tuple(folder for folder in (theme, *overrides) if folder is not None),
         content=_relative(Path(settings["PATH"]), top),
         theme_static=static,
     )
+
+
+def _source_folder(folder: str, top: Path) -> str | None:
+    """Give a folder of the repository, if it is one and nothing that was installed into it (a virtual environment)."""
+    path = _relative(Path(folder), top)
+    return None if path is None or _INSTALLED & set(path.split("/")) else path
 
 
 def _loaded_modules(top: Path) -> Iterator[str]:
@@ -73,7 +82,7 @@ def _loaded_modules(top: Path) -> Iterator[str]:
         file = getattr(module, "__file__", None)
         if isinstance(file, str) and file.endswith(".py"):
             path = _relative(Path(file), top)
-            if path is not None and "site-packages" not in path.split("/"):
+            if path is not None and not _INSTALLED & set(path.split("/")):
                 yield path
 
 

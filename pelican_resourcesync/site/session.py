@@ -1,8 +1,6 @@
 """One build, from its start to its publication: what is taken aside, what is collected, and what is said."""
 
 import logging
-import shutil
-import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -10,13 +8,13 @@ from typing import Any
 
 from pelican.log import console
 
-from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication.discovery import well_known_reachable
 from pelican_resourcesync.publication.layout import FOLDER, Layout
 from pelican_resourcesync.publication.previous import Previous, read_previous
 from pelican_resourcesync.publication.publish import Publication
 from pelican_resourcesync.settings import Settings, parse_settings, parse_siteurl
+from pelican_resourcesync.site.aside import Aside
 from pelican_resourcesync.site.publisher import Outcome, Publisher
 from pelican_resourcesync.site.written import Run
 
@@ -29,16 +27,32 @@ class Session:
     def __init__(self, settings: Mapping[str, Any]) -> None:
         """Check the settings and take the publication in the output aside, before Pelican cleans it.
 
-        Raises `SettingsError` for settings that cannot be used, before anything is built.
+        Before anything is built, `SettingsError` says which setting cannot be used, and `PublicationError` that the
+        publication in the output cannot be carried forward.
         """
-        self._stack = ExitStack()
         self._settings: Settings = parse_settings(settings.get("RESOURCESYNC"))
         self._siteurl = parse_siteurl(settings.get("SITEURL"))
+        self._output, self._path = Path(settings["OUTPUT_PATH"]), Path(settings["PATH"])
         self._previous: Previous | None = None
         self._run: Run | None = None
+        self._published = False
+        self._aside = Aside(self._output)
         if self._settings.enabled and self._siteurl:
-            self._previous = self._take_aside(Path(settings["OUTPUT_PATH"]))
+            with ExitStack() as stack:
+                stack.callback(self._aside.close)
+                self._previous = (
+                    read_previous(self._aside.folder, Layout(self._siteurl)) if self._aside.folder else None
+                )
+                stack.pop_all()
             self._run = Run(settings, self._siteurl)
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """What in the output Pelican is not to clean, so that the last publication outlives a build that is killed.
+
+        Nothing where Pelican would read the documents as sources, because the output lies among them.
+        """
+        return () if self._output.resolve().is_relative_to(self._path.resolve()) else (FOLDER,)
 
     def generated(self, generators: list[Any]) -> None:
         """Take note of Pelican's generators, once all have read their sources."""
@@ -62,27 +76,16 @@ class Session:
                 logger.info("ResourceSync: SITEURL is empty, so there are no URIs to publish; nothing was written")
             return
         outcome = Publisher(self._run, self._settings, self._previous).publish()
+        self._published = True
         self._say(outcome)
 
     def close(self) -> None:
-        """Let go of what was taken aside."""
-        self._stack.close()
-
-    def _take_aside(self, output: Path) -> Previous | None:
-        documents = output / FOLDER
-        if not documents.is_dir():
-            return None
-        aside = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="resourcesync-")))
-        shutil.copytree(documents, aside / FOLDER, symlinks=True)
-        well_known = output / ".well-known" / "resourcesync"
-        if well_known.is_file():
-            (aside / ".well-known").mkdir()
-            shutil.copyfile(well_known, aside / ".well-known" / "resourcesync")
+        """Let go of what was taken aside; put it back where nothing was published."""
         try:
-            return read_previous(aside, Layout(self._siteurl))
-        except PublicationError as error:
-            logger.warning("ResourceSync: %s. This is a first publication", error)
-            return None
+            if not self._published:
+                self._aside.restore()
+        finally:
+            self._aside.close()
 
     def _say(self, outcome: Outcome) -> None:
         for warning in outcome.warnings:
@@ -102,16 +105,20 @@ class Session:
 
 def summary(publication: Publication, where: str, seconds: float) -> str:
     """Say in one line what was published: resources, changes, ranges, where, and what is new."""
-    new = publication.new
+    new, gone = publication.new, publication.gone
     if publication.first:
         news = "first publication"
-        if publication.gone:
-            news += f", which names {publication.gone} URLs that are no longer there"
+        if gone:
+            news += f", which names {_count(gone, 'URL')} that {'is' if gone == 1 else 'are'} no longer there"
     elif any(new.values()):
         news = ", ".join(f"{new[kind]} {kind}" for kind in ChangeKind if new[kind]) + " since the last publication"
     else:
         news = "nothing changed since the last publication"
     return (
-        f"ResourceSync: {publication.resources} resources, {publication.changes} changes in {publication.ranges} "
-        f"Change Lists at {where} in {seconds:.2f} seconds; {news}."
+        f"ResourceSync: {_count(publication.resources, 'resource')}, {_count(publication.changes, 'change')} in "
+        f"{_count(publication.ranges, 'Change List')} at {where} in {seconds:.2f} seconds; {news}."
     )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

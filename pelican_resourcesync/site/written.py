@@ -4,14 +4,16 @@ import os
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from pelican.contents import Content
 from pelican.generators import ArticlesGenerator, PagesGenerator, StaticGenerator
 
+from pelican_resourcesync.site.contents import copied_source
 from pelican_resourcesync.site.roles import Role
-from pelican_resourcesync.site.uris import uri_of_content, uri_of_listing, uri_of_path
+from pelican_resourcesync.site.uris import uri_of, uri_of_path
 
 _CONTENTS = (("article", Role.ARTICLE), ("page", Role.PAGE))
 _WRAPPERS = ("tag", "category", "author")
@@ -21,7 +23,7 @@ _WRAPPERS = ("tag", "category", "author")
 class Written:
     """One output file: its path relative to the output, its URI, and the source it was made from, if one is known.
 
-    `public` is false for drafts and hidden contents.
+    `public` is false for drafts and hidden contents. `content` is Pelican's own object, where there is one.
     """
 
     path: str
@@ -29,6 +31,7 @@ class Written:
     source: str | None = None
     role: Role | None = None
     public: bool = True
+    content: Any = None
 
 
 class Run:
@@ -49,12 +52,13 @@ class Run:
         path = self._relative(file)
         if path is None or path in self._overridden:
             return
-        for name, role in _CONTENTS:
-            content = context.get(name)
-            if content is not None and posixpath.normpath(content.save_as) == path:
+        contents = [(context[name], role) for name, role in _CONTENTS if isinstance(context.get(name), Content)]
+        for content, role in contents:
+            if _file_of(content) == os.path.realpath(file):
                 self._content(path, content, role)
                 return
-        self._written[path] = Written(path, uri_of_listing(self.siteurl, self._listing_url(path, context), path))
+        uri = uri_of(self.siteurl, self._listing_url(path, context), path)
+        self._written[path] = Written(path, uri, public=all(map(is_public, (content for content, _ in contents))))
 
     def feed_written(self, file: str) -> None:
         """Take note of a feed (the signal `feed_written`)."""
@@ -75,16 +79,20 @@ class Run:
             elif self._stale.get(path) != _stamp(file):
                 yield Written(path, uri_of_path(self.siteurl, path))
 
+    def paths(self) -> Iterator[str]:
+        """Give the path of every file of the output, public or not."""
+        return (path for path, _file in walk(self.output))
+
     def _content(self, path: str, content: Any, role: Role) -> None:
+        """Take note of the page of a content; of one of a run within this run, git is not asked about its source."""
         if hasattr(content, "override_save_as"):
             self._overridden.add(path)
-        self._written[path] = Written(
-            path,
-            uri_of_content(self.siteurl, content.url, content.save_as),
-            content.get_relative_source_path(),
-            role,
-            public=content.status == "published",
-        )
+        folder = self._relative(content.settings["OUTPUT_PATH"]) or ""
+        uri = uri_of(self.siteurl, posixpath.join(folder, str(content.url).lstrip("/")), path)
+        written = Written(path, uri, public=is_public(content))
+        if folder in ("", "."):
+            written = replace(written, source=content.get_relative_source_path(), role=role, content=content)
+        self._written[path] = written
 
     def _listing_url(self, path: str, context: Mapping[str, Any]) -> str:
         """Give the URL that Pelican means a listing to have; the path where it does not say."""
@@ -109,16 +117,17 @@ class Run:
         for path in self._theme_files():
             yield Written(path, uri_of_path(self.siteurl, path))
         for content in self._contents():
-            public = content.status == "published"
-            path = posixpath.splitext(content.save_as)[0] + self.settings["OUTPUT_SOURCES_EXTENSION"]
-            if self.settings["OUTPUT_SOURCES"]:
-                yield Written(path, uri_of_path(self.siteurl, path), public=public)
+            copy = copied_source(content, self.settings)
+            if copy:
+                yield Written(copy, uri_of_path(self.siteurl, copy), public=is_public(content))
         private = self._private_links()
+        here = set(map(posixpath.normpath, self._static_paths())) if private else set()
         for static in self._generated("staticfiles"):
             source = static.get_relative_source_path()
             path = posixpath.normpath(static.save_as)
-            uri = uri_of_content(self.siteurl, static.url, static.save_as)
-            yield Written(path, uri, source, Role.STATIC, public=source not in private)
+            public = source not in private or (source in here and not _is_attached(static))
+            uri = uri_of(self.siteurl, static.url, static.save_as)
+            yield Written(path, uri, source, Role.STATIC, public=public, content=static)
 
     def _theme_files(self) -> Iterator[str]:
         theme, target = Path(self.settings["THEME"]), str(self.settings["THEME_STATIC_DIR"])
@@ -130,16 +139,13 @@ class Run:
                 yield posixpath.normpath(posixpath.join(target, path))
 
     def _private_links(self) -> set[str]:
-        """Give the sources that were copied only because a draft or a hidden content links to them."""
+        """Give the static sources that only drafts and hidden contents link to."""
         contents = list(self._contents())
-        private = _links(content for content in contents if content.status != "published")
-        if not private:
-            return private
-        public = _links(content for content in contents if content.status == "published")
-        return private - public - {path.removeprefix("./") for path in self._static_paths()}
+        private = _links(content for content in contents if not is_public(content))
+        return private - _links(filter(is_public, contents)) if private else private
 
     def _static_paths(self) -> Iterator[str]:
-        for generator in self.generators:
+        for generator in self._own_generators():
             if isinstance(generator, StaticGenerator):
                 yield from generator.get_files(
                     self.settings["STATIC_PATHS"], exclude=self.settings["STATIC_EXCLUDES"], extensions=False
@@ -152,13 +158,32 @@ class Run:
                 yield from content.translations
 
     def _generated(self, name: str) -> Iterator[Any]:
-        for generator in self.generators:
+        for generator in self._own_generators():
             if isinstance(generator, ArticlesGenerator | PagesGenerator | StaticGenerator):
                 yield from getattr(generator, name, ())
+
+    def _own_generators(self) -> Iterator[Any]:
+        """Give Pelican's generators without those of a run within this run."""
+        return (each for each in self.generators if self._relative(each.output_path) == ".")
 
     def _relative(self, file: str) -> str | None:
         path = os.path.relpath(os.path.realpath(file), os.path.realpath(self.output))
         return None if path.startswith(os.pardir) else Path(path).as_posix()
+
+
+def is_public(content: Any) -> bool:
+    """Tell whether a content is neither a draft nor hidden."""
+    return bool(content.status == "published")
+
+
+def _file_of(content: Any) -> str:
+    """Give the real path of the file that a content is written to, by the settings of its own run."""
+    return os.path.realpath(Path(content.settings["OUTPUT_PATH"], content.save_as))
+
+
+def _is_attached(static: Any) -> bool:
+    """Tell whether a link moved a static file beside the content that it is attached to."""
+    return hasattr(static, "override_save_as") and "save_as" not in static.metadata
 
 
 def _links(contents: Iterable[Any]) -> set[str]:
@@ -166,7 +191,7 @@ def _links(contents: Iterable[Any]) -> set[str]:
     links: set[str] = set()
     for content in contents:
         with suppress(Exception):  # a plug-in's content may have no links that Pelican can find
-            links |= content.get_static_links()
+            links |= set(map(posixpath.normpath, content.get_static_links()))
     return links
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication.state import State, parse_state, render_state
-from tests.protocol.strategies import times
+from tests.protocol.strategies import times as any_times
 from tests.publication.support import utc
 
 NAME = "publication.json"
@@ -45,6 +45,7 @@ RENDERED = b"""{
 """
 
 _names = st.text(max_size=8)
+times = any_times.filter(lambda time: 1970 <= time.year < 9000)
 _states = st.builds(
     State,
     generation=st.integers(0),
@@ -140,3 +141,19 @@ def test_any_bytes_are_an_error(data: bytes) -> None:
     """No few bytes are a state."""
     with pytest.raises(PublicationError):
         parse_state(data, NAME)
+
+
+@pytest.mark.parametrize(("key", "value"), [("at", "9999-12-31T23:59:59Z"), ("landed", "1969-12-31T23:59:59Z")])
+def test_times_that_leave_no_room_are_damage(key: str, value: str) -> None:
+    """A later time must still be possible, for every build to come."""
+    content = json.loads(RENDERED) | {key: value}
+    with pytest.raises(PublicationError, match=f"{NAME} is damaged"):
+        parse_state(json.dumps(content).encode(), NAME)
+
+
+@pytest.mark.parametrize("value", [-4, 1.5, "3", None])
+def test_count_that_is_none_is_damage(value: object) -> None:
+    """Counts are whole numbers, and none is negative."""
+    content = json.loads(RENDERED) | {"changes": value}
+    with pytest.raises(PublicationError, match=f"{NAME} is damaged"):
+        parse_state(json.dumps(content).encode(), NAME)

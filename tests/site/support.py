@@ -1,0 +1,112 @@
+"""What the tests of the site share: real builds, real histories, and what the plan makes of a folder of sources."""
+
+import os
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from pelican import Pelican, signals
+from pelican.settings import read_settings
+
+from pelican_resourcesync.publication.change import Change
+from pelican_resourcesync.site.contents import Content, Contents, quiet_reading
+from pelican_resourcesync.site.history import Built, Historian, History
+from pelican_resourcesync.site.inventory import Exclusion, take_inventory
+from pelican_resourcesync.site.landing import land
+from pelican_resourcesync.site.plan import Plan
+from pelican_resourcesync.site.regimes import Regimes
+from pelican_resourcesync.site.repository import find_repository
+from pelican_resourcesync.site.scope import find_scope
+from pelican_resourcesync.site.written import Run
+from tests.sites import Row, Site
+
+SITEURL = "https://example.org"
+NOW = datetime(2025, 1, 1, 12, tzinfo=UTC)
+
+#: A site of which nothing is written but its contents.
+BARE: dict[str, Any] = {
+    "THEME": "simple",
+    "DIRECT_TEMPLATES": [],
+    "CATEGORY_SAVE_AS": "",
+    "TAG_SAVE_AS": "",
+    "AUTHOR_SAVE_AS": "",
+    "DEFAULT_METADATA": {"category": "misc"},  # Pelican writes no draft that has none
+}
+
+
+def configured(site: Site, **overrides: Any) -> dict[str, Any]:
+    """Give Pelican's settings for a site, without plug-ins."""
+    quiet = {"PLUGINS": [], "RESOURCESYNC": {"enabled": False}}
+    return dict(read_settings(str(site.folder / "pelicanconf.py"), override={**quiet, **overrides}))
+
+
+def built(site: Site, *, then: Callable[[], None] = lambda: None, **overrides: Any) -> Run:
+    """Build a site with Pelican, `then` do something more, and give the run that looked on."""
+    settings = configured(site, **overrides)
+    run = Run(settings, settings["SITEURL"])
+
+    def generated(generators: list[Any]) -> None:
+        run.generators += generators
+
+    def feed_written(path: str, **_: object) -> None:
+        run.feed_written(path)
+
+    with (
+        signals.all_generators_finalized.connected_to(generated),
+        signals.content_written.connected_to(run.content_written),
+        signals.feed_written.connected_to(feed_written),
+    ):
+        Pelican(settings).run()
+        then()
+    return run
+
+
+def tell(site: Site, *, begin: str | None = None, now: datetime = NOW, **overrides: Any) -> History:
+    """Build a site and give what its history tells."""
+    run = built(site, **overrides)
+    outputs = take_inventory(run.outputs(), Exclusion(()))
+    repository = find_repository(Path(run.settings["PATH"]))
+    try:
+        landings = list(land(repository.log(), built=now))
+        scope = find_scope(repository.top, run.settings)
+        today = {path: (repository.top / path).read_bytes() for path in scope.settings}
+        with Regimes(run.settings, run.siteurl, today) as regimes, quiet_reading():
+            resources = [Built(each.uri, each.source, each.role, each.content) for each in outputs]
+            return Historian(repository, scope, regimes, run.siteurl).tell(landings, resources, begin=begin, now=now)
+    finally:
+        repository.close()
+
+
+def rows(changes: Iterable[Change]) -> list[Row]:
+    """Give changes as (time, kind, path of the URI)."""
+    return [(f"{each.time:%Y-%m-%dT%H:%M:%SZ}", str(each.kind), each.uri.removeprefix(SITEURL)) for each in changes]
+
+
+def contents_of(folder: Path, contents: Contents) -> list[Content]:
+    """Read every source below a folder."""
+    found = []
+    for root, _folders, files in os.walk(folder):
+        for name in sorted(files):
+            file = Path(root, name)
+            path = file.relative_to(folder).as_posix()
+            role = contents.roles.of(path)
+            content = contents.read(path, role, path, file.read_bytes()) if role else None
+            found += [content] if content else []
+    return found
+
+
+def planned(settings: dict[str, Any]) -> Plan:
+    """Plan a site from the sources that there are."""
+    with Contents(settings, settings["SITEURL"], {}) as contents, quiet_reading():
+        plan = Plan(contents.listings)
+        plan.begin()
+        plan.change([], contents_of(Path(settings["PATH"]), contents))
+        return plan
+
+
+def files_of(uris: Iterable[str]) -> set[str]:
+    """Give the output files that a static host answers with, for URIs that end in a file's name or a slash."""
+    paths = (unquote(uri.removeprefix(f"{SITEURL}/")) for uri in uris)
+    return {path + "index.html" if not path or path.endswith("/") else path for path in paths}
