@@ -34,6 +34,15 @@ SETTINGS = {
     "TRANSLATION_FEED_ATOM": None,
 }
 
+#: No listings, and a theme of two templates.
+BARE = {
+    "DIRECT_TEMPLATES": [],
+    "AUTHOR_SAVE_AS": "",
+    "CATEGORY_SAVE_AS": "",
+    "THEME": "theme",
+    "THEME_STATIC_PATHS": [],
+}
+
 Row = tuple[str, str, str]
 
 
@@ -129,6 +138,15 @@ class Site:
             _text(entry, "loc").removeprefix(self.settings["SITEURL"]): entry.findtext(f"{SITEMAP}lastmod")
             for entry in root.iter(f"{SITEMAP}url")
         }
+
+
+def strip(site: Site) -> Site:
+    """Let a site publish its articles and pages alone."""
+    for name in ("article", "page"):
+        page = f"<html><head><title>{{{{ {name}.title }}}}</title></head><body>{{{{ {name}.content }}}}</body></html>"
+        site.write(f"theme/templates/{name}.html", page)
+    site.configure(**BARE)
+    return site
 
 
 def build(folder: Path, **overrides: Any) -> None:

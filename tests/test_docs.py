@@ -1,0 +1,102 @@
+"""The docs say what the code does: every setting, command, link and example in them is held to it."""
+
+import ast
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from pelican_resourcesync.settings import Settings, parse_settings
+from tests.sites import ROOT, Site
+
+README = (ROOT / "README.md").read_text("utf-8")
+DOCS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "sample_site").glob("*.md")])
+
+
+def rows(heading: str) -> list[list[str]]:
+    """Give the cells of the rows of the table below a heading of the README."""
+    section = README.split(f"## {heading}\n", 1)[1].split("\n## ", 1)[0]
+    lines = [line for line in section.splitlines() if line.startswith("| `")]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
+
+
+def plain(value: object) -> object:
+    """Give a value as the README shows it: a list for a tuple."""
+    return list(value) if isinstance(value, tuple) else value
+
+
+def test_settings_table_names_every_setting_with_its_default() -> None:
+    """The README's table and the settings are the same, in the same order."""
+    shown = [(cells[0].strip("`"), ast.literal_eval(cells[1].strip("`"))) for cells in rows("Settings")]
+    assert shown == [(field.name, plain(field.default)) for field in fields(Settings)]
+
+
+def test_settings_table_names_every_value_of_choice() -> None:
+    """What a setting may be is in its row."""
+    table = {cells[0].strip("`"): cells[2] for cells in rows("Settings")}
+    for value in ("day", "week", "month", "year", "tag", "tag:PATTERN"):
+        assert f'`"{value}"`' in table["changes_by"]
+    for value in ("_headers", ".htaccess"):
+        assert f'`"{value}"`' in table["link_headers"]
+    for value in ("all", "none"):
+        assert f'`"{value}"`' in table["history"]
+
+
+def test_examples_of_settings_are_valid() -> None:
+    """Every Python block of the README runs, and its RESOURCESYNC is accepted."""
+    blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    names: dict[str, object] = {}
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), names)
+    assert names["PLUGINS"] == ["pelican_resourcesync"]
+    assert parse_settings(names["RESOURCESYNC"]).changes_by == "week"
+
+
+def test_commands_exist() -> None:
+    """Every `make` target that the README names is one."""
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    targets = set(re.findall(r"`?make (\w+)", README))
+    assert targets == {"demo", "test", "lowest"}
+    for target in targets:
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE)
+
+
+def test_documents_of_the_table_are_those_written(site: Site) -> None:
+    """The README's table of what is written names every document of a built site, and no other."""
+    site.article("a.md")
+    site.commit("2024-01-01T12:00:00Z")
+    site.article("b.md", title="B title")
+    site.commit("2024-02-01T12:00:00Z")
+    site.build()
+    folders = [site.output / "resourcesync", site.output / ".well-known"]
+    files = [file for folder in folders for file in folder.rglob("*") if file.is_file()]
+    written = {re.sub(r"changelist-2.*", "changelist-….xml", str(file.relative_to(site.output))) for file in files}
+    shown = {name for cells in rows("Usage") for name in re.findall(r"`([^`]+)`", cells[0])}
+    assert shown == {*written, ".nojekyll"}
+    assert (site.output / ".nojekyll").exists()
+
+
+@pytest.mark.parametrize("file", DOCS, ids=lambda file: str(file.relative_to(ROOT)))
+def test_links_lead_somewhere(file: Path) -> None:
+    """Every relative link, and every test or module that the docs name, exists."""
+    text = file.read_text("utf-8")
+    links = [link for link in re.findall(r"\]\(([^)#]+)", text) if "://" not in link]
+    paths = re.findall(r"`((?:tests|docs|sample_site|pelican_resourcesync)/[\w/.-]+\.\w+)`", text)
+    for link in links:
+        assert (file.parent / link).exists(), link
+    for path in paths:
+        assert (ROOT / path).exists(), path
+
+
+def test_messages_that_the_readme_explains_are_messages() -> None:
+    """Each message of the README's table is, word for word, in the code."""
+    section = README.split("### When a build says", 1)[1]
+    told = re.findall(r"^\| (\*.+?\*) \|", section, re.MULTILINE)
+    phrases = [phrase for cell in told for phrase in re.findall(r"\*([^*]+)\*", cell)]
+    code = " ".join(file.read_text("utf-8") for file in (ROOT / "pelican_resourcesync").rglob("*.py"))
+    joined = re.sub(r'"\s*f?"', "", code)
+    assert len(phrases) >= 5
+    for phrase in phrases:
+        for part in phrase.split("…"):
+            assert part.strip(" ,") in joined, phrase
