@@ -157,9 +157,7 @@ class Contents:
 
         self._pins[path, role] = Pin(uri, ask)
         with suppress(Exception):  # what a plug-in made of its object; then the rules alone are asked
-            content = self._content(found, path, role, name)
-            if content is not None:
-                self._memo[key] = replace(content, uri=uri)
+            self._memo[key] = replace(self._content(found, path, role, name), uri=uri)
 
     def _pinned(self, content: Content | None, path: str, role: Role, name: str) -> Content | None:
         pin = self._pins.get((path, role))
@@ -178,8 +176,9 @@ class Contents:
             return None
         with suppress(Exception):  # any reader of any plug-in may fail on a source of the past, in its own way
             return self._parse(path, role, name, data)
-        with suppress(Exception), signals.content_object_init.muted():  # nor is a plug-in asked that needs a body
-            return self._parse(path, role, name, data)
+        if signals.content_object_init.receivers:  # a plug-in that needs a body is not asked
+            with suppress(Exception), signals.content_object_init.muted():
+                return self._parse(path, role, name, data)
         return None
 
     def _parse(self, path: str, role: Role, name: str, data: bytes | None) -> Content | None:
@@ -191,7 +190,9 @@ class Contents:
                 fmt="static" if role is Role.STATIC else None,
                 context={},
             )
-            return None if found is None else self._content(found, path, role, name)
+            if role is not Role.STATIC and not isinstance(found, SkipStub) and not found.is_valid():
+                return None
+            return self._content(found, path, role, name)
 
     @contextmanager
     def _file(self, path: str, data: bytes | None) -> Iterator[str]:
@@ -210,12 +211,12 @@ class Contents:
             with suppress(OSError):
                 file.unlink()
 
-    def _content(self, found: Any, path: str, role: Role, name: str) -> Content | None:
+    def _content(self, found: Any, path: str, role: Role, name: str) -> Content:
         if isinstance(found, SkipStub):
             return Content(path, role, "", (name,), published=False)
         if role is Role.STATIC:
             return Content(path, role, self._uri(found), (name,))
-        return self._page_or_article(found, path, role, name) if found.is_valid() else None
+        return self._page_or_article(found, path, role, name)
 
     def _page_or_article(self, found: Any, path: str, role: Role, name: str) -> Content:
         settings, is_article = self._settings, role is Role.ARTICLE
@@ -241,7 +242,8 @@ class Contents:
         )
 
     def _uri(self, found: PelicanContent) -> str:
-        return uri_of(self._siteurl, found.url, found.save_as) if found.save_as else ""
+        save_as = found.save_as  # worked out anew each time
+        return uri_of(self._siteurl, found.url, save_as) if save_as else ""
 
     def _copies(self, found: PelicanContent) -> tuple[str, ...]:
         path = copied_source(found, self._settings)

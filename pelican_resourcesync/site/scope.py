@@ -78,12 +78,13 @@ def _source_folder(folder: str, top: Path) -> str | None:
 
 
 def _loaded_modules(top: Path) -> Iterator[str]:
-    for module in list(sys.modules.values()):
-        file = getattr(module, "__file__", None)
-        if isinstance(file, str) and file.endswith(".py"):
-            path = _relative(Path(file), top)
-            if path is not None and not _INSTALLED & set(path.split("/")):
-                yield path
+    files = {str(getattr(module, "__file__", None)) for module in list(sys.modules.values())}
+    sources = [Path(file) for file in files if file.endswith(".py")]
+    inside = {folder for folder in {file.parent for file in sources} if _source_folder(str(folder), top) is not None}
+    for file in sources:
+        path = _relative(file, top) if file.parent in inside else None
+        if path is not None:
+            yield path
 
 
 def _relative(path: Path, top: Path) -> str | None:

@@ -92,15 +92,17 @@ class Session:
             logger.warning("ResourceSync: %s", warning)
         for note in outcome.notes:
             logger.info("ResourceSync: %s", note)
+        print_line(summary(outcome.publication, f"{self._siteurl}/{FOLDER}/", outcome.seconds))
         if not well_known_reachable(self._siteurl):
-            logger.info(
-                "ResourceSync: SITEURL has a path, so %s/.well-known/resourcesync is not at its host's root, where "
-                "Destinations look first; the links in the pages lead to the documents",
-                self._siteurl,
+            print_line(
+                f"ResourceSync: SITEURL has a path, so {self._siteurl}/.well-known/resourcesync is not at the root, "
+                "where Destinations look first: the links in the pages lead to the documents."
             )
-        console.print(
-            summary(outcome.publication, f"{self._siteurl}/{FOLDER}/", outcome.seconds), highlight=False, soft_wrap=True
-        )
+
+
+def print_line(line: str) -> None:
+    """Print one line where Pelican prints its own, however narrow the terminal is."""
+    console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 def summary(publication: Publication, where: str, seconds: float) -> str:
