@@ -125,7 +125,7 @@ def find_repository(folder: Path) -> Repository:
         import git
     except ImportError as error:
         raise HistoryError(_NO_GIT) from error
-    outside = f"{folder} is in no git repository, so there is no history to publish: build in a clone"
+    outside = _none(folder)
     try:
         repo = git.Repo(folder, search_parent_directories=True)
     except (git.exc.InvalidGitRepositoryError, git.exc.NoSuchPathError, TypeError) as error:
@@ -148,12 +148,18 @@ def _require_history(repository: Repository) -> None:
         raise HistoryError(_refusal(repository.top, str(error.stderr))) from error
 
 
+def _none(folder: Path) -> str:
+    return f"{folder} is in no git repository, so there is no history to publish: build in a clone"
+
+
 def _refusal(top: Path, said: str) -> str:
     if "dubious ownership" in said:
         return (
             f"git refuses the repository {top} because it belongs to another user (dubious ownership): "
             f"run git config --global --add safe.directory {top}"
         )
+    if "not a git repository" in said:
+        return _none(top)
     if "Needed a single revision" in said:
         return f"the repository {top} has no commits yet, so there is no history to publish: commit the site"
     return f"git cannot read the repository {top}: {said.strip()}"
