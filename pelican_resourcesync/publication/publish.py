@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from pelican_resourcesync.protocol import ChangeKind
+from pelican_resourcesync.protocol import ChangeKind, Limits
 from pelican_resourcesync.publication.account import changes_since, spread
 from pelican_resourcesync.publication.change import Change, Representation
 from pelican_resourcesync.publication.generation import Generation, Options
@@ -18,6 +18,9 @@ from pelican_resourcesync.publication.state import State, render_state
 from pelican_resourcesync.transport.folder import sha256
 from pelican_resourcesync.version import __version__
 
+#: The most bytes that a Change List needs beside its entries, and an entry beside its URI.
+_HEAD, _ENTRY = 10_000, 500
+
 TOOL = f"pelican-resourcesync {__version__}"
 
 
@@ -26,7 +29,7 @@ class Told:
     """What history tells: `changes` since the last publication, oldest first, and the clock to publish by.
 
     `complete` is false where there is no history to tell anything from. `commit` is the commit built, `landed`
-    its landing time. `unexplained` is the time of a change that no commit explains, `built` that of this build.
+    its landing time. `built` is the time of this build.
     """
 
     built: datetime
@@ -35,11 +38,6 @@ class Told:
     commit: str | None = None
     landed: datetime | None = None
     held: Mapping[str, datetime] = field(default_factory=dict)
-
-    @property
-    def unexplained(self) -> datetime:
-        """The time of a change that no commit explains, in the first publication."""
-        return self.landed or self.built
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,8 +65,9 @@ def publish(
     """
     built = {resource.uri: resource for resource in resources}
     now = {uri: resource.represent() for uri, resource in built.items()}
-    fresh = _fresh(previous, now, told, options.limits.entries)
-    ranges = _ranges(previous, fresh, cuts, options.limits.entries)
+    capacity = _capacity(options.limits, [*now, *(change.uri for change in told.changes)], previous)
+    fresh = _fresh(previous, now, told, capacity)
+    ranges = _ranges(previous, fresh, cuts, capacity)
     state = _state(previous, told, fresh, options.layout.siteurl)
     listed = _listed(built, now, previous, fresh)
     with staging(options.output) as stage:
@@ -86,12 +85,22 @@ def publish(
     )
 
 
+def _capacity(limits: Limits, uris: Iterable[str], previous: Previous | None) -> int:
+    """Give how many changes of these URIs, and of those listed before, one Change List can hold (`X04`)."""
+    if previous:
+        listed = previous.open.changes if previous.open else ()
+        uris = [*uris, *previous.resources, *(change.uri for change in listed)]
+    longest = max((len(uri) + uri.count("&") * len("amp;") for uri in uris), default=0)
+    return max(1, min(limits.entries, (limits.size - _HEAD) // (longest + _ENTRY)))
+
+
 def _fresh(previous: Previous | None, now: Mapping[str, Representation], told: Told, limit: int) -> list[Change]:
     """Give the changes since the previous publication, dated so that no follower misses one."""
     if previous is None:
         if not told.complete:
             return []
-        return spread(changes_since(None, now, told.changes, unexplained=told.unexplained), floor=None, limit=limit)
+        unexplained = told.landed or told.built
+        return spread(changes_since(None, now, told.changes, unexplained=unexplained), floor=None, limit=limit)
     news = told.landed is not None and told.commit != previous.state.commit and told.landed > previous.last
     unexplained = told.landed if news and told.landed else told.built
     found = changes_since(previous.resources, now, told.changes, unexplained=unexplained)

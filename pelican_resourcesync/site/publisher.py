@@ -114,8 +114,9 @@ class Publisher:
     def _tell_history(self, repository: Repository, written: Sequence[Written]) -> tuple[Told, Cuts]:
         commits = list(repository.log())
         if repository.is_shallow():
+            without = "the bytes alone tell what changed" if self._previous else "no Change List begins"
             self._warnings.append(
-                "the repository is a shallow clone, so its history is not known and no Change List begins: fetch all "
+                f"the repository is a shallow clone, so its history is not known and {without}: fetch all "
                 "of it (fetch-depth: 0 in GitHub Actions, GIT_DEPTH: 0 in GitLab CI, or git fetch --unshallow)"
             )
             landed = committer_time(commits[-1])

@@ -384,3 +384,19 @@ def test_a_site_in_a_subpath(tmp_path: Path) -> None:
     assert source.rows()[-1] == ("2024-02-05T12:00:00Z", "updated", "a.html")
     locs = [item.loc for _item, each in source.change_lists() for item in each.items]
     assert all(loc.startswith(f"{SITEURL}/~me/blog/") for loc in [*locs, *source.capabilities().values()])
+
+
+def test_change_lists_keep_to_the_size_limit(tmp_path: Path) -> None:
+    """X04: not only the number of entries is bounded; long addresses, and what XML makes of them, count."""
+    source = Source(tmp_path / "output")
+    contents = {f"{'/'.join(['a&' * 100] * 4)}/{number:03}.html": b"x" for number in range(120)}
+    for time, data in (("2024-01-01T12:00", b"x"), ("2024-01-02T12:00", b"y")):
+        told = landed(time, time)
+        source.publish(dict.fromkeys(contents, data), told, limits=Limits(size=80_000))
+        documents = source.documents()
+        sizes = [len(documents[item.loc.removeprefix(f"{SITEURL}/")]) for item, _ in source.change_lists()]
+        assert max(sizes) <= 80_000
+        assert sum(sizes) > 80_000
+    changed = [(each.loc, each.md["change"]) for each in source.changes()]
+    assert len(changed) == len(set(changed)) == 240
+    assert len(source.change_lists()) >= 6
