@@ -9,7 +9,7 @@ DEMO := demo
 PORT ?= 8000
 WORKERS ?= 2
 
-.PHONY: all demo test lint types imports unit lowest wheel clean
+.PHONY: all demo test lint types imports unit cost lowest wheel clean
 
 all: test
 
@@ -18,7 +18,7 @@ $(VENV)/installed: pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bridge,test,docs]'
 	touch $@
 
-test: lint types imports unit wheel
+test: lint types imports unit cost wheel
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .
@@ -31,7 +31,12 @@ imports: $(VENV)/installed
 	$(BIN)/lint-imports
 
 unit: $(VENV)/installed
-	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term-missing:skip-covered $(if $(LONG),--long)
+	$(BIN)/python -m pytest -n $(WORKERS) --ignore tests/test_benchmark.py \
+	  --cov --cov-report=term-missing:skip-covered $(if $(LONG),--long)
+
+# By itself and untraced, because it compares times.
+cost: $(VENV)/installed
+	$(BIN)/python -m pytest tests/test_benchmark.py
 
 # The demo's own environment has what a user's has: the package and Markdown, no tool of ours.
 $(VENV)-demo/installed: pyproject.toml

@@ -21,8 +21,8 @@ from pelican.settings import read_settings
 
 from pelican_resourcesync.publication.publish import publish
 from pelican_resourcesync.site import publisher
-from pelican_resourcesync.site.publisher import Publisher
 from pelican_resourcesync.site.session import Session
+from pelican_resourcesync.site.telling import Teller
 from tests.sites import Site
 
 _BEGIN = datetime(2015, 1, 1, 9, tzinfo=UTC)
@@ -60,7 +60,7 @@ def measure(site: Site) -> Cost:
     settings = read_settings(str(site.folder / "pelicanconf.py"))
     with (
         patch.object(Session, "publish", publishing.around(Session.publish)),
-        patch.object(Publisher, "_tell", history.around(Publisher._tell)),
+        patch.object(Teller, "tell", history.around(Teller.tell)),
         patch.object(publisher, "publish", history.around(publish)),
     ):
         start = time.perf_counter()

@@ -73,6 +73,7 @@ class Historian:
         self._waiting: list[Content] = []
         self._begun = False
         self._whole_site: list[datetime] = []
+        self._unknown: set[tuple[str, str]] = set()
         self._history = History()
 
     def tell(self, landings: Sequence[Landing], built: Sequence[Built], *, begin: str | None, now: datetime) -> History:
@@ -89,6 +90,7 @@ class Historian:
             self._land(time, changes)
         self._land_what_is_due(last, uncommitted, now)
         self._reconcile({each.uri for each in built}, last)
+        self._history.unknown = len(self._unknown)
         return self._history
 
     def _land_what_is_due(self, last: datetime, uncommitted: Sequence[PathChange], now: datetime) -> None:
@@ -197,7 +199,7 @@ class Historian:
     def _read_source(self, source: str, role: Role, change: PathChange, name: str) -> Iterator[Content]:
         content = self._contents.read(source, role, name, self._bytes(source, role, change))
         if content is None:
-            self._history.unknown += 1
+            self._unknown.add((source, name))
         elif content.uri or content.published:
             yield content
 
