@@ -10,7 +10,7 @@ from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.protocol import escape
 from pelican_resourcesync.protocol.attributes import LINK, METADATA, element_renderer
 from pelican_resourcesync.protocol.datetimes import render_datetime
-from pelican_resourcesync.protocol.model import Document, Entry, Link
+from pelican_resourcesync.protocol.model import Document, Entry, Link, Metadata
 from pelican_resourcesync.protocol.uris import LONGEST_LOC, require_absolute
 from pelican_resourcesync.protocol.vocabulary import RS_NS, SITEMAP_NS, Root
 
@@ -25,7 +25,7 @@ class Renderer:
     Raises `DocumentError` for an edition that does not exist.
     """
 
-    __slots__ = ("_entry", "_ln", "_md", "_root")
+    __slots__ = ("_entry", "_last_md", "_last_text", "_ln", "_md", "_root")
 
     def __init__(self, root: Root, edition: int) -> None:
         """Choose what the root and the edition decide, once for all entries."""
@@ -36,6 +36,8 @@ class Renderer:
         self._entry = root.entry
         self._md = element_renderer("rs:md", METADATA, edition)
         self._ln = element_renderer("rs:ln", LINK, edition)
+        self._last_md: Metadata | None = None
+        self._last_text = ""
 
     def head(self, document: Document) -> str:
         """Write all that comes before the first entry.
@@ -77,10 +79,17 @@ class Renderer:
         if entry.changefreq is not None:
             rendered += f"    <changefreq>{escape.text(entry.changefreq)}</changefreq>\n"
         if entry.md is not None:
-            rendered += f"    {self._md(entry.md)}"
+            rendered += self._entry_md(entry.md)
         if entry.links:
             rendered += self._links(entry.links, "    ")
         return f"{rendered}  </{self._entry}>\n"
+
+    def _entry_md(self, md: Metadata) -> str:
+        """Write the `rs:md` of an entry; one that the entry before had too (the same object) is written once."""
+        if md is not self._last_md:
+            self._last_text = f"    {self._md(md)}"
+            self._last_md = md
+        return self._last_text
 
     def _links(self, links: tuple[Link, ...], indent: str) -> str:
         rendered = ""

@@ -1,10 +1,19 @@
 """The documents of a publication, as the standard's model objects."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from pelican_resourcesync.protocol import Capability, ChangeFreq, Document, Entry, Hash, Link, Metadata, Root
+from pelican_resourcesync.protocol import (
+    Capability,
+    ChangeFreq,
+    Document,
+    Entry,
+    Hash,
+    Link,
+    Metadata,
+    Root,
+)
 from pelican_resourcesync.publication.change import Change, Representation
 from pelican_resourcesync.publication.layout import DESCRIPTION, Layout
 from pelican_resourcesync.publication.ranges import Range
@@ -55,7 +64,7 @@ class Documents:
             root=Root.URLSET,
             md=_interval(Capability.CHANGELIST, commit_range),
             links=(self._up(), index),
-            entries=map(_change, commit_range.changes),
+            entries=_changes(commit_range.changes),
         )
 
     def change_list_index(self, ranges: Sequence[Range]) -> Document:
@@ -96,13 +105,22 @@ def _metadata(representation: Representation) -> Metadata:
     )
 
 
-def _change(change: Change) -> Entry:
+def _changes(changes: Iterable[Change]) -> Iterator[Entry]:
+    """Give the entries of changes; neighbours of which the same is said, as in one commit, share what is said."""
+    said, md = None, Metadata()
+    for change in changes:
+        to_say = (change.time, change.kind, change.representation)
+        if to_say != said:
+            said, md = to_say, _change(change)
+        yield Entry(loc=change.uri, lastmod=change.time, md=md)
+
+
+def _change(change: Change) -> Metadata:
     shown = change.representation
-    md = Metadata(
+    return Metadata(
         change=change.kind,
         datetime=change.time,
         hash=(Hash(algorithm="sha-256", digest=shown.sha256),) if shown else (),
         length=shown.length if shown else None,
         type=shown.type if shown else None,
     )
-    return Entry(loc=change.uri, lastmod=change.time, md=md)

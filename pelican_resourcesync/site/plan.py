@@ -130,7 +130,8 @@ class Plan:
 
     def _own(self, uri: str, owner: object, output: Output | None) -> None:
         owners = self._owners.setdefault(uri, {})
-        self._before.setdefault(uri, self._output(owners) if owners else None)
+        if uri not in self._before:
+            self._before[uri] = self._output(owners) if owners else None
         owners.pop(owner, None)
         if output is not None:
             owners[owner] = output
