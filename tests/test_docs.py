@@ -1,6 +1,7 @@
 """The docs say what the code does: every setting, command, link and example in them is held to it."""
 
 import ast
+import json
 import re
 from dataclasses import fields
 from pathlib import Path
@@ -75,6 +76,16 @@ def test_documents_of_the_table_are_those_written(site: Site) -> None:
     shown = {name for cells in rows("Usage") for name in re.findall(r"`([^`]+)`", cells[0])}
     assert shown == {*written, ".nojekyll"}
     assert (site.output / ".nojekyll").exists()
+
+
+def test_every_key_of_the_state_is_told(site: Site) -> None:
+    """The table of `publication.json` names the keys of a written one, and no other."""
+    site.article("a.md")
+    site.commit("2024-01-01T12:00:00Z")
+    site.build()
+    text = (ROOT / "docs/publication-json.md").read_text("utf-8")
+    told = set(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE))
+    assert told == json.loads((site.output / "resourcesync/publication.json").read_bytes()).keys()
 
 
 @pytest.mark.parametrize("file", DOCS, ids=lambda file: str(file.relative_to(ROOT)))

@@ -93,10 +93,10 @@ class RstHeadReader(RstReader):  # type: ignore[misc]  # Pelican carries no type
         whole = path.read_bytes()
         path.write_bytes(_rst_head(whole.decode()).encode())
         try:
-            return super().read(source_path)  # type: ignore[no-any-return]
+            return super().read(source_path)  # type: ignore[no-any-return]  # likewise
         except Exception:  # noqa: BLE001 - docutils raises what it likes
             path.write_bytes(whole)
-            return super().read(source_path)  # type: ignore[no-any-return]
+            return super().read(source_path)  # type: ignore[no-any-return]  # likewise
 
 
 def _rst_head(text: str) -> str:
