@@ -1,0 +1,202 @@
+"""Builders: each lays out commits in a folder of its own and has them built there by a driver process of its own."""
+
+import json
+import queue
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from tests.truth.clone import Clone, environment
+
+DRIVER = Path(__file__).with_name("driver.py")
+PACKAGE = Path(__file__).resolve().parents[2] / "pelican_resourcesync"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """How a site is built: where in the repository, and with which arguments of `pelican`."""
+
+    site: str = "."
+    content: str | None = None
+    settings: str = "pelicanconf.py"
+    more: Sequence[str] = ()
+    siteurl: str = "https://example.org"
+
+    def arguments(self, output: Path) -> list[str]:
+        """Give the arguments of `pelican`."""
+        content = [] if self.content is None else [self.content]
+        steady = ["-o", str(output), "-d", "--ignore-cache", "--log-handler", "plain"]
+        return [*content, "-s", self.settings, *self.more, *steady]
+
+    @property
+    def settings_file(self) -> str:
+        """The path of the settings file in the repository."""
+        return self.settings if self.site in ("", ".") else f"{self.site.rstrip('/')}/{self.settings}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """An output file as one build left it."""
+
+    digest: str
+    sort: str
+    hidden: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Build:
+    """What came of building a commit: its output by path, or the reason why there is none."""
+
+    outputs: Mapping[str, Output] = field(default_factory=dict)
+    reason: str | None = None
+    errors: int = 0
+    seconds: float = 0.0
+
+
+class Builder:
+    """Builds in one folder, which is the same for each commit: with plain Pelican, or to publish with the plug-in."""
+
+    def __init__(self, command: Command, folder: Path, *, python: str, timeout: int, publish: bool = False) -> None:
+        """Take the folder; the driver starts with the first build."""
+        self._command = command
+        self._folder = folder
+        self._python = python
+        self._timeout = timeout
+        self._publish = publish
+        self._driver: subprocess.Popen[str] | None = None
+        folder.mkdir(parents=True)
+
+    def build(self, clone: Clone, sha: str) -> Build:
+        """Build a commit."""
+        tree = self._folder / "tree"
+        clone.lay_out(sha, tree)
+        return self.run(tree)
+
+    def run(self, tree: Path) -> Build:
+        """Build what lies in `tree`."""
+        shutil.rmtree(self.output, ignore_errors=True)
+        self.output.mkdir()
+        answer = self._folder / "answer.json"
+        answer.unlink(missing_ok=True)
+        request = {
+            "folder": str(tree / self._command.site),
+            "arguments": self._command.arguments(self.output),
+            "output": str(self.output),
+            "siteurl": self._command.siteurl,
+            "publish": self._publish,
+            "timeout": self._timeout,
+            "answer": str(answer),
+            "log": str(self._folder / "log.txt"),
+        }
+        status, seconds = self._ask(request)
+        if not answer.is_file():
+            return Build(reason=self._why(status), seconds=seconds)
+        build = _build(json.loads(answer.read_text("ascii")), seconds)
+        return replace(build, reason=build.reason and build.reason.replace(f"{self._folder}/", ""))
+
+    @property
+    def output(self) -> Path:
+        """The folder that is built into."""
+        return self._folder / "output"
+
+    def close(self) -> None:
+        """End the driver."""
+        if self._driver is not None and self._driver.stdin and self._driver.stdout:
+            with suppress(BrokenPipeError):
+                self._driver.stdin.close()
+            self._driver.stdout.close()
+            self._driver.wait()
+
+    def _ask(self, request: Mapping[str, Any]) -> tuple[int, float]:
+        if self._driver is None:
+            self._driver = self._start()
+        assert self._driver.stdin
+        assert self._driver.stdout
+        with suppress(BrokenPipeError):
+            self._driver.stdin.write(json.dumps(request) + "\n")
+            self._driver.stdin.flush()
+        status, _, seconds = self._driver.stdout.readline().partition(" ")
+        if not seconds:
+            message = f"the driver under {self._python} has died"
+            raise SystemExit(message)
+        return int(status), float(seconds)
+
+    def _start(self) -> subprocess.Popen[str]:
+        """Start the driver; to publish it must find the plug-in, and nothing else that lies beside that."""
+        steady = {"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
+        if self._publish:
+            imports = self._folder / "imports"
+            imports.mkdir()
+            (imports / PACKAGE.name).symlink_to(PACKAGE)
+            steady["PYTHONPATH"] = str(imports)
+        return subprocess.Popen(
+            [self._python, str(DRIVER)],
+            env=environment(**steady),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,  # an interrupt must not pass for a commit that does not build
+        )
+
+    def said(self) -> str:
+        """Give the last line that the last build printed, the last error first of all; nothing if it printed none."""
+        log = self._folder / "log.txt"
+        lines = log.read_text("utf-8", "replace").split("\n") if log.is_file() else []
+        said = [line.strip() for line in lines if line.strip()]
+        errors = [line for line in said if line.startswith(("ERROR", "CRITICAL"))]
+        return next(reversed(errors or said), "")
+
+    def _why(self, status: int) -> str:
+        if status == -signal.SIGALRM:
+            return f"took more than {self._timeout} seconds"
+        if status < 0:
+            return f"ended by signal {-status}"
+        return self.said() or f"exit status {status}"
+
+
+def _build(answer: Mapping[str, Any], seconds: float) -> Build:
+    files = answer.get("files", {})
+    return Build(
+        outputs={
+            path: Output(digest=digest, sort=sort, hidden=hidden) for path, (digest, sort, hidden) in files.items()
+        },
+        reason=answer.get("reason"),
+        errors=answer["errors"],
+        seconds=seconds,
+    )
+
+
+class Builders:
+    """Some builders, each lent to one at a time, and no more than `jobs` of them at a time."""
+
+    def __init__(self, builders: Sequence[Builder], jobs: int) -> None:
+        """Take the builders."""
+        self.all = builders
+        self.jobs = jobs
+        self._free: queue.SimpleQueue[Builder] = queue.SimpleQueue()
+        for builder in builders:
+            self._free.put(builder)
+
+    def build(self, clone: Clone, sha: str) -> Build:
+        """Build a commit with the first builder that is free."""
+        builder = self._free.get()
+        try:
+            return builder.build(clone, sha)
+        finally:
+            self._free.put(builder)
+
+
+@contextmanager
+def builders(command: Command, folder: Path, *, jobs: int, python: str, timeout: int) -> Iterator[Builders]:
+    """Give builders in two folders at least, to compare what they build; end them at the end."""
+    made = [Builder(command, folder / f"job{each}", python=python, timeout=timeout) for each in range(max(2, jobs))]
+    try:
+        yield Builders(made, jobs)
+    finally:
+        for builder in made:
+            builder.close()

@@ -1,0 +1,124 @@
+"""A private clone of the user's repository: its commits, and their trees laid out in folders of ours."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+#: What every file of a tree is dated: a site that shows or sorts by the times of its files stays the same.
+STAMP = 1_000_000_000
+
+#: Nothing of the machine's git, and nothing of a git that calls us, reaches ours.
+_FOREIGN = ("GIT_", "COVERAGE_", "PYTHON")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """A first-parent commit: its name, that of its tree, and its committer time in seconds."""
+
+    sha: str
+    tree: str
+    committed: int
+
+
+def environment(**more: str) -> dict[str, str]:
+    """Give an environment that is the same everywhere."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(_FOREIGN)}
+    steady = {"TZ": "UTC", "LC_ALL": "C.UTF-8", "LANG": "C.UTF-8"}
+    plain = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_LFS_SKIP_SMUDGE": "1"}
+    return {**kept, **steady, **plain, **more}
+
+
+class Clone:
+    """A clone that shares the objects of a repository; that one's own work tree is never touched."""
+
+    def __init__(self, repository: Path, folder: Path) -> None:
+        """Make it in `folder`, with nothing checked out."""
+        self._folder = folder
+        _run(["git", "clone", "--quiet", "--shared", "--no-checkout", str(repository.resolve()), str(folder)])
+
+    def commits(self, until: str) -> list[Commit]:
+        """Give the first-parent commits up to a revision, oldest first."""
+        rows = self.git("log", "--first-parent", "--reverse", "--format=%H %T %ct", self.name(until), "--")
+        fields = [row.split() for row in rows.splitlines()]
+        return [Commit(sha=sha, tree=tree, committed=int(time)) for sha, tree, time in fields]
+
+    def touching(self, until: str, paths: Sequence[str]) -> frozenset[str]:
+        """Give the commits whose difference to their first parent touches one of `paths` (git's pathspecs)."""
+        if not paths:
+            return frozenset()
+        rows = self.git("log", "--first-parent", "--format=%H", self.name(until), "--", *paths)
+        return frozenset(rows.split())
+
+    def name(self, revision: str) -> str:
+        """Give the full name of the commit that a revision means."""
+        return self.git("rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}").strip()
+
+    def paths(self, sha: str) -> frozenset[str]:
+        """Give the paths of all files of a commit."""
+        return frozenset(self.git("ls-tree", "-r", "-z", "--name-only", sha).split("\0"))
+
+    def lay_out(self, sha: str, folder: Path) -> None:
+        """Make `folder` the tree of a commit and nothing else. Of a partial clone it is what there is."""
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        index = folder.with_name(f"{folder.name}.index")
+        where = {"GIT_INDEX_FILE": str(index), "GIT_WORK_TREE": str(folder)}
+        self.git("read-tree", sha, more=where)
+        self.git("checkout-index", "--all", "--force", "--quiet", more=where, check=False)
+        _stamp(folder)
+
+    def check_out(self, sha: str) -> Path:
+        """Check out a commit in this clone itself, git folder and all, with a clean work tree; give its folder.
+
+        What a partial clone lacks is marked, so that it does not count as removed.
+        """
+        self.git("update-ref", "--no-deref", "HEAD", sha)
+        self.git("read-tree", sha)
+        self.git("checkout-index", "--all", "--force", "--quiet", check=False)
+        _stamp(self._folder)
+        missing = self.git("ls-files", "--deleted", "-z")
+        self.git("update-index", "--skip-worktree", "-z", "--stdin", stdin=missing)
+        self.git("update-index", "--quiet", "--refresh", check=False)
+        return self._folder
+
+    def git(self, *arguments: str, more: Mapping[str, str] | None = None, check: bool = True, stdin: str = "") -> str:
+        """Run git in this clone and give what it prints."""
+        where = {"GIT_DIR": str(self._folder / ".git"), "GIT_WORK_TREE": str(self._folder), **(more or {})}
+        return _run(
+            ["git", "-c", "core.quotePath=false", *arguments], where, folder=self._folder, check=check, stdin=stdin
+        )
+
+
+def _run(
+    command: Sequence[str],
+    more: Mapping[str, str] | None = None,
+    *,
+    folder: Path | None = None,
+    check: bool = True,
+    stdin: str = "",
+) -> str:
+    process = subprocess.run(
+        command,
+        cwd=folder,
+        env=environment(**(more or {})),
+        input=stdin,
+        check=False,
+        capture_output=True,
+        text=True,
+        errors="surrogateescape",
+    )
+    if check and process.returncode:
+        message = f"{' '.join(command)}: {process.stderr.strip()}"
+        raise SystemExit(message)
+    return process.stdout
+
+
+def _stamp(folder: Path) -> None:
+    for root, folders, names in os.walk(folder):
+        if ".git" in folders and Path(root) == folder:
+            folders.remove(".git")
+        for name in names:
+            os.utime(Path(root, name), (STAMP, STAMP), follow_symlinks=False)

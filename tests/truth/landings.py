@@ -1,0 +1,42 @@
+"""Landing times, reckoned from `docs/history.md`: when each commit became part of the published branch."""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+from tests.truth.clone import Commit
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_TICK = timedelta(milliseconds=1)
+_AHEAD = timedelta(days=1)
+
+
+class Landings:
+    """The landing times of a whole first-parent line."""
+
+    def __init__(self, line: Sequence[Commit], now: datetime) -> None:
+        """Take all commits from the root on, and the time of the build."""
+        self._names = [commit.sha for commit in line]
+        self._times: list[datetime] = []
+        for commit in line:
+            self._times.append(self._land(commit, now))
+
+    def _land(self, commit: Commit, now: datetime) -> datetime:
+        before = self._times[-1] if self._times else None
+        time = _EPOCH + timedelta(seconds=commit.committed)
+        if time > now + _AHEAD:
+            time = before or now
+        if before is not None and time <= before:
+            time = before + _TICK
+        return time + _TICK if time == datetime.combine(time.date(), datetime.min.time(), UTC) else time
+
+    def time(self, sha: str) -> datetime:
+        """Give the time at which a commit landed."""
+        return self._times[self._names.index(sha)]
+
+    def commit(self, time: datetime) -> tuple[str, bool]:
+        """Give the first commit that had not landed before `time`, else the last, and whether it landed just then."""
+        at = bisect_left(self._times, time)
+        if at == len(self._times):
+            return self._names[-1], False
+        return self._names[at], self._times[at] == time

@@ -1,0 +1,96 @@
+"""What the driver sees of a build."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.sites import Site
+from tests.truth.builds import Build, Builder, Command
+
+
+@pytest.fixture
+def builder(tmp_path: Path) -> Iterator[Builder]:
+    """Give a builder for a site with plain settings."""
+    builder = Builder(Command(), tmp_path / "job", python=sys.executable, timeout=60)
+    yield builder
+    builder.close()
+
+
+def _sorts(build: Build) -> dict[str, tuple[str, bool]]:
+    return {path: (output.sort, output.hidden) for path, output in build.outputs.items()}
+
+
+def test_every_sort_of_output_is_known(site: Site, builder: Builder) -> None:
+    """And what is hidden: drafts, copies of their sources, and what they alone attach."""
+    site.configure(
+        OUTPUT_SOURCES=True,
+        STATIC_PATHS=["images"],
+        FEED_ALL_ATOM="feeds/all.atom.xml",
+        TEMPLATE_PAGES={"map.html": "map.html"},
+        THEME="theme",
+        DIRECT_TEMPLATES=["index"],
+    )
+    site.write("theme/static/css/main.css", "body {}")
+    site.write("content/map.html", "<html>{{ articles | length }}</html>")
+    site.write("content/images/open.svg", "<svg/>")
+    site.write("content/images/closed.svg", "<svg/>")
+    site.write("content/extra.txt", "extra")
+    site.article("a.md", "A", "![open]({static}images/open.svg)")
+    site.article("b.md", "B", "![closed]({attach}images/closed.svg) [extra]({static}extra.txt)", Status="draft")
+    site.write("content/pages/home.md", "Title: Home\nSave_as: index.html\nURL:\n\nWelcome.\n")
+    assert _sorts(builder.run(site.folder)) == {
+        "a.html": ("article", False),
+        "a.text": ("other", False),
+        "category/misc.html": ("listing", False),
+        "drafts/b.html": ("article", True),
+        "drafts/images/closed.svg": ("static", True),
+        "extra.txt": ("static", True),
+        "feeds/all.atom.xml": ("feed", False),
+        "images/open.svg": ("static", False),
+        "index.html": ("page", False),
+        "index.text": ("other", False),
+        "map.html": ("other", False),
+        "theme/css/main.css": ("theme", False),
+    }
+
+
+def test_our_plug_in_is_left_out_of_a_plain_build(site: Site, builder: Builder) -> None:
+    """Even where the site's own settings name it; others stay."""
+    site.write(
+        "plugins/shout.py", "from pathlib import Path\n\ndef register():\n    Path('shout.txt').write_text('')\n"
+    )
+    site.configure(PLUGINS=["pelican_resourcesync", "shout"], PLUGIN_PATHS=["plugins"])
+    build = builder.run(site.folder)
+    assert build.reason is None
+    assert not [path for path in build.outputs if path.startswith("resourcesync/")]
+    assert (site.folder / "shout.txt").exists()
+
+
+def test_errors_that_do_not_end_a_build_are_counted(site: Site, builder: Builder) -> None:
+    """Pelican logs them and leaves the source out."""
+    site.write("content/a.md", "No title.")
+    build = builder.run(site.folder)
+    assert (build.reason, build.errors) == (None, 1)
+
+
+def test_a_build_that_takes_too_long_is_ended(site: Site, tmp_path: Path) -> None:
+    """And said to be that; so is one that kills itself, and the next one is built."""
+    builder = Builder(Command(), tmp_path / "job", python=sys.executable, timeout=1)
+    settings = (site.folder / "pelicanconf.py").read_text()
+    site.write("pelicanconf.py", f"{settings}import time\ntime.sleep(9)\n")
+    assert builder.run(site.folder).reason == "took more than 1 seconds"
+    site.write("pelicanconf.py", f"{settings}import os\nos.kill(os.getpid(), 9)\n")
+    assert builder.run(site.folder).reason == "ended by signal 9"
+    site.write("pelicanconf.py", f"{settings}import os\nos._exit(3)\n")
+    assert builder.run(site.folder).reason == "exit status 3"
+    builder.close()
+
+
+def test_an_interpreter_without_pelican_is_refused(site: Site, tmp_path: Path) -> None:
+    """There is nothing that it could tell."""
+    builder = Builder(Command(), tmp_path / "job", python="/bin/false", timeout=1)
+    with pytest.raises(SystemExit, match="has died"):
+        builder.run(site.folder)
+    builder.close()

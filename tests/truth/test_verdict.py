@@ -1,0 +1,180 @@
+"""Change Lists that are wrong in one thing: the witness names it, and nothing else."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from tests.truth.account import account
+from tests.truth.conftest import Known
+from tests.truth.landings import Landings
+from tests.truth.report import data, rows, text
+from tests.truth.steps import walk
+from tests.truth.support import EXPECTED, SITEURL, Change, time_of
+from tests.truth.told import Told, path_of
+from tests.truth.verdict import Case, Fault, Misdated, Verdict, judge
+
+PERFECT = [change.told() for change in EXPECTED]
+
+
+def _judge(known: Known, told: Sequence[Told], whole: frozenset[str] = frozenset()) -> Verdict:
+    return judge(
+        Case(
+            steps=walk(known.truth, known.window).steps,
+            told=told,
+            siteurl=SITEURL,
+            landings=Landings(known.clone.commits("HEAD"), datetime.now(UTC)),
+            ever=known.truth.ever,
+            whole=whole,
+            unstable=known.truth.unstable_paths(known.window),
+        )
+    )
+
+
+def _seen(known: Known, faults: Sequence[Fault]) -> list[tuple[int, str, str, str, str]]:
+    return [
+        (known.commits.index(fault.sha), fault.cell.sort, fault.cell.kind, fault.path, fault.note) for fault in faults
+    ]
+
+
+def test_what_is_true_is_right(known: Known) -> None:
+    """All of it; what is never the same is left out and counted, once a step."""
+    verdict = _judge(known, PERFECT)
+    assert (verdict.misses, verdict.inventions, verdict.misdated) == ([], [], [])
+    assert verdict.truth == verdict.told == verdict.right
+    assert verdict.truth.total() == len(EXPECTED)
+    assert verdict.unstable == {"about.html": 7}
+
+
+def test_a_change_that_is_not_told_is_a_miss(known: Known) -> None:
+    """Even where it is told of another commit as well."""
+    verdict = _judge(known, [told for told in PERFECT if told != Change(4, "created", "shy.html").told()])
+    assert _seen(known, verdict.misses) == [(4, "article", "created", "shy.html", "")]
+    assert verdict.inventions == []
+
+
+def test_a_change_that_never_was_is_an_invention(known: Known) -> None:
+    """Of a path that was there, or never."""
+    false = [Change(3, "updated", "first.html"), Change(4, "deleted", "never.html"), Change(4, "created", "old.css")]
+    verdict = _judge(known, [*PERFECT, *(change.told() for change in false)])
+    assert verdict.misses == []
+    assert _seen(known, verdict.inventions) == [
+        (3, "article", "updated", "first.html", ""),
+        (4, "unknown", "deleted", f"{SITEURL}/never.html", ""),
+        (4, "unknown", "created", f"{SITEURL}/old.css", ""),
+    ]
+
+
+def test_a_change_of_the_wrong_kind_is_a_miss_and_an_invention(known: Known) -> None:
+    """Each says what the other is."""
+    told = [replace(each, kind="updated") if each.uri.endswith("deux.html") else each for each in PERFECT[:8]]
+    verdict = _judge(known, [*told, *PERFECT[8:]])
+    assert _seen(known, verdict.misses) == [(3, "article", "created", "deux.html", "told as updated")]
+    assert _seen(known, verdict.inventions) == [(3, "article", "updated", "deux.html", "really created")]
+    assert verdict.misdated == []
+
+
+def test_a_change_told_of_another_commit_is_both_and_said_to_be_one(known: Known) -> None:
+    """The nearest of them."""
+    told = [each for each in PERFECT if each != Change(7, "deleted", "images/dot.svg").told()]
+    verdict = _judge(known, [*told, Change(8, "deleted", "images/dot.svg").told()])
+    assert _seen(known, verdict.misses) == [(7, "static", "deleted", "images/dot.svg", "")]
+    assert _seen(known, verdict.inventions) == [(8, "static", "deleted", "images/dot.svg", "")]
+    assert verdict.misdated == [
+        Misdated(path="images/dot.svg", kind="deleted", true=known.commits[7], told=known.commits[8])
+    ]
+
+
+def test_a_change_at_no_landing_time_is_not_right(known: Known) -> None:
+    """Not by a millisecond; it is held against the next commit, and after the last against that."""
+    deleted = Change(8, "deleted", "deux.html").told()
+    late = [replace(told, time=told.time + timedelta(milliseconds=told == deleted)) for told in PERFECT]
+    verdict = _judge(known, late)
+    assert _seen(known, verdict.misses) == [(8, "article", "deleted", "deux.html", "")]
+    assert _seen(known, verdict.inventions) == [(8, "article", "deleted", "deux.html", "at no landing time")]
+    assert len(verdict.misdated) == 1
+
+
+def test_what_is_told_twice_is_invented_once(known: Known) -> None:
+    """Unless it is of another address of the same file."""
+    twice = Change(4, "created", "shy.html").told()
+    assert _seen(known, _judge(known, [*PERFECT, twice]).inventions) == [
+        (4, "article", "created", "shy.html", "told twice")
+    ]
+    verdict = _judge(known, [*PERFECT, replace(twice, uri=f"{SITEURL}/shy")])
+    assert (verdict.inventions, +verdict.aliases) == ([], {"shy.html": 1})
+
+
+def test_a_new_address_of_a_file_is_no_change_of_it(known: Known) -> None:
+    """Though where the file did change, it was told."""
+    moved = [Change(2, "deleted", "first.html").told(), Change(2, "created", "first.html").told(f"{SITEURL}/first")]
+    assert _judge(known, [*PERFECT, *moved]).inventions == []
+    told = [each for each in PERFECT if each != Change(1, "updated", "first.html").told()]
+    verdict = _judge(known, [*told, *(replace(each, time=time_of(1)) for each in moved)])
+    assert (verdict.misses, verdict.inventions) == ([], [])
+
+
+def test_what_is_told_of_hidden_files_is_said_to_be_that(known: Known) -> None:
+    """The worst of all inventions."""
+    verdict = _judge(known, [*PERFECT, Change(3, "updated", "secret.html").told()])
+    assert _seen(known, verdict.inventions) == [(3, "article", "updated", "secret.html", "hidden")]
+
+
+def test_commits_that_do_not_build_are_judged_with_the_next(known: Known) -> None:
+    """By what all that is told of them amounts to."""
+    told = [each for each in PERFECT if each.time != time_of(6)]
+    more = [
+        *(Change(5, "created", "third.html"), Change(6, "updated", "third.html")),
+        *(Change(5, "updated", "first.html"), Change(6, "updated", "first.html")),
+        *(Change(5, "deleted", "category/misc.html"), Change(6, "created", "category/misc.html")),
+        *(Change(5, "created", "brief.html"), Change(6, "deleted", "brief.html")),
+    ]
+    verdict = _judge(known, [*told, *(change.told() for change in more)])
+    assert (verdict.misses, verdict.inventions) == ([], [])
+
+
+def test_whole_site_commits_are_counted_apart(known: Known) -> None:
+    """In a table of their own, and in the sums."""
+    verdict = _judge(known, PERFECT, whole=frozenset(known.commits[5:6]))
+    found = {(row.sort, row.kind): row.truth for row in rows(verdict, whole=[True])}
+    assert found[("all", "created")] == found[("all", "updated")] - 1 == 1
+    assert sum(row.right for row in rows(verdict) if row.sort == "all") == len(EXPECTED)
+
+
+def test_the_report_says_it_all(known: Known) -> None:
+    """In words and in figures."""
+    told = [*PERFECT[:-1], Change(3, "updated", "first.html").told(), Change(4, "updated", "first.html").told()]
+    verdict = _judge(known, told)
+    commits = account(known.truth, known.window)
+    lines = list(text(verdict, commits, split=True, limit=1))
+    assert "article  updated        2       4       2  100.0 %    50.0 %" in lines
+    assert "article  deleted        2       1       1   50.0 %   100.0 %" in lines
+    assert "  1: ValueError: a slip (" + known.commits[5][:10] + ")" in lines
+    assert "  about.html: 7" in lines
+    assert lines[-3:] == ["  article, updated: 2", f"    {known.commits[3][:10]} first.html", "    … and 1 more"]
+    assert len(data(verdict, commits)["inventions"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("uri", "path"),
+    [
+        ("https://example.org", "index.html"),
+        ("https://example.org/", "index.html"),
+        ("https://example.org/a%20b.html", "a b.html"),
+        ("https://example.org/blog/", "blog/index.html"),
+        ("https://example.org/blog", "blog/index.html"),
+        ("https://example.org/about", "about.html"),
+        ("https://example.org/about/", "about.html"),
+        ("https://example.org/nothing", None),
+        ("https://example.organised/about", None),
+    ],
+)
+def test_a_uri_means_a_path(uri: str, path: str | None) -> None:
+    """As static hosts find it."""
+    assert path_of(uri, SITEURL, ["index.html", "a b.html", "blog/index.html", "about.html"]) == path
+
+
+def test_the_nearest_knowledge_decides_what_a_uri_means() -> None:
+    """What was there just then, before what was there at some time."""
+    assert path_of(f"{SITEURL}/a", SITEURL, ["a/index.html"], ["a.html", "a/index.html"]) == "a/index.html"

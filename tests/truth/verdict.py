@@ -1,0 +1,218 @@
+"""The verdict: what is told against what is true, step by step and change by change."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tests.truth.landings import Landings
+from tests.truth.steps import Step, is_resource
+from tests.truth.told import Told, path_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """What is counted together: changes of one kind to one sort of page, by whole-site commits or by others."""
+
+    whole: bool
+    sort: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """A change that is not told (a miss), or is told and not true (an invention).
+
+    `path` is the URI where no path is known.
+    """
+
+    cell: Cell
+    path: str
+    sha: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Misdated:
+    """A miss and an invention of the same path and kind: right, but for the commit."""
+
+    path: str
+    kind: str
+    true: str
+    told: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """All counts and all faults.
+
+    `unstable` counts by path the changes left out because its bytes are never the same, `aliases` those that are told
+    of a second address of one file at the same commit.
+    """
+
+    truth: Counter[Cell] = field(default_factory=Counter)
+    told: Counter[Cell] = field(default_factory=Counter)
+    right: Counter[Cell] = field(default_factory=Counter)
+    misses: list[Fault] = field(default_factory=list)
+    inventions: list[Fault] = field(default_factory=list)
+    misdated: list[Misdated] = field(default_factory=list)
+    unstable: Counter[str] = field(default_factory=Counter)
+    aliases: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """What is to be judged: the steps, what is told, and what both are about.
+
+    `ever` gives the sort of every output path that there ever was, `whole` names the commits that change settings or
+    theme, `unstable` the paths whose bytes are never the same, `exclude` what is no resource.
+    """
+
+    steps: Sequence[Step]
+    told: Sequence[Told]
+    siteurl: str
+    landings: Landings
+    ever: Mapping[str, str]
+    whole: frozenset[str] = frozenset()
+    unstable: frozenset[str] = frozenset()
+    exclude: Sequence[str] = ()
+
+
+def judge(case: Case) -> Verdict:
+    """Compare."""
+    verdict = Verdict()
+    rows = _by_commit(case)
+    for step in case.steps:
+        _Bench(case, verdict, step).judge([row for commit in step.commits for row in rows.get(commit.sha, ())])
+    order = {commit.sha: number for number, commit in enumerate(each for step in case.steps for each in step.commits)}
+    verdict.misdated.extend(_pair(verdict.misses, verdict.inventions, order))
+    return verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Row:
+    """A told change: the output path that it means, and the commit that it names; `exact` if it does so to the tick."""
+
+    path: str
+    kind: str
+    sha: str
+    exact: bool
+    uri: str
+
+
+def _by_commit(case: Case) -> dict[str, list[_Row]]:
+    """Give what is told of resources, by the commit whose landing time it names, or the next one."""
+    states = {commit.sha: step for step in case.steps for commit in step.commits}
+    rows: dict[str, list[_Row]] = {}
+    for told in case.told:
+        sha, exact = case.landings.commit(told.time)
+        if sha not in states:
+            continue
+        step = states[sha]
+        path = path_of(told.uri, case.siteurl, step.after, step.before, case.ever) or told.uri
+        if is_resource(path, case.exclude):
+            rows.setdefault(sha, []).append(_Row(path=path, kind=told.kind, sha=sha, exact=exact, uri=told.uri))
+    return rows
+
+
+class _Bench:
+    """Judges one step."""
+
+    def __init__(self, case: Case, verdict: Verdict, step: Step) -> None:
+        self._case = case
+        self._verdict = verdict
+        self._step = step
+        self._whole = any(commit.sha in case.whole for commit in step.commits)
+
+    def judge(self, rows: Sequence[_Row]) -> None:
+        """Compare what is told of the step with what is true."""
+        true = {path: kind for path, kind in self._step.changes() if is_resource(path, self._case.exclude)}
+        told = {path: self._effect(path, each, true.get(path)) for path, each in self._by_path(rows).items()}
+        for path in sorted(true.keys() | told.keys()):
+            self._compare(path, true.get(path), told.get(path))
+
+    def _compare(self, path: str, true: str | None, told: str | None) -> None:
+        if path in self._case.unstable and {true, told} <= {None, "updated"}:
+            self._verdict.unstable[path] += "updated" in (true, told)
+            return
+        if true:
+            self._verdict.truth[self._cell(path, true)] += 1
+        if told:
+            self._verdict.told[self._cell(path, told)] += 1
+        if true and true == told:
+            self._verdict.right[self._cell(path, true)] += 1
+            return
+        if true:
+            self._verdict.misses.append(self._fault(path, true, f"told as {told}" if told else ""))
+        if told:
+            self._verdict.inventions.append(self._fault(path, told, f"really {true}" if true else self._hidden(path)))
+
+    def _by_path(self, rows: Sequence[_Row]) -> dict[str, dict[str, dict[str, str]]]:
+        """Give the kinds told, by path, commit and URI. What is told at a wrong time, or twice, is invented."""
+        found: dict[str, dict[str, dict[str, str]]] = {}
+        for row in rows:
+            if not row.exact:
+                self._invent(row, "at no landing time")
+                continue
+            kinds = found.setdefault(row.path, {}).setdefault(row.sha, {})
+            if row.uri in kinds:
+                self._invent(row, "told twice")
+            else:
+                kinds[row.uri] = row.kind
+        return found
+
+    def _effect(self, path: str, told: Mapping[str, Mapping[str, str]], true: str | None) -> str | None:
+        """Give what amounts of all that is told of one path."""
+        self._verdict.aliases[path] += sum(len(kinds) - 1 for kinds in told.values())
+        each = [list(kinds.values()) for kinds in told.values()]
+        return _answer(each[0], true) if len(each) == 1 else _fold([one for one in map(_answer, each) if one])
+
+    def _invent(self, row: _Row, note: str) -> None:
+        self._verdict.told[self._cell(row.path, row.kind)] += 1
+        self._verdict.inventions.append(
+            Fault(cell=self._cell(row.path, row.kind), path=row.path, sha=row.sha, note=note)
+        )
+
+    def _fault(self, path: str, kind: str, note: str) -> Fault:
+        return Fault(cell=self._cell(path, kind), path=path, sha=self._step.commit.sha, note=note)
+
+    def _cell(self, path: str, kind: str) -> Cell:
+        known = path in self._step.after or path in self._step.before
+        sort = self._step.sort(path) if known else self._case.ever.get(path, "unknown")
+        return Cell(whole=self._whole, sort=sort, kind=kind)
+
+    def _hidden(self, path: str) -> str:
+        states = [state[path] for state in (self._step.before, self._step.after) if path in state]
+        return "hidden" if any(output.hidden for output in states) else ""
+
+
+def _answer(kinds: Sequence[str], true: str | None = None) -> str | None:
+    """Give the kind that is told of one path at one commit: of several addresses of one file, the one that is true.
+
+    An address that goes while another comes is no change of the file, but it says that there may be one.
+    """
+    if true in kinds:
+        return true
+    if {"created", "deleted"} <= set(kinds):
+        return "updated" if true == "updated" else None
+    return kinds[0]
+
+
+def _fold(kinds: Sequence[str]) -> str | None:
+    """Give what changes amount to, told one after the other of one path; none if nothing."""
+    if not kinds:
+        return None
+    before, after = kinds[0] != "created", kinds[-1] != "deleted"
+    return {(True, True): "updated", (False, True): "created", (True, False): "deleted"}.get((before, after))
+
+
+def _pair(misses: Iterable[Fault], inventions: Iterable[Fault], order: Mapping[str, int]) -> Iterator[Misdated]:
+    """Find the misses and inventions that are one change at another commit: each the nearest that is left."""
+    places: dict[tuple[str, str], list[str]] = {}
+    for fault in inventions:
+        places.setdefault((fault.path, fault.cell.kind), []).append(fault.sha)
+    for fault in misses:
+        shas = places.get((fault.path, fault.cell.kind))
+        if shas:
+            nearest = min(shas, key=lambda sha: abs(order[sha] - order[fault.sha]))
+            shas.remove(nearest)
+            yield Misdated(path=fault.path, kind=fault.cell.kind, true=fault.sha, told=nearest)
