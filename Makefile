@@ -36,7 +36,7 @@ unit: $(VENV)/installed
 
 # By itself and untraced, because it compares times.
 cost: $(VENV)/installed
-	$(BIN)/python -m pytest tests/test_benchmark.py
+	$(BIN)/python -m pytest tests/test_benchmark.py $(if $(LONG),--long)
 
 # The demo's own environment has what a user's has: the package and Markdown, no tool of ours.
 $(VENV)-demo/installed: pyproject.toml

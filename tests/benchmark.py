@@ -1,5 +1,7 @@
 """What publishing costs beside building: `python -m tests.benchmark [ARTICLES] [FORMAT]` (format md or rst).
 
+`python -m tests.benchmark history [COMMITS] [ARTICLES]` says what a long history costs: see `benchmark_history`.
+
 Makes a site of so many articles, one commit each and an edit for every third, builds it in one process, and gives the
 seconds of Pelican, those of reading the history and writing the documents, those of all that we do (the links in the
 pages too), and the ratios: the figures of one run on one machine.
@@ -70,21 +72,22 @@ def measure(site: Site) -> Cost:
 
 
 class Stopwatch:
-    """Adds up the seconds that functions take; they do what they always do."""
+    """Adds up the seconds, by a clock, that functions take; they do what they always do."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
         """Begin at nothing."""
         self.seconds = 0.0
+        self._clock = clock
 
     def around(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Give the function, timed."""
 
         def timed(*arguments: Any, **named: Any) -> Any:
-            start = time.perf_counter()
+            start = self._clock()
             try:
                 return function(*arguments, **named)
             finally:
-                self.seconds += time.perf_counter() - start
+                self.seconds += self._clock() - start
 
         return timed
 
@@ -114,8 +117,21 @@ def _article(number: int, form: str, note: str) -> str:
     return f"Title: Object {number}\nDate: {date}\nTags: {tags}\n\n{note}\n\n{body}\n\n    code = {number}\n"
 
 
+def measure_history(commits: int = 10_000, articles: int = 2_000) -> None:
+    """Measure what a long history costs, and print it."""
+    from tests import benchmark_history
+
+    with tempfile.TemporaryDirectory() as folder:
+        long = benchmark_history.make_long_site(Path(folder, "site"), commits, articles)
+        figures = benchmark_history.measure(long)
+    print(f"{commits} commits, {articles} articles: {figures}")
+
+
 def main(arguments: list[str]) -> None:
     """Measure and print."""
+    if arguments[:1] == ["history"]:
+        measure_history(*(int(each) for each in arguments[1:]))
+        return
     articles = int(arguments[0]) if arguments else 500
     form = arguments[1] if arguments[1:] else "md"
     with tempfile.TemporaryDirectory() as folder:

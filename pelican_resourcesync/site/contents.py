@@ -9,8 +9,8 @@ import posixpath
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -20,48 +20,50 @@ from pelican.contents import Article, Page, SkipStub, Static
 from pelican.contents import Content as PelicanContent
 from pelican.readers import Readers
 
+from pelican_resourcesync.site.cache import Cache, Table
+from pelican_resourcesync.site.content import Content, Descending
 from pelican_resourcesync.site.heads import FromMemory, replace_readers
-from pelican_resourcesync.site.listings import Listing, Listings
+from pelican_resourcesync.site.listings import Listings
+from pelican_resourcesync.site.records import Records
 from pelican_resourcesync.site.roles import Role, Roles
+from pelican_resourcesync.site.text import metadata_of, with_text
 from pelican_resourcesync.site.uris import uri_of, uri_of_path
+from pelican_resourcesync.site.view import Views, words_of
+from pelican_resourcesync.site.worktree import UNCOMMITTED
 
 _CLASSES: Mapping[Role, type[PelicanContent]] = {Role.ARTICLE: Article, Role.PAGE: Page, Role.STATIC: Static}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Content:
-    """A content at one time: where it is published and what its pages and listings show of it.
+class Knowing:
+    """What is known of sources from earlier builds; what is learned is added.
 
-    `version` is equal for two contents that show the same: bytes, and what was made of the path. `published` is
-    false for drafts, hidden and skipped contents: those are no resources. `uri` is empty where nothing is written
-    (a `…_SAVE_AS` that is empty); listings may show such a content all the same. `appears` is when the content
-    becomes public by its own date, where Pelican's `WITH_FUTURE_DATES` is off. `family` is what it shares with its
-    translations. `copies` are the URIs of `OUTPUT_SOURCES`.
+    What the builds made of their sources is apart from what was read of the `past`, which most builds need nothing of.
     """
 
-    source: str
-    role: Role
-    uri: str
-    version: tuple[object, ...]
-    published: bool = True
-    title: str = ""
-    lang: str = ""
-    family: tuple[object, ...] | None = None
-    original: bool = True
-    marked_translation: bool = False
-    order: Any = None
-    appears: datetime | None = None
-    listings: tuple[Listing, ...] = ()
-    listings_of_any: tuple[Listing, ...] = ()
-    copies: tuple[str, ...] = ()
+    def __init__(self, cache: Cache, name: str) -> None:
+        """Take the cache, and the name for all that this depends on."""
+        self._cache = cache
+        self._name = name
+
+    @cached_property
+    def built(self) -> Table:
+        """Records of what builds made of their own sources."""
+        return self._cache.table(f"{self._name} built")
+
+    @cached_property
+    def past(self) -> Table:
+        """Records of what sources are by Pelican's rules."""
+        return self._cache.table(f"{self._name} past")
 
 
 class Pin:
-    """What the build says of a source of today: the URI at which it is published."""
+    """What the build says of a source of today: the URI at which it is published, and what else it is to a reader."""
 
-    def __init__(self, uri: str, ask: Callable[[], str | None]) -> None:
-        """Take what the build says, and how to `ask` Pelican's rules for the URI that they give."""
+    def __init__(self, uri: str, ask: Callable[[], str | None], by: object, content: Content | None) -> None:
+        """Take what the build says, how to `ask` Pelican's rules for the URI that they give, and who read `content`."""
         self.uri = uri
+        self.by = by
+        self.content = content
         self._ask = ask
 
     @cached_property
@@ -77,31 +79,21 @@ Key = tuple[str, str, Role]
 Pins = dict[tuple[str, Role], Pin]
 
 
-class Descending:
-    """A value that sorts the other way round, for Pelican's `reversed-…` orders."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        """Take the value to compare by."""
-        self.value = value
-
-    def __lt__(self, other: "Descending") -> bool:
-        """Tell whether this comes before `other`."""
-        return bool(other.value < self.value)
-
-    def __eq__(self, other: object) -> bool:
-        """Tell whether neither comes first."""
-        return isinstance(other, Descending) and bool(other.value == self.value)
-
-    __hash__ = None  # type: ignore[assignment]  # an order, not a key
-
-
 class Contents:
     """Reads contents for one site. Holds a temporary folder: use as a context manager."""
 
-    def __init__(self, settings: Mapping[str, Any], siteurl: str, pins: Pins) -> None:
-        """Take Pelican's settings, the site's URL without a slash at its end, and what `pin` is to remember."""
+    def __init__(
+        self,
+        settings: Mapping[str, Any],
+        siteurl: str,
+        pins: Pins,
+        views: Views | None = None,
+        known: Knowing | None = None,
+    ) -> None:
+        """Take Pelican's settings, the site's URL without a slash at its end, and what `pin` is to remember.
+
+        `views` are what pages show of contents, `known` is what was learned of sources in earlier builds.
+        """
         self._settings = {
             **settings,
             "CACHE_CONTENT": False,
@@ -114,6 +106,10 @@ class Contents:
         self._hides_future = not settings["WITH_FUTURE_DATES"]
         self._memo: dict[Key, Content | None] = {}
         self._pins = pins
+        self.views = views or {}
+        self._known = known or Knowing(Cache(None), "")
+        self._records = Records(self._settings, self.listings)
+        self._words = sorted(words_of(self.views))
         self.settings = settings
         with ExitStack() as stack:
             self._tree = self._settings["PATH"] = stack.enter_context(
@@ -139,9 +135,12 @@ class Contents:
         them. A static file needs no bytes.
         """
         key = (path, name, role)
-        if key not in self._memo:
-            self._memo[key] = self._read(path, role, name, data)
-        return self._pinned(self._memo[key], path, role, name)
+        content = self._memo.get(key) or self._recall(key)
+        if content is None and key not in self._memo:
+            content = self._read(path, role, name, data)
+        if content is not None or data is not None:  # what could not be had may be had another time
+            self._memo[key] = content
+        return self._pinned(content, path, role, name)
 
     def pin(self, key: Key, uri: str, found: PelicanContent, data: Callable[[], bytes | None]) -> None:
         """Take the word of the build for what a source of today is, and for its `uri`.
@@ -152,12 +151,16 @@ class Contents:
         path, name, role = key
 
         def ask() -> str | None:
-            said = self._read(path, role, name, data())
+            said = self._recall(key) or self._read(path, role, name, data())
             return said.uri if said else None
 
-        self._pins[path, role] = Pin(uri, ask)
         with suppress(Exception):  # what a plug-in made of its object; then the rules alone are asked
-            self._memo[key] = replace(self._content(found, path, role, name), uri=uri)
+            content = self._recall(key, found)
+            if content is None:
+                content = self._content(found, path, role, name, data())
+                self._keep(content, found, built=True)
+            self._memo[key] = replace(content, uri=uri, _shows={}, _weights={})
+        self._pins[path, role] = Pin(uri, ask, self, self._memo.get(key))
 
     def _pinned(self, content: Content | None, path: str, role: Role, name: str) -> Content | None:
         pin = self._pins.get((path, role))
@@ -165,11 +168,39 @@ class Contents:
             return content
         if pin.said != (content.uri if content else None):  # another state of it, or under other settings
             return content
-        return replace(content, uri=pin.uri) if content else Content(path, role, pin.uri, (name,))
+        if content:
+            return replace(content, uri=pin.uri, _shows={}, _weights={})
+        if pin.content is None or pin.by is not self:
+            return Content(path, role, pin.uri, (name,))
+        return replace(pin.content, version=(name,), excerpts=dict.fromkeys(self._words, name), _shows={}, _weights={})
 
     def knows(self, path: str, role: Role, name: str) -> bool:
         """Tell whether `read` needs no bytes for this."""
-        return role is Role.STATIC or (path, name, role) in self._memo
+        key = (path, name, role)
+        return role is Role.STATIC or key in self._memo or self._known.past.get(_name(key)) is not None
+
+    def _recall(self, key: Key, found: PelicanContent | None = None) -> Content | None:
+        """Give what was learned of a source in an earlier build, or what that build made of it: as of `found` now."""
+        known = self._known.past if found is None else self._known.built
+        record = None if key[2] is Role.STATIC else known.get(_name(key))
+        if record is None:
+            return None
+        try:
+            content = self._records.content(record, key[0], key[2])
+        except (TypeError, ValueError, KeyError, AttributeError):
+            return None
+        if content.version[0] != key[1] or (found is not None and not _is_of(content, found)):
+            return None
+        return content
+
+    def _keep(self, content: Content, found: Any, *, built: bool = False) -> None:
+        """Keep what was learned for later builds. What a template does to an uncommitted file is not worth it."""
+        name = content.version[0]
+        if content.role is not Role.STATIC and not str(name).startswith(UNCOMMITTED):
+            record = self._records.record(content, found)
+            if record is not None:
+                known = self._known.built if built else self._known.past
+                known.put(_name((content.source, str(name), content.role)), record)
 
     def _read(self, path: str, role: Role, name: str, data: bytes | None) -> Content | None:
         if data is None and role is not Role.STATIC:
@@ -192,7 +223,10 @@ class Contents:
             )
             if role is not Role.STATIC and not isinstance(found, SkipStub) and not found.is_valid():
                 return None
-            return self._content(found, path, role, name)
+            content = self._content(found, path, role, name, data)
+            if not isinstance(found, SkipStub):
+                self._keep(content, found)
+            return content
 
     @contextmanager
     def _file(self, path: str, data: bytes | None) -> Iterator[str]:
@@ -211,12 +245,12 @@ class Contents:
             with suppress(OSError):
                 file.unlink()
 
-    def _content(self, found: Any, path: str, role: Role, name: str) -> Content:
+    def _content(self, found: Any, path: str, role: Role, name: str, data: bytes | None) -> Content:
         if isinstance(found, SkipStub):
             return Content(path, role, "", (name,), published=False)
         if role is Role.STATIC:
             return Content(path, role, self._uri(found), (name,))
-        return self._page_or_article(found, path, role, name)
+        return with_text(self._page_or_article(found, path, role, name), data or b"", self._words)
 
     def _page_or_article(self, found: Any, path: str, role: Role, name: str) -> Content:
         settings, is_article = self._settings, role is Role.ARTICLE
@@ -239,6 +273,8 @@ class Contents:
             listings=self.listings.of_original(found) if is_article else self.listings.of_page(),
             listings_of_any=self.listings.of_any(found) if is_article else (),
             copies=self._copies(found),
+            template=str(found.template),
+            metadata=dict(metadata_of(found)),
         )
 
     def _uri(self, found: PelicanContent) -> str:
@@ -255,6 +291,18 @@ def copied_source(content: Any, settings: Mapping[str, Any]) -> str | None:
     if not settings["OUTPUT_SOURCES"] or not content.save_as:
         return None
     return str(posixpath.splitext(content.save_as)[0] + settings["OUTPUT_SOURCES_EXTENSION"])
+
+
+def _name(key: Key) -> str:
+    path, name, role = key
+    return f"{role} {name} {path}"
+
+
+def _is_of(content: Content, found: Any) -> bool:
+    """Tell whether a content may be what Pelican's object is: a plug-in may have made another of the same source."""
+    date, category = getattr(found, "date", None), getattr(found, "category", None)
+    there = (found.slug, found.title, str(category), str(date), found.lang)
+    return content.version[1:] == there and content.published == (found.status == "published")
 
 
 def _family(found: Any, translation_id: Any) -> tuple[object, ...] | None:

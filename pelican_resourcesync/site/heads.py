@@ -77,11 +77,15 @@ class HtmlHeadReader(FromMemory, HTMLReader):  # type: ignore[misc]  # Pelican c
     def read(self, source_path: str) -> tuple[str, dict[str, Any]]:
         """Give no content, and the metadata that Pelican would find."""
         text = self.text()
-        end = next((token.start() for token in _BODY.finditer(text) if token["end"]), len(text))
         parser = self._HTMLParser(self.settings, source_path)
-        parser.feed(text[:end])
+        parser.feed(text[: end_of_html_head(text)])
         parser.close()
         return "", {name: self.process_metadata(name, value) for name, value in parser.metadata.items()}
+
+
+def end_of_html_head(text: str) -> int:
+    """Give where the head of an HTML source ends."""
+    return next((token.start() for token in _BODY.finditer(text) if token["end"]), len(text))
 
 
 class RstHeadReader(RstReader):  # type: ignore[misc]  # Pelican carries no types
@@ -105,14 +109,14 @@ def _rst_head(text: str) -> str:
     A title is one of the document only where no second one has its style.
     """
     lines = text.splitlines(keepends=True)
-    end = _end_of_docinfo(lines)
+    end = end_of_docinfo(lines)
     styles = {line[0] for line in lines[:end] if _ADORNMENT.fullmatch(line.rstrip())}
     again = any(line[0] in styles and _ADORNMENT.fullmatch(line.rstrip()) for line in lines[end:])
     return text if again else "".join(lines[:end])
 
 
-def _end_of_docinfo(lines: list[str]) -> int:
-    """Give the number of the line after the first block of fields."""
+def end_of_docinfo(lines: list[str]) -> int:
+    """Give the number of the line after the first block of fields of a reStructuredText source."""
     in_fields = False
     for number, line in enumerate(lines):
         if _FIELD.match(line):

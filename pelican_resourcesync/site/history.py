@@ -16,17 +16,15 @@ from pelican_resourcesync.errors import HistoryError
 from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication.change import Change
 from pelican_resourcesync.publication.clock import later, whole_milliseconds
-from pelican_resourcesync.site.contents import Content
+from pelican_resourcesync.site.content import Content
 from pelican_resourcesync.site.landing import Landing
-from pelican_resourcesync.site.log import PathChange
-from pelican_resourcesync.site.plan import Output, Plan, Sort
+from pelican_resourcesync.site.log import LINK, SUBMODULE, PathChange
+from pelican_resourcesync.site.plan import Plan, Sort, kind_of
 from pelican_resourcesync.site.regimes import Regimes
 from pelican_resourcesync.site.repository import UNCOMMITTED, Repository
 from pelican_resourcesync.site.roles import Role
-from pelican_resourcesync.site.scope import Scope
 from pelican_resourcesync.site.uris import uri_of_path
 
-_LINK, _SUBMODULE = "120000", "160000"
 _SHOWN = {True: (Sort.PAGE, Sort.FEED), False: (Sort.PAGE,)}
 
 
@@ -59,22 +57,27 @@ class History:
 class Historian:
     """Walks the commits of one site once."""
 
-    def __init__(self, repository: Repository, scope: Scope, regimes: Regimes, siteurl: str) -> None:
-        """Take the repository, where the site lies in it, how its sources were read, and the site's URL."""
+    def __init__(self, repository: Repository, regimes: Regimes, siteurl: str) -> None:
+        """Take the repository, how its sources were read, and the site's URL."""
         self._repository = repository
-        self._scope = scope
         self._regimes = regimes
         self._siteurl = siteurl
-        self._contents = regimes.now
-        self._plan = Plan(self._contents.listings)
+        self._regime = regimes.now
+        self._plan = self._no_plan()
         self._roles: dict[str, Role] = {}
         self._tree: dict[str, PathChange] = {}
         self._there: dict[str, tuple[Content, ...]] = {}
         self._waiting: list[Content] = []
+        self._early: list[Content] = []
         self._begun = False
         self._whole_site: list[datetime] = []
         self._unknown: set[tuple[str, str]] = set()
+        self._missing = 0
+        self._last: dict[str, PathChange] = {}
         self._history = History()
+
+    def _no_plan(self) -> Plan:
+        return Plan(self._regime.contents.listings, self._regime.contents.views)
 
     def tell(self, landings: Sequence[Landing], built: Sequence[Built], *, begin: str | None, now: datetime) -> History:
         """Give the changes of `landings` and of what is not committed, which lands `now`.
@@ -82,8 +85,9 @@ class Historian:
         `built` is every resource of the build: it has the last word on what there is at the end. What came before
         the commit `begin` counts as having come with it.
         """
-        uncommitted = self._repository.uncommitted(Path(path) for path in self._scope.paths())
+        uncommitted = self._repository.uncommitted(Path(path) for path in self._regime.scope.paths())
         tree = _tree([*(change for each in landings for change in each.commit.changes), *uncommitted])
+        self._last = tree
         self._pin(built, tree)
         last = landings[-1].time if landings else now
         for time, changes in _from(landings, begin):
@@ -103,13 +107,13 @@ class Historian:
 
     def _pin(self, built: Iterable[Built], tree: Mapping[str, PathChange]) -> None:
         """Let the build say where the sources of today are published."""
-        sources = {self._scope.source(path): change for path, change in tree.items()}
+        sources = {self._regime.scope.source(path): change for path, change in tree.items()}
         for each in built:
             change = sources.get(each.source) if each.source else None
             if each.source and each.role and change and change.new:
                 self._roles[each.source] = each.role
                 key = (each.source, change.new, each.role)
-                self._regimes.now.pin(key, each.uri, each.content, partial(self._data, change))
+                self._regimes.now.contents.pin(key, each.uri, each.content, partial(self._today, change))
 
     def _land(self, time: datetime, changes: Iterable[PathChange]) -> None:
         """Account for all that landed at one time."""
@@ -117,13 +121,18 @@ class Historian:
         come: list[Content] = []
         settings = theme = False
         for change in changes:
-            settings |= self._scope.is_settings(change.path)
-            theme |= self._scope.is_theme(change.path)
+            settings |= self._regime.scope.is_settings(change.path)
+            theme |= self._regime.scope.is_theme(change.path)
             _update(self._tree, change)
-            gone += self._there.pop(change.path, ())
-            come += self._arrive(change)
-        if not (self._begun or settings or theme or come):
+            before, there = self._there.get(change.path, ()), self._arrive(change)
+            if there is not None:
+                gone += before
+                come += there
+        if not (self._begun or settings or theme or any(not _is_beyond(each) for each in come)):
+            self._early = [each for each in (*self._early, *come) if each not in gone]
             return
+        early, self._early = self._early, []
+        come = [*(each for each in early if each not in gone), *come]
         if settings or theme or not self._begun:
             self._whole_site.append(time)
         stood = self._standing(_SHOWN[settings]) if settings or theme else set()
@@ -136,32 +145,28 @@ class Historian:
 
     def _change(self, time: datetime, gone: list[Content], come: list[Content]) -> dict[str, ChangeKind]:
         """Change the plan by the contents that went and came, and tell what that does to which URI."""
-        gone, come = self._in_time(time, gone, come)
-        begun = {} if self._begun else self._plan.begin()
         self._begun = True
-        changed = begun | _joined(begun, self._plan.change(gone, come))
-        return {uri: _kind(before, after) for uri, (before, after) in changed.items() if before != after}
+        return self._plan.change(*self._in_time(time, gone, come))
 
     def _other_regime(self) -> bool:
         """Turn to how sources are read under the settings in the tree, and tell whether that is another way."""
         files = {}
-        for path in self._scope.settings & self._tree.keys():
+        for path in self._regime.scope.settings & self._tree.keys():
             data = self._data(self._tree[path])
             if data is not None:
                 files[path] = data
-        before, self._contents = self._contents, self._regimes.at(files)
-        return self._contents is not before
+        before, self._regime = self._regime, self._regimes.at(files)
+        return self._regime is not before
 
     def _take_over(self, time: datetime) -> dict[str, ChangeKind]:
         """Plan the whole site anew, because its settings are others, and tell what that does to which URI."""
         before = self._plan.outputs()
-        self._plan, self._there, self._waiting = Plan(self._contents.listings), {}, []
-        come = [content for change in self._tree.values() for content in self._arrive(change)]
-        self._begun = False
+        self._plan, self._there, self._waiting = self._no_plan(), {}, []
+        come = [content for change in self._tree.values() for content in self._arrive(change) or ()]
         self._change(time, [], come)
         after = self._plan.outputs()
         return {
-            uri: _kind(before.get(uri), after.get(uri))
+            uri: kind_of(before.get(uri), after.get(uri))
             for uri in {*before, *after}
             if before.get(uri) != after.get(uri)
         }
@@ -173,41 +178,52 @@ class Historian:
         self._waiting = [each for each in candidates if each.appears is not None and each.appears > time]
         return [each for each in gone if each not in waited], [each for each in candidates if each not in self._waiting]
 
-    def _arrive(self, change: PathChange) -> tuple[Content, ...]:
+    def _arrive(self, change: PathChange) -> tuple[Content, ...] | None:
+        """Give what Pelican makes of the file that a change leaves behind; `None` where its bytes cannot be had.
+
+        The change is left out then, and what was there before stays. Of today's files the build knows: what it did not
+        write is no longer there.
+        """
+        missing = self._missing
         there = tuple(self._read(change))
+        if self._missing > missing and self._last.get(change.path) != change:
+            return None
+        self._there.pop(change.path, None)
         if there:
             self._there[change.path] = there
         return there
 
     def _read(self, change: PathChange) -> Iterator[Content]:
         """Give what Pelican makes of the file that a change leaves behind, if it makes anything of it."""
-        if change.new is None or change.mode in (_LINK, _SUBMODULE):
+        if change.new is None:
             return
-        copied = self._scope.theme_file(change.path)
-        if copied is not None and not self._contents.roles.ignored(posixpath.basename(copied)):
+        if change.mode in (LINK, SUBMODULE):  # where it leads, or what it holds, is not known
+            if self._regime.scope.source(change.path):
+                self._unknown.add((change.path, change.new))
+                self._missing += 1
+            return
+        copied = self._regime.scope.theme_file(change.path)
+        if copied is not None and not self._regime.contents.roles.ignored(posixpath.basename(copied)):
             yield Content(change.path, Role.STATIC, uri_of_path(self._siteurl, copied), (change.new,))
-        source = self._scope.source(change.path)
+        source = self._regime.scope.source(change.path)
         if source is None:
             return
-        template = self._contents.settings["TEMPLATE_PAGES"].get(source)
+        template = self._regime.contents.settings["TEMPLATE_PAGES"].get(source)
         if template:
-            yield Content(change.path, Role.PAGE, uri_of_path(self._siteurl, template), (change.new,))
-        role = self._roles.get(source) or self._contents.roles.of(source)
+            yield Content(change.path, Role.PAGE, uri_of_path(self._siteurl, template), (change.new,), template=source)
+        role = self._roles.get(source) or self._regime.contents.roles.of(source)
         if role is not None:
             yield from self._read_source(source, role, change, change.new)
 
     def _read_source(self, source: str, role: Role, change: PathChange, name: str) -> Iterator[Content]:
-        content = self._contents.read(source, role, name, self._bytes(source, role, change))
+        known = self._regime.contents.knows(source, role, name)
+        data = None if known else self._data(change)
+        content = self._regime.contents.read(source, role, name, data)
         if content is None:
             self._unknown.add((source, name))
+            self._missing += data is None and not known
         elif content.uri or content.published:
             yield content
-
-    def _bytes(self, source: str, role: Role, change: PathChange) -> bytes | None:
-        """Give the bytes of a source, if its URL depends on them and they were not read before."""
-        if change.new is None or self._contents.knows(source, role, change.new):
-            return None
-        return self._data(change)
 
     def _data(self, change: PathChange) -> bytes | None:
         if change.new is None or not change.new.startswith(UNCOMMITTED):
@@ -216,6 +232,13 @@ class Historian:
             return (self._repository.top / change.path).read_bytes()
         except OSError:
             return None
+
+    def _today(self, change: PathChange) -> bytes | None:
+        """Give the bytes of a source as it was built: those of the work tree, which are at hand."""
+        try:
+            return (self._repository.top / change.path).read_bytes()
+        except OSError:
+            return self._data(change)
 
     def _reconcile(self, built: set[str], last: datetime) -> None:
         """Let the build have the last word: what it did not write is not named, what it wrote is accounted for."""
@@ -231,6 +254,11 @@ class Historian:
             kinds = (ChangeKind.CREATED, *[ChangeKind.UPDATED] * (len(times) - 1))
             told += [Change(time, uri, kind) for time, kind in zip(times, kinds, strict=True)]
         self._history.changes = sorted(told, key=attrgetter("time", "uri"))
+
+
+def _is_beyond(content: Content) -> bool:
+    """Tell whether a content lies outside Pelican's `PATH`: it may have been there long before the site."""
+    return content.source.startswith("../")
 
 
 def _lives(changes: Iterable[Change]) -> dict[str, datetime]:
@@ -270,15 +298,3 @@ def _update(tree: dict[str, PathChange], change: PathChange) -> None:
         tree.pop(change.path, None)
     else:
         tree[change.path] = change
-
-
-def _joined(
-    first: Mapping[str, tuple[Output | None, Output | None]], then: Mapping[str, tuple[Output | None, Output | None]]
-) -> dict[str, tuple[Output | None, Output | None]]:
-    return {uri: (first[uri][0] if uri in first else before, after) for uri, (before, after) in then.items()}
-
-
-def _kind(before: Output | None, after: Output | None) -> ChangeKind:
-    if before is None:
-        return ChangeKind.CREATED
-    return ChangeKind.DELETED if after is None else ChangeKind.UPDATED

@@ -17,14 +17,17 @@ from pelican_resourcesync.site.uris import uri_of, uri_of_path
 
 _PERIODS = ("YEAR", "MONTH", "DAY")
 _FORMATS = ("ATOM", "RSS")
+#: What a feed has for a template.
+_FEEDS = ("atom", "rss")
 #: The direct templates that Pelican knows itself.
 _OF_ARTICLES = ("index", "archives", "tags", "categories", "authors")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Listing:
-    """A listing page or a feed: its file, its URL, and how much of what it lists it shows.
+    """A listing page or a feed: its file, its URL, what makes it, and how much of what it lists it shows.
 
+    `template` is the name of its template, or the format of the feed: `atom`, `rss`.
     `per_page` articles go on one page: all of them where it is 0, and where it is `None`, in which case Pelican's
     pagination does not name the page. `limit` is the most that a feed shows.
     Two listings are the same only if they are the same object: `Listings` makes one of each.
@@ -32,10 +35,15 @@ class Listing:
 
     save_as: str
     url: str
+    template: str
     per_page: int | None = None
     limit: int | None = None
-    feed: bool = False
     names: dict[tuple[int, bool], str] = field(default_factory=dict)
+
+    @property
+    def feed(self) -> bool:
+        """Tell whether this is a feed."""
+        return self.template in _FEEDS
 
 
 class Listings:
@@ -76,18 +84,19 @@ class Listings:
         """Give the listings that `article` is in even as a translation: feeds of everything and of a language."""
         return (*self._feeds("FEED_ALL"), *self._feeds("TRANSLATION_FEED", lang=article.lang))
 
-    def pages(self, listing: Listing, count: int) -> Iterator[tuple[str, int, int]]:
-        """Give the URI of each page of a listing of `count` articles, and which it shows (from, up to but without)."""
+    def total(self, listing: Listing, count: int) -> int:
+        """Give how many pages a listing of `count` articles has."""
         if not listing.per_page:
-            end = count if listing.limit is None else min(count, listing.limit)
-            yield self._page_uri(listing, 1, last=True), 0, end
-            return
-        orphans = self._settings["DEFAULT_ORPHANS"]
-        total = ceil(max(1, count - orphans) / listing.per_page)
-        for number in range(1, total + 1):
-            start = (number - 1) * listing.per_page
-            end = count if number == total else start + listing.per_page
-            yield self._page_uri(listing, number, last=number == total), start, end
+            return 1
+        return ceil(max(1, count - int(self._settings["DEFAULT_ORPHANS"])) / listing.per_page)
+
+    def page(self, listing: Listing, number: int, total: int, count: int) -> tuple[str, int, int]:
+        """Give one of `total` pages of a listing of `count` articles: its URI, and what it shows (from, before)."""
+        uri = self._page_uri(listing, number, last=number == total)
+        if not listing.per_page:
+            return uri, 0, count if listing.limit is None else min(count, listing.limit)
+        start = (number - 1) * listing.per_page
+        return uri, start, count if number == total else start + listing.per_page
 
     def _page_uri(self, listing: Listing, number: int, *, last: bool) -> str:
         uri = listing.names.get((number, last))
@@ -140,7 +149,8 @@ class Listings:
                 url = self._settings.get(f"{setting}_{form}_URL", save_as)
                 limit = self._settings["FEED_MAX_ITEMS"]
                 path = str(save_as).format(**values) if values else str(save_as)
-                yield self._one(path, str(url).format(**values) if values else str(url), limit=limit or None, feed=True)
+                url = str(url).format(**values) if values else str(url)
+                yield self._one(path, url, form.lower(), limit=limit or None)
 
     def _page_listing(self, template: str, save_as: object, url: object) -> Iterator[Listing]:
         if not save_as:
@@ -148,13 +158,11 @@ class Listings:
         per_page = None
         if template in self._settings["PAGINATED_TEMPLATES"]:
             per_page = self._settings["PAGINATED_TEMPLATES"][template] or self._settings["DEFAULT_PAGINATION"] or 0
-        yield self._one(str(save_as), str(url), per_page=per_page)
+        yield self._one(str(save_as), str(url), template, per_page=per_page)
 
-    def _one(
-        self, save_as: str, url: str, *, per_page: int | None = None, limit: int | None = None, feed: bool = False
-    ) -> Listing:
+    def _one(self, save_as: str, url: str, template: str, **how: Any) -> Listing:
         save_as = posixpath.normpath(save_as).lstrip("/")
         known = self._known.get((save_as, url))
         if known is None:
-            known = self._known[save_as, url] = Listing(save_as, url, per_page, limit, feed)
+            known = self._known[save_as, url] = Listing(save_as, url, template, **how)
         return known

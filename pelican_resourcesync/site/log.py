@@ -4,7 +4,7 @@ Pure: bytes in, `Commit` values out. `repository` runs git.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
@@ -29,8 +29,24 @@ LOG_OPTIONS = (
     "--format=%H %ct",
 )
 
+#: What it must be asked for where only the commits matter, and what `git ls-tree` must be for all that one holds.
+LINE_OPTIONS = (
+    "--first-parent",
+    "-z",
+    "--reverse",
+    "--no-show-signature",
+    "--no-notes",
+    "--no-color",
+    "--format=%H %ct",
+)
+TREE_OPTIONS = ("-r", "-z", "--full-tree")
+
 #: The configuration that no option of every git stands against: `-m` means what it says.
 LOG_CONFIGURATION = "log.diffMerges=separate"
+
+#: The modes of what is no file of its own: a symbolic link, whose blob says where it leads, and a submodule, which is
+#: a commit of another repository.
+LINK, SUBMODULE = "120000", "160000"
 
 _NO_FILE = "000000"
 _CHUNK = 1 << 16
@@ -42,7 +58,7 @@ class PathChange:
 
     `path` is relative to the top of the work tree, `/`-separated, decoded as the file system's names are. `old`
     and `new` are the names of the blobs before and after, `None` where there was or is no file. `mode` is git's
-    mode after the change (`"160000"` a submodule, `"120000"` a symbolic link), of before for a deletion.
+    mode after the change, of before for a deletion.
     """
 
     path: str
@@ -82,6 +98,32 @@ def read_log(stream: BinaryIO) -> Iterator[Commit]:
             header, changes = field.split(b" "), []
     if header:
         yield _commit(header, changes)
+
+
+def merged(changes: Iterable[PathChange]) -> tuple[PathChange, ...]:
+    """Give one change for each path, where one may take a file away and another put one in its place.
+
+    What comes back as it was did not change.
+    """
+    found: dict[str, PathChange] = {}
+    for change in changes:
+        other = found.get(change.path)
+        if other is None:
+            found[change.path] = change
+            continue
+        old, new = other.old or change.old, other.new or change.new
+        found[change.path] = PathChange(change.path, old, new, change.mode if change.new else other.mode)
+        if old == new:
+            del found[change.path]
+    return tuple(found.values())
+
+
+def read_tree(stream: BinaryIO) -> Iterator[PathChange]:
+    """Give every path of a stream made with `TREE_OPTIONS`, as if it had come just now."""
+    for field in _fields(stream):
+        entry, _, path = field.partition(b"\t")
+        mode, _kind, name = entry.decode("ascii").split(" ")
+        yield PathChange(os.fsdecode(path), None, name, mode)
 
 
 def _fields(stream: BinaryIO) -> Iterator[bytes]:

@@ -4,13 +4,17 @@ Kept up to date content by content, so that the effect of one commit costs what 
 """
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from pelican_resourcesync.site.contents import Content
+from pelican_resourcesync.protocol import ChangeKind
+from pelican_resourcesync.site.content import Content
+from pelican_resourcesync.site.groups import Groups
+from pelican_resourcesync.site.links import Links
 from pelican_resourcesync.site.listings import Listing, Listings
-from pelican_resourcesync.site.members import Members, Pages, members_of
+from pelican_resourcesync.site.members import Members, members_of
 from pelican_resourcesync.site.roles import Role
+from pelican_resourcesync.site.view import UNSEEN, Views
 
 
 class Sort(StrEnum):
@@ -23,40 +27,47 @@ class Sort(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What is at one URI: its sort, and a value that is equal only if it shows the same."""
+    """What is at one URI: its sort, the template that makes it, and a value that is equal only if it shows the same.
+
+    `beside` is such a value of what all pages of the template show.
+    """
 
     sort: Sort
     version: Hashable
+    template: str = ""
+    beside: Hashable = None
 
 
 class Plan:
     """What Pelican would write for a changing set of contents."""
 
-    def __init__(self, listings: Listings) -> None:
-        """Begin with no content."""
+    def __init__(self, listings: Listings, views: Views) -> None:
+        """Begin with no content and nothing written; take what the pages of each template show."""
         self._listings = listings
+        self._views = views
         self._standing = frozenset(listings.standing())
         self._owners: dict[str, dict[object, Output]] = {}
         self._families: dict[tuple[object, ...], list[Content]] = {}
         self._members: dict[Listing, Members] = {}
-        self._pages: dict[Listing, Pages] = {}
         self._listed: dict[Content, tuple[Listing, ...]] = {}
+        self._links = Links()
+        self._groups = Groups(views)
+        self._beside = {template: self._groups.shown(template) for template in self._groups.templates()}
+        self._made_by: dict[str, dict[str, None]] = {}
         self._before: dict[str, Output | None] = {}
-        self._touched: set[Listing] = set()
+        self._grouped: set[Content] = set()
+        self._touched: set[Listing] = set(self._standing)
 
     def outputs(self) -> dict[str, Output]:
         """Give every URI that is written now."""
-        return {uri: self._output(owners) for uri, owners in self._owners.items() if owners}
+        found = ((uri, self._output(owners)) for uri, owners in self._owners.items() if owners)
+        return {uri: replace(each, beside=self._beside.get(each.template)) for uri, each in found}
 
-    def begin(self) -> dict[str, tuple[Output | None, Output | None]]:
-        """Write the listings that stand even when they list nothing."""
-        self._touched.update(self._standing)
-        return self._settle()
+    def change(self, gone: Iterable[Content], come: Iterable[Content]) -> dict[str, ChangeKind]:
+        """Take contents away and add others; give what became of each URI that shows another thing now.
 
-    def change(
-        self, gone: Iterable[Content], come: Iterable[Content]
-    ) -> dict[str, tuple[Output | None, Output | None]]:
-        """Take contents away and add others; give each URI that shows another thing now, with before and after."""
+        The first change also writes the listings that stand even when they list nothing.
+        """
         gone = [content for content in gone if content.published]
         come = [content for content in come if content.published]
         families = dict.fromkeys(_family(content) for content in (*gone, *come))
@@ -65,41 +76,57 @@ class Plan:
             self._withdraw(content)
         for content in come:
             self._families.setdefault(_family(content), []).append(content)
+            self._links.add(content)
         for family in families:
-            self._place(self._families[family])
+            self._list_family(self._families[family])
+        again = {*self._groups.moved(), *self._links.moved()}
+        for content in (*(each for family in families for each in self._families[family]), *again):
+            self._write(content)
         return self._settle()
 
     def _withdraw(self, content: Content) -> None:
+        self._links.remove(content)
         for uri in filter(None, (content.uri, *content.copies)):
             self._own(uri, content.source, None)
-        for listing in self._listed.pop(content, ()):
-            self._members[listing].remove(content)
-            self._touched.add(listing)
+        self._unlist(content)
 
-    def _place(self, family: list[Content]) -> None:
+    def _write(self, content: Content) -> None:
+        """Put the page of a content, and the copies of its source, where they belong."""
+        family = self._families[_family(content)]
+        others = sorted((each.uri, each.title, each.lang) for each in family if each is not content)
+        sort = Sort.FILE if content.role is Role.STATIC else Sort.PAGE
+        if content.uri:
+            version = (content.version, tuple(others), self._links.of(content), self._groups.near(content))
+            self._own(content.uri, content.source, Output(sort, version, content.template))
+        for uri in content.copies:
+            self._own(uri, content.source, Output(Sort.FILE, content.version[0]))
+
+    def _list_family(self, family: list[Content]) -> None:
         originals = _originals(family)
         for content in family:
-            others = sorted((each.uri, each.title, each.lang) for each in family if each is not content)
-            sort = Sort.FILE if content.role is Role.STATIC else Sort.PAGE
-            if content.uri:
-                self._own(content.uri, content.source, Output(sort, (content.version, tuple(others))))
-            for uri in content.copies:
-                self._own(uri, content.source, Output(Sort.FILE, content.version[0]))
-            self._list(content, original=content in originals)
+            original = content in originals
+            listings = (*(content.listings if original else ()), *content.listings_of_any)
+            if self._listed.get(content) == listings:
+                continue
+            self._unlist(content)
+            self._listed[content] = listings
+            for listing in listings:
+                self._of(listing).add(content)
+                self._touched.add(listing)
+            if original and content.template and content.order is not None:
+                self._groups.add(content, listings)
+                self._grouped.add(content)
 
-    def _list(self, content: Content, *, original: bool) -> None:
-        listings = (*(content.listings if original else ()), *content.listings_of_any)
-        if self._listed.get(content) == listings:
-            return
-        for listing in self._listed.pop(content, ()):
+    def _unlist(self, content: Content) -> None:
+        listings = self._listed.pop(content, ())
+        for listing in listings:
             self._members[listing].remove(content)
             self._touched.add(listing)
-        for listing in listings:
-            self._of(listing).add(content)
-            self._touched.add(listing)
-        self._listed[content] = listings
+        if content in self._grouped:
+            self._grouped.remove(content)
+            self._groups.remove(content, listings)
 
-    def _settle(self) -> dict[str, tuple[Output | None, Output | None]]:
+    def _settle(self) -> dict[str, ChangeKind]:
         for listing in self._touched:
             self._write_pages(listing)
         self._touched.clear()
@@ -108,24 +135,36 @@ class Plan:
             owners = self._owners[uri]
             now = self._output(owners) if owners else None
             if before != now:
-                changed[uri] = (before, now)
+                changed[uri] = kind_of(before, now)
+                self._file(uri, before, now)
+        for template in self._turned():
+            for uri in self._made_by.get(template, ()):
+                changed.setdefault(uri, ChangeKind.UPDATED)
         self._before.clear()
         return changed
 
+    def _file(self, uri: str, before: Output | None, now: Output | None) -> None:
+        """Keep in mind which template makes what."""
+        if before is not None and (now is None or now.template != before.template):
+            del self._made_by[before.template][uri]
+        if now is not None:
+            self._made_by.setdefault(now.template, {})[uri] = None
+
+    def _turned(self) -> set[str]:
+        """Give the templates whose pages all show something else now."""
+        now = {template: self._groups.shown(template) for template in self._beside}
+        turned = {template for template, shown in now.items() if shown != self._beside[template]}
+        self._beside = now
+        return turned
+
     def _write_pages(self, listing: Listing) -> None:
         sort = Sort.FEED if listing.feed else Sort.PAGE
-        before = self._pages.get(listing, {})
-        after = self._of(listing).pages(self._listings, standing=listing in self._standing)
-        for uri, shown in after.items():
-            if before.get(uri) != shown:
-                self._own(uri, listing, Output(sort, shown))
-        for uri in before.keys() - after.keys():
-            self._own(uri, listing, None)
-        self._pages[listing] = after
+        for uri, shown in self._of(listing).turn(self._listings, standing=listing in self._standing).items():
+            self._own(uri, listing, None if shown is None else Output(sort, shown, listing.template))
 
     def _of(self, listing: Listing) -> Members:
         if listing not in self._members:
-            self._members[listing] = members_of(listing)
+            self._members[listing] = members_of(listing, self._views.get(listing.template, UNSEEN))
         return self._members[listing]
 
     def _own(self, uri: str, owner: object, output: Output | None) -> None:
@@ -140,8 +179,15 @@ class Plan:
     def _output(owners: dict[object, Output]) -> Output:
         if len(owners) == 1:
             return next(iter(owners.values()))
-        versions = [output.version for output in owners.values()]
-        return Output(max(output.sort for output in owners.values()), tuple(sorted(versions, key=repr)))
+        first = max(owners.values(), key=lambda output: (output.sort, output.template))
+        return replace(first, version=tuple(sorted((output.version for output in owners.values()), key=repr)))
+
+
+def kind_of(before: Output | None, after: Output | None) -> ChangeKind:
+    """Give the kind of the change from one output at a URI to another; `None` is no output."""
+    if before is None:
+        return ChangeKind.CREATED
+    return ChangeKind.DELETED if after is None else ChangeKind.UPDATED
 
 
 def _family(content: Content) -> tuple[object, ...]:

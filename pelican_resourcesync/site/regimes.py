@@ -1,12 +1,38 @@
 """Regimes: how sources were read under the settings of each time."""
 
+import hashlib
 from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 from typing import Any, Self
 
-from pelican_resourcesync.site.contents import Contents, Pins
-from pelican_resourcesync.site.past_settings import complete, settings_then
+from pelican_resourcesync.site.cache import Cache
+from pelican_resourcesync.site.contents import Contents, Knowing, Pins
+from pelican_resourcesync.site.fingerprint import fingerprint
+from pelican_resourcesync.site.past_settings import complete, places_then, settings_then
+from pelican_resourcesync.site.scope import Scope, moved
 from pelican_resourcesync.site.settings_file import read_settings_files
+from pelican_resourcesync.site.view import Views, views_under, words_of
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What was learned before the past is read.
+
+    `views` are what the pages of today show; the `cache` has what earlier builds learned of sources, and takes what
+    this one does.
+    """
+
+    views: Views = field(default_factory=dict)
+    cache: Cache = field(default_factory=lambda: Cache(None))
+
+
+@dataclass(frozen=True, slots=True)
+class Regime:
+    """How sources were read, and where in the repository they were."""
+
+    contents: Contents
+    scope: Scope
 
 
 class Regimes:
@@ -15,15 +41,27 @@ class Regimes:
     Holds temporary folders: use as a context manager.
     """
 
-    def __init__(self, settings: Mapping[str, Any], siteurl: str, today: Mapping[str, bytes]) -> None:
-        """Take Pelican's settings, the site's URL, and the settings files of today by path."""
+    def __init__(
+        self,
+        settings: Mapping[str, Any],
+        siteurl: str,
+        scope: Scope,
+        today: Mapping[str, bytes],
+        learned: Learned | None = None,
+    ) -> None:
+        """Take Pelican's settings, the site's URL, where it lies, its settings files by path, and what was learned."""
         self._settings = settings
         self._siteurl = siteurl
+        self._scope = scope
+        self._places = {"PATH": scope.content, "THEME": next(iter(scope.theme), None)}
+        self._files = today
         self._today = read_settings_files(today)
+        self._learned = learned or Learned()
         self._stack = ExitStack()
-        self._known: dict[str, Contents] = {}
+        self._known: dict[str, Regime] = {}
         self.pins: Pins = {}
-        self.now = self._under({})
+        now = self._stack.enter_context(self._reading(settings, self._learned.views))
+        self.now = self._known[_key({}, {})] = Regime(now, scope)
 
     def __enter__(self) -> Self:
         """Begin."""
@@ -33,29 +71,44 @@ class Regimes:
         """Remove the temporary folders."""
         self._stack.close()
 
-    def at(self, files: Mapping[str, bytes]) -> Contents:
+    def at(self, files: Mapping[str, bytes]) -> Regime:
         """Give how sources were read when the settings files were `files`; one that was not there says nothing."""
         otherwise: dict[str, Any] = {}
+        places: dict[str, str] = {}
         for path, then in read_settings_files(files).items():
             if path in self._today:
                 otherwise |= settings_then(self._settings, self._today[path], then)
-        return self._under(otherwise)
+                places |= places_then(self._places, path, self._today[path], then)
+        return self._under(otherwise, places)
 
-    def _under(self, otherwise: Mapping[str, Any]) -> Contents:
-        key = repr(sorted(otherwise.items()))
+    def _under(self, otherwise: Mapping[str, Any], places: Mapping[str, str]) -> Regime:
+        key = _key(otherwise, places)
         if key not in self._known:
-            self._known[key] = self._stack.enter_context(self._contents(otherwise))
+            contents, scope = self._contents(otherwise), moved(self._scope, places)
+            same = contents is self.now.contents and scope == self._scope
+            self._known[key] = self.now if same else Regime(contents, scope)
         return self._known[key]
 
     def _contents(self, otherwise: Mapping[str, Any]) -> Contents:
         if not otherwise:
-            return Contents(self._settings, self._siteurl, self.pins)
+            return self.now.contents
         with ExitStack() as stack:
             try:
-                contents = stack.enter_context(Contents(complete(self._settings, otherwise), self._siteurl, self.pins))
+                whole = complete(self._settings, otherwise)
+                views = views_under(self._learned.views, self._settings, whole)
+                contents = stack.enter_context(self._reading(whole, views))
                 contents.listings.standing()
                 contents.roles.of("a/b.static")
             except Exception:  # noqa: BLE001 - settings of the past may hold anything; Pelican checks none of them
-                return self.now
-            stack.pop_all()
+                return self.now.contents
+            self._stack.enter_context(stack.pop_all())
             return contents
+
+    def _reading(self, settings: Mapping[str, Any], views: Views) -> Contents:
+        files = {path: hashlib.sha256(data).hexdigest() for path, data in self._files.items()}
+        name = fingerprint(settings, self._siteurl, sorted(words_of(views)), files)
+        return Contents(settings, self._siteurl, self.pins, views, Knowing(self._learned.cache, name))
+
+
+def _key(otherwise: Mapping[str, Any], places: Mapping[str, str]) -> str:
+    return repr((sorted(otherwise.items()), sorted(places.items())))

@@ -4,26 +4,41 @@ GitPython finds it and runs git; nothing here walks commits one by one.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 from pelican_resourcesync.errors import HistoryError
-from pelican_resourcesync.site.log import LOG_CONFIGURATION, LOG_OPTIONS, Commit, PathChange, read_log
+from pelican_resourcesync.site.environment import prepared
+from pelican_resourcesync.site.log import (
+    LINE_OPTIONS,
+    LINK,
+    LOG_CONFIGURATION,
+    LOG_OPTIONS,
+    SUBMODULE,
+    TREE_OPTIONS,
+    Commit,
+    PathChange,
+    read_log,
+    read_tree,
+)
+from pelican_resourcesync.site.store import Store
+from pelican_resourcesync.site.submodules import Submodules
+from pelican_resourcesync.site.symlinks import Symlinks
+from pelican_resourcesync.site.trees import Trees
+from pelican_resourcesync.site.worktree import UNCOMMITTED, WorkTree
 
 if TYPE_CHECKING:
     import git
 
-#: Git must neither lock, nor ask, nor fetch what a partial clone left out, nor speak another language.
-_ENVIRONMENT = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
+Read = TypeVar("Read")
 
-#: The first letter of a status: untracked, or added to the index.
-_NOT_IN_HEAD = "?A"
-
+_NO_FILES = (LINK, SUBMODULE)
 _NO_GIT = "git cannot be run, so there is no history to publish: install git"
 
-#: What the name of a file in the work tree, which is no blob of git, begins with.
-UNCOMMITTED = "worktree:"
+__all__ = ["UNCOMMITTED", "Repository", "find_repository"]
 
 
 class Repository:
@@ -32,9 +47,12 @@ class Repository:
     def __init__(self, repo: "git.Repo") -> None:
         """Take a repository that `find_repository` has found usable."""
         self._repo = repo
-        self._git = repo.git
-        self._git.update_environment(**_ENVIRONMENT)
+        self._git = prepared(repo)
         self.top = Path(os.path.realpath(str(repo.working_tree_dir)))
+        git_dirs = dict.fromkeys(Path(os.path.realpath(folder)) for folder in (repo.git_dir, repo.common_dir))
+        self._store = Store(self._git, tuple(git_dirs), self.top)
+        self._trees = Trees(self._store.get)
+        self._follow(())
 
     def head(self) -> str:
         """Give the name of the commit that is checked out (a branch or a detached HEAD, as in every CI)."""
@@ -43,6 +61,15 @@ class Repository:
     def is_shallow(self) -> bool:
         """Tell whether the history ends early, so that its first commit only seems to add everything."""
         return bool(self._git.rev_parse("--is-shallow-repository") == "true")
+
+    def superproject(self) -> "Repository | None":
+        """Give the repository of which this is a submodule, if it is one of any."""
+        if not any(os.access(folder / ".git", os.F_OK) for folder in self.top.parents):
+            return None
+        folder = self._git.rev_parse("--show-superproject-working-tree", with_exceptions=False)
+        with suppress(HistoryError):  # one that has no commits yet, say, has no history
+            return find_repository(Path(folder)) if folder else None
+        return None
 
     def commit(self, revision: str) -> str:
         """Give the name of the commit that `revision` names; `HistoryError` where it names none."""
@@ -54,26 +81,56 @@ class Repository:
             )
             raise HistoryError(message) from error
 
-    def log(self) -> Iterator[Commit]:
-        """Give the first-parent commits of HEAD, oldest first, from one run of `git log`."""
-        process = self._git(c=LOG_CONFIGURATION).log(*LOG_OPTIONS, "HEAD", "--", as_process=True)
-        yield from read_log(process.stdout)
+    def line(self) -> Iterator[Commit]:
+        """Give the first-parent commits of HEAD, oldest first, without what they change: a tenth of the work."""
+        yield from self._read(read_log, "log", *LINE_OPTIONS, "HEAD", "--")
+
+    def log(self, since: str | None = None) -> Iterator[Commit]:
+        """Give the first-parent commits of HEAD, oldest first, from one run of `git log`.
+
+        `since` is one of them: then those after it, and it before them, as if all that it holds had come with it.
+        """
+        if since is None:
+            yield from self._read(read_log, "log", *LOG_OPTIONS, "HEAD", "--")
+            return
+        yield Commit(since, 0, tuple(self._read(read_tree, "ls_tree", *TREE_OPTIONS, since)))
+        yield from self._read(read_log, "log", *LOG_OPTIONS, f"{since}..HEAD", "--")
+
+    def _read(self, read: Callable[[BinaryIO], Iterator[Read]], command: str, *arguments: str) -> Iterator[Read]:
+        process = getattr(self._git(c=LOG_CONFIGURATION), command)(*arguments, as_process=True)
+        yield from read(process.stdout)
         try:
             process.wait()
         except self._failure() as error:
             message = f"git cannot read the history of {self.top}: {error}: run git fsck, or clone it anew"
             raise HistoryError(message) from error
 
+    def history(self, paths: Iterable[str], since: str | None = None) -> Iterator[Commit]:
+        """Give the commits of `log` with what they change in submodules and through symbolic links.
+
+        These are followed as far as they matter to `paths`, relative to `top`.
+        """
+        self._follow(paths)
+        parent = None
+        for commit in self.log(since):
+            followed = self._symlinks or self._submodules or [each for each in commit.changes if each.mode in _NO_FILES]
+            yield self._expanded(commit, parent) if followed else commit
+            parent = commit.sha
+
+    def _expanded(self, commit: Commit, parent: str | None) -> Commit:
+        changes = self._symlinks.expand(self._submodules.expand(commit.changes), commit.sha, parent)
+        return commit if changes is commit.changes else replace(commit, changes=tuple(changes))
+
+    def _follow(self, paths: Iterable[str]) -> None:
+        self._symlinks = Symlinks(self._trees, self._store.blob, paths)
+        self._submodules = Submodules(self._trees, self._symlinks.concerns, self._store.discover)
+
     def blob(self, name: str) -> bytes | None:
-        """Give the bytes of a blob; `None` where the repository lacks it (a partial clone) or cannot read it."""
-        try:
-            _name, kind, size, data = self._git.get_object_data(name)
-        except (ValueError, OSError):
-            size, kind, data = -1, "", b""
-        if len(data) != size:
-            self._git.clear_cache()  # a damaged object ends the process that was asked
-            return None
-        return data if kind in ("blob", b"blob") else None  # GitPython says text and gives bytes
+        """Give the bytes of a file by the name of its blob, of a submodule too, as a work tree has them (Git LFS).
+
+        `None` where they cannot be had.
+        """
+        return self._store.blob(name)
 
     def tags(self) -> Mapping[str, list[str]]:
         """Give the names of the tags by the commit that each names."""
@@ -87,25 +144,20 @@ class Repository:
     def uncommitted(self, paths: Iterable[Path]) -> tuple[PathChange, ...]:
         """Give what the work tree has below `paths`, relative to `top`, that HEAD has not: edits, additions, losses.
 
-        The `new` name of such a file is none of git's: it begins with `UNCOMMITTED`, and `blob` does not know
-        it.
+        The `new` name of such a file is none of git's: it begins with `UNCOMMITTED`, and `blob` does not know it.
+        Submodules and links count as far as `history` followed them.
         """
-        options = ("--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=none")
-        scope = [":(top,literal)" + (path.as_posix() if path.parts else "") for path in paths]
-        if not scope:
-            return ()
-        listing = self._git.status(*options, "--", *scope, strip_newline_in_stdout=False, stdout_as_string=False)
-        entries = (os.fsdecode(entry) for entry in bytes(listing).split(b"\0") if entry.strip())
-        return tuple(self._uncommitted(entry) for entry in entries)
-
-    def _uncommitted(self, entry: str) -> PathChange:
-        status, path = entry[:2], entry[3:]
-        there = (self.top / path).is_file()
-        new = f"{UNCOMMITTED}{path}" if there else None
-        return PathChange(path, None if status[0] in _NOT_IN_HEAD else "HEAD", new)
+        scope = [path.as_posix() if path.parts else "" for path in paths]
+        tree = WorkTree(self._git, self.top, self._trees, self._submodules, self._symlinks)
+        try:
+            return tuple(tree.uncommitted(scope)) if scope else ()
+        except self._failure() as error:
+            message = f"git cannot compare {self.top} with its last commit: {error}: see what git status says there"
+            raise HistoryError(message) from error
 
     def close(self) -> None:
         """End the processes that wait for questions about blobs."""
+        self._store.close()
         self._repo.close()
 
     @staticmethod

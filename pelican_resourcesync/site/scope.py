@@ -3,9 +3,11 @@
 import posixpath
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from pelican.settings import DEFAULT_CONFIG
 
 _ROOT = "."
 _INSTALLED = {"site-packages", "dist-packages"}
@@ -18,13 +20,15 @@ class Scope:
     `settings` are the settings file and every other module of the repository that was loaded with it (a
     `publishconf.py` imports `pelicanconf.py`); `theme` are the folders of the theme and of the templates that override
     its own, as far as they lie in the repository.
-    `theme_static` says which part of the theme is copied as it is, and to where in the output.
+    `theme_static` says which part of the theme is copied as it is, and to where in the output. `beyond` are the paths
+    of sources that lie outside `content`: a `STATIC_PATHS` may lead out of it.
     """
 
     settings: frozenset[str]
     theme: tuple[str, ...]
     content: str | None
     theme_static: Mapping[str, str]
+    beyond: tuple[str, ...] = ()
 
     def is_settings(self, path: str) -> bool:
         """Tell whether a change at `path` is one of the settings."""
@@ -36,7 +40,10 @@ class Scope:
 
     def source(self, path: str) -> str | None:
         """Give `path` relative to Pelican's `PATH`; `None` where it lies elsewhere."""
-        return None if self.content is None else _below(path, self.content)
+        inner = None if self.content is None else _below(path, self.content)
+        if inner is None and self.content is not None and any(_below(path, root) is not None for root in self.beyond):
+            return posixpath.relpath(path, self.content)
+        return inner
 
     def theme_file(self, path: str) -> str | None:
         """Give the path in the output to which the theme's file at `path` is copied, if it is."""
@@ -52,6 +59,16 @@ class Scope:
         yield from self.theme
         if self.content is not None:
             yield self.content
+        yield from self.beyond
+
+
+def moved(scope: Scope, places: Mapping[str, str]) -> Scope:
+    """Give a scope in which Pelican's `PATH` and `THEME` were elsewhere: `places`, by the name of the setting."""
+    theme, then = next(iter(scope.theme), None), places.get("THEME")
+    if theme is not None and then is not None:
+        static = {then + path[len(theme) :]: target for path, target in scope.theme_static.items()}
+        scope = replace(scope, theme=(then, *scope.theme[1:]), theme_static=static)
+    return replace(scope, content=places.get("PATH", scope.content))
 
 
 def find_scope(top: Path, settings: Mapping[str, Any]) -> Scope:
@@ -63,12 +80,28 @@ def find_scope(top: Path, settings: Mapping[str, Any]) -> Scope:
         for path in settings["THEME_STATIC_PATHS"]
         if theme is not None
     }
+    content = Path(settings["PATH"])
+    roots = [root for kind in ("ARTICLE", "PAGE", "STATIC") for root in settings[f"{kind}_PATHS"]]
+    beyond = [_relative(content / root, top) for root in roots if posixpath.normpath(root).startswith("..")]
     return Scope(
         settings=frozenset(_loaded_modules(top)),
         theme=tuple(folder for folder in (theme, *overrides) if folder is not None),
-        content=_relative(Path(settings["PATH"]), top),
+        content=_relative(content, top),
         theme_static=static,
+        beyond=tuple(root for root in beyond if root is not None),
     )
+
+
+def settings_folder(top: Path, scope: Scope) -> Path | None:
+    """Give the folder of the settings file, of several the one nearest to `top`; `None` where none is known."""
+    files = [path for path in scope.settings if _is_settings_file(top / path)]
+    return (top / min(files, key=lambda path: (path.count("/"), path))).parent if files else None
+
+
+def _is_settings_file(file: Path) -> bool:
+    """Tell whether a module that was loaded assigns settings of Pelican."""
+    modules = [each for each in list(sys.modules.values()) if getattr(each, "__file__", None) == str(file)]
+    return any(name in DEFAULT_CONFIG for module in modules for name in vars(module))
 
 
 def _source_folder(folder: str, top: Path) -> str | None:

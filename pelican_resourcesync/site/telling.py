@@ -17,13 +17,15 @@ from pelican_resourcesync.publication.previous import Previous
 from pelican_resourcesync.publication.publish import Told
 from pelican_resourcesync.publication.ranges import PERIODS, Calendar, Cuts, Marks
 from pelican_resourcesync.settings import Settings
+from pelican_resourcesync.site.cache import Cache
 from pelican_resourcesync.site.contents import quiet_reading
 from pelican_resourcesync.site.history import Built, Historian, History
 from pelican_resourcesync.site.inventory import Exclusion
 from pelican_resourcesync.site.landing import Landing, committer_time, land
-from pelican_resourcesync.site.regimes import Regimes
+from pelican_resourcesync.site.regimes import Learned, Regimes
 from pelican_resourcesync.site.repository import Repository, find_repository
-from pelican_resourcesync.site.scope import find_scope
+from pelican_resourcesync.site.scope import find_scope, settings_folder
+from pelican_resourcesync.site.sight import look_at
 from pelican_resourcesync.site.written import Run, Written
 
 
@@ -43,7 +45,7 @@ class Teller:
     def tell(self, written: Sequence[Written]) -> tuple[Told, Cuts]:
         """Give the changes and the clock that git tells for a build of these outputs, and where ranges may be cut."""
         try:
-            repository = find_repository(Path(self._run.settings["PATH"]))
+            repository = self._repository()
         except HistoryError as error:
             self.warnings.append(f"{error}. The Resource List is published alone, with the times of the files")
             return Told(built=self._built, complete=False), self._cuts(None, [])
@@ -52,44 +54,81 @@ class Teller:
         finally:
             repository.close()
 
+    def _repository(self) -> Repository:
+        """Find the repository of the site: that of the sources, or the one that holds it beside settings or theme."""
+        repository = find_repository(Path(self._run.settings["PATH"]))
+        while (outer := repository.superproject()) is not None:
+            scope = find_scope(outer.top, self._run.settings)
+            inner = repository.top.relative_to(outer.top)
+            within = all(Path(path).is_relative_to(inner) for path in (*scope.settings, *scope.theme))
+            (outer if within else repository).close()
+            if within:
+                break
+            repository = outer
+        return repository
+
     def _tell_history(self, repository: Repository, written: Sequence[Written]) -> tuple[Told, Cuts]:
-        commits = list(repository.log())
+        line = list(repository.line())
         if repository.is_shallow():
             without = "the bytes alone tell what changed" if self._previous else "no Change List begins"
             self.warnings.append(
                 f"the repository is a shallow clone, so its history is not known and {without}: fetch all "
                 "of it (fetch-depth: 0 in GitHub Actions, GIT_DEPTH: 0 in GitLab CI, or git fetch --unshallow)"
             )
-            landed = committer_time(commits[-1])
-            told = Told(built=self._built, complete=False, commit=commits[-1].sha, landed=landed)
+            landed = committer_time(line[-1])
+            told = Told(built=self._built, complete=False, commit=line[-1].sha, landed=landed)
             return told, self._cuts(repository, [])
         known = self._previous.state.held if self._previous else {}
-        landings = list(land(commits, built=max(self._built, datetime.now(UTC)), known=known))
+        landings = list(land(line, built=max(self._built, datetime.now(UTC)), known=known))
         self._warn_of_clocks(landings, known)
-        history = self._history(repository, landings, written)
         return Told(
             built=self._built,
-            changes=self._since_previous(landings, history.changes),
-            commit=commits[-1].sha,
+            changes=self._changes(repository, landings, written),
+            commit=line[-1].sha,
             landed=landings[-1].time,
             held={each.commit.sha: each.time for each in landings if each.held},
         ), self._cuts(repository, landings)
 
-    def _history(self, repository: Repository, landings: Sequence[Landing], written: Sequence[Written]) -> History:
-        scope = find_scope(repository.top, self._run.settings)
+    def _changes(
+        self, repository: Repository, landings: Sequence[Landing], written: Sequence[Written]
+    ) -> Sequence[Change]:
+        """Give what history tells since the previous publication; nothing where its commit is not in this history."""
         begin = self._begin(repository, landings)
+        if self._previous is None:
+            return self._history(repository, landings, written, begin=begin)
+        base = next((each for each in landings if each.commit.sha == self._previous.state.commit), None)
+        if base is None:
+            return []
+        changes = self._history(repository, landings, written, since=base.commit.sha)
+        return [each for each in changes if each.time > base.time]
+
+    def _history(
+        self,
+        repository: Repository,
+        landings: Sequence[Landing],
+        written: Sequence[Written],
+        *,
+        begin: str | None = None,
+        since: str | None = None,
+    ) -> Sequence[Change]:
+        """Give the changes since the commit `since`, with all that it holds as its own, or from the first commit on."""
+        scope = find_scope(repository.top, self._run.settings)
+        times = {each.commit.sha: each.time for each in landings}
+        commits = repository.history(scope.paths(), since)
+        landed = [Landing(commit, times[commit.sha]) for commit in commits]
         built = [Built(each.uri, each.source, each.role, each.content) for each in written]
         today = {path: (repository.top / path).read_bytes() for path in scope.settings}
-        with Regimes(self._run.settings, self._run.siteurl, today) as regimes:
-            historian = Historian(repository, scope, regimes, self._run.siteurl)
-            with quiet_reading():
-                history = historian.tell(landings, built, begin=begin, now=self._built)
+        folder = settings_folder(repository.top, scope)
+        with quiet_reading(), Cache.open(folder) if folder else Cache(None) as cache:
+            learned = Learned(look_at(self._run, written), cache)
+            with Regimes(self._run.settings, self._run.siteurl, scope, today, learned) as regimes:
+                historian = Historian(repository, regimes, self._run.siteurl)
+                history = historian.tell(landed, built, begin=begin, now=self._built)
         uris = {each.uri for each in history.changes}
-        excluded = {uri for uri in uris if self._exclusion.covers_uri(self._run.siteurl, uri)}
-        history.changes = [each for each in history.changes if each.uri not in excluded]
         self._note_unknown(history)
-        self._warn_of_patterns(uris)
-        return history
+        self._warn_of_patterns({*uris, *(self._previous.resources if self._previous else ())})
+        excluded = {uri for uri in uris if self._exclusion.covers_uri(self._run.siteurl, uri)}
+        return [each for each in history.changes if each.uri not in excluded]
 
     def _begin(self, repository: Repository, landings: Sequence[Landing]) -> str | None:
         if self._settings.history == "all":
@@ -102,13 +141,6 @@ class Teller:
             )
             raise HistoryError(message)
         return begin
-
-    def _since_previous(self, landings: Sequence[Landing], changes: Sequence[Change]) -> Sequence[Change]:
-        """Give what history tells since the previous publication; nothing where its commit is not in this history."""
-        if self._previous is None:
-            return changes
-        base = next((each.time for each in landings if each.commit.sha == self._previous.state.commit), None)
-        return [] if base is None else [each for each in changes if each.time > base]
 
     def _cuts(self, repository: Repository | None, landings: Sequence[Landing]) -> Cuts:
         by = self._settings.changes_by
@@ -133,10 +165,9 @@ class Teller:
     def _warn_of_patterns(self, uris: Iterable[str]) -> None:
         """Warn of a pattern that hides nothing, now or in the past: it may be misspelt."""
         past = [unquote(uri.removeprefix(f"{self._run.siteurl}/")) for uri in uris]
-        unused = self._exclusion.unused([*self._run.paths(), *past])
-        for pattern in unused:
-            if pattern not in Settings().exclude:
-                self.warnings.append(f"RESOURCESYNC['exclude'] has {pattern!r}, which no file of the output matches")
+        own = Exclusion(tuple(each for each in self._exclusion.unused(past) if each not in Settings().exclude))
+        for pattern in own.unused(self._run.paths()) if own.patterns else ():
+            self.warnings.append(f"RESOURCESYNC['exclude'] has {pattern!r}, which no file of the output matches")
 
     def _note_unknown(self, history: History) -> None:
         if history.unknown:

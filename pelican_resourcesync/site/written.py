@@ -2,7 +2,7 @@
 
 import os
 import posixpath
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +14,7 @@ from pelican.generators import ArticlesGenerator, PagesGenerator, StaticGenerato
 from pelican_resourcesync.site.contents import copied_source
 from pelican_resourcesync.site.roles import Role
 from pelican_resourcesync.site.uris import uri_of, uri_of_path
+from pelican_resourcesync.site.view import Group
 
 _CONTENTS = (("article", Role.ARTICLE), ("page", Role.PAGE))
 _WRAPPERS = ("tag", "category", "author")
@@ -23,7 +24,8 @@ _WRAPPERS = ("tag", "category", "author")
 class Written:
     """One output file: its path relative to the output, its URI, and the source it was made from, if one is known.
 
-    `public` is false for drafts and hidden contents. `content` is Pelican's own object, where there is one.
+    `public` is false for drafts and hidden contents. `content` is Pelican's own object, where there is one. Of a page
+    that a template makes, `template` is the name of that, and `members` are the contents that Pelican gave it to list.
     """
 
     path: str
@@ -32,6 +34,8 @@ class Written:
     role: Role | None = None
     public: bool = True
     content: Any = None
+    template: str = ""
+    members: Sequence[Any] = ()
 
 
 class Run:
@@ -43,6 +47,10 @@ class Run:
         self.siteurl = siteurl
         self.output = Path(settings["OUTPUT_PATH"])
         self.generators: list[Any] = []
+        self._direct = {
+            str(name): str(settings.get(f"{name.upper()}_SAVE_AS", f"{name}.html"))
+            for name in settings["DIRECT_TEMPLATES"]
+        }
         self._written: dict[str, Written] = {}
         self._overridden: set[str] = set()
         self._stale = {path: _stamp(file) for path, file in walk(self.output)}
@@ -58,7 +66,10 @@ class Run:
                 self._content(path, content, role)
                 return
         uri = uri_of(self.siteurl, self._listing_url(path, context), path)
-        self._written[path] = Written(path, uri, public=all(map(is_public, (content for content, _ in contents))))
+        public = all(map(is_public, (content for content, _ in contents)))
+        page = context.get("articles_page")
+        members = context.get("articles", ()) if page is None else page.object_list
+        self._written[path] = Written(path, uri, public=public, template=self._template(path, context), members=members)
 
     def feed_written(self, file: str) -> None:
         """Take note of a feed (the signal `feed_written`)."""
@@ -83,6 +94,23 @@ class Run:
         """Give the path of every file of the output, public or not."""
         return (path for path, _file in walk(self.output))
 
+    def groups(self) -> Mapping[Group, Sequence[Any]]:
+        """Give the articles and pages of this build in Pelican's order, without translations, and what they are under.
+
+        Categories, tags, authors and periods come with the contents under each.
+        """
+        found: dict[Group, Sequence[Any]] = {
+            Group.ARTICLES: list(self._generated("articles")),
+            Group.PAGES: list(self._generated("pages")),
+            Group.CATEGORIES: list(self._generated("categories")),
+            Group.AUTHORS: list(self._generated("authors")),
+        }
+        for generator in self._own_generators():
+            if isinstance(generator, ArticlesGenerator):
+                found[Group.TAGS] = list(generator.tags.items())
+                found[Group.PERIODS] = [each for periods in generator.period_archives.values() for each in periods]
+        return found
+
     def _content(self, path: str, content: Any, role: Role) -> None:
         """Take note of the page of a content; of one of a run within this run, git is not asked about its source."""
         if hasattr(content, "override_save_as"):
@@ -91,8 +119,22 @@ class Run:
         uri = uri_of(self.siteurl, posixpath.join(folder, str(content.url).lstrip("/")), path)
         written = Written(path, uri, public=is_public(content))
         if folder in ("", "."):
-            written = replace(written, source=content.get_relative_source_path(), role=role, content=content)
+            source = content.get_relative_source_path()
+            written = replace(written, source=source, role=role, content=content, template=str(content.template))
         self._written[path] = written
+
+    def _template(self, path: str, context: Mapping[str, Any]) -> str:
+        """Give the name of the template that made a listing, or the source of the template that is a page."""
+        for source, target in self.settings["TEMPLATE_PAGES"].items():
+            if posixpath.normpath(target) == path:
+                return str(source)
+        for name in _WRAPPERS:
+            if name in context:
+                return name
+        if "period" in context:
+            return "period_archives"
+        names = {posixpath.splitext(save_as)[0]: template for template, save_as in self._direct.items()}
+        return str(names.get(str(context.get("page_name")), ""))
 
     def _listing_url(self, path: str, context: Mapping[str, Any]) -> str:
         """Give the URL that Pelican means a listing to have; the path where it does not say."""
@@ -107,8 +149,8 @@ class Run:
             for period in periods:
                 if period["save_as"] == path:
                     return str(period["url"])
-        for template in self.settings["DIRECT_TEMPLATES"]:
-            if self.settings.get(f"{template.upper()}_SAVE_AS", f"{template}.html") == path:
+        for template, save_as in self._direct.items():
+            if save_as == path:
                 return str(self.settings.get(f"{template.upper()}_URL", path))
         return path
 

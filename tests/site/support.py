@@ -11,7 +11,8 @@ from pelican import Pelican, signals
 from pelican.settings import read_settings
 
 from pelican_resourcesync.publication.change import Change
-from pelican_resourcesync.site.contents import Content, Contents, quiet_reading
+from pelican_resourcesync.site.content import Content
+from pelican_resourcesync.site.contents import Contents, quiet_reading
 from pelican_resourcesync.site.history import Built, Historian, History
 from pelican_resourcesync.site.inventory import Exclusion, take_inventory
 from pelican_resourcesync.site.landing import land
@@ -69,12 +70,12 @@ def tell(site: Site, *, begin: str | None = None, now: datetime = NOW, **overrid
     outputs = take_inventory(run.outputs(), Exclusion(()))
     repository = find_repository(Path(run.settings["PATH"]))
     try:
-        landings = list(land(repository.log(), built=now))
         scope = find_scope(repository.top, run.settings)
+        landings = list(land(repository.history(scope.paths()), built=now))
         today = {path: (repository.top / path).read_bytes() for path in scope.settings}
-        with Regimes(run.settings, run.siteurl, today) as regimes, quiet_reading():
+        with Regimes(run.settings, run.siteurl, scope, today) as regimes, quiet_reading():
             resources = [Built(each.uri, each.source, each.role, each.content) for each in outputs]
-            return Historian(repository, scope, regimes, run.siteurl).tell(landings, resources, begin=begin, now=now)
+            return Historian(repository, regimes, run.siteurl).tell(landings, resources, begin=begin, now=now)
     finally:
         repository.close()
 
@@ -100,8 +101,7 @@ def contents_of(folder: Path, contents: Contents) -> list[Content]:
 def planned(settings: dict[str, Any]) -> Plan:
     """Plan a site from the sources that there are."""
     with Contents(settings, settings["SITEURL"], {}) as contents, quiet_reading():
-        plan = Plan(contents.listings)
-        plan.begin()
+        plan = Plan(contents.listings, {})
         plan.change([], contents_of(Path(settings["PATH"]), contents))
         return plan
 

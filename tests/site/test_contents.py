@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from pelican import signals
 
-from pelican_resourcesync.site.contents import Content, Contents, Descending, quiet_reading
+from pelican_resourcesync.site.content import Content, Descending
+from pelican_resourcesync.site.contents import Contents, quiet_reading
 from pelican_resourcesync.site.roles import Role
 from tests.site.support import SITEURL, built, configured, contents_of
 from tests.sites import Site
@@ -113,10 +114,12 @@ def test_what_is_not_written_has_no_uri(site: Site) -> None:
 
 
 def test_missing_bytes_are_unknown(site: Site) -> None:
-    """A source that a partial clone lacks is unknown, and stays so."""
+    """A source that a partial clone lacks is unknown, until its bytes can be had."""
     with reading(site) as contents:
         assert not contents.knows("a.md", Role.ARTICLE, "blob")
         assert contents.read("a.md", Role.ARTICLE, "blob", None) is None
+        assert not contents.knows("a.md", Role.ARTICLE, "blob")
+        assert contents.read("a.md", Role.ARTICLE, "blob", HEAD.encode()) is not None
         assert contents.knows("a.md", Role.ARTICLE, "blob")
         assert contents.knows("a.png", Role.STATIC, "any")
 

@@ -386,15 +386,15 @@ def test_source_that_git_does_not_know(bare: Site) -> None:
     ]
 
 
-def test_symbolic_links_and_submodules_are_no_sources(bare: Site) -> None:
-    """What Pelican makes of a link is not known from its source, for its bytes lie elsewhere."""
+def test_link_counts_as_what_it_leads_to_and_a_missing_submodule_as_nothing(bare: Site) -> None:
+    """What a link leads to is there by two names; what a submodule holds that is not here cannot be known."""
     bare.write("elsewhere.md", "Title: Linked\nDate: 2024-01-01\n")
     (bare.folder / "content" / "link.md").symlink_to("../elsewhere.md")
     bare.article("a.md", "One")
     bare.git("update-index", "--add", "--cacheinfo", f"160000,{'a' * 40},content/module")
     (bare.folder / "content" / "module").mkdir()
     bare.commit(T[2])
-    assert told(bare) == [(T[1], "created", "/linked.html"), (T[2], "created", "/one.html")]
+    assert told(bare) == [(T[2], "created", "/linked.html"), (T[2], "created", "/one.html")]
 
 
 def test_url_that_the_build_did_not_write_is_not_named(bare: Site) -> None:

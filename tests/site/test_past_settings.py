@@ -6,7 +6,7 @@ import pytest
 from pelican.paginator import PaginationRule
 from pelican.settings import DEFAULT_CONFIG
 
-from pelican_resourcesync.site.past_settings import complete, settings_then
+from pelican_resourcesync.site.past_settings import UNSET, complete, settings_then
 from pelican_resourcesync.site.settings_file import plain_settings
 
 
@@ -27,7 +27,7 @@ def test_setting_that_was_not_there_then_had_its_default() -> None:
     """What a file did not assign was Pelican's default."""
     assert otherwise("ARTICLE_URL = 'a/{slug}'", "") == {"ARTICLE_URL": "{slug}.html"}
     assert otherwise("", "ARTICLE_URL = 'a/{slug}'") == {"ARTICLE_URL": "a/{slug}"}
-    assert otherwise("AUTHOR = 'Ann'", "") == {"AUTHOR": None}
+    assert otherwise("AUTHOR = 'Ann'", "") == {"AUTHOR": UNSET}
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pelican.settings import read_settings
 
-from pelican_resourcesync.site.contents import Content, Contents
+from pelican_resourcesync.protocol import ChangeKind
+from pelican_resourcesync.site.content import Content
+from pelican_resourcesync.site.contents import Contents
 from pelican_resourcesync.site.plan import Output, Plan, Sort
 from pelican_resourcesync.site.roles import Role
+from pelican_resourcesync.site.view import COUNTED, NEIGHBOURS, Beside, Group, Shown, View
 from tests.site.support import SITEURL
 
 SETTINGS: list[dict[str, Any]] = [
@@ -48,30 +51,49 @@ def content_of(reader: Contents, path: str, source: str | None) -> list[Content]
     return [content] if content else []
 
 
-def difference(before: dict[str, Output], after: dict[str, Output]) -> dict[str, tuple[Output | None, Output | None]]:
-    """Give each URI that shows another thing, with before and after."""
-    pairs = {uri: (before.get(uri), after.get(uri)) for uri in {*before, *after}}
-    return {uri: pair for uri, pair in pairs.items() if pair[0] != pair[1]}
+def difference(before: dict[str, Output], after: dict[str, Output]) -> dict[str, str]:
+    """Give what became of each URI that shows another thing."""
+    words = {(False, True): "created", (True, True): "updated", (True, False): "deleted"}
+    differ = [uri for uri in {*before, *after} if before.get(uri) != after.get(uri)]
+    return {uri: words[uri in before, uri in after] for uri in differ}
 
 
+TITLE = Shown(without=frozenset({"date"}), words=0)
+#: What a rich theme shows: menus, recent articles, a tag cloud, neighbours, the first of a listing.
+VIEWS = {
+    "article": View(
+        beside=(
+            Beside(Group.ARTICLES, 2, TITLE),
+            Beside(Group.PAGES, shown=Shown(sort=frozenset({"date"}))),
+            Beside(Group.TAGS, counted=True),
+            *(Beside(group, shown=TITLE) for group in NEIGHBOURS),
+        )
+    ),
+    "page": View(beside=(Beside(Group.ARTICLES, shown=TITLE), Beside(Group.CATEGORIES))),
+    "index": View({Role.ARTICLE: TITLE}, (Beside(Group.PERIODS),), first=1),
+    "tags": View({Role.ARTICLE: COUNTED}, (Beside(Group.TAGS),)),
+    "category": View({Role.ARTICLE: Shown(sort=frozenset({"date"}), words=0)}),
+}
+
+
+@pytest.mark.parametrize("views", [{}, VIEWS], ids=["unseen", "rich"])
 @pytest.mark.parametrize("overrides", SETTINGS)
-def test_any_changes_end_where_a_plan_from_scratch_begins(overrides: dict[str, Any]) -> None:
+def test_any_changes_end_where_a_plan_from_scratch_begins(overrides: dict[str, Any], views: dict[str, View]) -> None:
     """After each change the outputs are those of a new plan, and what was reported is exactly what differs."""
     with contents(overrides) as reader:
 
         @given(STEPS)
         @settings(max_examples=40)
         def run(steps: list[dict[str, str | None]]) -> None:
-            plan = Plan(reader.listings)
+            plan = Plan(reader.listings, views)
             there: dict[str, list[Content]] = {path: [] for path in PATHS}
-            assert plan.begin() == difference({}, plan.outputs())
+            assert plan.change([], []) == difference({}, plan.outputs())
             for step in steps:
                 before = plan.outputs()
                 gone = [content for path in step for content in there[path]]
                 there |= {path: content_of(reader, path, source) for path, source in step.items()}
                 reported = plan.change(gone, [content for path in step for content in there[path]])
-                scratch = Plan(reader.listings)
-                scratch.begin()
+                scratch = Plan(reader.listings, views)
                 scratch.change([], [content for path in PATHS for content in there[path]])
                 assert plan.outputs() == scratch.outputs()
                 assert reported == difference(before, plan.outputs())
@@ -94,13 +116,10 @@ def article(reader: Contents, path: str, title: str, **metadata: str) -> Content
     return content
 
 
-def shown(changed: dict[str, tuple[Output | None, Output | None]]) -> dict[str, str]:
+def shown(changed: dict[str, ChangeKind]) -> dict[str, str]:
     """Give what became of each URI, in a word."""
-    words = {(False, True): "came", (True, True): "changed", (True, False): "went"}
-    return {
-        uri.removeprefix(SITEURL): words[before is not None, after is not None]
-        for uri, (before, after) in changed.items()
-    }
+    words = {"created": "came", "updated": "changed", "deleted": "went"}
+    return {uri.removeprefix(SITEURL): words[kind] for uri, kind in changed.items()}
 
 
 STANDING = {f"/{name}.html": "changed" for name in ("index", "archives", "categories", "authors", "tags")}
@@ -108,13 +127,13 @@ STANDING = {f"/{name}.html": "changed" for name in ("index", "archives", "catego
 
 def test_empty_site_stands(reader: Contents) -> None:
     """Direct templates and the feeds of everything are written for no articles at all."""
-    assert set(shown(Plan(reader.listings).begin())) == {*STANDING, "/all.xml"}
+    assert set(shown(Plan(reader.listings, {}).change([], []))) == {*STANDING, "/all.xml"}
 
 
 def test_article_comes_and_goes(reader: Contents) -> None:
     """An article brings its page, its category and its tag; the last of them takes those away."""
-    plan = Plan(reader.listings)
-    plan.begin()
+    plan = Plan(reader.listings, {})
+    plan.change([], [])
     one = article(reader, "1.md", "One", Tags="a")
     listings = dict.fromkeys(("/index.html", "/archives.html", "/categories.html", "/tags.html", "/all.xml"), "changed")
     came = {"/one.html": "came", "/tag/a.html": "came", "/category/misc.html": "came"}
@@ -125,7 +144,7 @@ def test_article_comes_and_goes(reader: Contents) -> None:
 
 def test_translation_changes_the_page_of_its_original(reader: Contents) -> None:
     """A translation is in the feed of everything and on its original's page, but not in listings."""
-    plan = Plan(reader.listings)
+    plan = Plan(reader.listings, {})
     plan.change([], [article(reader, "1.md", "One")])
     french = article(reader, "2.md", "Un", Slug="one", Lang="fr")
     assert shown(plan.change([], [french])) == {"/one-fr.html": "came", "/one.html": "changed", "/all.xml": "changed"}
@@ -133,7 +152,7 @@ def test_translation_changes_the_page_of_its_original(reader: Contents) -> None:
 
 def test_original_that_goes_leaves_its_translation_in_the_listings(reader: Contents) -> None:
     """What is left of a family is listed in its place."""
-    plan = Plan(reader.listings)
+    plan = Plan(reader.listings, {})
     original, french = article(reader, "1.md", "One"), article(reader, "2.md", "Un", Slug="one", Lang="fr")
     plan.change([], [original, french])
     changed = shown(plan.change([original], []))
@@ -144,7 +163,7 @@ def test_original_that_goes_leaves_its_translation_in_the_listings(reader: Conte
 
 def test_what_is_taken_back_within_a_change_is_none(reader: Contents) -> None:
     """A source that goes and comes again as it was changes nothing."""
-    plan = Plan(reader.listings)
+    plan = Plan(reader.listings, {})
     one = article(reader, "1.md", "One")
     plan.change([], [one])
     assert plan.change([one], [one]) == {}
@@ -153,7 +172,8 @@ def test_what_is_taken_back_within_a_change_is_none(reader: Contents) -> None:
 def test_unpublished_contents_are_no_outputs(reader: Contents) -> None:
     """Drafts come and go unseen."""
     draft = article(reader, "1.md", "One", Status="draft")
-    plan = Plan(reader.listings)
+    plan = Plan(reader.listings, {})
+    plan.change([], [])
     assert plan.change([], [draft]) == {}
     assert plan.change([draft], []) == {}
 
@@ -162,7 +182,7 @@ def test_two_sources_of_one_uri(reader: Contents) -> None:
     """A URI that two sources have stays until both are gone; which came first is no matter."""
     one, other = (article(reader, path, "Same", Text=path) for path in ("1.md", "2.md"))
     uri = f"{SITEURL}/same.html"
-    first, second = Plan(reader.listings), Plan(reader.listings)
+    first, second = Plan(reader.listings, {}), Plan(reader.listings, {})
     first.change([], [one, other])
     second.change([], [other])
     second.change([], [one])
@@ -176,8 +196,8 @@ def test_template_that_lists_pages_and_articles() -> None:
     own = {"DIRECT_TEMPLATES": ["all"], "PAGINATED_TEMPLATES": {"all": 1}, "FEED_ALL_ATOM": None}
     orders = {"ARTICLE_ORDER_BY": "reversed-title", "PAGE_ORDER_BY": "title", "CATEGORY_FEED_ATOM": None}
     with contents({**own, **orders, "TRANSLATION_FEED_ATOM": None, "CATEGORY_SAVE_AS": ""}) as reader:
-        plan = Plan(reader.listings)
-        plan.begin()
+        plan = Plan(reader.listings, {})
+        plan.change([], [])
         page = article(reader, "pages/6.md", "A page")
         came = plan.change([], [article(reader, "1.md", "One"), page])
         assert shown(came) == {
@@ -192,8 +212,8 @@ def test_template_that_lists_pages_and_articles() -> None:
 def test_sorts(reader: Contents) -> None:
     """Pages, feeds and files are told apart; a page wins where a URI is both."""
     static = Content("images/a.png", Role.STATIC, f"{SITEURL}/one.html", ("blob",))
-    plan = Plan(reader.listings)
-    plan.begin()
+    plan = Plan(reader.listings, {})
+    plan.change([], [])
     plan.change([], [Content("images/b.png", Role.STATIC, f"{SITEURL}/b.png", ("blob",)), static])
     assert plan.outputs()[f"{SITEURL}/one.html"].sort is Sort.FILE
     plan.change([], [article(reader, "1.md", "One")])

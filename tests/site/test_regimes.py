@@ -8,11 +8,13 @@ import pytest
 
 from pelican_resourcesync.site.regimes import Regimes
 from pelican_resourcesync.site.roles import Role
+from pelican_resourcesync.site.scope import Scope
 from tests.site.support import SITEURL, configured
 from tests.sites import Site
 
 SOURCE = b"Title: A title\nDate: 2024-01-01\n"
 TODAY = {"pelicanconf.py": b"ARTICLE_URL = ARTICLE_SAVE_AS = 'new/{slug}.html'\n"}
+SCOPE = Scope(frozenset(TODAY), (), "content", {})
 THEN = {"pelicanconf.py": b"ARTICLE_URL = ARTICLE_SAVE_AS = 'old/{slug}.html'\n"}
 
 
@@ -29,13 +31,13 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def regimes(site: Site, temporary: Path) -> Iterator[Regimes]:
     """Give the regimes of a site whose articles are published below `new` today."""
     settings = configured(site, ARTICLE_URL="new/{slug}.html", ARTICLE_SAVE_AS="new/{slug}.html")
-    with Regimes(settings, SITEURL, TODAY) as regimes:
+    with Regimes(settings, SITEURL, SCOPE, TODAY) as regimes:
         yield regimes
 
 
 def uri(regimes: Regimes, files: dict[str, bytes]) -> str:
     """Give the URI of an article when the settings files were these."""
-    content = regimes.at(files).read("a.md", Role.ARTICLE, "blob", SOURCE)
+    content = regimes.at(files).contents.read("a.md", Role.ARTICLE, "blob", SOURCE)
     assert content is not None
     return content.uri.removeprefix(SITEURL)
 
@@ -66,7 +68,7 @@ def test_of_two_files_the_importing_one_has_the_last_word(site: Site) -> None:
     settings = configured(site, ARTICLE_URL="new/{slug}.html", ARTICLE_SAVE_AS="new/{slug}.html")
     importing = b"from zbase import *\n"
     today = {"aconf.py": importing, "zbase.py": TODAY["pelicanconf.py"]}
-    with Regimes(settings, SITEURL, today) as regimes:
+    with Regimes(settings, SITEURL, SCOPE, today) as regimes:
         then = b"ARTICLE_URL = 'last/{slug}.html'\nARTICLE_SAVE_AS = ARTICLE_URL\n"
         assert uri(regimes, {"aconf.py": importing + then, "zbase.py": THEN["pelicanconf.py"]}) == "/last/a-title.html"
         assert uri(regimes, {"aconf.py": importing, "zbase.py": THEN["pelicanconf.py"]}) == "/old/a-title.html"
@@ -92,4 +94,4 @@ def test_temporary_folders_go(regimes: Regimes, temporary: Path) -> None:
 
 def test_pins_hold_in_every_regime(regimes: Regimes) -> None:
     """What the build says of a source is known to all."""
-    assert regimes.at(THEN)._pins is regimes.pins
+    assert regimes.at(THEN).contents._pins is regimes.pins

@@ -1,7 +1,6 @@
 """The repository that a site lies in: real ones, in every state that users have them in."""
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -215,17 +214,35 @@ def test_damaged_blob_is_none_and_the_next_is_read(committed: Site, repository: 
     assert repository.blob(names[2]) is not None
 
 
-def test_blob_is_not_fetched(committed: Site, tmp_path: Path) -> None:
-    """What a partial clone left out stays out: no network for a build."""
+def test_process_that_was_killed(committed: Site, repository: Repository) -> None:
+    """A question that nobody is there to answer has no answer; the next has one."""
+    name = committed.git("rev-parse", "HEAD:content/a.md")
+    assert repository.blob(name)
+    process = repository._store._here._process.proc
+    process.kill()
+    process.wait()
+    assert repository.blob(name) is None
+    assert repository.blob(name)
+
+
+def test_only_a_blob_that_is_asked_for_is_fetched(committed: Site, tmp_path: Path) -> None:
+    """Of what a partial clone left out, git fetches the one blob that is needed; the log and the status need none."""
+    for text in ("Other.", "Changed."):
+        committed.article("a.md", text=text)
+        committed.commit("2024-01-02T10:00:00Z")
     committed.git("config", "uploadpack.allowFilter", "true")
     clone = tmp_path / "clone"
     source = f"file://{committed.folder}"
-    subprocess.run(["git", "clone", "-q", "--no-checkout", "--filter=blob:none", source, clone], check=True)
+    subprocess.run(["git", "clone", "-q", "--filter=blob:none", source, clone], check=True)
+    (clone / "content" / "b.md").unlink()
+    listing = ["git", "rev-list", "--objects", "--all", "--missing=print"]
+    name = committed.git("rev-parse", "HEAD~1:content/a.md")
     repository = find_repository(clone)
-    assert len(next(repository.log()).changes) == 4
-    if b"GIT_NO_LAZY_FETCH" not in Path(shutil.which("git") or "").read_bytes():
-        pytest.skip("this git knows no way not to fetch")
-    assert repository.blob(committed.git("rev-parse", "HEAD:content/a.md")) is None
+    assert [len(commit.changes) for commit in repository.history(["content"])] == [4, 1, 1]
+    assert len(repository.uncommitted(HERE)) == 1
+    assert f"?{name}" in subprocess.run(listing, cwd=clone, check=True, capture_output=True, text=True).stdout
+    assert repository.blob(name) is not None
+    assert "?" not in subprocess.run(listing, cwd=clone, check=True, capture_output=True, text=True).stdout
 
 
 def test_uncommitted_work(committed: Site, repository: Repository) -> None:
@@ -253,6 +270,13 @@ def test_uncommitted_work(committed: Site, repository: Repository) -> None:
         PathChange("content/100%.md", None, f"{UNCOMMITTED}content/100%.md"),
         PathChange("content/ ", None, f"{UNCOMMITTED}content/ "),
     }
+
+
+def test_index_that_cannot_be_read(committed: Site, repository: Repository) -> None:
+    """Where git cannot tell what is not committed, that is an error, not nothing."""
+    committed.write(".git/index", "damaged")
+    with pytest.raises(HistoryError, match=r"^(?s:git cannot compare .* with its last commit: .*: see)"):
+        repository.uncommitted(HERE)
 
 
 def test_uncommitted_rename_is_a_loss_and_an_addition(committed: Site, repository: Repository) -> None:

@@ -1,0 +1,116 @@
+"""Groups: what pages show beside their own content, kept up to date content by content."""
+
+from bisect import bisect_left, insort
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from operator import attrgetter
+
+from pelican_resourcesync.site.content import Content
+from pelican_resourcesync.site.listings import Listing
+from pelican_resourcesync.site.members import Sorting
+from pelican_resourcesync.site.roles import Role
+from pelican_resourcesync.site.view import NEIGHBOURS, Beside, Group, Views
+
+#: The groups of names, by the template of the listing that each name has.
+_NAMES: Mapping[str, Group] = {
+    "category": Group.CATEGORIES,
+    "tag": Group.TAGS,
+    "author": Group.AUTHORS,
+    "period_archives": Group.PERIODS,
+}
+_CONTENTS = {Role.ARTICLE: Group.ARTICLES, Role.PAGE: Group.PAGES}
+
+_by_order = attrgetter("order")
+
+
+class Groups:
+    """The groups of one site, as far as some page shows them."""
+
+    def __init__(self, views: Views) -> None:
+        """Take what the pages of each template show."""
+        self._common: dict[str, list[Beside]] = defaultdict(list)
+        self._near: dict[str, list[Beside]] = defaultdict(list)
+        self._wanted: dict[Group, set[Beside]] = defaultdict(set)
+        for template, view in views.items():
+            for each in view.beside:
+                (self._near if each.group in NEIGHBOURS else self._common)[template].append(each)
+                self._wanted[each.group].add(each)
+        self._ordered: dict[object, list[Content]] = defaultdict(list)
+        self._names: dict[Group, Counter[Listing]] = defaultdict(Counter)
+        self._sums: Counter[Beside] = Counter()
+        self._sorting = {each: Sorting(each.shown) for found in self._wanted.values() for each in found}
+        self._moved: set[Content] = set()
+
+    def add(self, content: Content, listings: Iterable[Listing]) -> None:
+        """Take in an article or a page, which is in these listings."""
+        self._count(content, listings, 1)
+        for key in self._orders(content):
+            order = self._ordered[key]
+            insort(order, content, key=_by_order)
+            at = order.index(content, bisect_left(order, content.order, key=_by_order))
+            self._moved.update(order[max(at - 1, 0) : at + 2])
+
+    def remove(self, content: Content, listings: Iterable[Listing]) -> None:
+        """Let go of one that was in these listings."""
+        self._count(content, listings, -1)
+        for key in self._orders(content):
+            order = self._ordered[key]
+            at = order.index(content, bisect_left(order, content.order, key=_by_order))
+            order.pop(at)
+            self._moved.update(order[max(at - 1, 0) : at + 1])
+        self._moved.discard(content)
+
+    def moved(self) -> set[Content]:
+        """Give the contents whose neighbours may be others since the last call."""
+        moved, self._moved = self._moved, set()
+        return {content for content in moved if self._near.get(content.template)}
+
+    def near(self, content: Content) -> tuple[object, ...]:
+        """Give what the page of a content shows of its neighbours."""
+        return tuple(self._neighbour(content, each) for each in self._near.get(content.template, ()))
+
+    def templates(self) -> Iterable[str]:
+        """Give the templates whose pages all show something."""
+        return (template for template, found in self._common.items() if found)
+
+    def shown(self, template: str) -> tuple[object, ...]:
+        """Give what all pages of a template show: a value that is equal only if they show the same."""
+        return tuple(self._value(each) for each in self._common.get(template, ()))
+
+    def _orders(self, content: Content) -> list[object]:
+        """Give the orders that matter to some page in which a content has its place."""
+        group = _CONTENTS[content.role]
+        orders: list[object] = [group] if any(each.count is not None for each in self._wanted[group]) else []
+        if group is Group.ARTICLES:
+            if not orders and (self._wanted[Group.NEWER] or self._wanted[Group.OLDER]):
+                orders.append(group)
+            if self._wanted[Group.NEWER_IN_CATEGORY] or self._wanted[Group.OLDER_IN_CATEGORY]:
+                orders.append(("category", content.metadata.get("category")))
+        return orders
+
+    def _count(self, content: Content, listings: Iterable[Listing], by: int) -> None:
+        for beside in self._wanted[_CONTENTS[content.role]]:
+            if beside.count is None:
+                self._sums[beside] += by * content.weight(beside.shown)
+                (self._sorting[beside].add if by > 0 else self._sorting[beside].remove)(content)
+        for listing in listings:
+            group = _NAMES.get(listing.template)
+            if group in self._wanted:
+                self._names[group][listing] += by
+
+    def _value(self, beside: Beside) -> object:
+        if beside.group in _NAMES.values():
+            names = self._names[beside.group]
+            return frozenset((name, count if beside.counted else 0) for name, count in names.items() if count)
+        if beside.count is None:
+            return self._sums[beside], self._sorting[beside].value
+        return tuple(content.shows(beside.shown) for content in self._ordered[beside.group][: beside.count])
+
+    def _neighbour(self, content: Content, beside: Beside) -> object:
+        in_category = beside.group in (Group.NEWER_IN_CATEGORY, Group.OLDER_IN_CATEGORY)
+        order = self._ordered[("category", content.metadata.get("category")) if in_category else Group.ARTICLES]
+        at = bisect_left(order, content.order, key=_by_order)
+        if content not in order[at : at + 1]:
+            return None  # a translation has no place of its own
+        at += 1 if beside.group in (Group.OLDER, Group.OLDER_IN_CATEGORY) else -1
+        return order[at].shows(beside.shown) if 0 <= at < len(order) else None

@@ -1,0 +1,186 @@
+"""Clones that lack something: blobs, folders of the work tree. What is needed is had, and nothing else is fetched."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.git.repositories import NOW, T, bare, built, clone, link, opened, said, unknown
+from tests.sites import Row, Site
+
+IMAGES = {"STATIC_PATHS": ["images"], "ARTICLE_EXCLUDES": ["images"], "THEME_STATIC_PATHS": ["static"]}
+
+
+@pytest.fixture
+def origin(tmp_path: Path) -> Site:
+    """Give a site with a past, which allows partial clones of itself."""
+    site = bare(tmp_path / "origin", **IMAGES)
+    site.git("config", "uploadpack.allowFilter", "true")
+    for day in (2, 3, 4):
+        site.article("a.md", f"Title {day}")
+        site.write("content/pages/about.md", f"Title: About\n\nText {day}.\n")
+        site.write("content/images/a.png", f"image {day}")
+        site.write("theme/static/a.css", f"style {day}")
+        site.write("theme/templates/base.html", f"template {day}")
+        site.write("notes/a.md", f"Title: Not of the site {day}\n")
+        link(site, "notes/link.md", f"a-{day}.md")
+        site.commit(T[day])
+    return site
+
+
+TOLD: list[Row] = [
+    (T[2], "created", "/images/a.png"),
+    (T[2], "created", "/pages/about.html"),
+    (T[2], "created", "/theme/a.css"),
+    (T[2], "created", "/title-2.html"),
+    (T[3], "updated", "/images/a.png"),
+    (T[3], "updated", "/pages/about.html"),
+    (T[3], "updated", "/theme/a.css"),
+    (T[3], "deleted", "/title-2.html"),
+    (T[3], "created", "/title-3.html"),
+    (T[4], "updated", "/images/a.png"),
+    (T[4], "updated", "/pages/about.html"),
+    (T[4], "updated", "/theme/a.css"),
+    (T[4], "deleted", "/title-3.html"),
+    (T[4], "created", "/title-4.html"),
+]
+
+
+def missing(site: Site) -> set[str]:
+    """Give the names of the objects that a partial clone lacks."""
+    listing = site.git("rev-list", "--objects", "--all", "--missing=print")
+    return {line[1:] for line in listing.split("\n") if line.startswith("?")}
+
+
+def blobs(site: Site, *paths: str) -> set[str]:
+    """Give the names of the blobs that the commits of the third and the second day have at some paths."""
+    return {site.git("rev-parse", f"HEAD~{back}:{path}") for back in (1, 2) for path in paths}
+
+
+def test_partial_clone_fetches_what_makes_urls_alone(origin: Site, tmp_path: Path) -> None:
+    """Of the blobs that a partial clone left out, the sources of articles and pages are fetched, and no other."""
+    partial = clone(origin, tmp_path / "clone", "--filter=blob:none")
+    sources = blobs(origin, "content/a.md", "content/pages/about.md")
+    others = blobs(
+        origin,
+        "content/images/a.png",
+        "theme/static/a.css",
+        "theme/templates/base.html",
+        "notes/a.md",
+        "notes/link.md",
+    )
+    assert missing(partial) == sources | others
+    assert built(partial) == built(origin) == TOLD
+    assert missing(partial) == others
+
+
+def test_partial_clone_needs_settings_of_the_past(origin: Site, tmp_path: Path) -> None:
+    """Settings files of the past make URLs, so they are fetched too."""
+    origin.configure(ARTICLE_URL="posts/{slug}.html", ARTICLE_SAVE_AS="posts/{slug}.html")
+    origin.commit(T[5])
+    partial = clone(origin, tmp_path / "clone", "--filter=blob:none")
+    settings = {origin.git("rev-parse", "HEAD~1:pelicanconf.py")}
+    assert settings < missing(partial)
+    assert built(partial) == built(origin)
+    assert built(partial)[-3:] == [
+        (T[5], "updated", "/pages/about.html"),
+        (T[5], "created", "/posts/title-4.html"),
+        (T[5], "deleted", "/title-4.html"),
+    ]
+    assert not settings & missing(partial)
+
+
+def test_partial_clone_without_its_remote(origin: Site, tmp_path: Path) -> None:
+    """Where the remote is gone, what it kept is unknown and counted; nothing asks, waits or fails."""
+    partial = clone(origin, tmp_path / "clone", "--filter=blob:none")
+    shutil.move(origin.folder, tmp_path / "gone")
+    assert built(partial) == [
+        *(row for row in TOLD[:12] if "title" not in row[2] and "pages" not in row[2] and row[0] != T[4]),
+        (T[4], "updated", "/images/a.png"),
+        (T[4], "created", "/pages/about.html"),
+        (T[4], "updated", "/theme/a.css"),
+        (T[4], "created", "/title-4.html"),
+    ]
+    assert said(partial) == [unknown(4)]
+
+
+def test_remote_is_not_asked_for_ever(origin: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a few refusals in a row the remote counts as gone, however many blobs are needed still."""
+    names = []
+    for number in range(6):
+        origin.write("notes/a.md", f"{number}")
+        origin.commit(T[5])
+        names.append(origin.git("rev-parse", "HEAD:notes/a.md"))
+    origin.write("notes/a.md", "last")
+    origin.commit(T[6])
+    partial = clone(origin, tmp_path / "clone", "--filter=blob:none")
+    trace = tmp_path / "trace"
+    monkeypatch.setenv("GIT_TRACE", str(trace))
+    shutil.move(origin.folder, tmp_path / "gone")
+    with opened(partial) as found:
+        assert [found.blob(name) for name in names] == [None] * 6
+    assert trace.read_text().count("built-in: git fetch ") == 3
+    shutil.move(tmp_path / "gone", origin.folder)
+    with opened(partial) as found:
+        assert [found.blob(name) for name in names] == [f"{number}".encode() for number in range(6)]
+
+
+def test_whole_clone_asks_no_remote(origin: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nothing was left out, a blob that is not there is not there."""
+    whole = clone(origin, tmp_path / "clone")
+    trace = tmp_path / "trace"
+    monkeypatch.setenv("GIT_TRACE", str(trace))
+    with opened(whole) as found:
+        assert found.blob("1" * 40) is None
+    assert "fetch" not in trace.read_text()
+
+
+def test_sparse_checkout(origin: Site, tmp_path: Path) -> None:
+    """Sources outside the cone are not lost: they are not built, so nothing is said of them, and all else is told."""
+    sparse = clone(origin, tmp_path / "clone")
+    sparse.git("sparse-checkout", "set", "--cone", "theme", "content/images")
+    assert not (sparse.folder / "content" / "pages" / "about.md").exists()
+    assert (sparse.folder / "content" / "a.md").exists()
+    assert built(sparse) == [row for row in TOLD if "pages" not in row[2]]
+    assert said(sparse) == ["1 URLs that Pelican's rules name were not built: left out"]
+    assert NOW not in {time for time, _kind, _path in sparse.changes()}
+
+
+def test_sparse_index(origin: Site, tmp_path: Path) -> None:
+    """So it is with an index that names folders outside the cone only, and with uncommitted work within it."""
+    sparse = clone(origin, tmp_path / "clone")
+    sparse.git("sparse-checkout", "set", "--cone", "--sparse-index", "theme", "content/images")
+    sparse.write("content/images/b.png", "new")
+    assert built(sparse) == [*(row for row in TOLD if "pages" not in row[2]), (NOW, "created", "/images/b.png")]
+
+
+def test_sparse_partial_clone(origin: Site, tmp_path: Path) -> None:
+    """A clone that is both fetches for its history what makes URLs, in the cone or not, and no more."""
+    partial = clone(origin, tmp_path / "clone", "--filter=blob:none", "--sparse")
+    partial.git("sparse-checkout", "set", "--cone", "theme", "content/images")
+    before = missing(partial)
+    assert built(partial) == [row for row in TOLD if "pages" not in row[2]]
+    sources = blobs(origin, "content/a.md", "content/pages/about.md") | {
+        origin.git("rev-parse", "HEAD:content/pages/about.md")
+    }
+    assert before - missing(partial) == sources
+
+
+def test_treeless_clone(origin: Site, tmp_path: Path) -> None:
+    """A clone without the trees of the past has them fetched by git itself, and tells the same."""
+    partial = clone(origin, tmp_path / "clone", "--filter=tree:0")
+    assert built(partial) == TOLD
+
+
+def test_build_in_a_hook(origin: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a hook the environment names the hook's repository, index and work tree: the site's own are meant."""
+    other = clone(origin, tmp_path / "other")
+    other.article("a.md", "Other")
+    other.commit(T[6])
+    monkeypatch.setenv("GIT_DIR", str(other.folder / ".git"))
+    monkeypatch.setenv("GIT_INDEX_FILE", str(other.folder / ".git" / "index"))
+    monkeypatch.chdir(other.folder)
+    assert built(origin) == TOLD
+    monkeypatch.delenv("GIT_DIR")
+    monkeypatch.setenv("GIT_INDEX_FILE", ".git/index")
+    assert built(origin) == TOLD

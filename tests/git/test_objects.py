@@ -1,0 +1,246 @@
+"""Objects that are not what they seem: replaced, grafted, kept by Git LFS, named by SHA-256."""
+
+import hashlib
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.git.repositories import NOW, T, add_submodule, bare, built, dated, opened, repository, said, unknown
+from tests.sites import Row, Site, strip
+
+IMAGES = {"STATIC_PATHS": ["images"], "ARTICLE_EXCLUDES": ["images"], "DEFAULT_METADATA": {"category": "misc"}}
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    """Give a site of contents alone."""
+    return bare(tmp_path / "site", **IMAGES)
+
+
+# --- replaced and grafted ----------------------------------------------------
+
+
+@pytest.fixture
+def edited(site: Site) -> Site:
+    """Give a site with three commits of one article."""
+    for day, text in ((2, "One."), (3, "Two."), (4, "Three.")):
+        site.article("a.md", "Title", text)
+        site.commit(T[day])
+    return site
+
+
+EDITED: list[Row] = [
+    (T[2], "created", "/title.html"),
+    (T[3], "updated", "/title.html"),
+    (T[4], "updated", "/title.html"),
+]
+
+
+def test_replaced_commit(edited: Site) -> None:
+    """`git replace` is of one machine, and a clone knows nothing of it: the history is told as it is everywhere."""
+    second = edited.git("rev-parse", "HEAD~1")
+    other = edited.git("commit-tree", "-m", "x", "-p", f"{second}^", "HEAD^{tree}", **dated("2020-01-01T00:00:00Z"))
+    edited.git("replace", second, other)
+    assert "2020-01-01" in edited.git("log", "--format=%cI")
+    assert built(edited) == EDITED
+
+
+def test_replaced_blob(edited: Site) -> None:
+    """So is a blob that was replaced: the bytes that make a URL are those of its name."""
+    first = edited.git("rev-parse", "HEAD~2:content/a.md")
+    edited.write("other.md", "Title: Another\nDate: 2024-01-01\n")
+    edited.git("replace", first, edited.git("hash-object", "-w", "other.md"))
+    edited.remove("other.md")
+    assert "Another" in edited.git("cat-file", "-p", first)
+    assert built(edited) == EDITED
+
+
+def test_graft_that_cuts_history(edited: Site) -> None:
+    """A graft that hides what was before hides it on this machine alone."""
+    edited.git("replace", "--graft", "HEAD~1")
+    assert edited.git("rev-list", "--count", "HEAD") == "2"
+    assert built(edited) == EDITED
+
+
+def test_graft_that_joins_histories(edited: Site) -> None:
+    """A graft that puts another history before the first commit tells nothing of that; nor does the old form of it."""
+    edited.git("checkout", "-q", "--orphan", "past")
+    edited.git("rm", "-rfq", ".")
+    edited.article("past.md", "Past")
+    past = edited.commit("2020-01-01T10:00:00Z")
+    edited.git("checkout", "-q", "main")
+    root = edited.git("rev-list", "--max-parents=0", "main")
+    edited.git("replace", "--graft", root, past)
+    assert edited.git("rev-list", "--count", "HEAD") == "5"
+    assert built(edited) == EDITED
+    edited.git("replace", "-d", root)
+    (edited.folder / ".git" / "info").mkdir(exist_ok=True)
+    (edited.folder / ".git" / "info" / "grafts").write_text(f"{root} {past}\n")
+    assert edited.git("rev-list", "--count", "HEAD") == "5"
+    assert built(edited) == EDITED
+
+
+# --- Git LFS -----------------------------------------------------------------
+
+
+def pointer(data: bytes) -> str:
+    """Give what Git LFS commits in place of some bytes."""
+    oid = hashlib.sha256(data).hexdigest()
+    return f"version https://git-lfs.github.com/spec/v1\noid sha256:{oid}\nsize {len(data)}\n"
+
+
+def keep(site: Site, data: bytes, holds: bytes | None = None) -> Path:
+    """Put bytes where Git LFS keeps them on this machine; what a damaged file `holds` may be something else."""
+    oid = hashlib.sha256(data).hexdigest()
+    file = site.folder / ".git" / "lfs" / "objects" / oid[:2] / oid[2:4] / oid
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(data if holds is None else holds)
+    return file
+
+
+def lfs(site: Site, pattern: str) -> None:
+    """Say that Git LFS keeps the files of a pattern, with a filter that does in this test what Git LFS does."""
+    store = site.folder / ".git" / "lfs" / "objects"
+    script = site.folder / ".git" / "filter.sh"
+    script.write_text(
+        'if [ "$1" = smudge ]; then oid=$(sed -n "s/^oid sha256://p")\n'
+        f'cat "{store}/$(echo "$oid" | cut -c1-2)/$(echo "$oid" | cut -c3-4)/$oid"\n'
+        'else cat > "$0.tmp"; oid=$(sha256sum < "$0.tmp" | cut -d" " -f1)\n'
+        f'mkdir -p "{store}/$(echo "$oid" | cut -c1-2)/$(echo "$oid" | cut -c3-4)"\n'
+        f'cp "$0.tmp" "{store}/$(echo "$oid" | cut -c1-2)/$(echo "$oid" | cut -c3-4)/$oid"\n'
+        'printf "version https://git-lfs.github.com/spec/v1\\noid sha256:%s\\nsize %s\\n" "$oid" '
+        '"$(wc -c < "$0.tmp")"; fi\n'
+    )
+    site.git("config", "filter.lfs.clean", f"sh {script} clean")
+    site.git("config", "filter.lfs.smudge", f"sh {script} smudge")
+    site.write(".gitattributes", f"{pattern} filter=lfs\n")
+
+
+def test_static_file_in_lfs(site: Site) -> None:
+    """A static file changes when its pointer does: its bytes are never needed."""
+    lfs(site, "*.png")
+    for day, data in ((2, b"one"), (3, b"two"), (4, b"two")):
+        site.write("content/images/a.png", data)
+        site.commit(T[day])
+    assert site.git("show", "HEAD:content/images/a.png").startswith("version https://git-lfs")
+    for file in (site.folder / ".git" / "lfs").rglob("*"):
+        if file.is_file():
+            file.unlink()
+    assert built(site) == [(T[2], "created", "/images/a.png"), (T[3], "updated", "/images/a.png")]
+
+
+def test_article_in_lfs(site: Site) -> None:
+    """An article that Git LFS keeps is read where Git LFS has it, and is unknown where not, or not whole."""
+    lfs(site, "content/*.md")
+    texts = [f"Title: {title}\nDate: 2024-01-01\n\nText.\n".encode() for title in ("One", "Two", "Three", "Four")]
+    for day, text in enumerate(texts, 2):
+        site.write("content/a.md", text)
+        site.commit(T[day])
+    keep(site, texts[1]).unlink()
+    keep(site, texts[2], b"Title: Invented\nDate: 2024-01-01\n")
+    assert built(site)[:1] == [(T[2], "created", "/one.html")]
+    assert [row for row in site.changes() if row[2] != "/one.html"] == [(T[5], "created", "/four.html")]
+    assert said(site) == [unknown(2)]
+
+
+def test_pointer_is_no_article(tmp_path: Path) -> None:
+    """A pointer has no metadata of its own: where the file's name has them all, no URL is made of it all the same."""
+    site = bare(tmp_path / "site", **IMAGES, FILENAME_METADATA=r"(?P<date>\d{4}-\d{2}-\d{2})_(?P<title>.*)")
+    site.article("own.md", "Own")
+    site.write("content/2024-01-01_of-old.md", pointer(b"Title: Kept elsewhere\n"))
+    site.commit(T[2])
+    site.remove("content/2024-01-01_of-old.md")
+    site.commit(T[3])
+    assert built(site) == [(T[2], "created", "/own.html")]
+    with opened(site) as found:
+        blob = site.git("rev-parse", "HEAD~1:content/2024-01-01_of-old.md")
+        assert found.blob(blob) is None
+
+
+@pytest.mark.parametrize("rest", ["", "oid sha256:abc\n", "oid md5:0\n", "oid sha256:../../../../etc/passwd\n"])
+def test_pointer_that_points_nowhere(site: Site, rest: str) -> None:
+    """A pointer that says no oid, or none of the form that it has, points to nothing."""
+    site.write("content/a.md", f"version https://git-lfs.github.com/spec/v1\n{rest}")
+    site.commit(T[2])
+    with opened(site) as found:
+        assert found.blob(site.git("rev-parse", "HEAD:content/a.md")) is None
+
+
+def test_article_of_a_submodule_in_lfs(site: Site, tmp_path: Path) -> None:
+    """What Git LFS keeps for a submodule lies in the submodule's repository."""
+    text = b"Title: Kept\nDate: 2024-01-01\n"
+    module = repository(tmp_path / "module")
+    module.write("a.md", pointer(text))
+    module.commit(T[1])
+    add_submodule(site, module, "content/notes")
+    site.commit(T[2])
+    site.write("content/notes/a.md", "Title: Kept\nDate: 2024-01-02\n")
+    oid = hashlib.sha256(text).hexdigest()
+    file = site.folder / ".git/modules/content/notes/lfs/objects" / oid[:2] / oid[2:4] / oid
+    file.parent.mkdir(parents=True)
+    file.write_bytes(text)
+    assert built(site) == [(T[2], "created", "/kept.html"), (NOW, "updated", "/kept.html")]
+
+
+# --- SHA-256 -----------------------------------------------------------------
+
+
+@pytest.fixture
+def long_names(tmp_path: Path) -> Site:
+    """Give a site in a repository whose objects have names of 64 digits."""
+    subprocess.run(["git", "init", "-q", "--object-format=sha256", tmp_path / "site"], check=True)
+    site = strip(Site.create(tmp_path / "site", **IMAGES))
+    site.commit(T[1])
+    assert len(site.git("rev-parse", "HEAD")) == 64
+    return site
+
+
+def test_sha256(long_names: Site, tmp_path: Path) -> None:
+    """A SHA-256 repository is a repository: past titles, links, submodules, settings, what is not committed."""
+    os.environ["GIT_DEFAULT_HASH"] = "sha256"
+    try:
+        module = repository(tmp_path / "module")
+    finally:
+        del os.environ["GIT_DEFAULT_HASH"]
+    module.write("notes.md", "Title: Notes\nDate: 2024-01-01\n")
+    module.commit(T[1])
+    long_names.article("a.md", "One")
+    long_names.write("content/images/a.png", "image")
+    long_names.commit(T[2])
+    long_names.article("a.md", "Two")
+    (long_names.folder / "content" / "link.md").symlink_to("../about.md")
+    long_names.write("about.md", "Title: About\nDate: 2024-01-01\n")
+    add_submodule(long_names, module, "content/notes")
+    long_names.commit(T[3])
+    long_names.configure(ARTICLE_URL="posts/{slug}.html", ARTICLE_SAVE_AS="posts/{slug}.html")
+    long_names.remove("content/images/a.png")
+    long_names.remove("content/link.md")
+    long_names.commit(T[4])
+    long_names.article("a.md", "Two", "Not committed.")
+    assert built(long_names) == [
+        (T[2], "created", "/images/a.png"),
+        (T[2], "created", "/one.html"),
+        (T[3], "created", "/about.html"),
+        (T[3], "created", "/notes.html"),
+        (T[3], "deleted", "/one.html"),
+        (T[3], "created", "/two.html"),
+        (T[4], "deleted", "/about.html"),
+        (T[4], "deleted", "/images/a.png"),
+        (T[4], "deleted", "/notes.html"),
+        (T[4], "created", "/posts/notes.html"),
+        (T[4], "created", "/posts/two.html"),
+        (T[4], "deleted", "/two.html"),
+        (NOW, "updated", "/posts/two.html"),
+    ]
+
+
+def test_sha256_goes_on(long_names: Site) -> None:
+    """What was published of a SHA-256 repository is carried forward."""
+    long_names.article("a.md", "One")
+    long_names.commit(T[2])
+    assert built(long_names) == [(T[2], "created", "/one.html")]
+    long_names.article("a.md", "One", "Changed.")
+    long_names.commit(T[3])
+    assert built(long_names, anew=False) == [(T[2], "created", "/one.html"), (T[3], "updated", "/one.html")]
