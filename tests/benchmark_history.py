@@ -269,9 +269,9 @@ class Build:
 class Figures:
     """What the history of one site costs, in seconds of work and bytes.
 
-    `stream` is git's bare stream; `cold` is the first build, `warm` the one after one more commit, `anew` one like that
-    which finds its output empty, as in CI, and the cache alone. `past` counts the states of sources that had to be read;
-    `memory` is what the plug-in needs beside Pelican.
+    `stream` is git's bare stream; `cold` is the first build, `warm` the one after one more commit, `anew` another such
+    that finds its output empty, as CI does, and the cache alone. `past` counts the states of sources that have to be
+    read; `memory` is what the plug-in needs beside Pelican.
     """
 
     stream: float

@@ -6,11 +6,12 @@ after. Each commit is built by plain Pelican too (`tests/truth`), and the Change
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.sites import Site
+from tests.sites import Site, strip
 from tests.truth.__main__ import main
 
 BASE = """<html><head><title>{% block title %}{% endblock %}</title></head><body>
@@ -133,3 +134,20 @@ def test_nothing_is_invented(report: dict[str, Any]) -> None:
     """No page that is told as created, deleted or updated stayed as it was."""
     told = sorted((fault["cell"]["kind"], fault["path"], fault["sha"]) for fault in report["inventions"])
     assert told == []
+
+
+def test_file_that_comes_with_the_article_that_links_to_it(tmp_path: Path) -> None:
+    """A file outside `STATIC_PATHS` is published while an article links to it, whenever it was committed."""
+    site = strip(Site.create(tmp_path / "site"))
+    site.article("a.md", "One")
+    site.write("content/uploads/map.svg", "<svg/>")
+    site.commit("2025-03-01T10:00:00Z")
+    site.article("a.md", "One", "A [map]({static}uploads/map.svg).")
+    site.commit("2025-03-02T10:00:00Z")
+    site.article("a.md", "One")
+    site.commit("2025-03-03T10:00:00Z")
+    site.article("a.md", "One", "The [map]({static}uploads/map.svg).")
+    site.commit("2025-03-04T10:00:00Z")
+    site.build()
+    days = [(time[:10], kind) for time, kind, path in site.changes() if path == "/uploads/map.svg"]
+    assert days == [("2025-03-02", "created"), ("2025-03-03", "deleted"), ("2025-03-04", "created")]

@@ -100,7 +100,7 @@ class Cache:
     def open(cls, beside: Path) -> Self:
         """Give the cache in the folder that the settings file lies in."""
         folder = beside / PLACE
-        if folder.is_symlink() or folder.parent.is_symlink():
+        if os.path.islink(folder) or os.path.islink(folder.parent):  # noqa: PTH114 - this one never raises
             logger.debug("ResourceSync: no cache is kept, because %s is a symbolic link", folder)
             return cls(None)
         return cls(folder)
@@ -253,8 +253,9 @@ def _put(file: Path, data: bytes) -> None:
 def _touch(file: Path) -> None:
     """Note that a table was used; not more often than matters, because something may watch the folder."""
     with suppress(OSError):
-        if time.time() - file.lstat().st_mtime > _HOUR:
-            os.utime(file, follow_symlinks=False)
+        found = file.lstat()
+        if stat.S_ISREG(found.st_mode) and time.time() - found.st_mtime > _HOUR:
+            os.utime(file)
 
 
 def _forget(folder: Path, used: Collection[str]) -> None:

@@ -20,7 +20,8 @@ class Content:
     (a `…_SAVE_AS` that is empty); listings may show such a content all the same. `appears` is when the content
     becomes public by its own date, where Pelican's `WITH_FUTURE_DATES` is off. `family` is what it shares with its
     translations. `copies` are the URIs of `OUTPUT_SOURCES`. `template` makes its page. `metadata` and, by number of
-    words, `excerpts` are what pages may show of it; `refers` are the paths of the sources that it links to.
+    words, `excerpts` are what pages may show of it; `refers` are the paths of the sources that it links to. What
+    is `linked` is published only while some content links to it: a static file outside `STATIC_PATHS`.
     """
 
     source: str
@@ -42,6 +43,7 @@ class Content:
     metadata: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
     excerpts: Mapping[int, str] = field(default_factory=dict)
     refers: tuple[str, ...] = ()
+    linked: bool = False
     _shows: dict[Shown, tuple[object, ...]] = field(default_factory=dict)
     _weights: dict[Shown, int] = field(default_factory=dict)
 

@@ -36,7 +36,7 @@ class Groups:
                 (self._near if each.group in NEIGHBOURS else self._common)[template].append(each)
                 self._wanted[each.group].add(each)
         self._ordered: dict[object, list[Content]] = defaultdict(list)
-        self._names: dict[Group, Counter[Listing]] = defaultdict(Counter)
+        self._names: dict[Group, dict[Listing, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
         self._sums: Counter[Beside] = Counter()
         self._sorting = {each: Sorting(each.shown) for found in self._wanted.values() for each in found}
         self._moved: set[Content] = set()
@@ -93,15 +93,21 @@ class Groups:
             if beside.count is None:
                 self._sums[beside] += by * content.weight(beside.shown)
                 (self._sorting[beside].add if by > 0 else self._sorting[beside].remove)(content)
-        for listing in listings:
-            group = _NAMES.get(listing.template)
+        for template, group in _NAMES.items():
             if group in self._wanted:
-                self._names[group][listing] += by
+                places = [each for each in listings if each.template == template]
+                spellings = (*_spellings(content, template), *[""] * len(places))
+                for listing, name in zip(places, spellings, strict=False):
+                    spelt = self._names[group][listing]
+                    spelt[name] += by
+                    if not spelt[name]:
+                        del spelt[name]
 
     def _value(self, beside: Beside) -> object:
         if beside.group in _NAMES.values():
-            names = self._names[beside.group]
-            return frozenset((name, count if beside.counted else 0) for name, count in names.items() if count)
+            names = {listing: spelt for listing, spelt in self._names[beside.group].items() if spelt}
+            counts = {listing: spelt.total() if beside.counted else 0 for listing, spelt in names.items()}
+            return frozenset((listing, frozenset(spelt), counts[listing]) for listing, spelt in names.items())
         if beside.count is None:
             return self._sums[beside], self._sorting[beside].value
         return tuple(content.shows(beside.shown) for content in self._ordered[beside.group][: beside.count])
@@ -114,3 +120,9 @@ class Groups:
             return None  # a translation has no place of its own
         at += 1 if beside.group in (Group.OLDER, Group.OLDER_IN_CATEGORY) else -1
         return order[at].shows(beside.shown) if 0 <= at < len(order) else None
+
+
+def _spellings(content: Content, template: str) -> tuple[str, ...]:
+    """Give how a content writes the names that it is filed under, of which a theme shows one."""
+    written = content.metadata.get({"tag": "tags", "author": "authors"}.get(template, template), ())
+    return (written,) if isinstance(written, str) else written

@@ -5,7 +5,7 @@ For every first-parent commit: which sources changed, which URIs these had befor
 
 import posixpath
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from operator import attrgetter
@@ -73,6 +73,7 @@ class Historian:
         self._whole_site: list[datetime] = []
         self._unknown: set[tuple[str, str]] = set()
         self._missing = 0
+        self._referred: set[str] = set()
         self._last: dict[str, PathChange] = {}
         self._history = History()
 
@@ -114,6 +115,8 @@ class Historian:
                 self._roles[each.source] = each.role
                 key = (each.source, change.new, each.role)
                 self._regimes.now.contents.pin(key, each.uri, each.content, partial(self._today, change))
+        found = (pin.content for pin in self._regimes.pins.values() if pin.content)
+        self._referred = {target for content in found for target in content.refers}
 
     def _land(self, time: datetime, changes: Iterable[PathChange]) -> None:
         """Account for all that landed at one time."""
@@ -223,7 +226,8 @@ class Historian:
             self._unknown.add((source, name))
             self._missing += data is None and not known
         elif content.uri or content.published:
-            yield content
+            linked = source in self._referred and self._regime.contents.roles.of(source) is not Role.STATIC
+            yield replace(content, linked=True) if linked and role is Role.STATIC else content
 
     def _data(self, change: PathChange) -> bytes | None:
         if change.new is None or not change.new.startswith(UNCOMMITTED):

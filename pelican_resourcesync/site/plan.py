@@ -95,7 +95,9 @@ class Plan:
         family = self._families[_family(content)]
         others = sorted((each.uri, each.title, each.lang) for each in family if each is not content)
         sort = Sort.FILE if content.role is Role.STATIC else Sort.PAGE
-        if content.uri:
+        if content.linked and not self._links.lead_to(content):
+            self._own(content.uri, content.source, None)
+        elif content.uri:
             version = (content.version, tuple(others), self._links.of(content), self._groups.near(content))
             self._own(content.uri, content.source, Output(sort, version, content.template))
         for uri in content.copies:

@@ -20,8 +20,6 @@ _OF_CONTENTS = (Group.ARTICLES, Group.PAGES)
 #: How many pages of a template, and how many contents on each, are looked at.
 _PAGES, _CONTENTS = 6, 8
 _MANY = 4
-#: A text of fewer words tells nothing of how many are shown.
-_FEW = 3
 #: Metadata that Pelican knows itself.
 _STANDARD = {"author", "authors", "category", "date", "lang", "modified", "slug", "status", "summary", "tags", "title"}
 #: What of these a feed has.
@@ -196,7 +194,7 @@ def _feeds(settings: Mapping[str, Any], articles: Iterable[Subject]) -> dict[str
 
 
 def _is_own(page: Page, subject: Subject) -> bool:
-    """Tell whether a page may link to a content because of what is its own: it is of it, lists it or its text names it."""
+    """Tell whether a page may link to a content because it is of it, lists it, or has a text that links to it."""
     return id(subject.content) in page.own or subject.key in page.own_links
 
 
@@ -246,12 +244,17 @@ def _words_shown(named: Iterable[Pair], unseen: int) -> int | None:
     """Give how many of the first words of contents the pages show, `None` for all; `unseen` where none can tell."""
     cut, whole, told = 0, 0, False
     for page, subject in named:
-        shown = subject.words_on(page) if subject.count >= _FEW else 0
-        if subject.count < _FEW or (shown is not None and subject.is_summed_up_on(page)):
+        if subject.is_short:
+            told = told or subject.is_missing_on(page)
+            continue
+        shown = subject.words_on(page)
+        if shown is not None and subject.is_summed_up_on(page):
             continue
         told = True
-        whole = max(whole, subject.count) if shown is None else whole
-        cut = cut if shown is None else max(cut, shown)
+        if shown is None:
+            whole = max(whole, subject.count)
+        else:
+            cut = max(cut, shown)
     if not told:
         return unseen
     return None if whole > cut else cut
@@ -260,5 +263,5 @@ def _words_shown(named: Iterable[Pair], unseen: int) -> int | None:
 def _is_counted(page: Page, names: Sequence[Name]) -> bool:
     """Tell whether a page says how many contents are under each name, in the link to it or just behind."""
     counts = {name.key: str(name.count) for name in names}
-    told = [counts[key] in numbers for key, numbers in page.numbers() if key in counts]
+    told = [counts[key] in numbers for key, numbers in page.numbers(counts)]
     return sum(told) * 2 > len(told) > 0

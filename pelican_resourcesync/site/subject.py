@@ -12,6 +12,8 @@ from pelican_resourcesync.site.excerpt import CJK
 from pelican_resourcesync.site.page import Page, key_of, squeezed, words_of
 from pelican_resourcesync.site.text import UNSEEN
 
+#: Metadata that no page shows.
+_UNSEEN = UNSEEN - {"summary"}
 #: What Pelican counts as a word.
 _WORD = re.compile(rf"[{CJK}]|\w[\w'-]*")
 #: So few first words of a content are on a page by chance.
@@ -42,7 +44,7 @@ class Subject:
     def metadata(self) -> Mapping[str, Any]:
         """What its author wrote of it."""
         metadata = {"title": self.content.title, **self.content.metadata}
-        return {name: value for name, value in metadata.items() if value and name not in UNSEEN}
+        return {name: value for name, value in metadata.items() if value and name not in _UNSEEN}
 
     @cached_property
     def title(self) -> str:
@@ -56,7 +58,7 @@ class Subject:
         return frozenset(squeezed(words_of(text)) for text in texts if len(text) > _SHORT)
 
     def stands_out(self, name: str) -> bool:
-        """Tell whether it has metadata of this name, and a page that shows that is no page that shows its date alone."""
+        """Tell whether it has metadata of this name, and what shows that is no page that shows its date alone."""
         value, date = self.metadata.get(name), getattr(self.content, "date", None)
         if isinstance(value, datetime) and isinstance(date, datetime):
             return value.date() != date.date()
@@ -66,10 +68,19 @@ class Subject:
         """Tell whether a page shows the summary that its author wrote."""
         return "summary" in self.content.metadata and is_on(page, self.content.metadata["summary"])
 
+    @property
+    def is_short(self) -> bool:
+        """Whether its text has so few words that these tell nothing."""
+        return self._few == self._text
+
     @cached_property
     def count(self) -> int:
         """How many words its text has."""
         return len(_WORD.findall(self._spaced))
+
+    def is_missing_on(self, page: Page) -> bool:
+        """Tell whether a page has nothing of its text, though there is some."""
+        return bool(self._text) and self._text not in page.text
 
     def words_on(self, page: Page) -> int | None:
         """Give how many of the first words of its text a page shows, `None` for all, as many more as there may be.
@@ -103,7 +114,7 @@ class Subject:
 
     @cached_property
     def _summed_up(self) -> int:
-        """How many characters of its text Pelican's own summary has, blanks apart; many more if that is no part of it."""
+        """How many characters of its text Pelican's own summary has, without blanks; too many if it is none of it."""
         with suppress(Exception):  # a plug-in's content may have none
             suffix = squeezed(words_of(self.content.settings["SUMMARY_END_SUFFIX"]))
             summary = squeezed(words_of(self.content.summary)).removesuffix(suffix)

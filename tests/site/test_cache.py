@@ -73,6 +73,12 @@ def files(beside: Path) -> set[str]:
     return {file.name for file in (beside / PLACE).iterdir()}
 
 
+def age(file: Path, hours: float) -> None:
+    """Let a file be so old."""
+    then = time.time() - hours * 3600
+    os.utime(file, (then, then))
+
+
 def run(script: str, folder: Path, code: Path = ROOT) -> str:
     """Run a script in a process that nobody traces, with the package as it is in the folder `code`."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}
@@ -246,7 +252,10 @@ def test_table_that_is_no_file(tmp_path: Path) -> None:
     file = keep(tmp_path)
     elsewhere = file.rename(tmp_path / "elsewhere")
     file.symlink_to(elsewhere)
-    assert kept(tmp_path) == {}
+    age(elsewhere, 48)
+    with Cache.open(tmp_path) as cache:
+        assert cache.table("key").load(ENTRIES) == {}
+    assert time.time() - elsewhere.stat().st_mtime > 47 * 3600
     file.unlink()
     os.mkfifo(file)
     assert kept(tmp_path) == {}
@@ -381,12 +390,6 @@ def test_what_is_no_json_is_left_out(tmp_path: Path) -> None:
     assert kept(tmp_path, "key", *"abcdef") == {"a": 1}
     while isinstance(deep, list) and deep:
         deep = deep.pop()  # one by one, as its end would need as deep a stack
-
-
-def age(file: Path, hours: float) -> None:
-    """Let a file be so old."""
-    then = time.time() - hours * 3600
-    os.utime(file, (then, then))
 
 
 def test_unused_tables_are_forgotten(tmp_path: Path) -> None:

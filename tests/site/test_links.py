@@ -26,11 +26,24 @@ def test_move_concerns_those_that_link() -> None:
     links = Links()
     links.add(TARGET)
     links.add(LINKING)
-    assert links.moved() == {LINKING}
+    assert links.moved() == {LINKING, TARGET}
     assert links.moved() == set()
     links.remove(TARGET)
     links.add(replace(TARGET, uri="https://example.org/c.html"))
     assert links.moved() == {LINKING}
     assert links.of(LINKING) == ("https://example.org/c.html", "")
     links.remove(LINKING)
-    assert links.moved() == set()
+    assert LINKING not in links.moved()
+
+
+def test_what_is_linked_to_anew_is_told() -> None:
+    """A static file may be published because something links to it, and only while that is so."""
+    links = Links()
+    links.add(TARGET)
+    assert not links.lead_to(TARGET)
+    links.add(LINKING)
+    assert links.lead_to(TARGET)
+    assert links.moved() == {LINKING, TARGET}
+    links.remove(LINKING)
+    assert not links.lead_to(TARGET)
+    assert links.moved() == {TARGET}

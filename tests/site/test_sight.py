@@ -6,8 +6,8 @@ import pytest
 
 from pelican_resourcesync.site.contents import quiet_reading
 from pelican_resourcesync.site.inventory import Exclusion, take_inventory
-from pelican_resourcesync.site.roles import Role
 from pelican_resourcesync.site.page import words_of
+from pelican_resourcesync.site.roles import Role
 from pelican_resourcesync.site.sight import look_at
 from pelican_resourcesync.site.view import COUNTED, Beside, Group, Shown, View
 from tests.site.support import built

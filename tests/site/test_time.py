@@ -5,7 +5,7 @@ import os
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate, groupby, pairwise
 from operator import attrgetter
@@ -99,12 +99,22 @@ def changes_of(history: History, landings: Sequence[Landing]) -> tuple[list[Chan
     return changes, there
 
 
+def retold(changes: Iterable[Change]) -> Iterator[Change]:
+    """Tell the updates of one URL as two changes at one time: as if its source went, and another came for it."""
+    for each in changes:
+        if each.uri == "d" and each.kind is UPDATED:
+            yield replace(each, kind=DELETED)
+            yield replace(each, kind=CREATED)
+        else:
+            yield each
+
+
 def ranges_of(history: History, by: str | int, limit: int) -> list[Range]:
     """Publish a history for the first time: divide it into ranges."""
     landings = landed(clock for clock, _edits in history)
     told, there = changes_of(history, landings)
     last = landings[-1].time if landings else NOW
-    found = changes_since(None, dict.fromkeys(there, REPRESENTATION), told, unexplained=last)
+    found = changes_since(None, dict.fromkeys(there, REPRESENTATION), retold(told), unexplained=last)
     cuts: Cuts = Calendar(by) if isinstance(by, str) else Marks([each.time for each in landings[by - 1 :: by]])
     return cut(spread(found, floor=None, limit=limit), cuts, open_range=None, begin=None, limit=limit)
 
