@@ -40,6 +40,7 @@ class Groups:
         self._sums: Counter[Beside] = Counter()
         self._sorting = {each: Sorting(each.shown) for found in self._wanted.values() for each in found}
         self._moved: set[Content] = set()
+        self._values: dict[Beside, object] = {}
 
     def add(self, content: Content, listings: Iterable[Listing]) -> None:
         """Take in an article or a page, which is in these listings."""
@@ -85,10 +86,11 @@ class Groups:
             if not orders and (self._wanted[Group.NEWER] or self._wanted[Group.OLDER]):
                 orders.append(group)
             if self._wanted[Group.NEWER_IN_CATEGORY] or self._wanted[Group.OLDER_IN_CATEGORY]:
-                orders.append(("category", content.metadata.get("category")))
+                orders.append(_category(content))
         return orders
 
     def _count(self, content: Content, listings: Iterable[Listing], by: int) -> None:
+        self._forget(_CONTENTS[content.role])
         for beside in self._wanted[_CONTENTS[content.role]]:
             if beside.count is None:
                 self._sums[beside] += by * content.weight(beside.shown)
@@ -96,6 +98,8 @@ class Groups:
         for template, group in _NAMES.items():
             if group in self._wanted:
                 places = [each for each in listings if each.template == template]
+                if places:
+                    self._forget(group)
                 spellings = (*_spellings(content, template), *[""] * len(places))
                 for listing, name in zip(places, spellings, strict=False):
                     spelt = self._names[group][listing]
@@ -104,6 +108,16 @@ class Groups:
                         del spelt[name]
 
     def _value(self, beside: Beside) -> object:
+        """Give what is shown of a group: worked out anew only where something came or went."""
+        if beside not in self._values:
+            self._values[beside] = self._work_out(beside)
+        return self._values[beside]
+
+    def _forget(self, group: Group) -> None:
+        for beside in self._wanted.get(group, ()):
+            self._values.pop(beside, None)
+
+    def _work_out(self, beside: Beside) -> object:
         if beside.group in _NAMES.values():
             names = {listing: spelt for listing, spelt in self._names[beside.group].items() if spelt}
             counts = {listing: spelt.total() if beside.counted else 0 for listing, spelt in names.items()}
@@ -114,12 +128,18 @@ class Groups:
 
     def _neighbour(self, content: Content, beside: Beside) -> object:
         in_category = beside.group in (Group.NEWER_IN_CATEGORY, Group.OLDER_IN_CATEGORY)
-        order = self._ordered[("category", content.metadata.get("category")) if in_category else Group.ARTICLES]
+        order = self._ordered[_category(content) if in_category else Group.ARTICLES]
         at = bisect_left(order, content.order, key=_by_order)
         if content not in order[at : at + 1]:
             return None  # a translation has no place of its own
         at += 1 if beside.group in (Group.OLDER, Group.OLDER_IN_CATEGORY) else -1
         return order[at].shows(beside.shown) if 0 <= at < len(order) else None
+
+
+def _category(content: Content) -> object:
+    """Give the category of a content: its page, if it has one, however the category is written."""
+    written = ("category", content.metadata.get("category"))
+    return next((listing for listing in content.listings if listing.template == "category"), written)
 
 
 def _spellings(content: Content, template: str) -> tuple[str, ...]:

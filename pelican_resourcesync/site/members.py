@@ -135,6 +135,7 @@ class Ordered:
         self._values: list[tuple[object, ...]] = []
         self._count = self._total = 0
         self._low, self._high = 0, -1
+        self._one_file = False
 
     def add(self, content: Content) -> None:
         """List an article at its place."""
@@ -161,8 +162,10 @@ class Ordered:
         low, self._count = self._low, count
         self._low, self._high = count, -1
         changed: dict[str, tuple[object, ...] | None] = {}
-        if total != before or self._is_one_file(listings, total):
+        if total != before or (total > 1 and self._one_file):
             low, last = 0, count
+            pages = [listings.page(self._listing, number, total, 0)[0] for number in range(1, total + 1)]
+            self._one_file = len(set(pages)) < len(pages)  # one is written over the other
             changed = {listings.page(self._listing, each + 1, before, 0)[0]: None for each in range(before)}
         for number in range(self._number(low, total), self._number(last, total) + 1) if total else ():
             uri, start, end = listings.page(self._listing, number, total, count)
@@ -170,10 +173,6 @@ class Ordered:
                 end = min(end, start + self._view.first)
             changed[uri] = (total, *self._values[start:end])
         return changed
-
-    def _is_one_file(self, listings: Listings, total: int) -> bool:
-        """Tell whether all pages are written to one file, one over the other."""
-        return total > 1 and len({listings.page(self._listing, number, total, 0)[0] for number in (1, 2)}) == 1
 
     def _number(self, at: int, total: int) -> int:
         """Give the number of the page on which a place is."""

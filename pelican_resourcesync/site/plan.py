@@ -4,8 +4,8 @@ Kept up to date content by content, so that the effect of one commit costs what 
 """
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import NamedTuple
 
 from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.site.content import Content
@@ -25,8 +25,7 @@ class Sort(StrEnum):
     FILE = "file"
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(NamedTuple):
     """What is at one URI: its sort, the template that makes it, and a value that is equal only if it shows the same.
 
     `beside` is such a value of what all pages of the template show.
@@ -61,7 +60,7 @@ class Plan:
     def outputs(self) -> dict[str, Output]:
         """Give every URI that is written now."""
         found = ((uri, self._output(owners)) for uri, owners in self._owners.items() if owners)
-        return {uri: replace(each, beside=self._beside.get(each.template)) for uri, each in found}
+        return {uri: each._replace(beside=self._beside.get(each.template)) for uri, each in found}
 
     def change(self, gone: Iterable[Content], come: Iterable[Content]) -> dict[str, ChangeKind]:
         """Take contents away and add others; give what became of each URI that shows another thing now.
@@ -182,7 +181,7 @@ class Plan:
         if len(owners) == 1:
             return next(iter(owners.values()))
         first = max(owners.values(), key=lambda output: (output.sort, output.template))
-        return replace(first, version=tuple(sorted((output.version for output in owners.values()), key=repr)))
+        return first._replace(version=tuple(sorted((output.version for output in owners.values()), key=repr)))
 
 
 def kind_of(before: Output | None, after: Output | None) -> ChangeKind:

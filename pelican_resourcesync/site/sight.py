@@ -132,10 +132,13 @@ class Sight:
         return id(subject) in self._linked[id(page)]
 
     def _mostly_shown(self, sample: Sequence[Page], contents: Sequence[Subject]) -> bool:
-        """Tell whether every page shows most of the contents, such as a menu that leaves some out."""
-        judges = [page for page in sample if not page.members]
-        shown = sum(_nearly_all(self._links_to(page, each) for page in judges) for each in contents)
-        return bool(judges) and shown * 2 > len(contents) > 1
+        """Tell whether every page shows most of the contents that are not its own, as a menu that leaves some out."""
+        shown = others = 0
+        for subject in contents:
+            judges = [page for page in sample if id(subject.content) not in page.own]
+            others += bool(judges)
+            shown += bool(judges) and _nearly_all(self._links_to(page, subject) for page in judges)
+        return shown * 2 > others > 1
 
     def _first_shown(self, sample: Sequence[Page], contents: Sequence[Subject]) -> int:
         """Give how many of the first contents every page shows beside its own: up to the first that one lacks."""
@@ -261,7 +264,7 @@ def _words_shown(named: Iterable[Pair], unseen: int) -> int | None:
 
 
 def _is_counted(page: Page, names: Sequence[Name]) -> bool:
-    """Tell whether a page says how many contents are under each name, in the link to it or just behind."""
+    """Tell whether a page says how many contents are under most names, in some link to each or just behind."""
     counts = {name.key: str(name.count) for name in names}
-    told = [counts[key] in numbers for key, numbers in page.numbers(counts)]
-    return sum(told) * 2 > len(told) > 0
+    told = {key for key, numbers in page.numbers(counts) if counts[key] in numbers}
+    return len(told) * 2 > len(counts)

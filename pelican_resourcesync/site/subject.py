@@ -100,7 +100,9 @@ class Subject:
 
     @cached_property
     def _spaced(self) -> str:
-        return words_of(self.content.content)
+        with suppress(Exception):  # a plug-in's content may not be rendered a second time
+            return words_of(self.content.content)
+        return ""
 
     @cached_property
     def _text(self) -> str:

@@ -1,12 +1,10 @@
-"""Sight: what the pages of a theme show, seen in the pages that real Pelican made of it."""
+"""Sight: what is seen in pages that real Pelican builds, with themes made for it; what each shows, decided by hand."""
 
 from typing import Any
 
 import pytest
 
-from pelican_resourcesync.site.contents import quiet_reading
 from pelican_resourcesync.site.inventory import Exclusion, take_inventory
-from pelican_resourcesync.site.page import words_of
 from pelican_resourcesync.site.roles import Role
 from pelican_resourcesync.site.sight import look_at
 from pelican_resourcesync.site.view import COUNTED, Beside, Group, Shown, View
@@ -18,177 +16,302 @@ SETTINGS: dict[str, Any] = {
     "THEME_STATIC_PATHS": [],
     "DIRECT_TEMPLATES": ["index"],
     "AUTHOR_SAVE_AS": "",
+    "DEFAULT_PAGINATION": 3,
+    "PAGINATED_TEMPLATES": {"index": None},
     "SUMMARY_MAX_LENGTH": 12,
-    "FEED_ALL_RSS": "all.rss",
 }
-TEXT = "Number {} of the mills stands at a river, where it ground all the corn of the valley for some hundred years."
 LINK = '<a href="{{ SITEURL }}/{{ each.url }}">{{ each.title }}</a>'
-FOOT = "</body></html>"
-PLAIN = "<html><body>{{ %s.title }} {{ %s.content }}"
+MENU = f"{{% for each in pages %}}{LINK}{{% endfor %}}"
+
+#: Of articles, and of pages: their title, date and address, and nothing else.
+NAMED = Shown(without=frozenset({"category", "subtitle", "tags"}), words=0)
+PAGE_NAMED = Shown(without=frozenset({"category"}), words=0)
+#: What a template shows of pages, where it shows none of them.
+NO_PAGES = {Role.PAGE: COUNTED}
+
+
+def words(number: int, count: int = 40) -> str:
+    """Give words that no other content has."""
+    return " ".join(f"w{number}x{each}" for each in range(count))
 
 
 @pytest.fixture
-def site(tmp_path: Any) -> Site:
-    """Give a site of twelve articles in two categories and three pages, without templates."""
-    site = Site.create(tmp_path / "site", **SETTINGS)
-    for number in range(12):
-        metadata = {
-            "Date": f"2024-01-{number + 1:02}",
-            "Category": ("corn", "oil")[number % 2],
-            "Place": str(90 + number),
-        }
-        tags = {"Tags": "wood" if number % 3 else "wood, stone"}
-        site.article(f"{number}.md", f"The mill of number {number}", TEXT.format(number), **metadata, **tags)
-    for name in ("About the mills", "Come and see them", "With many thanks"):
-        site.write(f"content/pages/{name}.md", f"Title: {name}\n\n{TEXT.format(name)}\n")
-    theme(site)
+def full(site: Site) -> Site:
+    """Give a site of nine articles in two categories, under two tags, and of four pages."""
+    site.configure(**SETTINGS)
+    for number in range(1, 10):
+        tags = "zebra" if number % 3 else "zebra, yak"
+        metadata = {"Date": f"2024-01-0{number}", "Category": "apples" if number % 2 else "pears", "Tags": tags}
+        metadata["Subtitle"] = f"What is told of the {number}th"
+        site.article(f"{number}.md", f"Article number {number}", words(number), **metadata)
+    for number, title in enumerate(
+        ("About all of us", "Contact the editors", "Imprint of the site", "Terms of its use")
+    ):
+        head = f"Title: {title}\nSlug: page-{number}\nCategory: oranges\n"
+        site.write(f"content/pages/{number}.md", f"{head}\n{words(10 + number)}\n")
     return site
 
 
-def theme(site: Site, **templates: str) -> None:
-    """Write the templates of a theme: what each has after its own content."""
-    for name in ("article", "page", "index", "tag", "category"):
-        start = PLAIN % (name, name) if name in ("article", "page") else "<html><body>"
-        site.write(f"theme/templates/{name}.html", start + templates.get(name, "") + FOOT)
+def views(site: Site, beside: str = "", listed: str = LINK, **settings: Any) -> dict[str, View]:
+    """Build a site whose pages all show something `beside` their own, and give what is seen."""
+    own = "<html><body><h1>{{ %s.title }}</h1>{{ %s.content }}<aside>%s</aside></body></html>"
+    listing = "<html><body>{%% for each in %s %%}<p>%s</p>{%% endfor %%}<aside>%s</aside></body></html>"
+    site.write("theme/templates/article.html", own % ("article", "article", beside))
+    site.write("theme/templates/page.html", own % ("page", "page", beside))
+    site.write("theme/templates/index.html", listing % ("articles_page.object_list", listed, beside))
+    for name in ("category", "tag"):
+        site.write(f"theme/templates/{name}.html", listing % ("articles", listed, beside))
+    run = built(site, **settings)
+    return look_at(run, take_inventory(run.outputs(), Exclusion(())))
 
 
-def views(site: Site) -> dict[str, View]:
-    """Build a site and look at it."""
-    run = built(site)
-    written = take_inventory(run.outputs(), Exclusion(()))
-    with quiet_reading():
-        return look_at(run, written)
+def beside(site: Site, snippet: str, *templates: str, **settings: Any) -> list[tuple[Beside, ...]]:
+    """Give what the pages of some templates are seen to show beside their own."""
+    found = views(site, snippet, **settings)
+    return [found[template].beside for template in templates]
 
 
-def beside(site: Site, template: str = "article") -> list[tuple[Group, int | None, bool]]:
-    """Give what the pages of a template show beside their own: which group, how many of it, with counts or without."""
-    return [(each.group, each.count, each.counted) for each in views(site)[template].beside]
+ALL = ("article", "page", "index", "category", "tag")
 
 
-def test_plain_theme_shows_nothing_else(site: Site) -> None:
-    """Pages of their own content alone; listings that say nothing of what they list."""
-    found = views(site)
-    assert found["article"].beside == found["page"].beside == found["index"].beside == ()
-    assert found["index"].listed[Role.ARTICLE] == COUNTED
-    assert set(found) == {"article", "page", "index", "tag", "category", "atom", "rss"}
+def test_nothing_but_their_own(full: Site) -> None:
+    """A site of pages that show nothing of others, and listings that show titles; no feed is of a template."""
+    listing = View({Role.ARTICLE: NAMED, **NO_PAGES})
+    found = views(full)
+    assert {name: found[name] for name in ALL} == {
+        "article": View(NO_PAGES),
+        "page": View({Role.PAGE: Shown(without=frozenset({"category"}))}),
+        "index": listing,
+        "category": listing,
+        "tag": listing,
+    }
+    assert set(found) == {*ALL, "atom", "rss"}
 
 
-def test_menu_of_pages(site: Site) -> None:
-    """Every page links to every page; what it shows of them is their titles."""
-    theme(site, article="{% for each in pages %}" + LINK + "{% endfor %}")
-    (menu,) = views(site)["article"].beside
-    assert (menu.group, menu.count, menu.shown.named, menu.shown.words) == (Group.PAGES, None, True, 0)
+def test_menu(full: Site) -> None:
+    """A menu of all pages is one thing more on every page."""
+    menu = (Beside(Group.PAGES, shown=PAGE_NAMED),)
+    assert beside(full, MENU, *ALL) == [menu] * 5
 
 
-def test_menu_by_other_addresses_or_without_some(site: Site) -> None:
-    """A theme may link by a path of its own, and leave a page out."""
-    link = '<a href="/elsewhere/{{ each.slug }}">{{ each.title }}</a>'
-    theme(site, article="{% for each in pages[:2] %}" + link + "{% endfor %}")
-    assert beside(site) == [(Group.PAGES, None, False)]
+def test_menu_that_leaves_a_page_out(full: Site) -> None:
+    """It is a menu all the same: what it leaves out, and why, is the theme's business."""
+    menu = MENU.replace("in pages", "in pages if each.slug != 'page-2'")
+    assert beside(full, menu, "article", "page", "index") == [(Beside(Group.PAGES, shown=PAGE_NAMED),)] * 3
 
 
-def test_link_that_stands_in_the_template_is_no_menu(site: Site) -> None:
-    """One page of three, which the theme's author wrote down, tells nothing of the others."""
-    theme(site, article='<a href="{{ SITEURL }}/pages/about-the-mills.html">About</a>')
-    assert beside(site) == [(Group.PAGES, 1, False)]
+def test_menu_by_hand(full: Site) -> None:
+    """Links that the theme's author wrote, and called otherwise: the titles of the pages are not there."""
+    menu = "".join(f'<a href="{{{{ SITEURL }}}}/pages/page-{number}.html">Go</a>' for number in (0, 1, 2))
+    shown = Shown(without=frozenset({"category", "title"}), words=0)
+    assert beside(full, menu, "article") == [(Beside(Group.PAGES, shown=shown),)]
+    assert beside(full, '<a href="{{ SITEURL }}/pages/page-3.html">Terms of its use</a>', "article") == [()]
 
 
-def test_recent_articles(site: Site) -> None:
-    """The newest three, on articles, pages and listings."""
-    recent = "{% for each in (all_articles or articles)[:3] %}" + LINK + "{% endfor %}"
-    theme(site, article=recent, page=recent, tag=recent)
-    found = views(site)
-    for template in ("article", "page"):
-        assert [(each.group, each.count) for each in found[template].beside] == [(Group.ARTICLES, 3)]
+def test_links_that_lead_elsewhere(full: Site) -> None:
+    """What is called by a content's title means that content, wherever the link leads."""
+    menu = MENU.replace("{{ SITEURL }}/{{ each.url }}", "https://elsewhere.example/?{{ each.slug }}")
+    assert beside(full, menu, *ALL) == [(Beside(Group.PAGES, shown=PAGE_NAMED),)] * 5
+    menu = MENU.replace("{{ SITEURL }}/{{ each.url }}", "/{{ each.url }}?from=menu#top")
+    assert beside(full, menu, *ALL) == [(Beside(Group.PAGES, shown=PAGE_NAMED),)] * 5
 
 
-@pytest.mark.parametrize("counted", [True, False])
-def test_tag_cloud(site: Site, counted: bool) -> None:
-    """All tags, with how many articles have them or without."""
-    count = " ({{ found|count }})" if counted else ""
-    link = '<a href="{{ SITEURL }}/{{ tag.url }}">{{ tag }}</a>' + count
-    theme(site, page="{% for tag, found in tags|sort %}" + link + "{% endfor %}")
-    assert beside(site, "page") == [(Group.TAGS, None, counted)]
+def test_recent_articles(full: Site) -> None:
+    """The three newest in a sidebar, by their title, or with a summary.
+
+    On the page of a category, what a theme calls the newest are the newest of the category: what the page lists.
+    """
+    recent = f"{{% for each in articles[:3] %}}{LINK}{{% endfor %}}"
+    assert beside(full, recent, *ALL) == [*[(Beside(Group.ARTICLES, 3, NAMED),)] * 3, (), ()]
+    recent = recent.replace("</a>", "</a> {{ each.summary }}")
+    shown = Shown(without=frozenset({"category", "subtitle", "tags"}), words=12)
+    assert beside(full, recent, "article", "page", "index") == [(Beside(Group.ARTICLES, 3, shown),)] * 3
 
 
-def test_categories_in_the_menu(site: Site) -> None:
-    """All categories, on listings too."""
-    menu = "{% for each, found in categories %}<a href='{{ SITEURL }}/{{ each.url }}'>{{ each }}</a>{% endfor %}"
-    theme(site, index=menu)
-    assert beside(site, "index") == [(Group.CATEGORIES, None, False)]
+def test_recent_articles_without_the_page_s_own(full: Site) -> None:
+    """A sidebar that leaves out the article on whose page it is shows one more instead; three are the least."""
+    recent = (
+        f"{{% for each in articles if each != article %}}{{% if loop.index <= 3 %}}{LINK}{{% endif %}}{{% endfor %}}"
+    )
+    assert beside(full, recent, "article", "page") == [(Beside(Group.ARTICLES, 3, NAMED),)] * 2
+
+
+@pytest.mark.parametrize(("count", "counted"), [("", False), (" ({{ articles|length }})", True)])
+def test_names(full: Site, count: str, counted: bool) -> None:
+    """Tags and categories, with the number of articles under each or without."""
+    link = '<a href="{{ SITEURL }}/{{ name.url }}">{{ name }}</a>' + count
+    cloud = f"{{% for name, articles in tags %}}{link}{{% endfor %}}"
+    assert beside(full, cloud, *ALL) == [(Beside(Group.TAGS, counted=counted),)] * 5
+    menu = f"{{% for name, articles in categories %}}{link}{{% endfor %}}"
+    assert beside(full, menu, *ALL) == [(Beside(Group.CATEGORIES, counted=counted),)] * 5
+    assert beside(full, menu + menu.replace(count, ""), *ALL) == [(Beside(Group.CATEGORIES, counted=counted),)] * 5
+
+
+def test_periods(full: Site) -> None:
+    """Years in a menu."""
+    full.article("7.md", "Article number 7", words(7), Date="2023-05-01", Category="pears")
+    full.write("theme/templates/period_archives.html", "<html><body>{{ period }}</body></html>")
+    years = {"YEAR_ARCHIVE_SAVE_AS": "{date:%Y}/index.html", "YEAR_ARCHIVE_URL": "{date:%Y}/"}
+    menu = LINK.replace("{{ each.title }}", "{{ each.period[0] }}")
+    menu = f"{{% for each in period_archives.year %}}{menu}{{% endfor %}}"
+    (found,) = beside(full, menu, "article", **years)
+    assert found == (Beside(Group.PERIODS),)
+
+
+#: A link to the article that is so many places from the page's own.
+NEAR = """{%% set there = namespace(at=-9) %%}
+{%% for each in %s %%}
+  {%% if each == article %%}{%% set there.at = loop.index0 %%}{%% endif %%}
+{%% endfor %%}
+{%% for each in %s %%}
+  {%% if loop.index0 == there.at + %d %%}{{ each.title }} <a href="{{ SITEURL }}/{{ each.url }}">there</a>{%% endif %%}
+{%% endfor %%}"""
+
+
+def test_neighbours(full: Site) -> None:
+    """The articles before and after, as many themes link to them; on the pages of articles alone."""
+    found = views(full, NEAR % ("articles", "articles", -1) + NEAR % ("articles", "articles", 1))
+    assert found["article"].beside == (Beside(Group.NEWER, shown=NAMED), Beside(Group.OLDER, shown=NAMED))
+    assert found["page"].beside == found["index"].beside == ()
+
+
+def test_neighbours_in_a_category(full: Site) -> None:
+    """The next in the same category."""
+    near = "{% if article and of == article.category %}" + NEAR % ("those", "those", 1) + "{% endif %}"
+    near = f"{{% for of, those in categories %}}{near}{{% endfor %}}"
+    (found,) = beside(full, near, "article")
+    assert found == (Beside(Group.OLDER_IN_CATEGORY, shown=NAMED),)
 
 
 @pytest.mark.parametrize(
-    ("among", "groups"),
+    ("listed", "shown"),
     [
-        ("articles", [Group.NEWER, Group.OLDER]),
-        (
-            "articles|selectattr('category', 'eq', article.category)|list",
-            [Group.NEWER_IN_CATEGORY, Group.OLDER_IN_CATEGORY],
-        ),
+        ("{{ each.title }}", NAMED),
+        ("<a href='{{ SITEURL }}/{{ each.url }}'>There</a>", Shown(without=NAMED.without | {"title"}, words=0)),
+        (LINK + "{{ each.summary }}", Shown(without=NAMED.without, words=12)),
+        (LINK + "{{ each.content }}", Shown(without=NAMED.without)),
+        (LINK + "{{ each.content|striptags|truncate(60) }}", Shown(without=NAMED.without, words=11 * 5 // 4)),
+        (LINK + "<i>{{ each.subtitle }}</i>", Shown(without=NAMED.without - {"subtitle"}, words=0)),
+        (LINK + "<i title='{{ each.subtitle }}'>i</i>", Shown(without=NAMED.without - {"subtitle"}, words=0)),
+        (LINK + "{{ each.tags|join(' ') }}", Shown(without=NAMED.without - {"tags"}, words=0)),
+        (LINK + "{{ each.category }}", Shown(without=NAMED.without - {"category"}, words=0)),
+        ("An article.", COUNTED),
     ],
 )
-def test_neighbours(site: Site, among: str, groups: list[Group]) -> None:
-    """The articles before and after, of all or of one's category."""
-    near = "{% for each in " + among + " %}{% if each == article %}"
-    for item in ("previtem", "nextitem"):
-        near += "{% if loop." + item + " %}" + LINK.replace("each", f"loop.{item}") + "{% endif %}"
-    theme(site, article=near + "{% endif %}{% endfor %}")
-    assert [each.group for each in views(site)["article"].beside] == groups
+def test_listings(full: Site, listed: str, shown: Shown) -> None:
+    """What an index shows of the articles that it lists: more than what there is of them to see is never left out."""
+    assert views(full, listed=listed)["index"] == View({Role.ARTICLE: shown, **NO_PAGES})
 
 
-def listed(site: Site, shows: str, *, template: str = "index", only: str = "") -> Shown:
-    """Give what a listing shows of each article, where its template shows that."""
-    theme(site, **{template: "{% for each in articles" + only + " %}" + shows + "{% endfor %}"})
-    return views(site)[template].listed[Role.ARTICLE]
+def test_text_with_markup(full: Site) -> None:
+    """A theme that strips the tags from a text shows the same words."""
+    for number in range(1, 10):
+        text = " ".join(f"w{number}[x{each}](#a)y" for each in range(40))
+        full.article(f"{number}.md", f"Article number {number}", text, Date=f"2024-01-0{number}", Category="pears")
+    found = views(full, listed=LINK + "{{ each.content|striptags|truncate(71) }}")["index"].listed[Role.ARTICLE]
+    assert found.words == 11 * 3 * 5 // 4
+    assert views(full, listed=LINK + "{{ each.summary|striptags }}")["index"].listed[Role.ARTICLE].words == 12
 
 
-def test_titles_alone(site: Site) -> None:
-    """No word of the text; neither tags nor the category; the date is never left out, because it sorts."""
-    shown = listed(site, LINK)
-    assert (shown.named, shown.words) == (True, 0)
-    assert {"tags"} <= shown.without
-    assert "date" not in shown.without
-    assert shown.sort == {"place"}
+def test_text_without_blanks(full: Site) -> None:
+    """Chinese has a word in each character."""
+    for number in range(1, 10):
+        text = "".join(chr(0x4E00 + 100 * number + each) for each in range(60))
+        full.article(f"{number}.md", f"Article number {number}", text, Date=f"2024-01-0{number}", Category="pears")
+    assert views(full, listed=LINK + "{{ each.summary }}")["index"].listed[Role.ARTICLE].words == 12
+    assert views(full, listed=LINK + "{{ each.content }}")["index"].listed[Role.ARTICLE].words is None
 
 
-def test_summaries(site: Site) -> None:
-    """So many words as Pelican's summary has."""
-    assert listed(site, LINK + "{{ each.summary }}").words == 12
+def test_summaries_of_their_own(full: Site) -> None:
+    """Where every article has a summary, it is shown or not; how much of a text would be, is not known."""
+    for number in range(1, 10):
+        metadata = {"Date": f"2024-01-0{number}", "Summary": f"In short: *article* {number}."}
+        full.article(f"{number}.md", f"Article number {number}", words(number), Category="pears", **metadata)
+    without = frozenset({"category"})
+    assert views(full, listed=LINK + "{{ each.summary }}")["index"].listed[Role.ARTICLE] == Shown(
+        without=without, words=12
+    )
+    shown = Shown(without=without | {"summary"}, words=0)
+    assert views(full, listed=LINK)["index"].listed[Role.ARTICLE] == shown
+    shown = Shown(without=without | {"summary"})
+    assert views(full, listed=LINK + "{{ each.content }}")["index"].listed[Role.ARTICLE] == shown
 
 
-def test_whole_texts(site: Site) -> None:
-    """All of the text."""
-    assert listed(site, LINK + "{{ each.content }}").words is None
+def test_dates(full: Site) -> None:
+    """A second date is shown or not, however it is written."""
+    for number in range(1, 10):
+        metadata = {"Date": f"2023-01-0{number}", "Modified": f"2024-07-1{number}"}
+        full.article(f"{number}.md", f"Article number {number}", words(number), Category="pears", **metadata)
+    without = frozenset({"category", "modified"})
+    assert views(full, listed=LINK + "{{ each.locale_date }}")["index"].listed[Role.ARTICLE].without == without
+    for form in ("%d. %B %Y", "%Y/%m/%d", "%b %d<sup>th</sup>, %Y", "%d/%m/%y"):
+        shown = views(full, listed=LINK + f"{{{{ each.modified|strftime('{form}') }}}}")["index"].listed[Role.ARTICLE]
+        assert shown.without == without - {"modified"}
 
 
-def test_metadata_that_is_shown(site: Site) -> None:
-    """Tags and what the author made up are shown where they stand on the page."""
-    shown = listed(site, LINK + "{{ each.place }}{% for tag in each.tags %} {{ tag }}{% endfor %}")
-    assert not {"tags", "place"} & shown.without
-    assert shown.sort == set()
+def test_metadata_that_a_theme_may_sort_by(full: Site) -> None:
+    """Short metadata of the user's own that is on no page may be what the theme sorts by; Pelican's own is not."""
+    for number in range(1, 10):
+        metadata = {"Date": f"2024-01-0{number}", "Place": f"7{number}7", "Mark": f"m{number}m"}
+        full.article(f"{number}.md", f"Article number {number}", words(number), Category="pears", **metadata)
+    found = views(full, listed=LINK + " {{ each.mark }}")["index"].listed[Role.ARTICLE]
+    assert found == Shown(without=frozenset({"category"}), words=0, sort=frozenset({"place"}))
 
 
-def test_first_of_a_listing(site: Site) -> None:
-    """A template that shows the newest four of what it is given."""
-    listed(site, LINK, only="[:4]")
-    assert views(site)["index"].first == 4
+def test_template_that_lists_the_first_alone(full: Site) -> None:
+    """A direct template of one's own with the newest two; the first of each category. What lists all has no limit."""
+    full.write("theme/templates/news.html", f"{{% for each in articles[:2] %}}{LINK}{{% endfor %}}")
+    assert views(full, DIRECT_TEMPLATES=["index", "news"])["news"] == View({Role.ARTICLE: NAMED, **NO_PAGES}, first=2)
+    full.write("theme/templates/news.html", f"{{% for each in articles if each != articles[2] %}}{LINK}{{% endfor %}}")
+    assert views(full, DIRECT_TEMPLATES=["index", "news"])["news"].first is None
+    full.write("theme/templates/news.html", "Nothing new")
+    assert views(full, DIRECT_TEMPLATES=["news"])["news"] == View({Role.ARTICLE: COUNTED, **NO_PAGES})
 
 
-def test_feeds_show_what_pelican_puts_there(site: Site) -> None:
-    """An Atom feed has all of an article; an RSS feed a summary, unless the settings say otherwise."""
-    found = views(site)
-    assert found["atom"].listed[Role.ARTICLE].words is None
-    assert found["rss"].listed[Role.ARTICLE].words == 12
-    site.configure(RSS_FEED_SUMMARY_ONLY=False)
-    assert views(site)["rss"].listed[Role.ARTICLE].words is None
+def test_site_map(full: Site) -> None:
+    """Addresses alone, in no link: what has another address changes it, what has another title does not."""
+    full.write(
+        "theme/templates/map.html",
+        "{% for each in articles + pages %}<loc>{{ SITEURL }}/{{ each.url }}</loc>{% endfor %}",
+    )
+    found = views(full, DIRECT_TEMPLATES=["index", "map"], MAP_SAVE_AS="map.xml")["map"]
+    articles, pages = ({*NAMED.without, "title"}, {*PAGE_NAMED.without, "title"})
+    assert found.listed == {
+        Role.ARTICLE: Shown(without=frozenset(articles), words=0),
+        Role.PAGE: Shown(without=frozenset(pages), words=0),
+    }
 
 
-def test_words() -> None:
-    """Words are what a reader sees: no tags, scripts or comments, one blank between them."""
-    assert words_of("<p>A <b>mill</b>&amp;<!-- not --> a\n river<script>x = '<i>'</script></p>") == "A mill & a river"
+def test_feeds(full: Site) -> None:
+    """What feeds show is Pelican's own, whatever the theme: not the metadata that only a theme knows."""
+    without = frozenset({"subtitle"})
+    found = views(full, FEED_ALL_ATOM="all.xml")
+    assert found["atom"] == View({Role.ARTICLE: Shown(without=without)})
+    assert found["rss"] == View({Role.ARTICLE: Shown(without=without, words=12)})
+    found = views(full, RSS_FEED_SUMMARY_ONLY=False)
+    assert found["rss"] == found["atom"]
 
 
-def test_what_a_group_of_one_shows(site: Site) -> None:
-    """A single category tells nothing of what would be shown of another."""
-    assert Beside(Group.CATEGORIES) not in views(site)["article"].beside
+def test_articles_without_pages_of_their_own(full: Site) -> None:
+    """They are listed all the same, by their title."""
+    assert views(full, listed="{{ each.title }}", ARTICLE_SAVE_AS="")["index"].listed[Role.ARTICLE] == NAMED
+
+
+def test_content_that_cannot_be_rendered_again(full: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plug-in's content may break when it is asked a second time: then nothing is known of its text."""
+    from pelican.contents import Article
+
+    def broken(_: object) -> str:
+        raise ValueError
+
+    views(full)
+    run = built(full)
+    monkeypatch.setattr(Article, "content", property(broken))
+    found = look_at(run, take_inventory(run.outputs(), Exclusion(())))
+    assert found["index"].listed[Role.ARTICLE].words == 12
+
+
+def test_nothing_there(site: Site) -> None:
+    """A site of no contents shows none."""
+    site.configure(**SETTINGS)
+    assert views(site)["index"] == View()
