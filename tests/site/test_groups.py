@@ -28,7 +28,8 @@ def article(
     **more: str,
 ) -> Content:
     """Make an article with its place in the order."""
-    metadata = {"title": title or f"Title {number}", "category": category, "tags": tuple(tags), **more}
+    metadata: dict[str, str | tuple[str, ...]] = {"title": title or f"Title {number}", "category": category}
+    metadata |= {"tags": tuple(tags), **more}
     listings = (
         APPLES if category.lower() == "apples" else PEARS,
         *(YAK if tag.lower() == "yak" else ZEBRA for tag in tags),
