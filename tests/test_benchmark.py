@@ -10,7 +10,7 @@ from tests.benchmark_history import MEMORY, Figures, edit, make_long_site, work
 from tests.benchmark_history import measure as measure_history
 
 GOAL = 0.15
-ATTEMPTS = 3
+ATTEMPTS = 6
 #: How much of the goals of a long history a short one may use beyond them, because it has the same beginnings to pay.
 GENEROSITY = 2
 #: What the plug-in may need beside Pelican for a thousand commits, in bytes.

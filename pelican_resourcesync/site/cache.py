@@ -8,6 +8,7 @@ A table is one file: a line that proves what it is, then compressed JSON. SQLite
 long to write, and would open a database of somebody else's making.
 """
 
+import gc
 import hashlib
 import json
 import logging
@@ -18,8 +19,8 @@ import sys
 import tempfile
 import time
 import zlib
-from collections.abc import Collection, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -40,7 +41,9 @@ _SUFFIX = ".table"
 _TABLE = re.compile(r"[0-9a-f]{64}\.table")
 _NEW = "new-"
 #: What is never exceeded, in bytes: by the data of one table, by its file, by all files.
-_MOST_DATA, _MOST_FILE, _MOST_FILES = 32 << 20, 16 << 20, 64 << 20
+_MOST_DATA, _MOST_FILE, _MOST_FILES = 64 << 20, 16 << 20, 64 << 20
+#: How many lists, items and values a table may have, each of which takes many times the memory of what says it.
+_MOST_PARTS = 5_000_000
 #: How many tables are kept that this build has not used: of other settings, of versions that may come back.
 _UNUSED = 16
 _HOUR, _DAY = 3600, 86_400
@@ -185,11 +188,25 @@ def _parse(data: bytes, name: str) -> dict[str, Json]:
         raise ValueError(message)
     unpacked = zlib.decompressobj()
     text = unpacked.decompress(body, _MOST_DATA).decode("utf-8", "surrogatepass")
-    entries = json.loads(text, parse_constant=_refuse) if unpacked.eof else None
+    whole = unpacked.eof and sum(map(text.count, "[{,")) <= _MOST_PARTS
+    with _undisturbed():
+        entries = json.loads(text, parse_constant=_refuse) if whole else None
     if not isinstance(entries, dict):
         message = "it holds no table, or too much"
         raise ValueError(message)  # noqa: TRY004 - what it holds is data
     return entries
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Keep Python from looking for garbage in all that a build holds, again and again while values are made."""
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()
 
 
 def _refuse(constant: str) -> NoReturn:

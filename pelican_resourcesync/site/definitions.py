@@ -22,7 +22,7 @@ _HEADING = r"\n#[^\n]*|\n[^\n]+\n([-=`:.'\"~^_*+#])\1{2,}[ \t]*(?=\n|\Z)"
 _COUNTED = [
     (there, re.compile(rest))
     for there, rest in (
-        ("[^", r"\n {0,3}\[\^[^\]\n]+\]:"),
+        ("[^", r"\[\^[^\]\n]+\]:?"),
         ("]_", r"\n[ \t]*\.\.[ \t]+\[[^\]\n]*\]"),
         ("__", r"\n[ \t]*(?:__[ \t]|\.\.[ \t]+__:)[^\n]*(?:\n[ \t]+\S[^\n]*)*"),
         (".. [", r"\[[^\]\s]+\]_"),
@@ -36,7 +36,9 @@ _COUNTED = [
 def definitions(part: str, rest: str) -> str:
     """Give what in the rest of a text has a say in how a part of it is shown."""
     after = f"\n{rest}"
-    return "\n".join(each.strip("\n") for each in (*outline(part, rest), *_named(part, after), *_counted(part, after)))
+    unfinished = list(outline(part, rest))
+    part = " ".join([part, *unfinished])
+    return "\n".join(each.strip("\n") for each in (*unfinished, *_named(part, after), *_counted(part, after)))
 
 
 def _named(part: str, after: str) -> Iterator[str]:

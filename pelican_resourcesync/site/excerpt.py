@@ -59,7 +59,7 @@ _MARKUP = rf"""
   | \{{[%{{][^\n]{{0,300}}?[%}}]\}} | \{{[:.\#\s][^{{}}\n]*\}}
 """
 #: More words than were asked for: a word of the source may be none of the page all the same.
-_MARGIN = 10
+_MARGIN = 5
 
 #: Of Markdown: to a blank line, or one that is fenced off, as Python-Markdown knows it.
 _META = re.compile(

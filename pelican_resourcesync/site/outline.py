@@ -18,9 +18,9 @@ _BLOCK = re.compile(r"[^\n]*(?:\n(?![ \t]*(?:\n|\Z))[^\n]*)*")
 #: What in a block is more than its words.
 _MARKUP = re.compile(
     rf"""
-    {LINK} | <[^<>]*> | \{{[^{{}}\n]*\}} | \\[^\w\s]
+    {LINK} | <[^<>]*> | \s?\{{[^{{}}\n]*\}} | \\[^\w\s]
   | (?<=\n)(?: [^\w\n]+(?=\n|\Z) | \ {{0,3}}:[ \t] | [ \t]+ )
-  | \s?(?: [*`|~^\[\]]+ | (?<!\w)_+ | _+(?!\w) )+\s?
+  | \s?(?: [*`|~^\[]+ | (?!{LINK})\] | (?<!\w)_+ | _+(?!\w) )+\s?
     """,
     re.VERBOSE,
 )
@@ -48,7 +48,7 @@ def outline(part: str, rest: str) -> Iterator[str]:
         yield rest[: _end(_INDENTED, rest)]
     end = _end(_BLOCK, rest)
     if _ANY.search(rest, 0, end):
-        yield from (match[0].replace("\n", " ") for match in _MARKUP.finditer(rest, 0, end))
+        yield from (match[0] for match in _MARKUP.finditer(rest, 0, end))
     yield _beginning(rest, _end(_BLANK, rest, end))
     if _is_in_list(part):
         yield from sorted(set(_items(rest.split("\n")[1:])))

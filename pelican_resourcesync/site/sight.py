@@ -100,7 +100,8 @@ class Sight:
         names = sorted({name for _, subject in named for name in subject.metadata})
         without = frozenset(name for name in names if _is_left_out(name, named))
         sort = frozenset(name for name in names if name not in without and _may_sort(name, named))
-        return Shown(without=without, sort=sort, words=_words_shown(named, 0 if "summary" in without else self._words))
+        words = _words_shown(named, 0 if "summary" in without else self._words)
+        return Shown(without=without, sort=sort, words=words, alone=_are_alone(named))
 
     def _is_named(self, page: Page, subject: Subject) -> bool:
         """Tell whether a page links to a content, or has its title or its address on it, as a site map does."""
@@ -170,12 +171,17 @@ def look_at(run: Run, written: Iterable[Written]) -> dict[str, View]:
     pages = [Page(each.uri, each.template, run.output / each.path, each.content, each.members) for each in made]
     uris = {id(each.content): each.uri for each in made if each.content is not None}
     groups = run.groups()
-    contents = {group: [Subject(each, uris.get(id(each), "")) for each in groups[group]] for group in _OF_CONTENTS}
+    contents = {group: [_subject(each, uris) for each in groups[group]] for group in _OF_CONTENTS}
     names = {
         group: list(_names(run.siteurl, group, found)) for group, found in groups.items() if group not in _OF_CONTENTS
     }
     sight = Sight(pages, contents, names, run.settings.get("SUMMARY_MAX_LENGTH") or 0)
     return {**sight.views(), **_feeds(run.settings, contents[Group.ARTICLES])}
+
+
+def _subject(content: Any, uris: Mapping[int, str]) -> Subject:
+    translations = (uris.get(id(each), "") for each in content.translations)
+    return Subject(content, uris.get(id(content), ""), filter(None, translations))
 
 
 def _names(siteurl: str, group: Group, found: Iterable[Any]) -> Iterator[Name]:
@@ -191,8 +197,8 @@ def _feeds(settings: Mapping[str, Any], articles: Iterable[Subject]) -> dict[str
     without = frozenset(name for article in articles for name in article.metadata if name not in _IN_FEEDS)
     words = settings.get("SUMMARY_MAX_LENGTH") if settings.get("RSS_FEED_SUMMARY_ONLY") else None
     return {
-        "atom": View({Role.ARTICLE: Shown(without=without)}),
-        "rss": View({Role.ARTICLE: Shown(without=without, words=words)}),
+        "atom": View({Role.ARTICLE: Shown(without=without, alone=True)}),
+        "rss": View({Role.ARTICLE: Shown(without=without, words=words, alone=True)}),
     }
 
 
@@ -241,6 +247,12 @@ def _may_sort(name: str, named: Collection[Pair]) -> bool:
     having = [(page, subject.metadata[name]) for page, subject in named if name in subject.metadata]
     short = all(isinstance(value, str | int | float) and not is_telling(value) for _, value in having)
     return short and name not in _STANDARD and not any(is_on(page, value) for page, value in having)
+
+
+def _are_alone(named: Collection[Pair]) -> bool:
+    """Tell whether no page links to a translation of a content that has one."""
+    having = [(page, subject) for page, subject in named if subject.translations]
+    return bool(having) and all(subject.translations.isdisjoint(page.links) for page, subject in having)
 
 
 def _words_shown(named: Iterable[Pair], unseen: int) -> int | None:

@@ -2,7 +2,7 @@
 
 import html
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime
 from functools import cached_property
@@ -34,9 +34,10 @@ _SHORT_DATES = ("%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%y-%m-%d")
 class Subject:
     """A content of Pelican's, as it may be seen."""
 
-    def __init__(self, content: Any, uri: str) -> None:
-        """Take the content and where it is published."""
+    def __init__(self, content: Any, uri: str, translations: Iterable[str] = ()) -> None:
+        """Take the content, where it is published, and where its translations are."""
         self.content = content
+        self.translations = frozenset(map(key_of, translations))
         self.uri = uri
         self.key = key_of(uri)
 

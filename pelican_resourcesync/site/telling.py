@@ -3,6 +3,7 @@
 Where git does not tell, a warning says why, and nothing is invented.
 """
 
+import gc
 import os
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -49,9 +50,11 @@ class Teller:
         except HistoryError as error:
             self.warnings.append(f"{error}. The Resource List is published alone, with the times of the files")
             return Told(built=self._built, complete=False), self._cuts(None, [])
+        gc.freeze()  # what Pelican made stays, and need not be looked through again and again
         try:
             return self._tell_history(repository, written)
         finally:
+            gc.unfreeze()
             repository.close()
 
     def _repository(self) -> Repository:

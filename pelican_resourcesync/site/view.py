@@ -17,13 +17,14 @@ class Shown:
 
     Nothing but that it is there, where it is not `named`. Else its URL and its metadata, save those `without`, and so
     many of the first `words` of its text, all of them where that is `None`. By metadata that `sort` it is only put in
-    its place among others.
+    its place among others. Where it is `alone`, nothing of its translations is there.
     """
 
     named: bool = True
     without: frozenset[str] = frozenset()
     words: int | None = None
     sort: frozenset[str] = frozenset()
+    alone: bool = False
 
 
 #: All of a content: what is assumed where nothing is known.
@@ -32,7 +33,9 @@ ALL = Shown()
 COUNTED = Shown(named=False, words=0)
 #: What a menu shows.
 IN_MENU = Shown(
-    without=frozenset({"author", "authors", "category", "date", "lang", "modified", "summary", "tags"}), words=0
+    without=frozenset({"author", "authors", "category", "date", "lang", "modified", "summary", "tags"}),
+    words=0,
+    alone=True,
 )
 
 

@@ -1,5 +1,6 @@
 """The cache: what is kept comes back exactly, or not at all; nothing that is wrong with it is ever an error."""
 
+import gc
 import json
 import logging
 import os
@@ -233,18 +234,46 @@ def test_table_that_would_run(tmp_path: Path) -> None:
     assert (tmp_path / "ran").exists()
 
 
-def test_table_that_would_use_up_memory(tmp_path: Path) -> None:
-    """Much in a few bytes is not unpacked, and a file that is larger than any of ours is not read."""
+def spaces() -> bytes:
+    """Give much of what means nothing in JSON, in few bytes."""
     packing = zlib.compressobj(1)
-    forge(tmp_path, b"".join([*(packing.compress(b" " * 2**20) for _ in range(256)), packing.flush()]))
+    return b"".join([*(packing.compress(b" " * 2**20) for _ in range(256)), packing.flush()])
+
+
+@pytest.mark.parametrize("body", [spaces, lambda: zlib.compress(b'{"a": [' + b"[]," * 6_000_000 + b"1]}", 1)])
+def test_table_that_would_use_up_memory(tmp_path: Path, body: Callable[[], bytes]) -> None:
+    """Much in a few bytes is not unpacked, and what becomes much in memory is not made."""
+    forge(tmp_path, body())
+    assert peak(lambda: kept(tmp_path)) < 200_000_000
+
+
+def test_file_that_would_use_up_memory(tmp_path: Path) -> None:
+    """A file that is larger than any of ours is not read."""
+    os.truncate(keep(tmp_path), 2**28)
+    assert peak(lambda: kept(tmp_path)) < 200_000_000
+
+
+def peak(find: Callable[[], dict[str, Json]]) -> int:
+    """Give the most bytes held at a time while nothing is found."""
     tracemalloc.start()
     try:
-        assert kept(tmp_path) == {}
-        os.truncate(keep(tmp_path), 2**28)
-        assert kept(tmp_path) == {}
-        assert tracemalloc.get_traced_memory()[1] < 2**27
+        assert find() == {}
+        return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+@pytest.mark.parametrize("body", [zlib.compress(b'{"a": 1}'), zlib.compress(b"{")])
+def test_collector_of_garbage_is_left_as_it_was(tmp_path: Path, enabled: bool, body: bytes) -> None:
+    """Python's collector, which is held back while a table is read, goes on where it was on."""
+    forge(tmp_path, body)
+    (gc.enable if enabled else gc.disable)()
+    try:
+        kept(tmp_path)
+        assert gc.isenabled() == enabled
+    finally:
+        gc.enable()
 
 
 def test_table_that_is_no_file(tmp_path: Path) -> None:

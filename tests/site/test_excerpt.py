@@ -17,7 +17,7 @@ from pelican_resourcesync.site.outline import outline
 from tests.site.support import SITEURL
 
 #: How many words of the source an excerpt has more than were asked for.
-MORE = 10
+MORE = 5
 
 
 def words(count: int) -> str:
@@ -38,8 +38,8 @@ def test_excerpt_of_plain_words() -> None:
 
 def test_each_character_of_some_scripts_is_a_word() -> None:
     """As it is for Pelican: Chinese, Japanese and Korean put no blanks between words."""
-    assert excerpt("日本語テキスト。한국어이다.中文" * 3, 1) == "日本語テキスト。한국어이"
-    assert excerpt(f"日本 a語b 語c {words(20)}", 1) == f"日本 a語b 語c {words(6)}"
+    assert excerpt("日本語テ。한국어이다.中文" * 3, 3) == "日本語テ。한국어이"
+    assert excerpt(f"日本 a語b 語c {words(20)}", 3) == f"日本 a語b 語c {words(3)}"
 
 
 @pytest.mark.parametrize(
@@ -144,6 +144,7 @@ def test_summary(head: str, found: str) -> None:
         ("The [link] is\n", "[other]: b\n[Link]: a\n", "[Link]: a"),
         ("[a][the\nlink].\n", "x\n\n[The link]:\n  b\n  'title'\n[c]: d", "[The link]:\n  b\n  'title'"),
         ("More HTML.\n", "*[CSS]: Sheets\n*[HTML]: Language", "*[HTML]: Language"),
+        ("A [link", " of words][a]\n\n[a]: b\n", "][a]\n[\n[a]: b"),
         ("A note[^1].\n", "[^2]: b\n    c\n\n[^1]: a", "[^2]:\n[^1]:"),
         ("See link_.\n", ".. _other: a\n.. _Link: b\n   /c\n", ".. _Link: b\n   /c"),
         ("See `the link`_.\n", ".. _The Link: a_\n.. _b: /b\n.. _a: /a", ".. _The Link: a_\n.. _a: /a"),
@@ -168,10 +169,11 @@ def test_definitions(part: str, rest: str, found: str) -> None:
     ("part", "rest", "found"),
     [
         ("A [link", " of words](/a) and *more* of it.\n\nB [c](d)\n", ["](/a)", " *", "* ", ""]),
-        ("A **word", " or\ntwo** of snake_case_ and `code`\n  - it\n", ["** ", "_ ", " `", "` ", "  ", ""]),
+        ("A **word", " or\ntwo** of snake_case_ and `code`\n  - it\n", ["** ", "_ ", " `", "`\n", "  ", ""]),
+        ("A [link", " a_](/b) [c] [d][e]", ["_", "](/b)", " [", "] [d]", "[", "]", ""]),
         ("A `link", " of words\n<https://example.org>`_.", ["<https://example.org>", "`_", ""]),
         ("A title", " of words\n============\n\n# A", ["============", "#"]),
-        ("A word", " of more\n:   Defined.\n{: .a }\n", [": ", "{: .a }", ""]),
+        ("A word", " of more\n:   Defined.\n{: .a }\n", [": ", "\n{: .a }", ""]),
         ("A head", "er | b\n--- | ---\na | b", [" | ", "--- | ---", " | ", ""]),
         ("A word", " of more.\n\n\n    Code\n", ["    "]),
         ("A word", " of more.\n\n1. An item\n", ["1."]),

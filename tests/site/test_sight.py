@@ -1,5 +1,6 @@
 """Sight: what is seen in pages that real Pelican builds, with themes made for it; what each shows, decided by hand."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -237,6 +238,17 @@ def test_summaries_of_their_own(full: Site) -> None:
     assert views(full, listed=LINK + "{{ each.content }}")["index"].listed[Role.ARTICLE] == shown
 
 
+def test_translations(full: Site) -> None:
+    """A listing links to the translations of what it lists or does not; where there are none, it may."""
+    full.article("9.fr.md", "Article de nombre 9", words(99), Slug="article-number-9", Lang="fr", Category="apples")
+    near = "{% for other in each.translations %}" + LINK.replace("each.title", "other.lang").replace("each", "other")
+    found = views(full, listed=LINK + near + "{% endfor %}", beside=MENU)
+    assert found["index"].listed[Role.ARTICLE] == NAMED
+    found = views(full, listed=LINK, beside=MENU)
+    assert found["index"].listed[Role.ARTICLE] == replace(NAMED, alone=True)
+    assert found["article"].beside == (Beside(Group.PAGES, shown=PAGE_NAMED),)
+
+
 def test_dates(full: Site) -> None:
     """A second date is shown or not, however it is written."""
     for number in range(1, 10):
@@ -286,8 +298,8 @@ def test_feeds(full: Site) -> None:
     """What feeds show is Pelican's own, whatever the theme: not the metadata that only a theme knows."""
     without = frozenset({"subtitle"})
     found = views(full, FEED_ALL_ATOM="all.xml")
-    assert found["atom"] == View({Role.ARTICLE: Shown(without=without)})
-    assert found["rss"] == View({Role.ARTICLE: Shown(without=without, words=12)})
+    assert found["atom"] == View({Role.ARTICLE: Shown(without=without, alone=True)})
+    assert found["rss"] == View({Role.ARTICLE: Shown(without=without, words=12, alone=True)})
     found = views(full, RSS_FEED_SUMMARY_ONLY=False)
     assert found["rss"] == found["atom"]
 
