@@ -12,6 +12,7 @@ from pelican import signals
 from pelican_resourcesync.site.content import Content, Descending
 from pelican_resourcesync.site.contents import Contents, quiet_reading
 from pelican_resourcesync.site.roles import Role
+from pelican_resourcesync.site.view import Shown, View
 from tests.site.support import SITEURL, built, configured, contents_of
 from tests.sites import Site
 
@@ -298,3 +299,43 @@ def test_pin_of_what_the_rules_cannot_say(site: Site) -> None:
         assert [each.uri for each in (now, then, readable) if each] == [f"{SITEURL}/x/"] * 2 + [
             f"{SITEURL}/a-title.html"
         ]
+
+
+def test_pin_says_what_an_unreadable_source_is(site: Site) -> None:
+    """What a plug-in alone can read is listed as the build has it, and each state of it shows another thing."""
+    site.article("a.md", "A title", "Text of it.", Category="mills", Tags="wood")
+    found = pelican_object(site, "a.md")
+    views = {"index": View({Role.ARTICLE: Shown(words=5)})}
+    with Contents(configured(site), SITEURL, {}, views) as contents, quiet_reading():
+        contents.pin(("a.md", "now", Role.ARTICLE), f"{SITEURL}/x/", found, lambda: b"no metadata")
+        now = contents.read("a.md", Role.ARTICLE, "now", b"no metadata")
+        then = contents.read("a.md", Role.ARTICLE, "then", b"none either")
+        again = contents.read("a.md", Role.ARTICLE, "again", b"nor here")
+    assert now
+    assert then
+    assert again
+    assert (
+        (then.uri, then.title, then.template)
+        == (now.uri, now.title, now.template)
+        == (f"{SITEURL}/x/", "A title", "article")
+    )
+    assert {each.template for each in then.listings} >= {"index", "category", "tag"}
+    assert then.listings == now.listings
+    assert len({each.version for each in (now, then, again)}) == 3
+    assert len({each.shows(Shown(words=5)) for each in (now, then, again)}) == 3
+    assert then.shows(Shown(words=0)) == again.shows(Shown(words=0)) == now.shows(Shown(words=0))
+
+
+def test_pin_of_other_settings_says_the_address_alone(site: Site) -> None:
+    """Under other settings, what the build made of a source is not what it was."""
+    site.article("a.md", "A title")
+    found, pins = pelican_object(site, "a.md"), dict[Any, Any]()
+    with (
+        Contents(configured(site), SITEURL, pins) as now,
+        Contents(configured(site, DEFAULT_LANG="fr"), SITEURL, pins) as then,
+        quiet_reading(),
+    ):
+        now.pin(("a.md", "now", Role.ARTICLE), f"{SITEURL}/x/", found, lambda: b"no metadata")
+        content = then.read("a.md", Role.ARTICLE, "then", b"none either")
+    assert content
+    assert (content.uri, content.version, content.title, content.listings) == (f"{SITEURL}/x/", ("then",), "", ())

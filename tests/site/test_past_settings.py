@@ -6,7 +6,7 @@ import pytest
 from pelican.paginator import PaginationRule
 from pelican.settings import DEFAULT_CONFIG
 
-from pelican_resourcesync.site.past_settings import UNSET, complete, settings_then
+from pelican_resourcesync.site.past_settings import UNSET, complete, places_then, settings_then
 from pelican_resourcesync.site.settings_file import plain_settings
 
 
@@ -90,3 +90,49 @@ def test_excludes_are_completed_as_pelican_does() -> None:
     whole = complete(DEFAULT_CONFIG, {"PAGE_PATHS": ["a", "b"], "ARTICLE_EXCLUDES": ["a"]})
     assert (whole["ARTICLE_EXCLUDES"], whole["PAGE_EXCLUDES"]) == (["a", "b"], [""])
     assert DEFAULT_CONFIG["ARTICLE_EXCLUDES"] == []
+
+
+def test_setting_that_was_not_set_is_gone() -> None:
+    """Where Pelican has no default, what was not there is not there: neither a value of today nor a mark of ours."""
+    whole = complete({**DEFAULT_CONFIG, "AUTHOR": "Ann", "STATIC_URL": "x"}, {"AUTHOR": UNSET, "TIMEZONE": "UTC"})
+    assert "AUTHOR" not in whole
+    assert (whole["STATIC_URL"], whole["TIMEZONE"]) == ("x", "UTC")
+    assert otherwise("CATEGORY_FEED_RSS_URL = 'a'", "") == {"CATEGORY_FEED_RSS_URL": UNSET}
+
+
+def test_menus_matter() -> None:
+    """Which menus there are shows on every page."""
+    assert otherwise("", "DISPLAY_PAGES_ON_MENU = False") == {"DISPLAY_PAGES_ON_MENU": False}
+    assert otherwise("DISPLAY_CATEGORIES_ON_MENU = False", "") == {"DISPLAY_CATEGORIES_ON_MENU": True}
+
+
+def places(today: str, then: str, file: str = "pelicanconf.py", **now: str | None) -> dict[str, str]:
+    """Give where the site was, if elsewhere than it is `now`."""
+    return places_then(now, file, plain_settings(today.encode()), plain_settings(then.encode()))
+
+
+def test_site_that_was_elsewhere() -> None:
+    """The sources and the theme were where the settings file said, beside that file."""
+    today, then = "PATH = 'posts'\nTHEME = './look'", "PATH = 'content/'\nTHEME = '../themes/mine'"
+    assert places(today, then, PATH="posts", THEME="look") == {"PATH": "content", "THEME": "../themes/mine"}
+    assert places(today, then, "docs/conf.py", PATH="docs/posts", THEME="docs/look") == {
+        "PATH": "docs/content",
+        "THEME": "themes/mine",
+    }
+    assert places(today, today, PATH="posts", THEME="look") == {}
+
+
+@pytest.mark.parametrize(
+    ("today", "then", "now"),
+    [
+        ("PATH = 'posts'", "PATH = 'content'", "elsewhere"),
+        ("PATH = 'posts'", "PATH = 'content'", None),
+        ("PATH = 'posts'", "PATH = where()", "posts"),
+        ("PATH = 'posts'", "", "posts"),
+        ("PATH = where()", "PATH = 'content'", "posts"),
+        ("", "PATH = 'content'", "posts"),
+    ],
+)
+def test_where_the_site_was_is_not_guessed(today: str, then: str, now: str | None) -> None:
+    """The command line may decide today, or code: then it is taken to have been there always."""
+    assert places(today, then, PATH=now) == {}

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.site.regimes import Regimes
+from pelican_resourcesync.site.regimes import Learned, Regimes
 from pelican_resourcesync.site.roles import Role
 from pelican_resourcesync.site.scope import Scope
+from pelican_resourcesync.site.view import Beside, Group, View
 from tests.site.support import SITEURL, configured
 from tests.sites import Site
 
@@ -95,3 +96,29 @@ def test_temporary_folders_go(regimes: Regimes, temporary: Path) -> None:
 def test_pins_hold_in_every_regime(regimes: Regimes) -> None:
     """What the build says of a source is known to all."""
     assert regimes.at(THEN).contents._pins is regimes.pins
+
+
+def test_folders_that_moved(site: Site) -> None:
+    """Where the sources and the theme were is a matter of the time, and not of the URLs."""
+    scope = Scope(frozenset(TODAY), ("look",), "posts", {"look/static": "theme"})
+    today = {"pelicanconf.py": b"PATH = 'posts'\nTHEME = 'look'\n"}
+    with Regimes(configured(site), SITEURL, scope, today) as regimes:
+        before = regimes.at({"pelicanconf.py": b"PATH = 'content'\nTHEME = 'theme'\n"})
+        assert before.scope == Scope(scope.settings, ("theme",), "content", {"theme/static": "theme"})
+        assert before.contents is regimes.now.contents
+        assert regimes.at({"pelicanconf.py": b"THEME = 'theme'\nPATH = 'content'\n"}) is before
+        assert regimes.at(today) is regimes.now
+        assert regimes.now.scope is scope
+        other = regimes.at({"pelicanconf.py": b"PATH = 'content'\nARTICLE_URL = 'a/{slug}'\n"})
+        assert other.scope.content == "content"
+        assert other.contents is not regimes.now.contents
+
+
+def test_menu_that_was_not_there(site: Site) -> None:
+    """Pages showed what the settings of the time put into menus."""
+    views = {"article": View(beside=(Beside(Group.PAGES), Beside(Group.TAGS)))}
+    settings = configured(site)
+    with Regimes(settings, SITEURL, SCOPE, {"pelicanconf.py": b""}, Learned(views)) as regimes:
+        then = regimes.at({"pelicanconf.py": b"DISPLAY_PAGES_ON_MENU = False"})
+        assert then.contents.views == {"article": View(beside=(Beside(Group.TAGS),))}
+        assert regimes.now.contents.views == views
