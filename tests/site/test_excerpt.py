@@ -144,7 +144,7 @@ def test_summary(head: str, found: str) -> None:
         ("The [link] is\n", "[other]: b\n[Link]: a\n", "[Link]: a"),
         ("[a][the\nlink].\n", "x\n\n[The link]:\n  b\n  'title'\n[c]: d", "[The link]:\n  b\n  'title'"),
         ("More HTML.\n", "*[CSS]: Sheets\n*[HTML]: Language", "*[HTML]: Language"),
-        ("A [link", " of words][a]\n\n[a]: b\n", "][a]\n[\n[a]: b"),
+        ("A [link", " of words][that]\n\n[that]: b\n", "][that]\n[\n[that]: b"),
         ("A note[^1].\n", "[^2]: b\n    c\n\n[^1]: a", "[^2]:\n[^1]:"),
         ("See link_.\n", ".. _other: a\n.. _Link: b\n   /c\n", ".. _Link: b\n   /c"),
         ("See `the link`_.\n", ".. _The Link: a_\n.. _b: /b\n.. _a: /a", ".. _The Link: a_\n.. _a: /a"),

@@ -249,6 +249,40 @@ def test_translations(full: Site) -> None:
     assert found["article"].beside == (Beside(Group.PAGES, shown=PAGE_NAMED),)
 
 
+def test_summary_that_is_cut(full: Site) -> None:
+    """A theme that shows the beginning of a summary shows it; one that shows the title alone does not."""
+    for number in range(1, 10):
+        metadata = {"Date": f"2024-01-0{number}", "Summary": f"In short, {words(number)}."}
+        full.article(f"{number}.md", f"Article number {number}", words(50 + number), Category="pears", **metadata)
+    shown = views(full, listed=LINK + "{{ each.summary|striptags|truncate(70) }}")["index"].listed[Role.ARTICLE]
+    assert "summary" not in shown.without
+
+
+def test_text_that_begins_with_the_title(full: Site) -> None:
+    """What stands on a page because it is the title tells nothing of the text."""
+    for number in range(1, 10):
+        title = f"How the article of number {number} came to be"
+        full.article(f"{number}.md", title, f"{title}\n\n{words(number)}", Date=f"2024-01-0{number}", Category="pears")
+    assert views(full, listed=LINK)["index"].listed[Role.ARTICLE].words == 0
+    assert views(full, listed=LINK + "{{ each.summary }}")["index"].listed[Role.ARTICLE].words == 12
+
+
+def test_menu_that_one_page_has_not(full: Site) -> None:
+    """A theme may leave its menu out on a page, such as the front page."""
+    menu = f"{{% if not article or article.slug != 'article-number-9' %}}{MENU}{{% endif %}}"
+    assert beside(full, menu, "article", "page") == [(Beside(Group.PAGES, shown=PAGE_NAMED),)] * 2
+    menu = menu.replace("article.slug !=", "article.slug ==")
+    assert beside(full, menu, "article") == [()]
+
+
+def test_links_in_texts_are_no_sidebar(full: Site) -> None:
+    """What every article links to in its own text is no matter of the theme."""
+    for number in range(1, 9):
+        text = f"See [the newest]({{filename}}9.md). {words(number)}"
+        full.article(f"{number}.md", f"Article number {number}", text, Date=f"2024-01-0{number}", Category="pears")
+    assert beside(full, "", "article") == [()]
+
+
 def test_dates(full: Site) -> None:
     """A second date is shown or not, however it is written."""
     for number in range(1, 10):
@@ -259,12 +293,17 @@ def test_dates(full: Site) -> None:
     for form in ("%d. %B %Y", "%Y/%m/%d", "%b %d<sup>th</sup>, %Y", "%d/%m/%y"):
         shown = views(full, listed=LINK + f"{{{{ each.modified|strftime('{form}') }}}}")["index"].listed[Role.ARTICLE]
         assert shown.without == without - {"modified"}
+    for number in range(1, 10):
+        metadata = {"Date": f"2024-01-0{number}", "Modified": f"2024-01-0{number} 12:00"}
+        full.article(f"{number}.md", f"Article number {number}", words(number), Category="pears", **metadata)
+    shown = views(full, listed=LINK + "{{ each.date.strftime('%Y-%m-%d') }}")["index"].listed[Role.ARTICLE]
+    assert shown.without == without - {"modified"}  # nobody can tell
 
 
 def test_metadata_that_a_theme_may_sort_by(full: Site) -> None:
     """Short metadata of the user's own that is on no page may be what the theme sorts by; Pelican's own is not."""
     for number in range(1, 10):
-        metadata = {"Date": f"2024-01-0{number}", "Place": f"7{number}7", "Mark": f"m{number}m"}
+        metadata = {"Date": f"2024-01-0{number}", "Place": f"7{number}7", "Mark": f"m{number}m", "Lang": "en"}
         full.article(f"{number}.md", f"Article number {number}", words(number), Category="pears", **metadata)
     found = views(full, listed=LINK + " {{ each.mark }}")["index"].listed[Role.ARTICLE]
     assert found == Shown(without=frozenset({"category"}), words=0, sort=frozenset({"place"}))
