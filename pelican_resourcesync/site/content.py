@@ -11,7 +11,7 @@ from pelican_resourcesync.site.roles import Role
 from pelican_resourcesync.site.view import Shown
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class Content:
     """A content at one time: where it is published and what its pages and listings show of it.
 

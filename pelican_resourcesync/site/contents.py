@@ -10,10 +10,11 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
-from datetime import UTC
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
+from weakref import WeakValueDictionary
 
 from pelican import signals
 from pelican.contents import Article, Page, SkipStub, Static
@@ -104,12 +105,12 @@ class Contents:
         self._siteurl = siteurl
         self.listings = Listings(settings, siteurl)
         self._hides_future = not settings["WITH_FUTURE_DATES"]
-        self._memo: dict[Key, Content | None] = {}
+        self._memo: WeakValueDictionary[Key, Content] = WeakValueDictionary()
+        self._unreadable: set[Key] = set()
         self._pins = pins
         self.views = views or {}
         self._known = known or Knowing(Cache(None), "")
         self._records = Records(self._settings, self.listings)
-        self._words = sorted(words_of(self.views))
         self.settings = settings
         with ExitStack() as stack:
             self._tree = self._settings["PATH"] = stack.enter_context(
@@ -136,10 +137,12 @@ class Contents:
         """
         key = (path, name, role)
         content = self._memo.get(key) or self._recall(key)
-        if content is None and key not in self._memo:
+        if content is None and key not in self._unreadable:
             content = self._read(path, role, name, data)
-        if content is not None or data is not None:  # what could not be had may be had another time
+        if content is not None:
             self._memo[key] = content
+        elif data is not None:  # what could not be had may be had another time
+            self._unreadable.add(key)
         return self._pinned(content, path, role, name)
 
     def pin(self, key: Key, uri: str, found: PelicanContent, data: Callable[[], bytes | None]) -> None:
@@ -154,13 +157,14 @@ class Contents:
             said = self._recall(key) or self._read(path, role, name, data())
             return said.uri if said else None
 
+        pinned = None
         with suppress(Exception):  # what a plug-in made of its object; then the rules alone are asked
             content = self._recall(key, found)
             if content is None:
                 content = self._content(found, path, role, name, data())
                 self._keep(content, found, built=True)
-            self._memo[key] = replace(content, uri=uri, _shows={}, _weights={})
-        self._pins[path, role] = Pin(uri, ask, self, self._memo.get(key))
+            pinned = self._memo[key] = replace(content, uri=uri, _shows={}, _weights={})
+        self._pins[path, role] = Pin(uri, ask, self, pinned)
 
     def _pinned(self, content: Content | None, path: str, role: Role, name: str) -> Content | None:
         pin = self._pins.get((path, role))
@@ -172,24 +176,21 @@ class Contents:
             return replace(content, uri=pin.uri, _shows={}, _weights={})
         if pin.content is None or pin.by is not self:
             return Content(path, role, pin.uri, (name,))
-        return replace(pin.content, version=(name,), excerpts=dict.fromkeys(self._words, name), _shows={}, _weights={})
+        excerpts = dict.fromkeys(words_of(self.views), name)
+        return replace(pin.content, version=(name,), excerpts=excerpts, _shows={}, _weights={})
 
     def knows(self, path: str, role: Role, name: str) -> bool:
         """Tell whether `read` needs no bytes for this."""
         key = (path, name, role)
-        return role is Role.STATIC or key in self._memo or self._known.past.get(_name(key)) is not None
+        known = key in self._memo or key in self._unreadable
+        return known or role is Role.STATIC or self._known.past.get(_name(key)) is not None
 
     def _recall(self, key: Key, found: PelicanContent | None = None) -> Content | None:
         """Give what was learned of a source in an earlier build, or what that build made of it: as of `found` now."""
         known = self._known.past if found is None else self._known.built
         record = None if key[2] is Role.STATIC else known.get(_name(key))
-        if record is None:
-            return None
-        try:
-            content = self._records.content(record, key[0], key[2])
-        except (TypeError, ValueError, KeyError, AttributeError):
-            return None
-        if content.version[0] != key[1] or (found is not None and not _is_of(content, found)):
+        content = None if record is None else self._records.content(record, key[0], key[2])
+        if content is None or content.version[0] != key[1] or (found is not None and not _is_of(content, found)):
             return None
         return content
 
@@ -221,8 +222,10 @@ class Contents:
                 fmt="static" if role is Role.STATIC else None,
                 context={},
             )
-            if role is not Role.STATIC and not isinstance(found, SkipStub) and not found.is_valid():
-                return None
+            if role is not Role.STATIC and not isinstance(found, SkipStub):
+                found.override_save_as = found.save_as  # else worked out anew each time, by `is_valid` too
+                if not found.is_valid():
+                    return None
             content = self._content(found, path, role, name, data)
             if not isinstance(found, SkipStub):
                 self._keep(content, found)
@@ -250,7 +253,7 @@ class Contents:
             return Content(path, role, "", (name,), published=False)
         if role is Role.STATIC:
             return Content(path, role, self._uri(found), (name,))
-        return with_text(self._page_or_article(found, path, role, name), data or b"", self._words)
+        return with_text(self._page_or_article(found, path, role, name), data or b"", self.views)
 
     def _page_or_article(self, found: Any, path: str, role: Role, name: str) -> Content:
         settings, is_article = self._settings, role is Role.ARTICLE
@@ -278,7 +281,7 @@ class Contents:
         )
 
     def _uri(self, found: PelicanContent) -> str:
-        save_as = found.save_as  # worked out anew each time
+        save_as = found.save_as
         return uri_of(self._siteurl, found.url, save_as) if save_as else ""
 
     def _copies(self, found: PelicanContent) -> tuple[str, ...]:
@@ -321,9 +324,12 @@ def _order(found: Any, order_by: Any) -> tuple[Any, ...]:
     down = name.startswith("reversed-")
     name = name.removeprefix("reversed-")
     value = Path(found.source_path).name if name == "basename" else getattr(found, name, found.slug)
-    if down:
-        return (f"reversed-{type(value).__name__}", Descending(value), found.slug)
-    return (type(value).__name__, value, found.slug)
+    kind = type(value).__name__
+    if isinstance(value, datetime):  # as a number, which is compared much faster
+        value = -value.timestamp() if down else value.timestamp()
+    elif down:
+        value = Descending(value)
+    return (f"reversed-{kind}" if down else kind, value, found.slug)
 
 
 @contextmanager

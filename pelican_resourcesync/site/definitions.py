@@ -33,10 +33,10 @@ _COUNTED = [
 ]
 
 
-def definitions(part: str, rest: str) -> str:
-    """Give what in the rest of a text has a say in how a part of it is shown."""
+def definitions(part: str, rest: str, *, whole: bool = False) -> str:
+    """Give what in the rest of a text has a say in how a part of it is shown, which may be a `whole` of its own."""
     after = f"\n{rest}"
-    unfinished = list(outline(part, rest))
+    unfinished = [] if whole else list(outline(part, rest))
     part = " ".join([part, *unfinished])
     return "\n".join(each.strip("\n") for each in (*unfinished, *_named(part, after), *_counted(part, after)))
 

@@ -1,7 +1,7 @@
 """Groups: what pages show beside their own content, kept up to date content by content."""
 
 from bisect import bisect_left, insort
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from operator import attrgetter
 
@@ -22,25 +22,50 @@ _CONTENTS = {Role.ARTICLE: Group.ARTICLES, Role.PAGE: Group.PAGES}
 
 _by_order = attrgetter("order")
 
+#: How many contents are in a listing under a name as they spell it.
+Names = dict[tuple[Listing, str], int]
+
+
+class Common:
+    """One thing that all pages of some templates show beside their own, and what it is now."""
+
+    def __init__(self, beside: Beside) -> None:
+        """Begin with nothing there."""
+        self.beside = beside
+        self.templates: set[str] = set()
+        self.sum = 0
+        self.sorting = Sorting(beside.shown)
+        self.value: object = None
+
+    def count(self, content: Content, by: int) -> None:
+        """Take in a content, or let go of it, where what is shown is not the first of a group, but all of it."""
+        self.sum += by * content.weight(self.beside.shown)
+        (self.sorting.add if by > 0 else self.sorting.remove)(content)
+
 
 class Groups:
     """The groups of one site, as far as some page shows them."""
 
     def __init__(self, views: Views) -> None:
         """Take what the pages of each template show."""
-        self._common: dict[str, list[Beside]] = defaultdict(list)
         self._near: dict[str, list[Beside]] = defaultdict(list)
-        self._wanted: dict[Group, set[Beside]] = defaultdict(set)
+        self._common: dict[str, list[Common]] = defaultdict(list)
+        self._wanted: dict[Group, dict[Beside, Common]] = defaultdict(dict)
         for template, view in views.items():
             for each in view.beside:
-                (self._near if each.group in NEIGHBOURS else self._common)[template].append(each)
-                self._wanted[each.group].add(each)
+                common = self._wanted[each.group].setdefault(each, Common(each))
+                if each.group in NEIGHBOURS:
+                    self._near[template].append(each)
+                else:
+                    self._common[template].append(common)
+                    common.templates.add(template)
         self._ordered: dict[object, list[Content]] = defaultdict(list)
-        self._names: dict[Group, dict[Listing, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
-        self._sums: Counter[Beside] = Counter()
-        self._sorting = {each: Sorting(each.shown) for found in self._wanted.values() for each in found}
+        self._names: dict[Group, Names] = defaultdict(dict)
+        self._news: dict[Group, Names] = defaultdict(dict)
+        self._touched: set[Group] = set()
         self._moved: set[Content] = set()
-        self._values: dict[Beside, object] = {}
+        for common in (each for found in self._wanted.values() for each in found.values()):
+            common.value = self._work_out(common)
 
     def add(self, content: Content, listings: Iterable[Listing]) -> None:
         """Take in an article or a page, which is in these listings."""
@@ -70,13 +95,22 @@ class Groups:
         """Give what the page of a content shows of its neighbours."""
         return tuple(self._neighbour(content, each) for each in self._near.get(content.template, ()))
 
-    def templates(self) -> Iterable[str]:
-        """Give the templates whose pages all show something."""
-        return (template for template, found in self._common.items() if found)
+    def turned(self) -> set[str]:
+        """Give the templates whose pages all show another thing since the last call."""
+        turned: set[str] = set()
+        touched = self._touched | {group for group, news in self._news.items() if news}
+        for common in (each for group in touched for each in self._wanted[group].values()):
+            value = self._work_out(common)
+            if value != common.value:
+                common.value = value
+                turned |= common.templates
+        self._touched.clear()
+        self._news.clear()
+        return turned
 
     def shown(self, template: str) -> tuple[object, ...]:
-        """Give what all pages of a template show: a value that is equal only if they show the same."""
-        return tuple(self._value(each) for each in self._common.get(template, ()))
+        """Give what all pages of a template show since then: a value that is equal only if they show the same."""
+        return tuple(each.value for each in self._common.get(template, ()))
 
     def _orders(self, content: Content) -> list[object]:
         """Give the orders that matter to some page in which a content has its place."""
@@ -90,40 +124,26 @@ class Groups:
         return orders
 
     def _count(self, content: Content, listings: Iterable[Listing], by: int) -> None:
-        self._forget(_CONTENTS[content.role])
-        for beside in self._wanted[_CONTENTS[content.role]]:
-            if beside.count is None:
-                self._sums[beside] += by * content.weight(beside.shown)
-                (self._sorting[beside].add if by > 0 else self._sorting[beside].remove)(content)
+        self._touched.add(_CONTENTS[content.role])
+        for common in self._wanted[_CONTENTS[content.role]].values():
+            if common.beside.count is None:
+                common.count(content, by)
         for template, group in _NAMES.items():
             if group in self._wanted:
                 places = [each for each in listings if each.template == template]
-                if places:
-                    self._forget(group)
                 spellings = (*_spellings(content, template), *[""] * len(places))
                 for listing, name in zip(places, spellings, strict=False):
-                    spelt = self._names[group][listing]
-                    spelt[name] += by
-                    if not spelt[name]:
-                        del spelt[name]
+                    _count(self._names[group], (listing, name), by)
+                    _count(self._news[group], (listing, name), by)
 
-    def _value(self, beside: Beside) -> object:
-        """Give what is shown of a group: worked out anew only where something came or went."""
-        if beside not in self._values:
-            self._values[beside] = self._work_out(beside)
-        return self._values[beside]
-
-    def _forget(self, group: Group) -> None:
-        for beside in self._wanted.get(group, ()):
-            self._values.pop(beside, None)
-
-    def _work_out(self, beside: Beside) -> object:
+    def _work_out(self, common: Common) -> object:
+        """Give what is shown of a group now."""
+        beside = common.beside
         if beside.group in _NAMES.values():
-            names = {listing: spelt for listing, spelt in self._names[beside.group].items() if spelt}
-            counts = {listing: spelt.total() if beside.counted else 0 for listing, spelt in names.items()}
-            return frozenset((listing, frozenset(spelt), counts[listing]) for listing, spelt in names.items())
+            names = self._names[beside.group]
+            return frozenset(names.items() if beside.counted else names)
         if beside.count is None:
-            return self._sums[beside], self._sorting[beside].value
+            return common.sum, common.sorting.value
         return tuple(content.shows(beside.shown) for content in self._ordered[beside.group][: beside.count])
 
     def _neighbour(self, content: Content, beside: Beside) -> object:
@@ -134,6 +154,12 @@ class Groups:
             return None  # a translation has no place of its own
         at += 1 if beside.group in (Group.OLDER, Group.OLDER_IN_CATEGORY) else -1
         return order[at].shows(beside.shown) if 0 <= at < len(order) else None
+
+
+def _count(names: Names, name: tuple[Listing, str], by: int) -> None:
+    names[name] = names.get(name, 0) + by
+    if not names[name]:
+        del names[name]
 
 
 def _category(content: Content) -> object:

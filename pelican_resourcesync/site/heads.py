@@ -19,6 +19,9 @@ _BODY = re.compile(
 )
 _BLANK = re.compile(r"\n[ \t\r]*\n")
 _ENCODING = "utf-8-sig"
+#: Metadata that Pelican makes values of, which many sources have alike; and how many of these are remembered.
+_ALIKE = {"author", "authors", "category", "date", "modified", "tags"}
+_MOST = 20_000
 
 
 class FromMemory:
@@ -60,9 +63,21 @@ class MarkdownHeadReader(FromMemory, MarkdownReader):  # type: ignore[misc]  # P
                 formatted[name] = values
                 continue
             several = len(values) > 1 and DUPLICATES_DEFINITIONS_ALLOWED.get(name, True)
-            found[name] = self.process_metadata(name, values if several else values[0])
+            found[name] = self.process_metadata(name, values) if several else self._processed(name, values[0])
         formatted.pop("summary", None)
         return found | self._formatted(formatted) if formatted else found
+
+    def _processed(self, name: str, value: str) -> Any:
+        """Process metadata as Pelican does; what was processed before is not parsed again."""
+        if name not in _ALIKE:
+            return self.process_metadata(name, value)
+        known = self.__dict__.setdefault("_alike", {})
+        if (name, value) not in known:
+            if len(known) >= _MOST:
+                known.clear()
+            known[name, value] = self.process_metadata(name, value)
+        found = known[name, value]
+        return list(found) if isinstance(found, list) else found  # nobody is to change that of another
 
     def _formatted(self, meta: dict[str, list[str]]) -> dict[str, Any]:
         from markdown import Markdown

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
+from heapq import merge
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,8 @@ from pelican_resourcesync.site.regimes import Regimes
 from pelican_resourcesync.site.repository import UNCOMMITTED, Repository
 from pelican_resourcesync.site.roles import Role
 from pelican_resourcesync.site.uris import uri_of_path
+
+_by_time_and_uri = attrgetter("time", "uri")
 
 _SHOWN = {True: (Sort.PAGE, Sort.FEED), False: (Sort.PAGE,)}
 
@@ -249,25 +252,24 @@ class Historian:
         planned = self._plan.outputs().keys()
         absent = planned - built
         self._history.planned = len(absent)
-        told = [change for change in self._history.changes if change.uri not in absent]
-        untold = sorted(built - planned)
-        lives = _lives(told)
+        told = self._history.changes
+        if absent:
+            told = [change for change in told if change.uri not in absent]
+        untold = built - planned
+        lives = {change.uri: change.time for change in told if change.uri in untold}
+        more: list[Change] = []
         for uri in untold:
             after = lives.get(uri)
             times = [time for time in self._whole_site or [last] if after is None or time > after] or [last]
             kinds = (ChangeKind.CREATED, *[ChangeKind.UPDATED] * (len(times) - 1))
-            told += [Change(time, uri, kind) for time, kind in zip(times, kinds, strict=True)]
-        self._history.changes = sorted(told, key=attrgetter("time", "uri"))
+            more += [Change(time, uri, kind) for time, kind in zip(times, kinds, strict=True)]
+        more.sort(key=_by_time_and_uri)
+        self._history.changes = list(merge(told, more, key=_by_time_and_uri)) if more else told
 
 
 def _is_beyond(content: Content) -> bool:
     """Tell whether a content lies outside Pelican's `PATH`: it may have been there long before the site."""
     return content.source.startswith("../")
-
-
-def _lives(changes: Iterable[Change]) -> dict[str, datetime]:
-    """Give the time of the last change of each URI."""
-    return {change.uri: change.time for change in changes}
 
 
 def _from(landings: Sequence[Landing], begin: str | None) -> Iterator[tuple[datetime, Iterable[PathChange]]]:

@@ -15,7 +15,8 @@ from pelican.urlwrappers import URLWrapper
 
 from pelican_resourcesync.site.uris import uri_of, uri_of_path
 
-_PERIODS = ("YEAR", "MONTH", "DAY")
+#: The periods that may have archives.
+PERIODS = ("YEAR", "MONTH", "DAY")
 _FORMATS = ("ATOM", "RSS")
 #: What a feed has for a template.
 _FEEDS = ("atom", "rss")
@@ -44,6 +45,13 @@ class Listing:
     def feed(self) -> bool:
         """Tell whether this is a feed."""
         return self.template in _FEEDS
+
+    def span(self, number: int, total: int, count: int) -> tuple[int, int]:
+        """Give which of `count` articles the page `number` of `total` shows: from one place, before another."""
+        if not self.per_page:
+            return 0, count if self.limit is None else min(count, self.limit)
+        start = (number - 1) * self.per_page
+        return start, count if number == total else start + self.per_page
 
 
 class Listings:
@@ -90,15 +98,9 @@ class Listings:
             return 1
         return ceil(max(1, count - int(self._settings["DEFAULT_ORPHANS"])) / listing.per_page)
 
-    def page(self, listing: Listing, number: int, total: int, count: int) -> tuple[str, int, int]:
-        """Give one of `total` pages of a listing of `count` articles: its URI, and what it shows (from, before)."""
-        uri = self._page_uri(listing, number, last=number == total)
-        if not listing.per_page:
-            return uri, 0, count if listing.limit is None else min(count, listing.limit)
-        start = (number - 1) * listing.per_page
-        return uri, start, count if number == total else start + listing.per_page
-
-    def _page_uri(self, listing: Listing, number: int, *, last: bool) -> str:
+    def page_uri(self, listing: Listing, number: int, total: int) -> str:
+        """Give the URI of one of `total` pages of a listing."""
+        last = number == total
         uri = listing.names.get((number, last))
         if uri is None:
             uri = listing.names[number, last] = self._name_page(listing, number, last=last)
@@ -134,7 +136,7 @@ class Listings:
             yield from self._wrapped[key]
 
     def _periods(self, article: Any) -> Iterator[Listing]:
-        for period in _PERIODS:
+        for period in PERIODS:
             save_as = self._settings[f"{period}_ARCHIVE_SAVE_AS"]
             if save_as and hasattr(article, "date"):
                 url = self._settings[f"{period}_ARCHIVE_URL"]

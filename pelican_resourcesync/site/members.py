@@ -2,16 +2,25 @@
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
+from collections.abc import Collection
 from functools import partial
 from math import inf
 from operator import attrgetter
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from pelican_resourcesync.site.content import Content, weigh
 from pelican_resourcesync.site.listings import Listing, Listings
 from pelican_resourcesync.site.view import UNSEEN, Shown, View
 
 _by_order = attrgetter("order")
+
+
+class Turn(NamedTuple):
+    """What became of the pages of a listing: their URIs, those that went, that came, and that show another thing."""
+
+    gone: Collection[str] = ()
+    come: Collection[str] = ()
+    other: Collection[str] = ()
 
 
 class Members(Protocol):
@@ -23,11 +32,14 @@ class Members(Protocol):
     def remove(self, content: Content) -> None:
         """List an article no more."""
 
-    def turn(self, listings: Listings, *, standing: bool) -> dict[str, tuple[object, ...] | None]:
-        """Give what each page shows that may show another thing since the last turn; `None` for one that is gone.
+    def turn(self, listings: Listings, *, standing: bool) -> Turn:
+        """Turn to what is listed now, and tell what became of the pages since the last turn.
 
         A `standing` listing has a page even when it lists nothing.
         """
+
+    def shown(self, uri: str) -> tuple[object, ...]:
+        """Give what one of the pages shows since the last turn: a value that is equal only if it shows the same."""
 
 
 def members_of(listing: Listing, view: View = UNSEEN) -> Members:
@@ -95,7 +107,8 @@ class Whole:
         self._contents: Counter[Content] = Counter()
         self._sum = 0
         self._sorting = {role: Sorting(shown) for role, shown in view.listed.items() if shown.sort}
-        self._there: set[str] = set()
+        self._uri: str | None = None
+        self._shown: tuple[object, ...] = ()
 
     def add(self, content: Content) -> None:
         """List an article."""
@@ -113,15 +126,18 @@ class Whole:
                 self._sorting[content.role].remove(content)
         self._sum -= content.weight(self._view.of(content.role))
 
-    def turn(self, listings: Listings, *, standing: bool) -> dict[str, tuple[object, ...] | None]:
-        """Give what the one page shows."""
-        count = self._contents.total()
-        now = {listings.page(self._listing, 1, 1, count)[0]: self._shown()} if count or standing else {}
-        gone, self._there = self._there - now.keys(), set(now)
-        return {**now, **dict.fromkeys(gone)}
+    def turn(self, listings: Listings, *, standing: bool) -> Turn:
+        """Turn to what the one page shows now."""
+        count, before, shown = self._contents.total(), self._uri, self._shown
+        self._uri = listings.page_uri(self._listing, 1, 1) if count or standing else None
+        self._shown = (count, self._sum, *(each.value for each in self._sorting.values()))
+        if before != self._uri:
+            return Turn(gone=[before] if before else (), come=[self._uri] if self._uri else ())
+        return Turn(other=[before] if before and shown != self._shown else ())
 
-    def _shown(self) -> tuple[object, ...]:
-        return (self._contents.total(), self._sum, *(each.value for each in self._sorting.values()))
+    def shown(self, uri: str) -> tuple[object, ...]:
+        """Give what the one page shows; `uri` is its own."""
+        return self._shown if uri == self._uri else ()
 
 
 class Ordered:
@@ -133,9 +149,10 @@ class Ordered:
         self._view = view
         self._contents: list[Content] = []
         self._values: list[tuple[object, ...]] = []
-        self._count = self._total = 0
+        self._before: list[tuple[object, ...]] = []
+        self._numbers: dict[str, int] = {}
+        self._uris: list[str] = []
         self._low, self._high = 0, -1
-        self._one_file = False
 
     def add(self, content: Content) -> None:
         """List an article at its place."""
@@ -154,25 +171,47 @@ class Ordered:
         """Remember between which places something came or went, or was moved by what did."""
         self._low, self._high = min(at, self._low), max(at, self._high) + 1
 
-    def turn(self, listings: Listings, *, standing: bool) -> dict[str, tuple[object, ...] | None]:
-        """Give what the pages show from the first place where something came or went to the last, if as many stay."""
-        count, before = len(self._contents), self._total
-        total = self._total = listings.total(self._listing, count) if count or standing else 0
-        last = count if count != self._count else self._high
-        low, self._count = self._low, count
+    def turn(self, listings: Listings, *, standing: bool) -> Turn:
+        """Turn to what the pages show now; each of them shows how many there are."""
+        count = len(self._values)
+        total = listings.total(self._listing, count) if count or standing else 0
+        if total == len(self._uris):
+            turn = Turn(other=self._others())
+        else:
+            before = self._numbers
+            self._uris = [listings.page_uri(self._listing, number, total) for number in range(1, total + 1)]
+            self._numbers = now = {uri: number for number, uri in enumerate(self._uris, 1)}
+            turn = Turn(before.keys() - now.keys(), now.keys() - before.keys(), before.keys() & now.keys())
+        self._before = self._values.copy()
         self._low, self._high = count, -1
-        changed: dict[str, tuple[object, ...] | None] = {}
-        if total != before or (total > 1 and self._one_file):
-            low, last = 0, count
-            pages = [listings.page(self._listing, number, total, 0)[0] for number in range(1, total + 1)]
-            self._one_file = len(set(pages)) < len(pages)  # one is written over the other
-            changed = {listings.page(self._listing, each + 1, before, 0)[0]: None for each in range(before)}
-        for number in range(self._number(low, total), self._number(last, total) + 1) if total else ():
-            uri, start, end = listings.page(self._listing, number, total, count)
-            if self._view.first is not None:
-                end = min(end, start + self._view.first)
-            changed[uri] = (total, *self._values[start:end])
-        return changed
+        return turn
+
+    def _others(self) -> list[str]:
+        """Give the pages that show another thing, from the first place where something came or went to the last.
+
+        Where several pages have one file, the last of them is what stands there.
+        """
+        total, before, now = len(self._uris), self._before, self._values
+        if not total or self._low > max(self._high, len(before) - 1, len(now) - 1):
+            return []
+        last = self._high if len(before) == len(now) else len(now)
+        first, last = self._number(self._low, total), self._number(last, total)
+        step, least = self._listing.per_page or 0, min(len(before), len(now))
+        changed = [
+            number
+            for number, start in enumerate(range(step * (first - 1), step * last, step) if step else [0], first)
+            if (start < least and before[start] != now[start]) or self._part(before, number) != self._part(now, number)
+        ]
+        return [self._uris[each - 1] for each in changed if self._numbers[self._uris[each - 1]] == each]
+
+    def shown(self, uri: str) -> tuple[object, ...]:
+        """Give how many pages there are, and what one of them shows."""
+        return (len(self._uris), *self._part(self._before, self._numbers[uri]))
+
+    def _part(self, values: list[tuple[object, ...]], number: int) -> list[tuple[object, ...]]:
+        start, end = self._listing.span(number, len(self._uris), len(values))
+        first = self._view.first
+        return values[start : end if first is None else min(end, start + first)]
 
     def _number(self, at: int, total: int) -> int:
         """Give the number of the page on which a place is."""

@@ -3,7 +3,7 @@
 Kept up to date content by content, so that the effect of one commit costs what the commit touches.
 """
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -28,7 +28,7 @@ class Sort(StrEnum):
 class Output(NamedTuple):
     """What is at one URI: its sort, the template that makes it, and a value that is equal only if it shows the same.
 
-    `beside` is such a value of what all pages of the template show.
+    `beside` is such a value of what all pages of the template show. What a listing shows is its members' to tell.
     """
 
     sort: Sort
@@ -51,7 +51,6 @@ class Plan:
         self._listed: dict[Content, tuple[Listing, ...]] = {}
         self._links = Links()
         self._groups = Groups(views)
-        self._beside = {template: self._groups.shown(template) for template in self._groups.templates()}
         self._made_by: dict[str, dict[str, None]] = {}
         self._before: dict[str, Output | None] = {}
         self._grouped: set[Content] = set()
@@ -59,8 +58,14 @@ class Plan:
 
     def outputs(self) -> dict[str, Output]:
         """Give every URI that is written now."""
-        found = ((uri, self._output(owners)) for uri, owners in self._owners.items() if owners)
-        return {uri: each._replace(beside=self._beside.get(each.template)) for uri, each in found}
+        found = ((uri, _output(self._told(uri, owners))) for uri, owners in self._owners.items() if owners)
+        return {uri: each._replace(beside=self._groups.shown(each.template)) for uri, each in found}
+
+    def _told(self, uri: str, owners: Mapping[object, Output]) -> Iterator[Output]:
+        """Give the outputs at a URI, those of listings with what their pages show."""
+        for owner, output in owners.items():
+            listed = self._members[owner].shown(uri) if isinstance(owner, Listing) else None
+            yield output if listed is None else output._replace(version=listed)
 
     def change(self, gone: Iterable[Content], come: Iterable[Content]) -> dict[str, ChangeKind]:
         """Take contents away and add others; give what became of each URI that shows another thing now.
@@ -128,17 +133,16 @@ class Plan:
             self._groups.remove(content, listings)
 
     def _settle(self) -> dict[str, ChangeKind]:
-        for listing in self._touched:
-            self._write_pages(listing)
+        others = [uri for listing in self._touched for uri in self._write_pages(listing)]
         self._touched.clear()
-        changed = {}
+        changed = dict.fromkeys(others, ChangeKind.UPDATED)
         for uri, before in self._before.items():
             owners = self._owners[uri]
-            now = self._output(owners) if owners else None
+            now = _output(owners.values()) if owners else None
             if before != now:
                 changed[uri] = kind_of(before, now)
                 self._file(uri, before, now)
-        for template in self._turned():
+        for template in self._groups.turned():
             for uri in self._made_by.get(template, ()):
                 changed.setdefault(uri, ChangeKind.UPDATED)
         self._before.clear()
@@ -151,17 +155,14 @@ class Plan:
         if now is not None:
             self._made_by.setdefault(now.template, {})[uri] = None
 
-    def _turned(self) -> set[str]:
-        """Give the templates whose pages all show something else now."""
-        now = {template: self._groups.shown(template) for template in self._beside}
-        turned = {template for template, shown in now.items() if shown != self._beside[template]}
-        self._beside = now
-        return turned
-
-    def _write_pages(self, listing: Listing) -> None:
-        sort = Sort.FEED if listing.feed else Sort.PAGE
-        for uri, shown in self._of(listing).turn(self._listings, standing=listing in self._standing).items():
-            self._own(uri, listing, None if shown is None else Output(sort, shown, listing.template))
+    def _write_pages(self, listing: Listing) -> Collection[str]:
+        """Write the pages that come, and take away those that go; give those that show another thing."""
+        turn = self._of(listing).turn(self._listings, standing=listing in self._standing)
+        for uri in turn.gone:
+            self._own(uri, listing, None)
+        for uri in turn.come:
+            self._own(uri, listing, Output(Sort.FEED if listing.feed else Sort.PAGE, None, listing.template))
+        return turn.other
 
     def _of(self, listing: Listing) -> Members:
         if listing not in self._members:
@@ -171,17 +172,19 @@ class Plan:
     def _own(self, uri: str, owner: object, output: Output | None) -> None:
         owners = self._owners.setdefault(uri, {})
         if uri not in self._before:
-            self._before[uri] = self._output(owners) if owners else None
+            self._before[uri] = _output(owners.values()) if owners else None
         owners.pop(owner, None)
         if output is not None:
             owners[owner] = output
 
-    @staticmethod
-    def _output(owners: dict[object, Output]) -> Output:
-        if len(owners) == 1:
-            return next(iter(owners.values()))
-        first = max(owners.values(), key=lambda output: (output.sort, output.template))
-        return first._replace(version=tuple(sorted((output.version for output in owners.values()), key=repr)))
+
+def _output(found: Iterable[Output]) -> Output:
+    """Give what is at a URI that is claimed once or more often."""
+    outputs = list(found)
+    if len(outputs) == 1:
+        return outputs[0]
+    first = max(outputs, key=lambda output: (output.sort, output.template))
+    return first._replace(version=tuple(sorted((output.version for output in outputs), key=repr)))
 
 
 def kind_of(before: Output | None, after: Output | None) -> ChangeKind:

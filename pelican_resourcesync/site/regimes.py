@@ -106,7 +106,8 @@ class Regimes:
 
     def _reading(self, settings: Mapping[str, Any], views: Views) -> Contents:
         files = {path: hashlib.sha256(data).hexdigest() for path, data in self._files.items()}
-        name = fingerprint(settings, self._siteurl, sorted(words_of(views)), files)
+        words = [sorted(words_of(views, summed_up=each)) for each in (False, True)]
+        name = fingerprint(settings, self._siteurl, words, files)
         return Contents(settings, self._siteurl, self.pins, views, Knowing(self._learned.cache, name))
 
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import posixpath
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -11,21 +11,23 @@ from pelican.urlwrappers import URLWrapper
 
 from pelican_resourcesync.site.content import Content
 from pelican_resourcesync.site.excerpt import body, definitions, excerpt, references, summary
+from pelican_resourcesync.site.view import Views, words_of
 
 #: Metadata that no page shows, or that shows in the URL.
 UNSEEN = {"reader", "save_as", "slug", "status", "summary", "template", "url"}
 
 
-def with_text(content: Content, data: bytes, words: Iterable[int]) -> Content:
-    """Add what the text of a source says: how it begins, by so many `words`, and what it refers to."""
+def with_text(content: Content, data: bytes, views: Views) -> Content:
+    """Add what the text of a source says: how it begins, as far as pages show that, and what it refers to."""
     text = data.decode("utf-8-sig", "replace").replace("\r\n", "\n")
     inner = body(text, posixpath.splitext(content.source)[1][1:])
     own = summary(text[: len(text) - len(inner)])
-    own = own and own.rstrip() + definitions(own, inner)
+    own = own and own.rstrip() + definitions(own, inner, whole=True)
+    words = words_of(views, summed_up=bool(own) or "summary" in content.metadata)
     return replace(
         content,
         metadata=dict(sorted({**content.metadata, **({"summary": own} if own else {})}.items())),
-        excerpts={count: _excerpt(inner, count) for count in words},
+        excerpts={count: _excerpt(inner, count) for count in sorted(words)},
         refers=tuple(dict.fromkeys(references(inner, content.source))),
     )
 

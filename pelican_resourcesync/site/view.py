@@ -25,6 +25,14 @@ class Shown:
     words: int | None = None
     sort: frozenset[str] = frozenset()
     alone: bool = False
+    _hash: int = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Work the hash out once: what is shown of a content is asked for many times."""
+        object.__setattr__(self, "_hash", hash((self.named, self.without, self.words, self.sort, self.alone)))
+
+    def __hash__(self) -> int:
+        return self._hash
 
 
 #: All of a content: what is assumed where nothing is known.
@@ -110,8 +118,11 @@ def views_under(views: Views, today: Mapping[str, object], settings: Mapping[str
     }
 
 
-def words_of(views: Views) -> set[int]:
-    """Give how many of the first words of a content some page shows, where that is neither none nor all."""
+def words_of(views: Views, *, summed_up: bool = False) -> set[int]:
+    """Give how many of the first words of a content some page shows, where that is neither none nor all.
+
+    Of one that is `summed_up` by a summary of its own that stands in for them, save where the summary is not shown.
+    """
     shown = [shown for view in views.values() for shown in view.listed.values()]
     shown += [beside.shown for view in views.values() for beside in view.beside]
-    return {each.words for each in shown if each.words}
+    return {each.words for each in shown if each.words and (not summed_up or "summary" in each.without)}

@@ -242,7 +242,7 @@ def shown(source: str, extension: str, count: int) -> tuple[str, ...]:
     text = body(source, extension)
     beginning = excerpt(text, count)
     own = summary(source[: len(source) - len(text)])
-    return (own and own + definitions(own, text), beginning, definitions(beginning, text[len(beginning) :]))
+    return (own and own + definitions(own, text, whole=True), beginning, definitions(beginning, text[len(beginning) :]))
 
 
 VOCABULARY = (

@@ -47,6 +47,7 @@ def groups(*beside: Beside, there: Iterable[Content] = ()) -> Groups:
     made = Groups({"article": View(beside=beside), "index": View()})
     for each in there:
         made.add(each, each.listings)
+    made.turned()
     return made
 
 
@@ -64,7 +65,10 @@ def test_templates_that_show_something() -> None:
             "index": View(),
         }
     )
-    assert list(made.templates()) == ["article"]
+    assert made.turned() == set()
+    for number, content in enumerate((article(1, tags=["yak"]), article(2))):
+        made.add(content, content.listings)
+        assert made.turned() == ({"article"} if number == 0 else set())
     assert made.shown("page") == made.shown("nothing") == ()
 
 
@@ -125,6 +129,7 @@ def test_each_group_of_names_is_its_own() -> None:
     made = groups(Beside(Group.AUTHORS))
     nobody = made.shown("article")
     made.add(article(1, authors="Ann"), [ANN])
+    assert made.turned() == {"article"}
     assert made.shown("article") != nobody
 
 
@@ -194,6 +199,8 @@ def test_any_changes_end_where_new_groups_begin(turns: list[list[int]]) -> None:
             (made.remove if number in there else made.add)(content, content.listings)
             there ^= {number}
         fresh = groups(*BESIDE, there=(CONTENTS[number] for number in sorted(there)))
+        before = made.shown("article")
+        assert made.turned() == ({"article"} if before != fresh.shown("article") else set())
         assert made.shown("article") == fresh.shown("article")
         now = {CONTENTS[number]: fresh.near(CONTENTS[number]) for number in there}
         assert {each: made.near(each) for each in now} == now

@@ -140,7 +140,8 @@ def pages_of(site: Site, **overrides: Any) -> dict[str, list[str]]:
 def pages(listings: Listings, listing: Listing, count: int) -> list[tuple[str, int, int]]:
     """Give each page of a listing of `count` articles: its URI, and from which to before which it shows."""
     total = listings.total(listing, count)
-    return [listings.page(listing, number, total, count) for number in range(1, total + 1)]
+    numbers = range(1, total + 1)
+    return [(listings.page_uri(listing, each, total), *listing.span(each, total, count)) for each in numbers]
 
 
 def members_of_pages(site: Site, **overrides: Any) -> dict[str, list[str]]:

@@ -9,7 +9,7 @@ from pelican.settings import read_settings
 
 from pelican_resourcesync.site.content import Content
 from pelican_resourcesync.site.listings import Listing, Listings
-from pelican_resourcesync.site.members import Ordered, Sorting, Whole, members_of
+from pelican_resourcesync.site.members import Ordered, Sorting, Turn, Whole, members_of
 from pelican_resourcesync.site.roles import Role
 from pelican_resourcesync.site.view import ALL, COUNTED, UNSEEN, Shown, View
 from tests.site.support import SITEURL
@@ -42,13 +42,17 @@ class Shelf:
 
     def turn(self, *, standing: bool = False) -> dict[str, tuple[object, ...]]:
         """Apply what a turn tells, and give what the pages show then."""
-        for uri, value in self.members.turn(LISTINGS, standing=standing).items():
-            path = uri.removeprefix(SITEURL)
-            if value is None:
-                del self.pages[path]
-            else:
-                self.pages[path] = value
-        return dict(self.pages)
+        turn = self.members.turn(LISTINGS, standing=standing)
+        assert set(turn.gone) | set(turn.other) <= self.pages.keys()
+        assert not set(turn.come) & self.pages.keys()
+        for uri in turn.gone:
+            del self.pages[uri]
+        for uri in (*turn.come, *turn.other):
+            shown = self.members.shown(uri)
+            assert shown != self.pages.get(uri)
+            self.pages[uri] = shown
+        assert self.pages == {uri: self.members.shown(uri) for uri in self.pages}  # no other is another
+        return {uri.removeprefix(SITEURL): shown for uri, shown in self.pages.items()}
 
 
 def shelf(listing: Listing, *articles: Content, view: View = UNSEEN) -> Shelf:
@@ -71,7 +75,7 @@ def test_pages_show_their_articles() -> None:
     assert made.turn() == {"/index.html": (2, all_of(1), all_of(2)), "/index2.html": (2, all_of(3))}
 
 
-def test_turn_tells_the_pages_that_may_have_changed() -> None:
+def test_turn_tells_the_pages_that_changed() -> None:
     """An edit on the second of three pages touches no other; one more article moves all that come after it."""
     articles = [article(number) for number in range(6)]
     made = shelf(PAGED, *articles)
@@ -79,16 +83,17 @@ def test_turn_tells_the_pages_that_may_have_changed() -> None:
     edited = replace(articles[3], version=("edited",), _shows={}, _weights={})
     made.members.remove(articles[3])
     made.members.add(edited)
-    assert made.members.turn(LISTINGS, standing=False) == {
-        f"{SITEURL}/index2.html": (3, all_of(2), edited.shows(ALL)),
-        f"{SITEURL}/index3.html": (3, all_of(4), all_of(5)),
-    }
+    assert made.members.turn(LISTINGS, standing=False) == Turn(other=[f"{SITEURL}/index2.html"])
+    assert made.members.shown(f"{SITEURL}/index2.html") == (3, all_of(2), edited.shows(ALL))
     made.members.remove(articles[5])
-    assert set(made.members.turn(LISTINGS, standing=False)) == {f"{SITEURL}/index3.html"}
+    assert made.members.turn(LISTINGS, standing=False) == Turn(other=[f"{SITEURL}/index3.html"])
+    made.members.add(articles[5])
+    made.members.remove(articles[2])
+    assert made.members.turn(LISTINGS, standing=False).other == [f"{SITEURL}/index2.html", f"{SITEURL}/index3.html"]
     made.members.remove(articles[4])
     told = made.members.turn(LISTINGS, standing=False)
-    assert told[f"{SITEURL}/index3.html"] is None
-    assert len(told) == 3  # each shows how many there are
+    assert told.gone == {f"{SITEURL}/index3.html"}
+    assert told.other == {f"{SITEURL}/index.html", f"{SITEURL}/index2.html"}  # each shows how many there are
 
 
 def test_feed_shows_the_first() -> None:
