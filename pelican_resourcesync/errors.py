@@ -23,3 +23,19 @@ class HistoryError(ResourceSyncError):
 
 class PublicationError(ResourceSyncError):
     """A publication that cannot be made; the message names the file or the URI and what to do about it."""
+
+
+class TransportError(ResourceSyncError):
+    """Bytes that cannot be had from elsewhere; the message names the URL, without its query, and says why."""
+
+
+class AbsentError(TransportError):
+    """The site answers that there is no such file."""
+
+
+class NoHostError(TransportError):
+    """There is no host of that name."""
+
+
+class MismatchError(TransportError):
+    """What the site answers is not the file that was promised."""

@@ -1,0 +1,106 @@
+"""How long and how large an answer may be, and the connections that keep to it."""
+
+import io
+import socket
+import time
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPSConnection
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """The most that one file may take.
+
+    `timeout` is for connecting and for each wait, `total` for all of it, both in seconds; `size` is in bytes.
+    """
+
+    timeout: float = 30.0
+    total: float = 300.0
+    size: int = 100_000_000
+
+
+STANDARD_BOUNDS = Bounds()
+
+
+class Deadline:
+    """The moment when a file must have come whole; it begins to run when it is made."""
+
+    def __init__(self, bounds: Bounds) -> None:
+        """Take what the file may take."""
+        self._bounds = bounds
+        self._end = time.monotonic() + bounds.total
+
+    def wait(self) -> float:
+        """Give how long to wait for what comes next, in seconds; `TimeoutError` where no time is left."""
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        return min(left, self._bounds.timeout)
+
+    def __str__(self) -> str:
+        if time.monotonic() >= self._end:
+            return f"it did not come whole within {self._bounds.total:g} seconds"
+        return f"nothing came for {self._bounds.timeout:g} seconds"
+
+
+class PlainConnection(HTTPConnection):
+    """A connection that keeps to a deadline, however slowly the other side drips."""
+
+    def __init__(self, host: str, *, deadline: Deadline, **options: Any) -> None:
+        super().__init__(host, **options)
+        self._deadline = deadline
+
+    def connect(self) -> None:
+        """Connect, and keep the time from then on."""
+        super().connect()
+        self.sock = _TimedSocket(self.sock, self._deadline)
+
+
+class SecureConnection(HTTPSConnection):
+    """The same over TLS."""
+
+    def __init__(self, host: str, *, deadline: Deadline, **options: Any) -> None:
+        super().__init__(host, **options)
+        self._deadline = deadline
+
+    def connect(self) -> None:
+        """Connect, and keep the time from then on."""
+        super().connect()
+        self.sock = _TimedSocket(self.sock, self._deadline)
+
+
+class _TimedSocket:
+    """What `http.client` uses of a socket; a time-out of the socket's own would begin anew with every byte."""
+
+    def __init__(self, sock: socket.socket, deadline: Deadline) -> None:
+        self._sock = sock
+        self._deadline = deadline
+
+    def sendall(self, data: bytes) -> None:
+        self._sock.settimeout(self._deadline.wait())
+        self._sock.sendall(data)
+
+    def makefile(self, _mode: str) -> io.BufferedReader:
+        return io.BufferedReader(_TimedReader(self._sock, self._deadline))
+
+    def close(self) -> None:
+        self._sock.close()
+
+
+class _TimedReader(io.RawIOBase):
+    def __init__(self, sock: socket.socket, deadline: Deadline) -> None:
+        self._sock = sock
+        self._raw = sock.makefile("rb", buffering=0)
+        self._deadline = deadline
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        self._sock.settimeout(self._deadline.wait())
+        return self._raw.readinto(buffer)
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
