@@ -4,6 +4,7 @@ import difflib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,6 +14,9 @@ from pelican_resourcesync.publication.ranges import PERIODS
 
 EDITIONS = (2014, 2017)
 
+#: The words for where the previous publication is; any other value is a URL or a folder.
+PREVIOUS = ("live", "output", "none")
+
 _URI = re.compile(r"[!#-;=?-\[\]_a-z~]+")  # the characters that a URI may hold
 
 
@@ -21,18 +25,23 @@ class Settings:
     """What `RESOURCESYNC` may hold, with its defaults; the README's table explains each.
 
     `changes_by` is a period, `"tag"`, `"tag:PATTERN"` or a number of commits. `exclude` are patterns of paths
-    in the output (`*` matches slashes too).
+    in the output (`*` matches slashes too). `previous` is one of `PREVIOUS`, an http(s) URL without a slash at its end,
+    or a folder. `keep` is a number of closed Change Lists, `None` for all. `moved_from` is like a `SITEURL`.
     """
 
     enabled: bool = True
+    previous: str = "live"
     history: str = "all"
     changes_by: str | int = "month"
+    keep: int | None = None
     exclude: tuple[str, ...] = ("404.html",)
     edition: int = 2017
     html_links: bool = True
     robots: bool = False
     link_headers: tuple[str, ...] = ()
     describedby: str = ""
+    allow_deletions: bool = False
+    moved_from: str = ""
 
 
 def parse_settings(raw: object) -> Settings:
@@ -54,20 +63,23 @@ def parse_siteurl(siteurl: object) -> str:
     `SettingsError` where it is no absolute http(s) URL, or has a user, a query or a fragment: these would be in
     every URI that is published.
     """
-    if not siteurl:
-        return ""
-    if not _is_web_url(str(siteurl)):
-        message = f"SITEURL is {siteurl!r}: make it an absolute http(s) URL in ASCII, such as 'https://example.org'"
+    return _address("SITEURL", siteurl, "would be in every published URI") if siteurl else ""
+
+
+def _address(name: str, url: object, otherwise: str) -> str:
+    """Check the address of a site; `otherwise` says why it can have nothing that a path cannot follow."""
+    if not _is_web_url(str(url)):
+        message = f"{name} is {url!r}: make it an absolute http(s) URL in ASCII, such as 'https://example.org'"
         raise SettingsError(message)
-    for name, there in (
-        ("user", "@" in urlsplit(str(siteurl)).netloc),
-        ("query", "?" in str(siteurl)),
-        ("fragment", "#" in str(siteurl)),
+    for part, there in (
+        ("user", "@" in urlsplit(str(url)).netloc),
+        ("query", "?" in str(url)),
+        ("fragment", "#" in str(url)),
     ):
         if there:
-            message = f"SITEURL has a {name}, which would be in every published URI: leave it out"
+            message = f"{name} has a {part}, which {otherwise}: leave it out"
             raise SettingsError(message)
-    return str(siteurl).rstrip("/")
+    return str(url).rstrip("/")
 
 
 def _is_web_url(text: str) -> bool:
@@ -86,7 +98,11 @@ def _unknown(key: object) -> str:
 
 
 def _wrong(key: str, value: object, may_be: str) -> SettingsError:
-    return SettingsError(f"RESOURCESYNC[{key!r}] is {value!r}: it may be {may_be}")
+    return SettingsError(f"{_called(key)} is {value!r}: it may be {may_be}")
+
+
+def _called(key: str) -> str:
+    return f"RESOURCESYNC[{key!r}]"
 
 
 def _nearest(value: object, words: tuple[str, ...]) -> str:
@@ -104,6 +120,25 @@ def _history(key: str, value: object) -> str:
     if not isinstance(value, str) or not value.strip() or value.startswith("-"):
         raise _wrong(key, value, "'all', 'none' or a git revision to begin at")
     return value
+
+
+def _previous(key: str, value: object) -> str:
+    text = str(value) if isinstance(value, Path) else value
+    if not isinstance(text, str) or not text.strip():
+        raise _wrong(key, value, "'live', 'output', 'none', the URL of a site or a folder")
+    return _address(_called(key), text, "no address of a site has") if "://" in text else text
+
+
+def _keep(key: str, value: object) -> int | None:
+    if value is None or (isinstance(value, int) and not isinstance(value, bool) and value > 0):
+        return value
+    raise _wrong(key, value, "None, for all, or a number of closed Change Lists from 1 on")
+
+
+def _moved_from(key: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise _wrong(key, value, "the SITEURL that the site had before")
+    return _address(_called(key), value, "no address of a site has") if value else ""
 
 
 def _changes_by(key: str, value: object) -> str | int:
@@ -141,12 +176,16 @@ def _describedby(key: str, value: object) -> str:
 
 _CHECKS: Mapping[str, Callable[[str, object], Any]] = {
     "enabled": _boolean,
+    "previous": _previous,
     "history": _history,
     "changes_by": _changes_by,
+    "keep": _keep,
     "exclude": _patterns,
     "edition": _edition,
     "html_links": _boolean,
     "robots": _boolean,
     "link_headers": _link_headers,
     "describedby": _describedby,
+    "allow_deletions": _boolean,
+    "moved_from": _moved_from,
 }

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from pelican_resourcesync.site.occasion import PREVIEWS
 from tests.sites import Site, import_sample_site
 
 settings.register_profile("short", deadline=None)
@@ -38,7 +39,8 @@ def _plain_git(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPat
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(home / "gitconfig"))
-    monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
+    for name in ("SOURCE_DATE_EPOCH", *PREVIEWS):
+        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture

@@ -507,7 +507,7 @@ def test_excluded_later_becomes_deleted(bare: Site) -> None:
     bare.article("b.md", "B")
     bare.commit("2024-01-01T10:00:00Z")
     bare.build()
-    bare.configure(RESOURCESYNC={"exclude": ["b.*"]})
+    bare.configure(RESOURCESYNC={"exclude": ["b.*"], "allow_deletions": True})
     bare.commit("2024-02-01T10:00:00Z")
     bare.build()
     assert bare.changes() == [
@@ -525,6 +525,7 @@ def test_excluded_later_becomes_deleted(bare: Site) -> None:
 
 def test_withdrawn_becomes_deleted(bare: Site) -> None:
     """Published, then a draft, then published again, in three builds: deleted and created, and the draft unnamed."""
+    bare.configure(RESOURCESYNC={"allow_deletions": True})
     for month, status in enumerate(["published", "draft", "published", "hidden"], start=1):
         bare.article("a.md", "A", Status=status, Category="x")
         bare.article("b.md", "B")
@@ -541,7 +542,7 @@ def test_withdrawn_becomes_deleted(bare: Site) -> None:
 
 def test_stale_output_is_no_resource(bare: Site) -> None:
     """Where Pelican does not clean the output, what it no longer writes is deleted, though the file lies there."""
-    bare.configure(DELETE_OUTPUT_DIRECTORY=False)
+    bare.configure(DELETE_OUTPUT_DIRECTORY=False, RESOURCESYNC={"allow_deletions": True})
     bare.article("a.md", "A")
     bare.article("b.md", "B")
     bare.commit("2024-01-01T10:00:00Z")
@@ -586,13 +587,22 @@ def test_damaged_previous_publication(bare: Site, name: str, data: bytes | None)
     assert {path: (bare.output / path).read_bytes() for path in documents(bare.output)} == found
 
 
-def test_other_siteurl_is_another_publication(bare: Site) -> None:
-    """A site that moved begins anew: nothing under the old address is carried on."""
+def test_other_siteurl_stops_the_build(bare: Site) -> None:
+    """Every URI would change: that is meant only where the settings say so; then the old ones are `deleted`."""
     bare.article("a.md", "A")
     bare.commit("2024-01-01T10:00:00Z")
     bare.build()
+    before = documents(bare.output)
     bare.configure(SITEURL="https://new.example")
-    _status, said = run(bare)
-    assert "first publication" in said
-    for path in documents(bare.output):
-        assert b"https://example.org" not in (bare.output / path).read_bytes()
+    status, said = run(bare)
+    assert status == 1
+    assert "moved_from to 'https://example.org' where the site has moved" in said
+    assert documents(bare.output) == before
+    bare.configure(RESOURCESYNC={"moved_from": "https://example.org"})
+    status, said = run(bare)
+    assert (status, "1 created, 1 deleted since the last publication" in said) == (0, True)
+    assert [(kind, path) for _time, kind, path in bare.changes()] == [
+        ("created", "https://example.org/a.html"),
+        ("deleted", "https://example.org/a.html"),
+        ("created", "/a.html"),
+    ]

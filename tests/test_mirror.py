@@ -85,7 +85,7 @@ def test_independent_client_mirrors_the_sample_site(mirror: tuple[Site, Mirror])
     assert copy.audit().startswith("NOT IN SYNC")
     index = parse((site.output / "resourcesync/site/changelist.xml").read_bytes())
     lists = [entry.uri for entry in index.entries if entry.md.get("until", "9") > "2024-03-25T09:15:00Z"]
-    assert len(lists) == 7
+    assert len(lists) == 6  # a range whose URIs all changed again later is none
     said = [copy.follow(uri) for uri in lists]
     assert all("Will apply" in each for each in said)
     assert copy.audit() == "IN SYNC (same=65, to create=0, to update=0, to delete=0)"

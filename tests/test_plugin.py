@@ -289,6 +289,7 @@ def test_one_line_says_what_was_published(site: Site) -> None:
     site.remove("content/c.md")
     site.article("d.md", "D", Category="x")
     site.article("a.md", "A", "Other words.", Category="x")
+    site.configure(RESOURCESYNC={"allow_deletions": True})
     site.commit("2024-03-02T10:00:00Z")
     assert line(site.command().stdout) == (
         "ResourceSync: 2 resources, 7 changes in 3 Change Lists at https://example.org/resourcesync/ in N seconds; "

@@ -1,5 +1,6 @@
 """The setting `RESOURCESYNC`, and `SITEURL`."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,14 +10,18 @@ from pelican_resourcesync.settings import Settings, parse_settings, parse_siteur
 
 DEFAULTS = {
     "enabled": True,
+    "previous": "live",
     "history": "all",
     "changes_by": "month",
+    "keep": None,
     "exclude": ("404.html",),
     "edition": 2017,
     "html_links": True,
     "robots": False,
     "link_headers": (),
     "describedby": "",
+    "allow_deletions": False,
+    "moved_from": "",
 }
 
 
@@ -32,6 +37,14 @@ def test_defaults(raw: object) -> None:
     ("key", "value", "parsed"),
     [
         ("enabled", False, False),
+        ("previous", "live", "live"),
+        ("previous", "output", "output"),
+        ("previous", "none", "none"),
+        ("previous", "https://example.org/blog/", "https://example.org/blog"),
+        ("previous", "http://127.0.0.1:8000", "http://127.0.0.1:8000"),
+        ("previous", "../public copy", "../public copy"),
+        ("previous", "/srv/site/", "/srv/site/"),
+        ("previous", Path("/srv/site"), "/srv/site"),
         ("history", "none", "none"),
         ("history", "v1.0", "v1.0"),
         ("changes_by", "day", "day"),
@@ -42,6 +55,9 @@ def test_defaults(raw: object) -> None:
         ("changes_by", "tag:v*", "tag:v*"),
         ("changes_by", 1, 1),
         ("changes_by", 100, 100),
+        ("keep", None, None),
+        ("keep", 1, 1),
+        ("keep", 120, 120),
         ("exclude", [], ()),
         ("exclude", ["drafts/*", "*.map"], ("drafts/*", "*.map")),
         ("exclude", ("a",), ("a",)),
@@ -53,6 +69,9 @@ def test_defaults(raw: object) -> None:
         ("link_headers", ["_headers", ".htaccess"], ("_headers", ".htaccess")),
         ("describedby", "", ""),
         ("describedby", "https://example.org/about.html?a=b#c", "https://example.org/about.html?a=b#c"),
+        ("allow_deletions", True, True),
+        ("moved_from", "", ""),
+        ("moved_from", "http://example.org/blog/", "http://example.org/blog"),
     ],
 )
 def test_right_values(key: str, value: object, parsed: object) -> None:
@@ -62,6 +81,10 @@ def test_right_values(key: str, value: object, parsed: object) -> None:
     assert type(getattr(settings, key)) is type(parsed)
 
 
+_PREVIOUS = "it may be 'live', 'output', 'none', the URL of a site or a folder"
+_KEEP = "it may be None, for all, or a number of closed Change Lists from 1 on"
+_MOVED_FROM = "it may be the SITEURL that the site had before"
+_ADDRESS = "make it an absolute http(s) URL in ASCII, such as 'https://example.org'"
 _BOOLEAN = "it may be True or False"
 _HISTORY = "it may be 'all', 'none' or a git revision to begin at"
 _CHANGES_BY = "it may be 'day', 'week', 'month', 'year', 'tag', 'tag:PATTERN' or a number of commits"
@@ -110,6 +133,24 @@ _DESCRIBEDBY = "it may be the absolute http(s) URI of a page about the site"
         ("describedby", "https://[example", _DESCRIBEDBY),
         ("describedby", "https://example.org/über uns", _DESCRIBEDBY),
         ("describedby", None, _DESCRIBEDBY),
+        ("previous", "", _PREVIOUS),
+        ("previous", "  ", _PREVIOUS),
+        ("previous", None, _PREVIOUS),
+        ("previous", False, _PREVIOUS),
+        ("previous", ["live"], _PREVIOUS),
+        ("previous", "ftp://example.org", _ADDRESS),
+        ("previous", "https://", _ADDRESS),
+        ("keep", 0, _KEEP),
+        ("keep", -1, _KEEP),
+        ("keep", True, _KEEP),
+        ("keep", "12", _KEEP),
+        ("keep", 2.0, _KEEP),
+        ("allow_deletions", "yes", _BOOLEAN),
+        ("allow_deletions", None, _BOOLEAN),
+        ("moved_from", None, _MOVED_FROM),
+        ("moved_from", 5, _MOVED_FROM),
+        ("moved_from", "example.org", _ADDRESS),
+        ("moved_from", "/blog", _ADDRESS),
     ],
 )
 def test_wrong_values(key: str, value: object, advice: str) -> None:
@@ -222,3 +263,19 @@ def test_siteurl_with_too_much(siteurl: str, name: str) -> None:
     with pytest.raises(SettingsError) as error:
         parse_siteurl(siteurl)
     assert str(error.value) == f"SITEURL has a {name}, which would be in every published URI: leave it out"
+
+
+@pytest.mark.parametrize("key", ["previous", "moved_from"])
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("https://me:secret@example.org", "user"),
+        ("https://example.org/?a=b", "query"),
+        ("https://example.org/#top", "fragment"),
+    ],
+)
+def test_address_with_too_much(key: str, url: str, name: str) -> None:
+    """An address in a setting is bare, as `SITEURL` is, and a password is not repeated."""
+    with pytest.raises(SettingsError) as error:
+        parse_settings({key: url})
+    assert str(error.value) == f"RESOURCESYNC[{key!r}] has a {name}, which no address of a site has: leave it out"

@@ -1,11 +1,11 @@
 """The account of what changed: history says when and why, the bytes say whether.
 
-A URI whose bytes differ from the last publication changed, even where no source of it did; one whose bytes are the same
-did not, even where a source did. The first time there are no bytes to compare with, and history speaks alone.
+From the second publication on the bytes decide: a URI whose hash differs from the last publication changed, even where
+no source of it did; one whose hash is the same did not, even where a source did. The first time there are no bytes to
+compare with, and history speaks alone.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from itertools import groupby
 from operator import attrgetter
@@ -16,7 +16,7 @@ from pelican_resourcesync.publication.clock import TICK, later
 from pelican_resourcesync.publication.resource import Listed
 
 _by_time = attrgetter("time")
-_by_time_and_uri = attrgetter("time", "uri")
+_by_uri = attrgetter("uri")
 
 
 def changes_since(
@@ -29,43 +29,71 @@ def changes_since(
     """Give the changes between two publications, in chronological order and by URI.
 
     `previous` is the last Resource List, `None` where this is the first publication; `now` the resources as
-    built; `told` what history tells of the time between. A change that history does not explain has the time
-    `unexplained`. The last change of a URI carries its bytes' hash where there was a publication to compare with.
+    built; `told` what history tells of the time between, oldest first. A change that history does not explain has
+    the time `unexplained`. Where there is a publication to compare with, a URI has at most one change, with the hash,
+    length and type of its bytes; the first time a URI has as many as history tells, without.
     """
-    before = previous or {}
-    lives: dict[str, list[Change]] = {uri: [] for uri in (*before, *now)}
+    found = _told(now, told, unexplained) if previous is None else _by_bytes(previous, now, told, unexplained)
+    changes = sorted(found, key=_by_uri)
+    changes.sort(key=_by_time)  # in two steps: a key of both would be a tuple for each of what may be millions
+    return changes
+
+
+def _by_bytes(
+    previous: Mapping[str, Listed], now: Mapping[str, Representation], told: Iterable[Change], unexplained: datetime
+) -> Iterator[Change]:
+    """Give the one change of each URI that came, went or has another hash; history says of it when, no more."""
+    times = {change.uri: change.time for change in told}
+    for uri in {**previous, **now}:
+        was, stands = previous.get(uri), now.get(uri)
+        if was is None:
+            kind = ChangeKind.CREATED
+        elif stands is None:
+            kind = ChangeKind.DELETED
+        elif was.representation.sha256 != stands.sha256:
+            kind = ChangeKind.UPDATED
+        else:
+            continue
+        yield Change(times.get(uri, unexplained), uri, kind, stands)
+
+
+def _told(now: Mapping[str, Representation], told: Iterable[Change], unexplained: datetime) -> Iterator[Change]:
+    """Give what history tells, set right at its end where what is there is not what history leaves."""
+    lives: dict[str, list[Change]] = {uri: [] for uri in now}
     for change in told:
         lives.setdefault(change.uri, []).append(change)
-    found: list[Change] = []
     for uri, life in lives.items():
-        was, stands = before.get(uri), now.get(uri)
-        if was is not None and stands is not None and was.representation.sha256 == stands.sha256:
-            continue
-        steps = list(_steps(life, present=was is not None))
-        if (steps[-1].kind is not ChangeKind.DELETED if steps else was is not None) != (stands is not None):
-            steps.append(_last_word(uri, steps, unexplained, stands=stands is not None))
-        elif not steps and stands is not None:
-            steps.append(Change(unexplained, uri, ChangeKind.UPDATED))
-        if steps and stands is not None and previous is not None:
-            steps[-1] = replace(steps[-1], representation=stands)
-        found += steps
-    return sorted(found, key=_by_time_and_uri)
+        steps = list(_steps(life))
+        yield from steps
+        stands = uri in now
+        if stands != (bool(steps) and steps[-1].kind is not ChangeKind.DELETED):
+            time = max(unexplained, steps[-1].time + TICK) if steps else unexplained
+            yield Change(time, uri, ChangeKind.CREATED if stands else ChangeKind.DELETED)
 
 
-def _steps(life: Iterable[Change], *, present: bool) -> Iterator[Change]:
+def _steps(life: Iterable[Change]) -> Iterator[Change]:
     """Give the changes of one URI so that it is created before it is updated or deleted, one change a time."""
+    present = False
     last: dict[datetime, Change] = {change.time: change for change in life}
     for change in last.values():
         stays = change.kind is not ChangeKind.DELETED
         if present or stays:
             kind = ChangeKind.DELETED if not stays else ChangeKind.UPDATED if present else ChangeKind.CREATED
-            yield change if change.kind is kind else replace(change, kind=kind)
+            yield change if change.kind is kind else change._replace(kind=kind)
         present = stays
 
 
-def _last_word(uri: str, steps: Sequence[Change], unexplained: datetime, *, stands: bool) -> Change:
-    time = max(unexplained, steps[-1].time + TICK) if steps else unexplained
-    return Change(time, uri, ChangeKind.CREATED if stands else ChangeKind.DELETED)
+def restless_since(before: Mapping[str, int], changes: Iterable[Change], told: Iterable[Change]) -> dict[str, int]:
+    """Count for each URI in how many publications in a row it was updated though history told no change of it.
+
+    `before` are the counts of the previous publication, `changes` those since; `told` all that history told.
+    """
+    explained = {change.uri for change in told}
+    return {
+        change.uri: before.get(change.uri, 0) + 1
+        for change in changes
+        if change.kind is ChangeKind.UPDATED and change.uri not in explained
+    }
 
 
 def spread(changes: Iterable[Change], *, floor: datetime | None, limit: int) -> list[Change]:
@@ -80,5 +108,5 @@ def spread(changes: Iterable[Change], *, floor: datetime | None, limit: int) -> 
         for start in range(0, len(together), limit):
             floor = later(time, floor)
             part = together[start : start + limit]
-            moved += part if part[0].time == floor else [replace(change, time=floor) for change in part]
+            moved += part if part[0].time == floor else [change._replace(time=floor) for change in part]
     return moved

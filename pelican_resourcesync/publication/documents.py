@@ -27,12 +27,12 @@ class Documents:
     layout: Layout
     describedby: str
 
-    def description(self, capability_lists: Iterable[str]) -> Document:
-        """Make the Source Description of the sets with these Capability Lists (`SD01` to `SD04`)."""
+    def description(self, neighbours: Iterable[Entry] = ()) -> Document:
+        """Make the Source Description of this set and its neighbours, by URI (`SD01` to `SD04`)."""
         about = (Link(rel="describedby", href=self.describedby),)
-        entries = [
-            Entry(loc=uri, md=Metadata(capability=Capability.CAPABILITYLIST), links=about) for uri in capability_lists
-        ]
+        loc = self.layout.uri(self.layout.capability_list)
+        own = Entry(loc=loc, md=Metadata(capability=Capability.CAPABILITYLIST), links=about)
+        entries = sorted([own, *neighbours], key=lambda entry: entry.loc)
         return Document(root=Root.URLSET, md=Metadata(capability=Capability.DESCRIPTION), links=about, entries=entries)
 
     def capability_list(self, capabilities: Mapping[Capability, str]) -> Document:

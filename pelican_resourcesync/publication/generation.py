@@ -1,11 +1,11 @@
 """One generation of a publication: all its documents, written to a stage in full."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from pelican_resourcesync.protocol import Capability, Document, Limits, write, write_parts
+from pelican_resourcesync.protocol import Capability, Document, Entry, Limits, write, write_parts
 from pelican_resourcesync.publication.documents import Documents
 from pelican_resourcesync.publication.layout import DESCRIPTION, PEOPLE, WELL_KNOWN, Layout
 from pelican_resourcesync.publication.people import page
@@ -24,7 +24,9 @@ _NAMES = {
 class Options:
     """How to publish: where (`output`, `layout`), for which `edition` of the standard, within which `limits`.
 
-    `describedby` is the URI of a page about the site; empty, the page that is published for people.
+    `describedby` is the URI of a page about the site; empty, the page that is published for people. `keep` is how many
+    closed Change Lists stay (at least 1, `None` for all). `allow_deletions` lets more than a fifth of the resources go
+    at once. `moved_from` is the `siteurl` of before, where it changed.
     """
 
     output: Path
@@ -33,6 +35,9 @@ class Options:
     edition: int = 2017
     limits: Limits = field(default_factory=Limits)
     describedby: str = ""
+    keep: int | None = None
+    allow_deletions: bool = False
+    moved_from: str = ""
 
 
 class Generation:
@@ -47,12 +52,23 @@ class Generation:
         self._documents = Documents(options.layout, options.describedby or options.layout.uri(PEOPLE))
         self._capabilities: dict[Capability, str] = {}
 
-    def write(self, listed: Mapping[str, Listed], ranges: Sequence[Range], carried: Path | None) -> None:
-        """Write every document of these resources and ranges; carried ranges are copied from the folder `carried`."""
+    def write(
+        self,
+        listed: Mapping[str, Listed],
+        ranges: Sequence[Range],
+        carried: Path | None,
+        neighbours: Iterable[Entry] = (),
+    ) -> None:
+        """Write every document of these resources and ranges, and name the neighbours in the Source Description.
+
+        Carried ranges are copied from the folder `carried`.
+        """
         self._write_resource_list(listed)
         self._write_change_lists(ranges, carried)
         self._put(self._layout.capability_list, self._documents.capability_list(self._capabilities))
-        self._write_entry_points(len(listed))
+        self._put(DESCRIPTION, self._documents.description(neighbours))
+        self._stage.write(WELL_KNOWN, self._stage.read(DESCRIPTION))
+        self._write_page(len(listed))
 
     def _write_resource_list(self, listed: Mapping[str, Listed]) -> None:
         path = self._capabilities[Capability.RESOURCELIST] = self._layout.resource_list
@@ -81,9 +97,7 @@ class Generation:
             archive = self._capabilities[Capability.CHANGELIST_ARCHIVE] = self._layout.change_list_archive
             self._put(archive, self._documents.change_list_archive(closed))
 
-    def _write_entry_points(self, count: int) -> None:
-        self._put(DESCRIPTION, self._documents.description([self._layout.uri(self._layout.capability_list)]))
-        self._stage.write(WELL_KNOWN, self._stage.read(DESCRIPTION))
+    def _write_page(self, count: int) -> None:
         shown = {_NAMES[capability]: path for capability, path in self._capabilities.items()}
         people = page(self._layout, self._options.site_name, self._at, count, shown)
         self._stage.write(PEOPLE, people.encode())

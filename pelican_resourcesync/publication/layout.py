@@ -10,19 +10,44 @@ WELL_KNOWN = ".well-known/resourcesync"
 DESCRIPTION = f"{FOLDER}/description.xml"
 PEOPLE = f"{FOLDER}/index.html"
 STATE = f"{FOLDER}/publication.json"
+#: The documents that all sets of an output share: each publication writes them anew, and none vouches for them.
+SHARED = (PEOPLE, DESCRIPTION, WELL_KNOWN)
+
+_SITE = "site"
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The paths of one set's documents, relative to the output, and their URIs below `siteurl` (no last slash)."""
+    """The paths of one set's documents, relative to the output, and their URIs below `siteurl` (no last slash).
+
+    `start` counts how often the set was begun anew, from 1: each start has a folder of its own, so that no URI that was
+    ever public has other bytes.
+    """
 
     siteurl: str
-    set_name: str = "site"
+    set_name: str = _SITE
+    start: int = 1
+
+    @property
+    def home(self) -> str:
+        """The folder of the set, whatever its start."""
+        return f"{FOLDER}/{self.set_name}"
 
     @property
     def folder(self) -> str:
-        """The folder of the set."""
-        return f"{FOLDER}/{self.set_name}"
+        """The folder of the documents of this start."""
+        return self.home if self.start == 1 else f"{self.home}/{self.start}"
+
+    @property
+    def state(self) -> str:
+        """What the next publication of the set reads first."""
+        return STATE if self.set_name == _SITE else f"{self.home}/publication.json"
+
+    @property
+    def entry_points(self) -> tuple[str, ...]:
+        """The documents outside the folder of the set, in the order in which to replace them."""
+        own = () if self.state.startswith(f"{self.home}/") else (self.state,)
+        return PEOPLE, DESCRIPTION, *own, WELL_KNOWN
 
     @property
     def capability_list(self) -> str:

@@ -1,30 +1,33 @@
 """The previous publication: the documents that are public, read back and believed only if they prove whole."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 
-from pelican_resourcesync.errors import DocumentError, PublicationError
+from pelican_resourcesync.errors import DocumentError, PublicationError, ResourceSyncError
 from pelican_resourcesync.protocol import Document, Entry, Root, read
 from pelican_resourcesync.publication.change import Change, Representation
-from pelican_resourcesync.publication.layout import STATE, Layout
+from pelican_resourcesync.publication.guards import is_loopback
+from pelican_resourcesync.publication.layout import SHARED, Layout
+from pelican_resourcesync.publication.lineage import Sealed
 from pelican_resourcesync.publication.ranges import Range
 from pelican_resourcesync.publication.resource import Listed
-from pelican_resourcesync.publication.state import State, parse_state
-from pelican_resourcesync.transport.folder import measure, sha256
+from pelican_resourcesync.publication.state import State
+from pelican_resourcesync.transport.folder import measure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Previous:
-    """A publication that was made before, in `folder` (laid out as an output is).
+    """A publication that was made before, in `folder` (laid out as an output is), of the address that `state` says.
 
     `resources` is its Resource List; `closed` are its closed ranges, unread; `open` is the range still open, with
     its changes. `last` is the latest time it names.
     """
 
     folder: Path
+    layout: Layout
     state: State
     digest: str
     resources: dict[str, Listed]
@@ -32,21 +35,44 @@ class Previous:
     open: Range | None
     last: datetime
 
+    def listed_in(self, ranges: Iterable[Range]) -> int:
+        """Count the changes that the documents of closed `ranges` list."""
+        proven = _Proven(self.folder, self.layout, self.state)
+        return sum(1 for each in ranges for _entry in proven.entries(self.layout.change_list(each.start)))
 
-def read_previous(folder: Path, layout: Layout) -> Previous | None:
-    """Read the publication in `folder`; `None` where there is none, or one of another `siteurl`.
 
-    Raises `PublicationError` where it is damaged: a document is missing or is not what the state says.
+def read_state(folder: Path, layout: Layout) -> Sealed | None:
+    """Read the state of the publication in `folder` alone; `None` where there is none.
+
+    Raises `PublicationError` where it is damaged.
     """
-    file = folder / STATE
-    if not file.is_file():
-        return None
+    file = folder / layout.state
+    return Sealed.parse(file.read_bytes(), layout.state) if file.is_file() else None
+
+
+def read_previous(folder: Path, layout: Layout, where: str = "the output") -> Previous | None:
+    """Read the publication in `folder`, of whatever address; `None` where there is none. Messages call it `where`.
+
+    One of an address of this machine alone was nobody's, and is none for another address. Raises `PublicationError`
+    where it is damaged: a document of the set is missing or is not what the state says. The documents that sets share
+    are not looked at, because whoever publishes last writes them; one that is superseded may be missing.
+    """
     try:
-        data = file.read_bytes()
-        state = parse_state(data, STATE)
-        return _read(_Proven(folder, layout, state), sha256(data)) if state.siteurl == layout.siteurl else None
-    except (DocumentError, OSError) as error:
-        raise _damaged(error) from error
+        sealed = read_state(folder, layout)
+        if sealed is None or (sealed.state.siteurl != layout.siteurl and is_loopback(sealed.state.siteurl)):
+            return None
+        layout = replace(layout, siteurl=sealed.state.siteurl, start=sealed.state.start)
+        return _read(_Proven(folder, layout, sealed.state), sealed.digest)
+    except (DocumentError, OSError, _DamagedError) as error:
+        message = (
+            f"the publication in {where} is damaged: {error}: repair it, or remove its resourcesync folder, or name "
+            "another `previous` in RESOURCESYNC ('none' begins anew)"
+        )
+        raise PublicationError(message) from error
+
+
+class _DamagedError(ResourceSyncError):
+    """What is wrong with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +84,23 @@ class _Proven:
     state: State
 
     def verify(self) -> None:
-        """Compare every document with its hash."""
+        """Compare every document of the set with its hash, and the superseded ones that are there."""
         for path, digest in self.state.documents.items():
-            inside = not PurePosixPath(path).is_absolute() and ".." not in PurePosixPath(path).parts
-            file = self.folder / path
-            if not inside or not file.is_file() or measure(file)[0] != digest:
-                what = f"{path} is not what {STATE} says"
-                raise _damaged(what)
+            if path not in SHARED and self._sha256(path) != digest:
+                raise self._not_what(path)
+        for path, digest in self.state.superseded.items():
+            if self._sha256(path) not in (digest, None):
+                raise self._not_what(path)
+
+    def _sha256(self, path: str) -> str | None:
+        """Give the SHA-256 of a document, `None` where it is missing."""
+        if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
+            raise self._not_what(path)
+        file = self.folder / path
+        return measure(file)[0] if file.is_file() else None
+
+    def _not_what(self, path: str) -> "_DamagedError":
+        return _DamagedError(f"{path} is not what {self.layout.state} says")
 
     def resources(self) -> Iterator[Entry]:
         """Give the entries of the Resource List, through its index where it is one of parts."""
@@ -73,22 +109,23 @@ class _Proven:
                 yield from document.entries
                 return
             for part in document.entries:
-                yield from self._entries(part.loc.removeprefix(f"{self.layout.siteurl}/"))
+                yield from self.entries(part.loc.removeprefix(f"{self.layout.siteurl}/"))
 
     def ranges(self) -> Iterator[Range]:
         """Give the ranges that the Change List Index lists, only the open one with its changes."""
         index = self.layout.change_list_index
-        for pointer in self._entries(index) if index in self.state.documents else ():
+        for pointer in self.entries(index) if index in self.state.documents else ():
             if pointer.md is None or pointer.md.from_ is None:
                 what = f"{index} lists {pointer.loc} without its from"
-                raise _damaged(what)
+                raise _DamagedError(what)
             start, until = pointer.md.from_, pointer.md.until
             path = self.layout.change_list(start)
             self._require(path)
-            changes = () if until else tuple(_change(entry) for entry in self._entries(path))
+            changes = () if until else tuple(_change(entry) for entry in self.entries(path))
             yield Range(start, until, changes, carried=until is not None)
 
-    def _entries(self, path: str) -> Iterator[Entry]:
+    def entries(self, path: str) -> Iterator[Entry]:
+        """Give the entries of the document at `path`."""
         with self._open(path) as document:
             yield from document.entries
 
@@ -100,8 +137,8 @@ class _Proven:
 
     def _require(self, path: str) -> None:
         if path not in self.state.documents:
-            what = f"{path} is not named by {STATE}"
-            raise _damaged(what)
+            what = f"{path} is not named by {self.layout.state}"
+            raise _DamagedError(what)
 
 
 def _read(proven: _Proven, digest: str) -> Previous:
@@ -115,6 +152,7 @@ def _read(proven: _Proven, digest: str) -> Previous:
     ]
     return Previous(
         folder=proven.folder,
+        layout=proven.layout,
         state=proven.state,
         digest=digest,
         resources={entry.loc: _listed(entry) for entry in proven.resources()},
@@ -122,10 +160,6 @@ def _read(proven: _Proven, digest: str) -> Previous:
         open=opened,
         last=max(times),
     )
-
-
-def _damaged(what: object) -> PublicationError:
-    return PublicationError(f"the publication in the output is damaged: {what}: remove its resourcesync folder")
 
 
 def _listed(entry: Entry) -> Listed:
@@ -136,7 +170,7 @@ def _change(entry: Entry) -> Change:
     md = entry.md
     if md is None or md.change is None or entry.lastmod is None:
         what = f"the change of {entry.loc} lacks its kind or its time"
-        raise _damaged(what)
+        raise _DamagedError(what)
     return Change(entry.lastmod, entry.loc, md.change, _representation(entry) if md.hash else None)
 
 
@@ -144,5 +178,5 @@ def _representation(entry: Entry) -> Representation:
     md = entry.md
     if md is None or not md.hash or md.length is None or md.type is None:
         what = f"the entry of {entry.loc} lacks its hash, length or type"
-        raise _damaged(what)
+        raise _DamagedError(what)
     return Representation(md.hash[0].digest, md.length, md.type)

@@ -93,6 +93,16 @@ def cut(
     return ranges if current is None else [*ranges, replace(current, changes=tuple(listed))]
 
 
+def retain(ranges: Sequence[Range], keep: int | None) -> Sequence[Range]:
+    """Give the ranges that stay: the last `keep` of the closed ones (all for `None`) and the open one.
+
+    What goes is the oldest, so the kept ones touch as before (`AR06`); index and archive hold the same ones, and so say
+    the same of the set (`CL06`).
+    """
+    closed = sum(each.closed for each in ranges)
+    return ranges if keep is None else ranges[max(0, closed - keep) :]
+
+
 def _end(current: Range, listed: Sequence[Change], mark: datetime | None, *, full: bool) -> datetime | None:
     """Give the time at which the current range ends, if it does: never before what it lists already."""
     if mark is not None and mark > current.start:

@@ -14,15 +14,19 @@ from pelican_resourcesync.transport.folder import measure
 class Resource:
     """A resource as built: its URI and the file that holds its bytes.
 
-    `modified` is the time of its sources' last change where no history tells it (UTC), if that is known.
+    `modified` is the time of its sources' last change where no history tells it (UTC), if that is known. `measured` is
+    what the bytes are, where somebody has looked at them already.
     """
 
     uri: str
     file: Path
     modified: datetime | None = None
+    measured: Representation | None = None
 
     def represent(self) -> Representation:
-        """Measure the bytes; `PublicationError` where they cannot be read."""
+        """Measure the bytes, unless they were; `PublicationError` where they cannot be read."""
+        if self.measured is not None:
+            return self.measured
         try:
             digest, length = measure(self.file)
         except OSError as error:

@@ -1,16 +1,22 @@
-"""Staging: a publication is written beside its place and moved in whole, so that nothing half-written is ever seen."""
+"""Staging: a publication is written beside its place and comes in whole, so that nothing half-written is ever seen.
 
-import os
+Then `installing.py` exchanges the folder of all documents at once where the system can (`exchange.py`), or moves its
+files in order (`moves.py`). What a build that was killed leaves is made whole by `recover`.
+"""
+
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from pelican_resourcesync.errors import PublicationError
-
-_PREFIX = ".resourcesync-"
+from pelican_resourcesync.publication.durable import PREFIX, beside, remove, sync
+from pelican_resourcesync.publication.installing import documents_in, install
+from pelican_resourcesync.publication.layout import DESCRIPTION, WELL_KNOWN, Layout
+from pelican_resourcesync.publication.moves import DOCUMENTS, marked, roll_forward
+from pelican_resourcesync.publication.takeover import same_bytes
 
 
 class Stage:
@@ -20,10 +26,11 @@ class Stage:
         """Take the output and the folder to write to; `staging` makes both."""
         self._output = output
         self._folder = folder
+        self._documents = folder / DOCUMENTS
 
     def open(self, path: str) -> BinaryIO:
         """Open a document to be written."""
-        file = self._folder / path
+        file = self._documents / path
         file.parent.mkdir(parents=True, exist_ok=True)
         return file.open("wb")
 
@@ -34,7 +41,7 @@ class Stage:
 
     def read(self, path: str) -> bytes:
         """Give the bytes of a document written before."""
-        return (self._folder / path).read_bytes()
+        return (self._documents / path).read_bytes()
 
     def carry(self, path: str, source: Path) -> None:
         """Take a document over from a file as it is."""
@@ -43,43 +50,25 @@ class Stage:
 
     def paths(self) -> list[str]:
         """Give the paths of the documents written, in order."""
-        files = (file for file in self._folder.rglob("*") if file.is_file())
-        return sorted(file.relative_to(self._folder).as_posix() for file in files)
+        return documents_in(self._folder)
 
-    def install(self, folder: str, entry_points: Iterable[str]) -> None:
-        """Move the documents into the output: all of `folder` at once, then the `entry_points` in their order.
+    def install(self, layout: Layout) -> None:
+        """Let what was staged be the publication of this set: see `installing.install`."""
+        install(self._folder, self._output, layout)
 
-        Where one of them cannot be moved, all that was there before is put back.
-        """
-        with ExitStack() as undo:
-            self._swap(folder, undo)
-            for path in entry_points:
-                self._replace(path, undo)
-            undo.pop_all()
+    @property
+    def begun(self) -> bool:
+        """Whether documents are being moved one by one: then all are to be."""
+        try:
+            return marked(self._folder)
+        except OSError:
+            return True
 
-    def _swap(self, path: str, undo: ExitStack) -> None:
-        new, target, old = self._folder / path, self._output / path, self._aside(path)
-        _make_parents(target, undo)
-        if _exists(target):
-            target.rename(old)
-            undo.callback(old.rename, target)
-        new.rename(target)
-        undo.callback(target.rename, new)
-
-    def _replace(self, path: str, undo: ExitStack) -> None:
-        target, old = self._output / path, self._aside(path)
-        _make_parents(target, undo)
-        if _exists(target):
-            shutil.copy2(target, old, follow_symlinks=False)
-            undo.callback(old.replace, target)
-        else:
-            undo.callback(target.unlink, missing_ok=True)
-        (self._folder / path).replace(target)
-
-    def _aside(self, path: str) -> Path:
-        file = self._folder / "replaced" / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        return file
+    def close(self) -> None:
+        """Remove the stage, unless it is yet to be finished."""
+        if not self.begun:
+            with suppress(OSError):  # the next build removes it
+                remove(self._folder)
 
 
 @contextmanager
@@ -87,18 +76,40 @@ def staging(output: Path) -> Iterator[Stage]:
     """Give a stage below `output` and remove what is left of it; a failing disk is one clear error."""
     try:
         output.mkdir(parents=True, exist_ok=True)
-        for left in output.glob(f"{_PREFIX}*"):
-            _remove(left)
-        folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=output))
+        _settle(output)
+        stage = Stage(output, Path(tempfile.mkdtemp(prefix=PREFIX, dir=output)))
     except OSError as error:
         raise _unwritable(output, error) from error
     try:
-        yield Stage(output, folder)
+        yield stage
     except OSError as error:
-        raise _unwritable(output, error) from error
+        raise _unwritable(output, error, begun=stage.begun) from error
     finally:
-        with suppress(OSError):
-            shutil.rmtree(folder)
+        stage.close()
+
+
+def recover(output: Path) -> None:
+    """Make the publication in `output` whole, the last one or the next, after a build that was killed; else do nothing.
+
+    Finishes what was begun, removes stages that were not complete, and brings the well-known copy of the Source
+    Description in step. To be called before the publication is read. Raises `PublicationError` where the disk does not
+    let it.
+    """
+    try:
+        _settle(output)
+        description, well_known = output / DESCRIPTION, output / WELL_KNOWN
+        if description.is_file() and not (well_known.is_file() and same_bytes(description, well_known)):
+            well_known.parent.mkdir(exist_ok=True)
+            with beside(well_known) as new:
+                shutil.copyfile(description, new)
+                new.chmod(0o644)
+                sync([new])
+                new.replace(well_known)
+    except OSError as error:
+        message = (
+            f"what a former build left in {output} cannot be made whole: {error}: make room there, and it writable"
+        )
+        raise PublicationError(message) from error
 
 
 def replace_file(file: Path, data: bytes) -> None:
@@ -107,7 +118,7 @@ def replace_file(file: Path, data: bytes) -> None:
     Raises `PublicationError` where it cannot be written.
     """
     try:
-        with _beside(file) as new:
+        with beside(file) as new:
             new.write_bytes(data)
             new.chmod(file.stat().st_mode & 0o7777 if file.exists() else 0o644)
             new.replace(file)
@@ -116,34 +127,15 @@ def replace_file(file: Path, data: bytes) -> None:
         raise PublicationError(message) from error
 
 
-@contextmanager
-def _beside(file: Path) -> Iterator[Path]:
-    """Give an empty file in the same folder, and remove it if it is still there in the end."""
-    handle, name = tempfile.mkstemp(prefix=_PREFIX, dir=file.parent)
-    os.close(handle)
-    try:
-        yield Path(name)
-    finally:
-        Path(name).unlink(missing_ok=True)
+def _settle(output: Path) -> None:
+    """Finish the stages that are complete, and remove all."""
+    for left in sorted(output.iterdir()) if output.exists() else ():
+        if left.name.startswith(PREFIX):
+            if not left.is_symlink() and marked(left):
+                roll_forward(left, output)
+            remove(left)
 
 
-def _make_parents(file: Path, undo: ExitStack) -> None:
-    for parent in reversed(file.parents):
-        if not parent.exists():
-            parent.mkdir()
-            undo.callback(parent.rmdir)
-
-
-def _exists(file: Path) -> bool:
-    return file.is_symlink() or file.exists()
-
-
-def _remove(left: Path) -> None:
-    if left.is_dir() and not left.is_symlink():
-        shutil.rmtree(left, ignore_errors=True)
-    else:
-        left.unlink(missing_ok=True)
-
-
-def _unwritable(output: Path, error: OSError) -> PublicationError:
-    return PublicationError(f"the documents cannot be written to {output}: {error}; nothing was published")
+def _unwritable(output: Path, error: OSError, *, begun: bool = False) -> PublicationError:
+    outcome = "the next build into it finishes what was begun" if begun else "nothing was published"
+    return PublicationError(f"the documents cannot be written to {output}: {error}; {outcome}")

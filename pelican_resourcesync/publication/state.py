@@ -11,6 +11,9 @@ from pelican_resourcesync.protocol import parse_datetime, render_datetime
 
 FORMAT = 1
 
+#: How many generations before it a state knows by their SHA-256.
+MOST_ANCESTORS = 100
+
 _EARLIEST, _LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
 
 
@@ -20,8 +23,11 @@ class State:
 
     `siteurl` and `at` are those of its Resource List; `commit` is the commit built and `landed` its landing
     time, `None` where there was no history. `held` are the landing times of commits whose own time lay too far
-    ahead, by commit name. `changes` is the number of all changes listed. `predecessor` is the SHA-256 of the state
-    before. `documents` are the SHA-256 of every document by its path relative to the output.
+    ahead, by commit name. `changes` is the number of all changes listed. `start` counts how often the set was begun
+    anew, from 1. `predecessor` is the SHA-256 of the state before, `ancestors` are those before that, the newest first.
+    `documents` are the SHA-256 of every document of the set by its path relative to the output, `superseded` those of
+    the generation before that are there no more, but for readers still under way. `restless` counts for each URI in how
+    many publications in a row its bytes changed though history told no change.
     """
 
     generation: int
@@ -33,6 +39,15 @@ class State:
     commit: str | None = None
     landed: datetime | None = None
     held: Mapping[str, datetime] = field(default_factory=dict)
+    start: int = 1
+    ancestors: tuple[str, ...] = ()
+    superseded: Mapping[str, str] = field(default_factory=dict)
+    restless: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def ancestry(self) -> tuple[str, ...]:
+        """The SHA-256 of all earlier states that are known, the newest first."""
+        return () if self.predecessor is None else (self.predecessor, *self.ancestors)
 
 
 def render_state(state: State, tool: str) -> bytes:
@@ -41,14 +56,18 @@ def render_state(state: State, tool: str) -> bytes:
         "format": FORMAT,
         "tool": tool,
         "generation": state.generation,
+        "start": state.start,
         "predecessor": state.predecessor,
+        "ancestors": list(state.ancestors),
         "siteurl": state.siteurl,
         "at": render_datetime(state.at),
         "changes": state.changes,
         "commit": state.commit,
         "landed": None if state.landed is None else render_datetime(state.landed),
         "held": {commit: render_datetime(time) for commit, time in state.held.items()},
+        "restless": dict(state.restless),
         "documents": dict(state.documents),
+        "superseded": dict(state.superseded),
     }
     return json.dumps(content, indent=1, sort_keys=True, ensure_ascii=True).encode() + b"\n"
 
@@ -76,8 +95,16 @@ def _state(content: Mapping[str, Any]) -> State:
         commit=content["commit"],
         landed=None if content["landed"] is None else _time(content["landed"]),
         held={str(commit): _time(time) for commit, time in content["held"].items()},
-        documents={str(path): str(digest) for path, digest in content["documents"].items()},
+        start=_count(content.get("start", 1), least=1),
+        ancestors=tuple(str(digest) for digest in content.get("ancestors", ())),
+        restless={str(uri): _count(count) for uri, count in content.get("restless", {}).items()},
+        documents=_digests(content["documents"]),
+        superseded=_digests(content.get("superseded", {})),
     )
+
+
+def _digests(content: Mapping[str, Any]) -> dict[str, str]:
+    return {str(path): str(digest) for path, digest in content.items()}
 
 
 def _time(text: str) -> datetime:
@@ -89,8 +116,8 @@ def _time(text: str) -> datetime:
     return time
 
 
-def _count(number: object) -> int:
-    if not isinstance(number, int) or number < 0:
+def _count(number: object, *, least: int = 0) -> int:
+    if not isinstance(number, int) or number < least:
         message = f"{number!r} is no count"
         raise ValueError(message)
     return number

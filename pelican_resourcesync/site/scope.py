@@ -98,6 +98,13 @@ def settings_folder(top: Path, scope: Scope) -> Path | None:
     return (top / min(files, key=lambda path: (path.count("/"), path))).parent if files else None
 
 
+def beside_settings(settings: Mapping[str, Any]) -> Path:
+    """Give the folder of the settings file, in a repository or in none; else the one that Pelican's `PATH` lies in."""
+    content = Path(settings["PATH"]).resolve()
+    top = next((each for each in content.parents if (each / ".git").exists()), content.parent)
+    return settings_folder(top, find_scope(top, settings)) or content.parent
+
+
 def _is_settings_file(file: Path) -> bool:
     """Tell whether a module that was loaded assigns settings of Pelican."""
     modules = [each for each in list(sys.modules.values()) if getattr(each, "__file__", None) == str(file)]

@@ -1,6 +1,8 @@
 """One build, from its start to its publication: what is taken aside, what is collected, and what is said."""
 
 import logging
+import os
+import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -10,12 +12,17 @@ from pelican.log import console
 
 from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication.discovery import well_known_reachable
+from pelican_resourcesync.publication.guards import require_same_site
 from pelican_resourcesync.publication.layout import FOLDER, Layout
-from pelican_resourcesync.publication.previous import Previous, read_previous
+from pelican_resourcesync.publication.lock import locked
 from pelican_resourcesync.publication.publish import Publication
+from pelican_resourcesync.publication.staging import recover
 from pelican_resourcesync.settings import Settings, parse_settings, parse_siteurl
-from pelican_resourcesync.site.aside import Aside
+from pelican_resourcesync.site.aside import PLACE, Aside
+from pelican_resourcesync.site.occasion import why_not_to_publish
+from pelican_resourcesync.site.predecessor import Predecessor, Search
 from pelican_resourcesync.site.publisher import Outcome, Publisher
+from pelican_resourcesync.site.scope import beside_settings
 from pelican_resourcesync.site.written import Run
 
 logger = logging.getLogger(__name__)
@@ -25,26 +32,38 @@ class Session:
     """A build of Pelican that is to be published when it is done."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
-        """Check the settings and take the publication in the output aside, before Pelican cleans it.
+        """Check the settings, and find what this publication goes on from, before Pelican cleans the output.
 
-        Before anything is built, `SettingsError` says which setting cannot be used, and `PublicationError` that the
-        publication in the output cannot be carried forward.
+        Before anything is built, `SettingsError` says which setting cannot be used, and `PublicationError` that another
+        build is under way, that it cannot be known what is public, or that it cannot be carried forward.
         """
         self._settings: Settings = parse_settings(settings.get("RESOURCESYNC"))
         self._siteurl = parse_siteurl(settings.get("SITEURL"))
         self._output, self._path = Path(settings["OUTPUT_PATH"]), Path(settings["PATH"])
-        self._previous: Previous | None = None
+        self._predecessor = Predecessor()
         self._run: Run | None = None
         self._published = False
-        self._aside = Aside(self._output)
-        if self._settings.enabled and self._siteurl:
-            with ExitStack() as stack:
-                stack.callback(self._aside.close)
-                self._previous = (
-                    read_previous(self._aside.folder, Layout(self._siteurl)) if self._aside.folder else None
-                )
-                stack.pop_all()
-            self._run = Run(settings, self._siteurl)
+        self._why_not = why_not_to_publish(
+            enabled=self._settings.enabled, siteurl=self._siteurl, environment=os.environ, arguments=sys.argv
+        )
+        with ExitStack() as stack:
+            if self._why_not is None:
+                stack.enter_context(locked(self._output))
+                recover(self._output)
+            base = beside_settings(settings)
+            self._aside = Aside(self._output, None if self.kept else base / PLACE)
+            stack.callback(self._aside.close)
+            if self._why_not is None:
+                search = Search(self._settings, Layout(self._siteurl), self._aside.folder, base)
+                stack.callback(search.close)
+                self._predecessor = search.find()
+                if self._predecessor.previous:
+                    before = self._predecessor.previous.state.siteurl
+                    require_same_site(before, self._siteurl, self._settings.moved_from)
+                self._run = Run(settings, self._siteurl)
+            self._stack = stack.pop_all()
+        if self._predecessor.line:
+            print_line(f"ResourceSync: {self._predecessor.line}.")
 
     @property
     def kept(self) -> tuple[str, ...]:
@@ -71,21 +90,20 @@ class Session:
 
     def publish(self) -> None:
         """Publish what was built, and say so in one line."""
+        self._aside.restore()
         if self._run is None:
             if self._settings.enabled:
-                logger.info("ResourceSync: SITEURL is empty, so there are no URIs to publish; nothing was written")
+                logger.info("ResourceSync: %s; nothing was written", self._why_not)
             return
-        outcome = Publisher(self._run, self._settings, self._previous).publish()
+        outcome = Publisher(self._run, self._settings, self._predecessor).publish()
         self._published = True
         self._say(outcome)
 
     def close(self) -> None:
         """Let go of what was taken aside; put it back where nothing was published."""
-        try:
+        with self._stack:
             if not self._published:
                 self._aside.restore()
-        finally:
-            self._aside.close()
 
     def _say(self, outcome: Outcome) -> None:
         for warning in outcome.warnings:

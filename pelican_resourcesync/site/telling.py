@@ -5,14 +5,14 @@ Where git does not tell, a warning says why, and nothing is invented.
 
 import gc
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
 from urllib.parse import unquote
 
 from pelican_resourcesync.errors import HistoryError, PublicationError
-from pelican_resourcesync.publication.change import Change
+from pelican_resourcesync.publication.change import Change, Representation
 from pelican_resourcesync.publication.clock import whole_milliseconds
 from pelican_resourcesync.publication.previous import Previous
 from pelican_resourcesync.publication.publish import Told
@@ -43,8 +43,11 @@ class Teller:
         self.warnings: list[str] = []
         self.notes: list[str] = []
 
-    def tell(self, written: Sequence[Written]) -> tuple[Told, Cuts]:
-        """Give the changes and the clock that git tells for a build of these outputs, and where ranges may be cut."""
+    def tell(self, written: Sequence[Written], now: Mapping[str, Representation]) -> tuple[Told, Cuts]:
+        """Give the changes and the clock that git tells for a build of these outputs, and where ranges may be cut.
+
+        `now` is what the resources are, by URI.
+        """
         try:
             repository = self._repository()
         except HistoryError as error:
@@ -52,7 +55,7 @@ class Teller:
             return Told(built=self._built, complete=False), self._cuts(None, [])
         gc.freeze()  # what Pelican made stays, and need not be looked through again and again
         try:
-            return self._tell_history(repository, written)
+            return self._tell_history(repository, written, now)
         finally:
             gc.unfreeze()
             repository.close()
@@ -70,7 +73,9 @@ class Teller:
             repository = outer
         return repository
 
-    def _tell_history(self, repository: Repository, written: Sequence[Written]) -> tuple[Told, Cuts]:
+    def _tell_history(
+        self, repository: Repository, written: Sequence[Written], now: Mapping[str, Representation]
+    ) -> tuple[Told, Cuts]:
         line = list(repository.line())
         if repository.is_shallow():
             without = "the bytes alone tell what changed" if self._previous else "no Change List begins"
@@ -86,24 +91,43 @@ class Teller:
         self._warn_of_clocks(landings, known)
         return Told(
             built=self._built,
-            changes=self._changes(repository, landings, written),
+            changes=self._changes(repository, landings, written, now),
             commit=line[-1].sha,
             landed=landings[-1].time,
             held={each.commit.sha: each.time for each in landings if each.held},
         ), self._cuts(repository, landings)
 
     def _changes(
-        self, repository: Repository, landings: Sequence[Landing], written: Sequence[Written]
+        self,
+        repository: Repository,
+        landings: Sequence[Landing],
+        written: Sequence[Written],
+        now: Mapping[str, Representation],
     ) -> Sequence[Change]:
         """Give what history tells since the previous publication; nothing where its commit is not in this history."""
         begin = self._begin(repository, landings)
         if self._previous is None:
             return self._history(repository, landings, written, begin=begin)
-        base = next((each for each in landings if each.commit.sha == self._previous.state.commit), None)
-        if base is None:
+        shas = [each.commit.sha for each in landings]
+        if self._previous.state.commit not in shas:
+            return []
+        base = landings[shas.index(self._previous.state.commit)]
+        if base in landings[-2:] and not self._is_asked(repository, self._previous, now):
             return []
         changes = self._history(repository, landings, written, since=base.commit.sha)
         return [each for each in changes if each.time > base.time]
+
+    def _is_asked(self, repository: Repository, previous: Previous, now: Mapping[str, Representation]) -> bool:
+        """Tell whether it matters what history tells of one commit: all that changed is listed at its time anyway.
+
+        It does where something is not committed, and where a resource's bytes may change at each build for nothing.
+        """
+        before = previous.resources
+        changed = (uri for uri, each in now.items() if uri in before and each != before[uri].representation)
+        if any(uri in previous.state.restless for uri in changed):
+            return True
+        scope = find_scope(repository.top, self._run.settings)
+        return bool(repository.uncommitted(Path(path) for path in scope.paths()))
 
     def _history(
         self,

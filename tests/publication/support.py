@@ -15,6 +15,7 @@ from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication.change import Change, Representation
 from pelican_resourcesync.publication.generation import Options
 from pelican_resourcesync.publication.layout import Layout
+from pelican_resourcesync.publication.lineage import Known
 from pelican_resourcesync.publication.previous import Previous, read_previous
 from pelican_resourcesync.publication.publish import Publication, Told, publish
 from pelican_resourcesync.publication.ranges import Calendar, Cuts
@@ -112,18 +113,24 @@ class Source:
     output: Path
     cuts: Cuts = Calendar("month")  # noqa: RUF009 - frozen
     siteurl: str = SITEURL
+    set_name: str = "site"
 
     @property
     def layout(self) -> Layout:
         """Where its documents lie."""
-        return Layout(self.siteurl)
+        return Layout(self.siteurl, self.set_name)
 
     def previous(self) -> Previous | None:
         """Read what was published last."""
         return read_previous(self.output, self.layout)
 
     def publish(
-        self, contents: Contents, told: Told | str, previous: Previous | EllipsisType | None = ..., **options: Any
+        self,
+        contents: Contents,
+        told: Told | str,
+        previous: Previous | EllipsisType | None = ...,
+        over: Known | None = None,
+        **options: Any,
     ) -> Publication:
         """Publish files of these contents after what was published last; `told` may be just the time of the build."""
         if isinstance(told, str):
@@ -131,11 +138,11 @@ class Source:
         if previous is ...:
             previous = self.previous()
         resources = [Resource(f"{self.siteurl}/{path}", self.write(path, data)) for path, data in contents.items()]
-        return publish(resources, told, self.cuts, self.options(**options), previous)
+        return publish(resources, told, self.cuts, self.options(**options), previous, over=over)
 
     def options(self, **options: Any) -> Options:
-        """Give how to publish."""
-        return replace(Options(output=self.output, layout=self.layout), **options)
+        """Give how to publish; of sets as small as these, a fifth is soon gone."""
+        return replace(Options(output=self.output, layout=self.layout, allow_deletions=True), **options)
 
     def write(self, path: str, data: bytes) -> Path:
         """Write a file of the output."""
@@ -156,7 +163,8 @@ class Source:
 
     def capabilities(self) -> dict[str, str]:
         """Give the URIs of the documents of the set, found by following links from the well-known URI."""
-        (item,) = self.paper(f"{self.siteurl}/.well-known/resourcesync").items
+        items = self.paper(f"{self.siteurl}/.well-known/resourcesync").items
+        (item,) = [each for each in items if each.loc.startswith(f"{self.siteurl}/{self.layout.home}/")]
         return {each.md["capability"]: each.loc for each in self.paper(item.loc).items}
 
     def resource_list(self) -> dict[str, Item]:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pelican_resourcesync.protocol import ChangeKind
-from pelican_resourcesync.publication.account import changes_since, spread
+from pelican_resourcesync.publication.account import changes_since, restless_since, spread
 from pelican_resourcesync.publication.change import Change, Representation
 from pelican_resourcesync.publication.resource import Listed
 from tests.publication.support import CREATED, DELETED, MILLISECOND, SITEURL, UPDATED, change, utc
@@ -24,7 +24,7 @@ _times = st.builds(
     st.integers(2, 4),
     st.integers(-2, 2),
 )
-_told = st.lists(st.builds(Change, _times, _uris, st.sampled_from(ChangeKind)), max_size=8).map(
+_told = st.lists(st.builds(Change, _times, _uris, st.sampled_from(ChangeKind), st.none()), max_size=8).map(
     lambda changes: sorted(changes, key=lambda each: each.time)
 )
 _previous = st.none() | st.dictionaries(_uris, st.builds(Listed, _representations, st.none() | _times))
@@ -49,18 +49,21 @@ def test_changes_lead_from_previous_to_now(
 
 
 @given(_previous, _now, _told, _times)
-def test_bytes_have_the_last_word(
+def test_bytes_decide(
     previous: Mapping[str, Listed] | None, now: Mapping[str, Representation], told: Sequence[Change], time: datetime
 ) -> None:
-    """A URI of the same bytes has no change, one of others has; the last change has the bytes, no other has any."""
+    """Each URI that came, went or has another hash has one change, with its bytes and the last time told; no other."""
+    before = {uri: each.representation.sha256 for uri, each in (previous or {}).items()}
+    after = {uri: each.sha256 for uri, each in now.items()}
     found = changes_since(previous, now, told, unexplained=time)
-    last = {each.uri: each for each in found}
-    for uri, was in (previous or {}).items():
-        if uri in now:
-            assert (uri in last) == (was.representation.sha256 != now[uri].sha256)
-    for uri, each in last.items():
-        assert each.representation == (now.get(uri) if previous is not None else None)
-    assert all(each.representation is None for each in found if each is not last[each.uri])
+    if previous is None:
+        assert all(each.representation is None for each in found)
+        return
+    differ = [uri for uri in {*before, *after} if before.get(uri) != after.get(uri)]
+    assert sorted(each.uri for each in found) == sorted(differ)
+    for each in found:
+        assert each.representation == now.get(each.uri)
+        assert each.time == ([other.time for other in told if other.uri == each.uri] or [time])[-1]
 
 
 @given(_previous, _now, _told, _times)
@@ -114,32 +117,63 @@ def test_what_history_does_not_explain() -> None:
     ]
 
 
-def test_history_that_is_wrong_about_the_end() -> None:
-    """Where history ends otherwise than the bytes, one more change sets it right, later than what history told."""
-    told = [change("2024-05-02T12:00", "page", DELETED)]
-    assert changes_since({PAGE: Listed(OLD, None)}, {PAGE: NEW}, told, unexplained=LATE) == [
+def test_history_is_not_believed_about_the_kind() -> None:
+    """Several steps told of one URI are one change: at the time of the last, of the kind that the bytes say."""
+    told = [
+        change("2024-04-01T12:00", "page", DELETED),
+        change("2024-04-02T12:00", "new", UPDATED),
+        change("2024-04-03T12:00", "page"),
+        change("2024-04-04T12:00", "page", DELETED),
+        change("2024-04-05T12:00", "gone", UPDATED),
+        change("2024-04-06T12:00", "never"),
+    ]
+    previous = {PAGE: Listed(OLD, None), f"{SITEURL}/gone": Listed(OLD, None)}
+    assert changes_since(previous, {PAGE: NEW, f"{SITEURL}/new": OLD}, told, unexplained=LATE) == [
+        change("2024-04-02T12:00", "new", CREATED, OLD),
+        change("2024-04-04T12:00", "page", UPDATED, NEW),
+        change("2024-04-05T12:00", "gone", DELETED),
+    ]
+
+
+def test_first_history_that_is_wrong_about_the_end() -> None:
+    """Where history ends otherwise than what is built, one more change sets it right, later than what it told."""
+    told = [change("2024-05-02T12:00", "page"), change("2024-05-03T12:00", "page", DELETED)]
+    assert changes_since(None, {PAGE: NEW}, told, unexplained=LATE) == [
         *told,
-        change("2024-05-02T12:00:00.001", "page", CREATED, NEW),
+        change("2024-05-03T12:00:00.001", "page"),
     ]
     told = [change("2024-04-02T12:00", "page")]
-    assert changes_since({}, {}, told, unexplained=LATE) == [*told, change("2024-05-01T12:00", "page", DELETED)]
+    assert changes_since(None, {}, told, unexplained=LATE) == [*told, change("2024-05-01T12:00", "page", DELETED)]
 
 
-def test_impossible_steps_are_made_possible() -> None:
+def test_impossible_first_steps_are_made_possible() -> None:
     """What is there is updated, not created again; what is not there is not deleted; of one time the last counts."""
     told = [
-        change("2024-04-01T12:00", "page"),
+        change("2024-04-01T12:00", "page", UPDATED),
         change("2024-04-02T12:00", "page", DELETED),
         change("2024-04-02T12:00", "page"),
         change("2024-04-03T12:00", "other", DELETED),
         change("2024-04-04T12:00", "other", UPDATED),
     ]
-    found = changes_since({PAGE: Listed(OLD, None)}, {PAGE: NEW, f"{SITEURL}/other": OLD}, told, unexplained=LATE)
-    assert found == [
-        change("2024-04-01T12:00", "page", UPDATED),
-        change("2024-04-02T12:00", "page", UPDATED, NEW),
-        change("2024-04-04T12:00", "other", CREATED, OLD),
+    assert changes_since(None, {PAGE: NEW, f"{SITEURL}/other": OLD}, told, unexplained=LATE) == [
+        change("2024-04-01T12:00", "page"),
+        change("2024-04-02T12:00", "page", UPDATED),
+        change("2024-04-04T12:00", "other"),
     ]
+
+
+def test_restless() -> None:
+    """Counted is what was updated though nothing was told of it; whatever else happens to it ends the count."""
+    changes = [
+        change("2024-05-01T12:00", "clock", UPDATED, NEW),
+        change("2024-05-01T12:00", "new clock", UPDATED, NEW),
+        change("2024-05-01T12:00", "edited", UPDATED, NEW),
+        change("2024-05-01T12:00", "created", CREATED, NEW),
+        change("2024-05-01T12:00", "deleted", DELETED),
+    ]
+    before = {f"{SITEURL}/{name}": 3 for name in ("clock", "edited", "deleted", "calm")}
+    told = [change("2024-05-01T12:00", "edited", UPDATED), change("2024-05-01T12:00", "calm", UPDATED)]
+    assert restless_since(before, changes, told) == {f"{SITEURL}/clock": 4, f"{SITEURL}/new clock": 1}
 
 
 @given(_told, st.none() | _times, st.integers(1, 3))

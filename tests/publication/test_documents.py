@@ -4,7 +4,7 @@ from io import BytesIO
 
 import pytest
 
-from pelican_resourcesync.protocol import Capability, Document, write
+from pelican_resourcesync.protocol import Capability, Document, Entry, Link, Metadata, write
 from pelican_resourcesync.publication.change import Representation
 from pelican_resourcesync.publication.documents import Documents
 from pelican_resourcesync.publication.ranges import Range
@@ -39,14 +39,19 @@ def seen(document: Document, edition: int = 2017) -> Paper:
 
 
 def test_description() -> None:
-    """SD02 to SD05: one entry a Capability List, and a page about each and all."""
-    uris = [f"{SET}/capabilitylist.xml", f"{SITEURL}/resourcesync/books/capabilitylist.xml"]
-    about = {"describedby": ABOUT}
-    assert seen(DOCUMENTS.description(uris)) == Paper(
+    """SD02 to SD05: one entry a Capability List, ours and those of neighbours as they are, by URI."""
+    before, after = f"{SITEURL}/resourcesync/books/capabilitylist.xml", "https://other.example/capabilities.xml"
+    md = Metadata(capability=Capability.CAPABILITYLIST)
+    other = Entry(loc=after, md=md, links=(Link(rel="describedby", href="https://other.example/"),))
+    assert seen(DOCUMENTS.description([other, Entry(loc=before, md=md)])) == Paper(
         root="urlset",
         md={"capability": "description"},
-        links=about,
-        items=[Item(uri, None, None, {"capability": "capabilitylist"}, about) for uri in uris],
+        links={"describedby": ABOUT},
+        items=[
+            Item(before, None, None, {"capability": "capabilitylist"}, {}),
+            Item(f"{SET}/capabilitylist.xml", None, None, {"capability": "capabilitylist"}, {"describedby": ABOUT}),
+            Item(after, None, None, {"capability": "capabilitylist"}, {"describedby": "https://other.example/"}),
+        ],
     )
 
 

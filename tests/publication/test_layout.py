@@ -47,3 +47,26 @@ def test_paths_and_uris() -> None:
     assert part == "resourcesync/site/resourcelist-20240301T120000Z-00007.xml"
     assert layout.uri(layout.folder) == "https://example.org/sub/resourcesync/site"
     assert Layout("https://example.org", "books").folder == "resourcesync/books"
+    assert (layout.state, layout.home) == ("resourcesync/publication.json", layout.folder)
+
+
+def test_a_set_begun_anew_has_a_folder_of_its_own() -> None:
+    """From the second start on every document of the set lies one folder deeper; its state stays where it is."""
+    layout = Layout("https://example.org", "books", 2)
+    assert layout.folder == "resourcesync/books/2"
+    assert layout.home == "resourcesync/books"
+    assert layout.capability_list == "resourcesync/books/2/capabilitylist.xml"
+    assert layout.change_list(utc("2024-03-01")) == "resourcesync/books/2/changelist-20240301T000000Z.xml"
+    assert layout.state == Layout("https://example.org", "books").state == "resourcesync/books/publication.json"
+    assert Layout("https://example.org", start=7).state == "resourcesync/publication.json"
+
+
+def test_entry_points() -> None:
+    """What lies outside the set's folder comes last, and what a Destination begins at last of all."""
+    shared = ("resourcesync/index.html", "resourcesync/description.xml")
+    assert Layout("https://example.org", "books").entry_points == (*shared, ".well-known/resourcesync")
+    assert Layout("https://example.org").entry_points == (
+        *shared,
+        "resourcesync/publication.json",
+        ".well-known/resourcesync",
+    )

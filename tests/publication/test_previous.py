@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import Limits
 from pelican_resourcesync.publication.change import Representation
-from pelican_resourcesync.publication.layout import Layout
-from pelican_resourcesync.publication.previous import read_previous
+from pelican_resourcesync.publication.layout import SHARED, Layout
+from pelican_resourcesync.publication.lineage import Sealed
+from pelican_resourcesync.publication.previous import read_previous, read_state
 from pelican_resourcesync.publication.ranges import Range
 from pelican_resourcesync.publication.resource import Listed
 from tests.publication.support import LAYOUT, SITEURL, STATE, UPDATED, Source, change, tree, utc
 
-DAMAGED = r"the publication in the output is damaged: .*: remove its resourcesync folder"
+DAMAGED = r"the publication in the output is damaged: .*: repair it, or remove its resourcesync folder"
 RESOURCE_LIST = "resourcesync/site/resourcelist.xml"
 INDEX = "resourcesync/site/changelist.xml"
 OPEN_LIST = "resourcesync/site/changelist-20240201T000000Z.xml"
@@ -73,19 +74,77 @@ def test_no_publication(tmp_path: Path) -> None:
     assert read_previous(tmp_path / "missing", LAYOUT) is None
 
 
-@pytest.mark.parametrize("siteurl", ["https://other.example", f"{SITEURL}/blog", "http://example.org"])
+@pytest.mark.parametrize("siteurl", ["https://other.example", f"{SITEURL}/blog", "http://localhost:8000"])
 def test_another_siteurl(source: Source, siteurl: str) -> None:
-    """A preview or a site that moved begins anew, even if documents of the other one are damaged."""
-    assert read_previous(source.output, Layout(siteurl)) is None
+    """A publication is read as what it is, of its own address: whether it may be carried forward is not asked here."""
+    previous = read_previous(source.output, Layout(siteurl, start=5))
+    assert previous == source.previous()
+    assert previous is not None
+    assert previous.layout == LAYOUT
+
+
+@pytest.mark.parametrize(
+    "siteurl", ["http://localhost:8000", "http://127.0.0.1", "http://127.1.2.3:80", "http://[::1]:1"]
+)
+def test_a_preview_was_nobodys_publication(tmp_path: Path, siteurl: str) -> None:
+    """What was published for this machine alone is none for another address, whole or not, and one for its own."""
+    preview = Source(tmp_path, siteurl=siteurl)
+    preview.publish({"a.html": b"a"}, "2024-01-05T12:00")
+    assert preview.previous() is not None
+    for other in (SITEURL, "http://localhost:9999"):
+        assert read_previous(tmp_path, Layout(other)) is None
+    (tmp_path / RESOURCE_LIST).unlink()
+    assert read_previous(tmp_path, LAYOUT) is None
+
+
+def test_the_state_alone(source: Source) -> None:
+    """What to begin anew over can be known where the documents are damaged."""
+    previous = source.previous()
+    assert previous is not None
     (source.output / RESOURCE_LIST).unlink()
-    assert read_previous(source.output, Layout(siteurl)) is None
+    sealed = read_state(source.output, LAYOUT)
+    assert sealed == Sealed(previous.state, previous.digest)
+    assert read_state(source.output, Layout(SITEURL, "books")) is None
+
+
+def test_changes_of_closed_lists_are_counted(published: Source) -> None:
+    """What is dropped unread has its changes counted."""
+    previous = published.previous()
+    assert previous is not None
+    assert previous.listed_in(previous.closed) == 1
+    assert previous.listed_in([]) == 0
+
+
+@pytest.mark.parametrize("path", SHARED)
+def test_shared_documents_are_no_concern(source: Source, path: str) -> None:
+    """Whoever publishes last writes them, and a folder without dot-folders is whole: neither is damage."""
+    before = source.previous()
+    (source.output / path).write_bytes(b"<html/>")
+    assert source.previous() == before
+    (source.output / path).unlink()
+    assert source.previous() == before
+
+
+def test_superseded_documents(source: Source) -> None:
+    """One that is missing is no damage, one that was altered is; none lies elsewhere."""
+    path = "resourcesync/site/changelist-20230101T000000Z.xml"
+    source.reseal(superseded={path: sha256(b"old").hexdigest()})
+    assert source.previous() is not None
+    source.write(path, b"old")
+    assert source.previous() is not None
+    source.write(path, b"new")
+    with pytest.raises(PublicationError, match=f"{path} is not what {STATE} says"):
+        source.previous()
+    source.reseal(superseded={"../secret": sha256(b"old").hexdigest()})
+    with pytest.raises(PublicationError, match=DAMAGED):
+        source.previous()
 
 
 @given(st.data())
 def test_one_byte_altered(published: Source, data: st.DataObject) -> None:
     """Any byte of any document that is not what it was is found, and the document is named."""
     documents = published.documents()
-    path = data.draw(st.sampled_from(sorted(documents.keys() - {STATE})))
+    path = data.draw(st.sampled_from(sorted(documents.keys() - {STATE, *SHARED})))
     at = data.draw(st.integers(0, len(documents[path]) - 1))
     altered = bytearray(documents[path])
     altered[at] ^= data.draw(st.integers(1, 255))
@@ -101,7 +160,7 @@ def test_one_byte_altered(published: Source, data: st.DataObject) -> None:
 def test_any_document_missing(published: Source) -> None:
     """A document that is gone, or a folder now, is found, and named."""
     for path, data in published.documents().items():
-        if path != STATE:
+        if path not in (STATE, *SHARED):
             (published.output / path).unlink()
             with pytest.raises(PublicationError, match=DAMAGED):
                 published.previous()
@@ -175,7 +234,9 @@ def test_documents_that_the_state_does_not_name(source: Source, path: str) -> No
     content = source.state()
     del content["documents"][path]
     (source.output / STATE).write_text(json.dumps(content))
-    with pytest.raises(PublicationError, match=f"{path} is not named by {STATE}: remove its resourcesync folder"):
+    with pytest.raises(
+        PublicationError, match=f"{path} is not named by {STATE}: repair it, or remove its resourcesync folder"
+    ):
         source.previous()
 
 
@@ -192,7 +253,7 @@ def test_parts_that_lead_elsewhere(tmp_path: Path) -> None:
     ]:
         (source.output / RESOURCE_LIST).write_bytes(index.replace(part, loc))
         source.reseal()
-        with pytest.raises(PublicationError, match=f"{what}.*: remove its resourcesync folder"):
+        with pytest.raises(PublicationError, match=f"{what}.*: repair it, or remove its resourcesync folder"):
             source.previous()
 
 

@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import ChangeKind, Limits
 from pelican_resourcesync.publication.change import Change
-from pelican_resourcesync.publication.layout import Layout
-from pelican_resourcesync.publication.publish import TOOL, Publication, Told, publish
+from pelican_resourcesync.publication.layout import SHARED, Layout
+from pelican_resourcesync.publication.publish import Publication, Told, publish
 from pelican_resourcesync.publication.ranges import PERIODS, Calendar, Cuts, Marks
 from pelican_resourcesync.publication.resource import Resource
+from pelican_resourcesync.publication.sealing import TOOL
 from tests.publication.support import (
     CREATED,
     DELETED,
@@ -43,7 +44,9 @@ _times = st.builds(
 )
 _contents = st.dictionaries(st.sampled_from(PATHS), st.binary(max_size=1), max_size=4)
 _changes = st.lists(
-    st.builds(Change, _times, st.sampled_from(PATHS).map(f"{SITEURL}/{{}}".format), st.sampled_from(ChangeKind)),
+    st.builds(
+        Change, _times, st.sampled_from(PATHS).map(f"{SITEURL}/{{}}".format), st.sampled_from(ChangeKind), st.none()
+    ),
     max_size=4,
 ).map(lambda changes: sorted(changes, key=lambda each: each.time))
 _told = st.builds(
@@ -128,9 +131,13 @@ def check_ranges(seen: Seen) -> None:
 
 
 def check_state(seen: Seen) -> None:
-    """Check that the state names the SHA-256 of every other file that was published, and nothing else."""
-    named = {path: sha256(data).hexdigest() for path, data in seen.documents.items() if path != STATE}
-    assert seen.state["documents"] == named
+    """Check that the state names the SHA-256 of every other file of the set, once, and nothing else."""
+    named = {path: sha256(data).hexdigest() for path, data in seen.documents.items() if path not in (STATE, *SHARED)}
+    documents, superseded = seen.state["documents"], seen.state["superseded"]
+    assert isinstance(documents, dict)
+    assert isinstance(superseded, dict)
+    assert documents | superseded == named
+    assert not documents.keys() & superseded.keys()
 
 
 def check_since(before: Seen, now: Seen) -> None:
@@ -155,7 +162,10 @@ def check_since(before: Seen, now: Seen) -> None:
 def check_summary(publication: Publication, seen: Seen, before: Seen | None) -> None:
     """Compare the counts that the user is told with the documents."""
     fresh = seen.changes[len(before.changes) if before else 0 :]
-    assert publication == Publication(
+    if before:
+        assert len({item.loc for item in fresh}) == len(fresh)
+        assert all(("hash" in item.md) == (item.md["change"] != "deleted") for item in fresh)
+    assert replace(publication, restless={}) == Publication(
         first=before is None,
         resources=len(seen.resources),
         changes=len(seen.changes),
@@ -241,10 +251,63 @@ def test_no_change_is_back_dated(source: Source) -> None:
     told = landed("c2", "2024-03-01T12:00", old, built="2023-01-01T12:00")
     source.publish({"a.html": b"b", "b.html": b"b"}, told)
     assert source.rows()[1:] == [
+        ("2024-04-01T12:00:00.001Z", "updated", "a.html"),
         ("2024-04-01T12:00:00.001Z", "created", "b.html"),
-        ("2024-04-01T12:00:00.002Z", "updated", "a.html"),
     ]
-    assert source.at() == utc("2024-04-01T12:00:00.002")
+    assert source.at() == utc("2024-04-01T12:00:00.001")
+
+
+def test_a_restless_page(source: Source) -> None:
+    """What changes at every build though nothing did is named from the second time on, with its count."""
+    first = source.publish({"a.html": b"a", "clock.html": b"0"}, landed("c1", "2024-02-10T12:00"))
+    counts = [first.restless]
+    for number in (1, 2, 3):
+        told = landed("c1", "2024-02-10T12:00", built=f"2024-03-{number:02}T12:00")
+        counts.append(source.publish({"a.html": b"a", "clock.html": bytes([number])}, told).restless)
+    assert counts == [{}, {}, {f"{SITEURL}/clock.html": 2}, {f"{SITEURL}/clock.html": 3}]
+    edited = landed("c2", "2024-04-10T12:00", change("2024-04-10T12:00", "clock.html", UPDATED))
+    assert source.publish({"a.html": b"a", "clock.html": b"new"}, edited).restless == {}
+    assert source.state()["restless"] == {}
+
+
+def test_nothing_is_restless_where_no_history_tells(source: Source) -> None:
+    """Without history nobody knows that nothing was done."""
+    for number in range(4):
+        told = Told(built=utc(f"2024-03-{number + 1:02}T12:00"), complete=False)
+        assert source.publish({"a.html": bytes([number])}, told).restless == {}
+
+
+def test_held_clocks_outlive_a_shallow_clone(source: Source) -> None:
+    """Landing times that were set once hold, also where a build in between could not see the history."""
+    held = {"c1": utc("2024-02-10T12:00")}
+    source.publish({"a.html": b"a"}, landed("c1", "2024-02-10T12:00", held=held))
+    source.publish({"a.html": b"b"}, landed("c2", "2024-02-11T12:00", complete=False))
+    assert source.state()["held"] == {"c1": "2024-02-10T12:00:00Z"}
+    source.publish({"a.html": b"c"}, landed("c3", "2024-02-12T12:00"))
+    assert source.state()["held"] == {}
+
+
+def test_a_late_merge_has_the_time_of_its_commit(source: Source) -> None:
+    """What no told change explains has the landing time of the commit built, however late that was pushed."""
+    source.publish({"a.html": b"a"}, landed("c1", "2024-04-01T12:00"))
+    source.publish({"a.html": b"b"}, landed("c2", "2024-03-01T12:00", built="2024-09-01T12:00"))
+    assert source.rows()[-1] == ("2024-04-01T12:00:00.001Z", "updated", "a.html")
+
+
+def test_several_told_changes_are_one(source: Source) -> None:
+    """From the second publication on a URI has one change a publication: its last told time, what the bytes say."""
+    source.publish({"a.html": b"a"}, landed("c1", "2024-02-10T12:00"))
+    told = landed(
+        "c2",
+        "2024-02-14T12:00",
+        change("2024-02-11T12:00", "a.html", DELETED),
+        change("2024-02-12T12:00", "a.html"),
+        change("2024-02-13T12:00", "b.html"),
+        change("2024-02-14T12:00", "b.html", DELETED),
+    )
+    source.publish({"a.html": b"new"}, told)
+    assert source.rows()[1:] == [("2024-02-12T12:00:00Z", "updated", "a.html")]
+    assert [*source.changes()][-1].md["hash"] == f"sha-256:{sha256(b'new').hexdigest()}"
 
 
 def test_at_grows_with_the_commit(source: Source) -> None:
@@ -311,19 +374,15 @@ def test_state(source: Source) -> None:
         "commit": "c1",
         "landed": "2024-02-10T12:00:00Z",
         "held": {"c1": "2024-02-10T12:00:00Z"},
+        "start": 1,
+        "ancestors": [],
+        "superseded": {},
+        "restless": {},
     }
     source.publish({"a.html": b"b"}, landed("c2", "2024-02-11T12:00"))
     state = source.state()
     assert (state["generation"], state["predecessor"]) == (2, sha256(first).hexdigest())
     assert (state["commit"], state["held"], state["changes"]) == ("c2", {}, 2)
-
-
-def test_another_siteurl_begins_anew(source: Source, tmp_path: Path) -> None:
-    """URIs of another site are no predecessors: the publication is a first one."""
-    source.publish({"a.html": b"a"}, "2024-01-05T12:00")
-    moved = Source(source.output, siteurl="https://other.example")
-    assert moved.publish({"a.html": b"a"}, "2024-01-06T12:00").first
-    assert SITEURL.encode() not in b"".join(moved.documents().values())
 
 
 def test_from_a_copy_of_the_previous_publication(source: Source, tmp_path: Path) -> None:

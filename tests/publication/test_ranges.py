@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.publication.account import spread
 from pelican_resourcesync.publication.change import Change
-from pelican_resourcesync.publication.ranges import PERIODS, Calendar, Cuts, Marks, Range, cut
+from pelican_resourcesync.publication.ranges import PERIODS, Calendar, Cuts, Marks, Range, cut, retain
 from tests.publication.support import CREATED, MILLISECOND, change, utc
 
 LIMIT = 3
@@ -184,3 +184,15 @@ def test_an_open_range_without_changes_is_not_closed() -> None:
     late = change("2024-03-02T12:00", "a")
     ranges = cut([late], Calendar("day"), open_range=Range(utc("2024-01-01")), begin=None, limit=9)
     assert ranges == [Range(utc("2024-01-01"), None, (late,))]
+
+
+def test_retain() -> None:
+    """The last closed ones stay, and the open one: what is left touches as it did (CL06, AR06)."""
+    times = [utc(f"2024-0{month}-01") for month in range(1, 6)]
+    closed = [Range(one, other) for one, other in pairwise(times)]
+    opened = Range(times[-1])
+    for keep, left in ((1, closed[3:]), (3, closed[1:]), (4, closed), (9, closed), (None, closed)):
+        assert [*retain([*closed, opened], keep)] == [*left, opened]
+        assert [*retain(closed, keep)] == left
+    assert [*retain([opened], 1)] == [opened]
+    assert [*retain([], 1)] == []

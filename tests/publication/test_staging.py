@@ -1,16 +1,21 @@
 """Staging: all or nothing."""
 
+import ctypes
+import errno
 import os
-import subprocess
-import sys
+import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from pelican_resourcesync.errors import DocumentError, PublicationError
-from pelican_resourcesync.publication.previous import read_previous
-from pelican_resourcesync.publication.staging import replace_file, staging
-from tests.publication.support import LAYOUT, Source, tree
+from pelican_resourcesync.publication import exchange
+from pelican_resourcesync.publication.layout import DESCRIPTION, WELL_KNOWN
+from pelican_resourcesync.publication.moves import in_order
+from pelican_resourcesync.publication.staging import recover, replace_file, staging
+from tests.publication.faults import MODES, Mode, coming_in
+from tests.publication.support import LAYOUT, STATE, Source, tree
 
 UNWRITABLE = r"the documents cannot be written to .*: .*; nothing was published"
 
@@ -28,24 +33,26 @@ def left_over(output: Path) -> list[str]:
     return [path.name for path in output.iterdir() if path.name.startswith(".resourcesync-")]
 
 
-def test_what_is_staged_is_installed(tmp_path: Path) -> None:
-    """The folder comes in whole, with what was there before gone; an entry point replaces one."""
+@pytest.mark.parametrize("mode", MODES)
+def test_what_is_staged_is_installed(tmp_path: Path, mode: Mode) -> None:
+    """The folder comes in whole, with what was there before gone; the well-known copy replaces one."""
     output = tmp_path / "output"
-    (output / "set").mkdir(parents=True)
-    (output / "set" / "old.xml").write_bytes(b"old")
-    (output / "entry").write_bytes(b"old")
-    with staging(output) as stage:
-        stage.write("set/deep/new.xml", b"new")
-        stage.write("entry", b"new")
-        stage.carry("set/kept.xml", output / "set" / "old.xml")
-        assert stage.paths() == ["entry", "set/deep/new.xml", "set/kept.xml"]
-        assert stage.read("set/kept.xml") == b"old"
-        assert (output / "set" / "old.xml").read_bytes() == b"old"
-        stage.install("set", ["entry"])
+    (output / "resourcesync" / "site").mkdir(parents=True)
+    (output / ".well-known").mkdir()
+    (output / "resourcesync" / "site" / "old.xml").write_bytes(b"old")
+    (output / WELL_KNOWN).write_bytes(b"old")
+    with coming_in(mode), staging(output) as stage:
+        stage.write("resourcesync/site/deep/new.xml", b"new")
+        stage.write(WELL_KNOWN, b"new")
+        stage.carry("resourcesync/site/kept.xml", output / "resourcesync" / "site" / "old.xml")
+        assert stage.paths() == [WELL_KNOWN, "resourcesync/site/deep/new.xml", "resourcesync/site/kept.xml"]
+        assert stage.read("resourcesync/site/kept.xml") == b"old"
+        assert (output / "resourcesync" / "site" / "old.xml").read_bytes() == b"old"
+        stage.install(LAYOUT)
     assert {path: what[0] for path, what in tree(output).items() if isinstance(what, tuple)} == {
-        "set/deep/new.xml": b"new",
-        "set/kept.xml": b"old",
-        "entry": b"new",
+        "resourcesync/site/deep/new.xml": b"new",
+        "resourcesync/site/kept.xml": b"old",
+        WELL_KNOWN: b"new",
     }
 
 
@@ -82,6 +89,7 @@ def test_a_resource_that_no_document_can_name(source: Source) -> None:
     assert left_over(source.output) == []
 
 
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(
     "folder",
     [
@@ -91,26 +99,27 @@ def test_a_resource_that_no_document_can_name(source: Source) -> None:
         ".well-known/resourcesync",
     ],
 )
-def test_a_folder_in_the_way(source: Source, folder: str) -> None:
+def test_a_folder_in_the_way(source: Source, folder: str, mode: Mode) -> None:
     """A folder where an entry point goes is one clear error: all that stood there stands there again."""
     previous = source.previous()
     (source.output / folder).unlink()
     source.write(f"{folder}/own.txt", b"own")
     source.write("a.html", b"b")
     before = tree(source.output)
-    with pytest.raises(PublicationError, match=UNWRITABLE):
+    with coming_in(mode), pytest.raises(PublicationError, match=UNWRITABLE):
         source.publish({"a.html": b"b"}, "2024-02-05T12:00", previous)
     assert tree(source.output) == before
 
 
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("file", ["resourcesync", ".well-known"])
-def test_a_file_in_the_way(tmp_path: Path, file: str) -> None:
+def test_a_file_in_the_way(tmp_path: Path, file: str, mode: Mode) -> None:
     """A file where a folder goes is one clear error: it stays, and no part of a publication is left beside it."""
     source = Source(tmp_path / "output")
     source.write(file, b"own")
     source.write("a.html", b"a")
     before = tree(source.output)
-    with pytest.raises(PublicationError, match=UNWRITABLE):
+    with coming_in(mode), pytest.raises(PublicationError, match=UNWRITABLE):
         source.publish({"a.html": b"a"}, "2024-02-05T12:00")
     assert tree(source.output) == before
 
@@ -123,18 +132,26 @@ def test_an_output_that_is_a_file(tmp_path: Path) -> None:
     assert (tmp_path / "output").read_bytes() == b"own"
 
 
-def test_the_set_may_be_anything_before(tmp_path: Path) -> None:
+@pytest.mark.parametrize("thing", ["link", "file"])
+@pytest.mark.parametrize("mode", MODES)
+def test_the_set_may_be_anything_before(tmp_path: Path, mode: Mode, thing: str) -> None:
     """A file or a link where the set's folder goes is replaced, and what the link led to stays."""
     source = Source(tmp_path / "output")
+    source.write("resourcesync/notes.txt", b"own")
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "own.txt").write_bytes(b"own")
-    (source.output / "resourcesync").mkdir(parents=True)
-    (source.output / "resourcesync" / "site").symlink_to(elsewhere)
-    source.publish({"a.html": b"a"}, "2024-01-05T12:00")
-    assert not (source.output / "resourcesync" / "site").is_symlink()
+    place = source.output / "resourcesync" / "site"
+    if thing == "link":
+        place.symlink_to(elsewhere)
+    else:
+        place.write_bytes(b"own")
+    with coming_in(mode):
+        source.publish({"a.html": b"a"}, "2024-01-05T12:00")
+    assert not place.is_symlink()
     assert tree(elsewhere).keys() == {"own.txt"}
     assert source.resource_list().keys() == {"https://example.org/a.html"}
+    assert (source.output / "resourcesync" / "notes.txt").read_bytes() == b"own"
 
 
 def test_entry_points_that_are_links_are_put_back(source: Source, tmp_path: Path) -> None:
@@ -172,47 +189,256 @@ def test_documents_can_be_read_by_all(source: Source) -> None:
     assert (source.output / "resourcesync" / "site").stat().st_mode & 0o111 == 0o111
 
 
-_KILLED = """
-import os, sys
-from tests.publication.support import *
-source, moves = Source(Path(sys.argv[1])), [int(sys.argv[2])]
-def stop(event, arguments):
-    if event == "os.rename":
-        moves[0] -= 1
-        if moves[0] < 0:
-            os._exit(9)
-sys.addaudithook(stop)
-source.publish({"a.html": b"b", "b.html": b"b"}, "2024-02-05T12:00")
-moves[0] = 1000  # what runs at the end of the process, such as the tests' own tools, may move what it likes
-"""
+@pytest.mark.parametrize("mode", MODES)
+def test_what_others_have_there_stays(source: Source, tmp_path: Path, mode: Mode) -> None:
+    """Files, folders and links of others keep all they have; a file is not even copied where it can be linked."""
+    top = source.output / "resourcesync"
+    package = source.write("resourcesync/other/deep/package.zip", b"PK")
+    source.write("resourcesync/notes.txt", b"own").chmod(0o600)
+    (top / "other" / "deep").chmod(0o700)
+    (top / "empty").mkdir()
+    (top / "elsewhere").symlink_to(tmp_path)
+    (top / "dangling").symlink_to("nowhere")
+    before, stat = others(top), package.stat()
+    with coming_in(mode):
+        source.publish({"a.html": b"b"}, "2024-02-05T12:00")
+    assert others(top) == before
+    assert (package.stat().st_ino, package.stat().st_mtime_ns) == (stat.st_ino, stat.st_mtime_ns)
+    assert (top / "other" / "deep").stat().st_mode & 0o7777 == 0o700
+    assert left_over(source.output) == []
 
 
-@pytest.mark.parametrize("moves", [0, 1, 2, 4, 5, 6])
-def test_a_build_that_is_killed_is_repeated(tmp_path: Path, moves: int) -> None:
-    """Killed after so many moves, the output is of one publication or refused; the repeat is as if undisturbed."""
-    contents = {"a.html": b"b", "b.html": b"b"}
-    killed, undisturbed = Source(tmp_path / "killed"), Source(tmp_path / "undisturbed")
-    for source in (killed, undisturbed):
-        source.publish({"a.html": b"a"}, "2024-01-05T12:00")
-    aside = tree(killed.output)
-    undisturbed.publish(contents, "2024-02-05T12:00")
-    command = [sys.executable, "-c", _KILLED, str(killed.output), str(moves)]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    finished = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
-    assert finished.returncode == (9 if moves < 6 else 0), finished.stderr
-    try:
-        found = read_previous(killed.output, LAYOUT)
-        assert found is not None
-        assert found.state.generation == (1 if moves < 1 else 2)
-    except PublicationError:
-        assert 1 <= moves < 6
-    for path, what in aside.items():
-        if isinstance(what, tuple):
-            killed.write(path, what[0])
-    for path in killed.documents().keys() - aside.keys():
-        (killed.output / path).unlink()
-    killed.publish(contents, "2024-02-05T12:00")
-    assert tree(killed.output) == tree(undisturbed.output)
+def others(top: Path) -> dict[str, object]:
+    """Give what is there beside the set and what all sets share."""
+    ours = ("site", "description.xml", "index.html", "publication.json")
+    return {path: what for path, what in tree(top).items() if not path.startswith(ours)}
+
+
+def test_what_cannot_be_linked_is_copied(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the file system has no hard links: with the same bytes, times and permissions."""
+    note = source.write("resourcesync/other/note.txt", b"own")
+    note.chmod(0o640)
+    os.utime(note, (1_000_000_000, 1_000_000_000))
+    before = note.stat()
+
+    def refuse(*_arguments: object) -> None:
+        raise PermissionError(errno.EPERM, "no links here")
+
+    monkeypatch.setattr(Path, "hardlink_to", refuse)
+    source.publish({"a.html": b"b"}, "2024-02-05T12:00")
+    after = note.stat()
+    assert note.read_bytes() == b"own"
+    assert (after.st_mode, after.st_mtime, after.st_uid) == (before.st_mode, before.st_mtime, before.st_uid)
+    assert after.st_ino != before.st_ino
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_same_publication_touches_nothing(source: Source, mode: Mode) -> None:
+    """Where no document differs, no file or folder is written or moved."""
+    before = stamps(source.output)
+    with coming_in(mode):
+        source.publish({"a.html": b"a"}, "2024-03-05T12:00")
+    assert stamps(source.output) == before
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_documents_that_stay_are_the_same_files(source: Source, mode: Mode) -> None:
+    """A document without a change keeps its time: who copies by time, or asks by it, gets none anew."""
+    source.publish({"a.html": b"b"}, "2024-02-05T12:00")
+    before = stamps(source.output)
+    with coming_in(mode):
+        source.publish({"a.html": b"c"}, "2024-03-05T12:00")
+    after = stamps(source.output)
+    closed = min(path for path in before if "/changelist-2" in path)
+    assert before[closed] == after[closed]
+    assert before[STATE] != after[STATE]
+
+
+def stamps(output: Path) -> dict[str, tuple[int, int]]:
+    """Give which file each document is, and its time."""
+    top = output / "resourcesync"
+    found = {file.relative_to(output).as_posix(): file.stat() for file in [top, *top.rglob("*"), output / WELL_KNOWN]}
+    return {path: (stat.st_ino, stat.st_mtime_ns) for path, stat in found.items()}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_well_known_copy_alone(source: Source, mode: Mode) -> None:
+    """Pelican cleans it away before each build: it comes back, and nothing else is touched."""
+    before = stamps(source.output)
+    shutil.rmtree(source.output / ".well-known")
+    with coming_in(mode):
+        source.publish({"a.html": b"a"}, "2024-03-05T12:00")
+    after = stamps(source.output)
+    del before[WELL_KNOWN], after[WELL_KNOWN]
+    assert after == before
+    assert (source.output / WELL_KNOWN).read_bytes() == (source.output / DESCRIPTION).read_bytes()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_folder_that_is_a_link(tmp_path: Path, mode: Mode) -> None:
+    """Where `resourcesync` is a link to a folder, it stays one, and the documents are there."""
+    source = Source(tmp_path / "output")
+    (tmp_path / "elsewhere").mkdir()
+    source.output.mkdir()
+    (source.output / "resourcesync").symlink_to(tmp_path / "elsewhere")
+    for time, data in (("2024-01-05T12:00", b"a"), ("2024-02-05T12:00", b"b")):
+        with coming_in(mode):
+            source.publish({"a.html": data}, time)
+    assert (source.output / "resourcesync").is_symlink()
+    assert source.state()["generation"] == 2
+    assert "publication.json" in tree(tmp_path / "elsewhere")
+
+
+def test_another_file_system(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where files cannot be moved because they lie on different ones, they are copied beside their place first."""
+    replace = Path.replace
+
+    def refuse(file: Path, target: Path) -> Path:
+        if "documents" in file.parts and "documents" not in Path(target).parts:
+            raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
+        return replace(file, target)
+
+    undisturbed = Source(source.output.parent / "undisturbed")
+    shutil.copytree(source.output, undisturbed.output)
+    undisturbed.publish({"a.html": b"b"}, "2024-02-05T12:00")
+    monkeypatch.setattr(Path, "replace", refuse)
+    with coming_in("ordered"):
+        source.publish({"a.html": b"b"}, "2024-02-05T12:00")
+    assert tree(source.output) == tree(undisturbed.output)
+
+
+def test_the_order_of_moves() -> None:
+    """Nothing comes in before what it leads to: leaves, lists, the state, and last where a Destination enters."""
+    paths = [WELL_KNOWN, STATE, *(f"resourcesync/site/{name}.xml" for name in ("capabilitylist", "resourcelist"))]
+    paths += ["resourcesync/index.html", DESCRIPTION, "resourcesync/site/changelist.xml"]
+    paths += [f"resourcesync/site/{name}-20240105T120000Z.xml" for name in ("resourcelist", "changelist")]
+    assert [path.rpartition("/")[2] for path in in_order(paths, LAYOUT)] == [
+        "changelist-20240105T120000Z.xml",
+        "resourcelist-20240105T120000Z.xml",
+        "changelist.xml",
+        "resourcelist.xml",
+        "publication.json",
+        "capabilitylist.xml",
+        "index.html",
+        "description.xml",
+        "resourcesync",
+    ]
+
+
+@pytest.mark.parametrize(
+    "mark", [b"", b"[]", b"{}", b'{"moved": ["../own"], "removed": []}', b'{"moved": [], "removed": ["/own"]}']
+)
+def test_a_mark_that_is_damaged(source: Source, mark: bytes) -> None:
+    """What a stage says that it is to do is not done where it makes no sense; nothing outside is ever touched."""
+    source.write(".resourcesync-left/complete", mark)
+    before = tree(source.output)
+    with pytest.raises(PublicationError, match=r"cannot be made whole: .*complete is damaged: remove its folder"):
+        recover(source.output)
+    assert tree(source.output) == before
+
+
+@pytest.mark.parametrize("left", ["old", "missing", "link"])
+def test_the_well_known_copy_is_repaired(source: Source, left: str) -> None:
+    """A build that was killed may have left the former one: `recover` brings it in step."""
+    file = source.output / WELL_KNOWN
+    good = file.read_bytes()
+    file.unlink()
+    if left == "old":
+        file.write_bytes(b"old")
+    elif left == "link":
+        file.symlink_to(source.output / DESCRIPTION)
+    else:
+        file.parent.rmdir()
+    recover(source.output)
+    assert file.read_bytes() == good
+    assert not file.is_symlink()
+    before = stamps(source.output)
+    recover(source.output)
+    assert stamps(source.output) == before
+
+
+def test_nothing_to_recover(tmp_path: Path) -> None:
+    """An output without a publication stays as it is; one that is not there is not made."""
+    recover(tmp_path / "missing")
+    assert tree(tmp_path) == {}
+    (tmp_path / "page.html").write_bytes(b"own")
+    recover(tmp_path)
+    assert tree(tmp_path).keys() == {"page.html"}
+
+
+def test_folders_that_may_not_be_written_to(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A neighbour's folder without the permission to write is no obstacle to removing the stage that it was in."""
+    source.write(".resourcesync-left/documents/resourcesync/other/note.txt", b"own")
+    (source.output / ".resourcesync-left" / "link").symlink_to(source.output)
+    other = source.output / ".resourcesync-left" / "documents" / "resourcesync" / "other"
+    other.chmod(0o500)
+    rmtree = shutil.rmtree
+
+    def refuse(folder: Path) -> None:
+        if not other.stat().st_mode & 0o200:  # what the system does to everyone but root
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(other))
+        rmtree(folder)
+
+    monkeypatch.setattr(shutil, "rmtree", refuse)
+    mode = source.output.stat().st_mode
+    recover(source.output)
+    assert left_over(source.output) == []
+    assert source.output.stat().st_mode == mode
+
+
+def test_two_folders_change_places(tmp_path: Path) -> None:
+    """One call, and each is where the other was; where the system has none, nothing happens."""
+    one, other = tmp_path / "one", tmp_path / "other"
+    one.mkdir()
+    (one / "file").write_bytes(b"1")
+    other.write_bytes(b"2")
+    if not exchange.exchange(one, other):
+        assert (one / "file").read_bytes() == b"1"
+        pytest.skip("no exchange here")
+    assert one.read_bytes() == b"2"
+    assert (other / "file").read_bytes() == b"1"
+    assert exchange.can_exchange(tmp_path)
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        exchange.exchange(one, tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize(
+    ("system", "machine", "name", "arguments"),
+    [
+        ("linux", "x86_64", "renameat2", [-100, b"a", -100, b"b", 2]),
+        ("linux", "x86_64", "syscall", [316, -100, b"a", -100, b"b", 2]),
+        ("linux", "aarch64", "syscall", [276, -100, b"a", -100, b"b", 2]),
+        ("darwin", "arm64", "renamex_np", [b"a", b"b", 2]),
+        ("linux", "riscv64", "syscall", None),
+        ("darwin", "arm64", "renameat2", None),
+        ("win32", "AMD64", "renamex_np", None),
+    ],
+)
+def test_the_call_of_each_system(system: str, machine: str, name: str, arguments: list[object] | None) -> None:
+    """Each system is asked as its manual says; others are not asked."""
+    asked: list[object] = []
+
+    def answer(*given: object) -> int:
+        asked.extend(getattr(each, "value", each) for each in given)
+        return 0
+
+    call = exchange._find(SimpleNamespace(**{name: answer}), system, machine)
+    assert (call is None) == (arguments is None)
+    assert call is None or call(b"a", b"b") == 0
+    assert asked == (arguments or [])
+
+
+@pytest.mark.parametrize("error", [OSError, TypeError])
+def test_a_python_that_loads_no_libraries(error: type[Exception], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without ctypes' libraries there is no exchange, and no error."""
+
+    def refuse(*_arguments: object, **_named: object) -> None:
+        raise error
+
+    monkeypatch.setattr(ctypes, "CDLL", refuse)
+    assert exchange._system_call.__wrapped__() is None
+    monkeypatch.setattr(exchange, "_system_call", lambda: None)
+    assert not exchange.exchange(Path("one"), Path("other"))
 
 
 def test_replace_file_keeps_permissions(tmp_path: Path) -> None:

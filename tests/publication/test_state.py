@@ -1,6 +1,7 @@
 """`publication.json`."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -23,8 +24,16 @@ STATE = State(
     commit="dd",
     landed=utc("2024-03-01T12:00"),
     held={"ee": utc("2024-02-01T12:00")},
+    start=3,
+    ancestors=("ff", "gg"),
+    superseded={"resourcesync/c.xml": "hh"},
+    restless={"https://example.org/clock": 4},
 )
 RENDERED = b"""{
+ "ancestors": [
+  "ff",
+  "gg"
+ ],
  "at": "2024-03-01T12:00:00.001Z",
  "changes": 7,
  "commit": "dd",
@@ -39,13 +48,20 @@ RENDERED = b"""{
  },
  "landed": "2024-03-01T12:00:00Z",
  "predecessor": "cc",
+ "restless": {
+  "https://example.org/clock": 4
+ },
  "siteurl": "https://example.org",
+ "start": 3,
+ "superseded": {
+  "resourcesync/c.xml": "hh"
+ },
  "tool": "a tool"
 }
 """
 
 _names = st.text(max_size=8)
-times = any_times.filter(lambda time: 1970 <= time.year < 9000)
+times = any_times.filter(lambda time: utc("1970-01-01") <= time < utc("9000-01-01"))
 _states = st.builds(
     State,
     generation=st.integers(0),
@@ -57,6 +73,10 @@ _states = st.builds(
     commit=st.none() | _names,
     landed=st.none() | times,
     held=st.dictionaries(_names, times, max_size=3),
+    start=st.integers(1),
+    ancestors=st.lists(_names, max_size=3).map(tuple),
+    superseded=st.dictionaries(_names, _names, max_size=3),
+    restless=st.dictionaries(_names, st.integers(0), max_size=3),
 )
 _json = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
@@ -106,6 +126,11 @@ def test_damaged(data: bytes) -> None:
         ("changes", None),
         ("held", {"ee": "2024-13-01T12:00:00Z"}),
         ("documents", ["resourcesync/a.xml"]),
+        ("start", 0),
+        ("start", "2"),
+        ("ancestors", 5),
+        ("superseded", ["resourcesync/a.xml"]),
+        ("restless", {"https://example.org/": -1}),
     ],
 )
 def test_damaged_values(key: str, value: object) -> None:
@@ -115,13 +140,30 @@ def test_damaged_values(key: str, value: object) -> None:
         parse_state(data, NAME)
 
 
-@pytest.mark.parametrize("key", sorted(set(json.loads(RENDERED)) - {"tool"}))
+OPTIONAL = {"ancestors": (), "restless": {}, "start": 1, "superseded": {}}
+
+
+@pytest.mark.parametrize("key", sorted(set(json.loads(RENDERED)) - {"tool", *OPTIONAL}))
 def test_missing_keys(key: str) -> None:
-    """Every key but the tool's name is needed."""
+    """Every key but the tool's name, and those that may be absent, is needed."""
     content = json.loads(RENDERED)
     del content[key]
     with pytest.raises(PublicationError, match=f"is damaged .*{key}"):
         parse_state(json.dumps(content).encode(), NAME)
+
+
+@pytest.mark.parametrize(("key", "meant"), OPTIONAL.items())
+def test_optional_keys(key: str, meant: Any) -> None:
+    """What may be absent says then that there is none of it, and that the set was begun once."""
+    content = json.loads(RENDERED)
+    del content[key]
+    assert parse_state(json.dumps(content).encode(), NAME) == replace(STATE, **{key: meant})
+
+
+def test_ancestry() -> None:
+    """All earlier states that are known: the one before, then its own; a first one has none."""
+    assert STATE.ancestry == ("cc", "ff", "gg")
+    assert replace(STATE, predecessor=None, ancestors=()).ancestry == ()
 
 
 @given(st.sampled_from(sorted(json.loads(RENDERED))), _json)

@@ -1,0 +1,150 @@
+"""Installing: what was staged becomes the publication, all of it at once where the system can, else in order."""
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+from pelican_resourcesync.publication.durable import PREFIX, is_there, remove, sync, walk
+from pelican_resourcesync.publication.exchange import can_exchange, exchange
+from pelican_resourcesync.publication.layout import FOLDER, WELL_KNOWN, Layout
+from pelican_resourcesync.publication.moves import DOCUMENTS, Moves, in_order, roll_forward
+from pelican_resourcesync.publication.takeover import belong, keep_file, same_bytes, take_over
+
+
+def install(stage: Path, output: Path, layout: Layout) -> None:
+    """Let the documents in the folder `stage` be the publication of the set, in place of the last one.
+
+    At every moment one of them is there whole, or the stage holds what is needed to finish. What belongs to other
+    sets stays as it is, and all does where no document differs from what is there. Raises `OSError` where it cannot
+    be: then the last publication is there, or the stage is marked complete.
+    """
+    _Installation(stage, output, layout).run()
+
+
+def documents_in(stage: Path) -> list[str]:
+    """Give the paths of the documents in a stage, in order; `OSError` where they cannot be listed."""
+    top = stage / DOCUMENTS
+    files = (folder / name for folder, _, names in walk(top) for name in names) if top.is_dir() else ()
+    return sorted(file.relative_to(top).as_posix() for file in files)
+
+
+class _Installation:
+    """One set's documents, on their way from a stage to an output."""
+
+    def __init__(self, stage: Path, output: Path, layout: Layout) -> None:
+        self._stage = stage
+        self._documents = stage / DOCUMENTS
+        self._output = output
+        self._layout = layout
+        self._staged = documents_in(stage)
+        there = self._there()
+        moved = [path for path in self._staged if path not in there or not self._stays(path)]
+        self._moves = Moves(in_order(moved, layout), tuple(sorted(there.difference(self._staged))))
+
+    def run(self) -> None:
+        if not self._moves.moved and not self._moves.removed:
+            return
+        self._check()
+        if self._moves == Moves((WELL_KNOWN,), ()):  # Pelican cleans it away each time
+            self._bring_well_known()
+        elif not self._swap():
+            self._moves.mark(self._stage)
+            roll_forward(self._stage, self._output)
+
+    def _there(self) -> set[str]:
+        """Give the paths of the set's own files that are there, and of what else is ours."""
+        home, top = self._output / self._layout.home, self._output / FOLDER
+        found = [self._output / path for path in self._layout.entry_points if (self._output / path).is_file()]
+        found += [file for file in top.iterdir() if file.name.startswith(PREFIX)] if top.is_dir() else []
+        for folder, folders, files in walk(home) if home.is_dir() and not home.is_symlink() else ():
+            found += [folder / name for name in files]
+            found += [folder / name for name in folders if (folder / name).is_symlink()]
+        return {file.relative_to(self._output).as_posix() for file in found}
+
+    def _stays(self, path: str) -> bool:
+        return same_bytes(self._documents / path, self._output / path)
+
+    def _check(self) -> None:
+        """Raise `OSError` for what stands in the way, before anything is moved."""
+        for place in (self._output / FOLDER, (self._output / WELL_KNOWN).parent):
+            if is_there(place) and not place.is_dir():
+                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(place))
+        for place in (self._output / path for path in self._moves.moved):
+            if place.is_dir() and not place.is_symlink():
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(place))
+
+    def _swap(self) -> bool:
+        """Bring everything in at once, and the well-known copy after it; tell whether that is possible here.
+
+        Where it is, but fails, all is put back.
+        """
+        new, well_known = self._documents / FOLDER, self._output / WELL_KNOWN
+        old = Path(os.path.realpath(self._output / FOLDER))  # where it is a link, it stays one
+        if is_there(old) and not can_exchange(self._stage):
+            return False
+        taken = self._complete(old) if is_there(old) else []
+        sync(_fresh(self._documents))
+        with ExitStack() as undo:
+            _make_folder(well_known.parent, undo)
+            if not _trade(new, old, undo):
+                for each in taken:
+                    remove(each)
+                return False
+            sync([old.parent, self._documents])
+            if WELL_KNOWN in self._moves.moved:
+                (self._documents / WELL_KNOWN).replace(well_known)
+            undo.pop_all()
+        with suppress(OSError):  # done is done: a build that finds the former copy brings this one
+            sync([well_known.parent])
+        return True
+
+    def _bring_well_known(self) -> None:
+        new, target = self._documents / WELL_KNOWN, self._output / WELL_KNOWN
+        sync([new])
+        with ExitStack() as undo:
+            _make_folder(target.parent, undo)
+            new.replace(target)
+            undo.pop_all()
+
+    def _complete(self, old: Path) -> list[Path]:
+        """Put beside the documents all else that is to be there; give back what is not of this set."""
+        for path in sorted(set(self._staged).difference(self._moves.moved)):
+            if path.startswith(f"{FOLDER}/"):
+                keep_file(self._output / path, self._documents / path, self._stage / "kept")
+        new, home = self._documents / FOLDER, Path(self._layout.home).name
+        taken = take_over(old, new, home)
+        for folder in ("", home):
+            if (old / folder).is_dir():
+                belong(new / folder, old / folder)
+        return taken
+
+
+def _fresh(documents: Path) -> Iterator[Path]:
+    """Give the files that were written, not linked, then all folders, each after those in it."""
+    folders = []
+    for folder, _, files in walk(documents):
+        folders.append(folder)
+        for file in (folder / name for name in files):
+            if not file.is_symlink() and file.stat().st_nlink == 1:
+                yield file
+    yield from reversed(folders)
+
+
+def _make_folder(folder: Path, undo: ExitStack) -> None:
+    if not folder.is_dir():
+        folder.mkdir()
+        undo.callback(folder.rmdir)
+
+
+def _trade(new: Path, old: Path, undo: ExitStack) -> bool:
+    """Let the folder `new` take the place of `old`, which is kept in its stead; tell whether that is possible."""
+    if not is_there(old):
+        new.rename(old)
+        undo.callback(old.rename, new)
+        return True
+    done = exchange(new, old)
+    if done:
+        undo.callback(exchange, new, old)
+    return done

@@ -1,0 +1,108 @@
+"""Ordered moves: a publication goes to its place file by file, so that a build killed meanwhile can be finished.
+
+For systems that cannot exchange folders at once. Nothing is moved before the stage is marked complete; from then on it
+is only ever rolled forward, by this build or by the next.
+"""
+
+import json
+import re
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from pelican_resourcesync.publication.durable import is_there, move, remove, sync, walk
+from pelican_resourcesync.publication.layout import DESCRIPTION, FOLDER, PEOPLE, WELL_KNOWN, Layout
+
+#: Where in its stage a publication lies, as it will lie in the output.
+DOCUMENTS = "documents"
+_MARK = "complete"
+
+#: What documents have in their names to which others lead: the time of their publication or of their range.
+_STAMP = re.compile(r"-\d{8}T")
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """What installing a publication comes to: the paths to move, in order, and then those to remove."""
+
+    moved: tuple[str, ...]
+    removed: tuple[str, ...]
+
+    def mark(self, stage: Path) -> None:
+        """Mark a stage as complete: its files and this list of moves are on the disk before the mark is there."""
+        documents = stage / DOCUMENTS
+        sync(documents / path for path in self.moved)
+        sync(folder for folder, _, _ in walk(documents))
+        draft = stage / f"{_MARK}-draft"
+        draft.write_text(json.dumps({"moved": self.moved, "removed": self.removed}))
+        sync([draft])
+        draft.replace(stage / _MARK)
+        sync([stage, stage.parent])
+
+
+def in_order(paths: Iterable[str], layout: Layout) -> tuple[str, ...]:
+    """Put documents in the order in which they can come in: none before those it leads to.
+
+    First what carries a time in its name (parts, Change Lists, packages), then lists and indexes, then the state,
+    and last where a Destination enters.
+    """
+    last = (layout.state, layout.capability_list, PEOPLE, DESCRIPTION, WELL_KNOWN)
+
+    def place(path: str) -> tuple[int, str]:
+        if path in last:
+            return 2 + last.index(path), path
+        return (0 if _STAMP.search(path) else 1), path
+
+    return tuple(sorted(paths, key=place))
+
+
+def marked(stage: Path) -> bool:
+    """Tell whether a stage is complete, so that some of it may have been moved."""
+    return is_there(stage / _MARK)
+
+
+def roll_forward(stage: Path, output: Path) -> None:
+    """Move what a complete stage still holds to its place, then remove what is no longer named, then the stage.
+
+    Does the rest where some was done before. Raises `OSError` where it cannot: the stage stays complete.
+    """
+    moves = _read(stage / _MARK)
+    for path in moves.moved:
+        new = stage / DOCUMENTS / path
+        if is_there(new):
+            _make_room(output, path)
+            move(new, output / path)
+    for path in moves.removed:
+        remove(output / path)
+        with suppress(OSError):
+            (output / path).parent.rmdir()  # only where it is empty
+    touched = {(output / path).parent for path in (*moves.moved, *moves.removed)}
+    sync(sorted(folder for folder in touched if folder.is_dir()))
+    (stage / _MARK).unlink()
+
+
+def _make_room(output: Path, path: str) -> None:
+    """Make the folder of a document; within `resourcesync`, a file or a link in its place is none of ours."""
+    for parent in list(reversed(PurePosixPath(path).parents))[2:]:
+        folder = output / parent
+        if folder.is_symlink() or folder.is_file():
+            folder.unlink()
+    (output / path).parent.mkdir(parents=True, exist_ok=True)
+
+
+def _read(mark: Path) -> Moves:
+    try:
+        content = json.loads(mark.read_bytes())
+        moves = Moves(tuple(content["moved"]), tuple(content["removed"]))
+        safe = all(_is_ours(path) for path in (*moves.moved, *moves.removed))
+    except (ValueError, LookupError, TypeError):
+        safe = False
+    if not safe:
+        message = f"{mark} is damaged: remove its folder"
+        raise OSError(message)
+    return moves
+
+
+def _is_ours(path: str) -> bool:
+    return path == WELL_KNOWN or (path.startswith(f"{FOLDER}/") and ".." not in PurePosixPath(path).parts)

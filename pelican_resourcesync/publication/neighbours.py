@@ -1,0 +1,130 @@
+"""Neighbours: the sets that others publish into the same output, which stay in the Source Description (`SD03`)."""
+
+import os
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from io import BytesIO
+from itertools import islice
+from pathlib import Path, PurePosixPath
+from urllib.parse import quote, unquote
+
+from pelican_resourcesync.errors import DocumentError, PublicationError
+from pelican_resourcesync.protocol import Capability, Document, Entry, Metadata, Root, read, write
+from pelican_resourcesync.publication.guards import is_loopback
+from pelican_resourcesync.publication.layout import DESCRIPTION, FOLDER, WELL_KNOWN, Layout
+from pelican_resourcesync.publication.state import parse_state
+
+#: What no Source Description of ours exceeds: bytes, and sets.
+_LARGEST, _MOST = 1_000_000, 1_000
+
+_CAPABILITY_LIST = "capabilitylist.xml"
+_IS_CAPABILITY_LIST = Metadata(capability=Capability.CAPABILITYLIST)
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """The entries of other sets' Capability Lists, and `notes` on what could not be kept."""
+
+    entries: tuple[Entry, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def find_neighbours(output: Path, layout: Layout, former: Iterable[str] = ()) -> Neighbours:
+    """Find the other sets that the Source Description in `output` names, or that lie there unnamed.
+
+    Those of this site stay while their Capability List is in `output`, those of other hosts always. What lies below a
+    `former` address of this site went with it. No description, whatever it holds, stops a publication.
+    """
+    place = _Place(output, layout, frozenset({*former, *_written_for(output, layout)} - {layout.siteurl, ""}))
+    found: dict[str, Entry] = {}
+    notes: list[str] = []
+    for path in (DESCRIPTION, WELL_KNOWN):
+        try:
+            entries = place.named(path)
+        except (DocumentError, OSError) as error:
+            notes.append(f"the sets of others that only {path} in the output names are left out: {error}")
+        else:
+            found = {entry.loc: entry for entry in entries} | found
+    named = {folder for loc in found if (folder := place.folder_of(loc))}
+    found |= {entry.loc: entry for entry in place.unnamed(named)}
+    return Neighbours(tuple(found[loc] for loc in sorted(found)), tuple(notes))
+
+
+def _written_for(output: Path, layout: Layout) -> Iterator[str]:
+    """Give the address for which the set was last published into `output`, where that can be read."""
+    try:
+        yield parse_state((output / layout.state).read_bytes(), layout.state).siteurl
+    except (OSError, PublicationError):
+        return
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """An output with sets in it, one of which is ours."""
+
+    output: Path
+    layout: Layout
+    former: Collection[str]
+
+    def named(self, path: str) -> list[Entry]:
+        """Give the neighbours that the Source Description at `path` names, none where there is none."""
+        file = self.output / path
+        if not file.is_file():
+            return []
+        if file.stat().st_size > _LARGEST:
+            message = f"it has more than {_LARGEST:,} bytes"
+            raise DocumentError(message)
+        with file.open("rb") as stream:
+            document = read(stream, name=path)
+            if document.root is not Root.URLSET or not document.md or document.md.capability != Capability.DESCRIPTION:
+                message = "it is no Source Description (SD02)"
+                raise DocumentError(message)
+            return [entry for entry in islice(document.entries, _MOST) if self._stays(entry)]
+
+    def unnamed(self, named: Collection[str]) -> Iterator[Entry]:
+        """Give the sets that lie in the output, but in none of the folders `named`."""
+        for folder in sorted((self.output / FOLDER).glob("[!.]*/")):
+            starts = [each for each in folder.glob(f"*/{_CAPABILITY_LIST}") if each.parent.name.isdecimal()]
+            lists = [folder / _CAPABILITY_LIST, *sorted(starts, key=lambda each: int(each.parent.name))]
+            there = [each for each in lists if each.is_file()]
+            if there and folder.name not in {self.layout.set_name, *named}:
+                path = there[-1].relative_to(self.output).as_posix()
+                entry = Entry(loc=self.layout.uri(quote(os.fsencode(path))), md=_IS_CAPABILITY_LIST)
+                if _writable(entry):
+                    yield entry
+
+    def folder_of(self, loc: str) -> str:
+        """Give the name of the folder below `resourcesync` that a URI of this site lies in, `""` for any other."""
+        path = self._path(loc)
+        return path.parts[1] if path else ""
+
+    def _stays(self, entry: Entry) -> bool:
+        loc = entry.loc
+        if entry.md is None or entry.md.capability != Capability.CAPABILITYLIST or not _writable(entry):
+            return False
+        path = self._path(loc)
+        if path:
+            return path.parts[1] != self.layout.set_name and self._there(path)
+        left = any(loc.startswith(f"{siteurl}/{FOLDER}/") for siteurl in self.former)
+        return not left and (not is_loopback(loc) or is_loopback(self.layout.siteurl))
+
+    def _there(self, path: PurePosixPath) -> bool:
+        try:
+            return ".." not in path.parts and (self.output / path).is_file()
+        except (OSError, ValueError):  # a name that no file can have
+            return False
+
+    def _path(self, loc: str) -> PurePosixPath | None:
+        """Give the path in the output of a document of a set of this site."""
+        path = PurePosixPath(unquote(loc.removeprefix(f"{self.layout.siteurl}/"), errors="surrogateescape"))
+        ours = loc.startswith(f"{self.layout.siteurl}/{FOLDER}/") and len(path.parts) > len((FOLDER, "set"))
+        return path if ours else None
+
+
+def _writable(entry: Entry) -> bool:
+    """Tell whether a document of ours can hold an entry of others."""
+    try:
+        write(Document(root=Root.URLSET, md=Metadata(capability=Capability.DESCRIPTION), entries=[entry]), BytesIO())
+    except DocumentError:
+        return False
+    return True

@@ -1,0 +1,113 @@
+"""Retention: how many closed Change Lists stay, and what stays a little longer for readers under way."""
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pelican_resourcesync.protocol import Limits
+from pelican_resourcesync.publication.publish import Told
+from tests.publication.support import SITEURL, UPDATED, Source, change, tree, utc
+
+SET = "resourcesync/site"
+LISTS = [f"{SET}/changelist-2024{month:02}01T000000Z.xml" for month in range(1, 8)]
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Source:
+    """Give a set that changed in each of five months: four closed lists and an open one."""
+    source = Source(tmp_path / "output")
+    for month in range(1, 6):
+        publish(source, month)
+    return source
+
+
+def publish(source: Source, month: int, **options: Any) -> int:
+    """Publish a change in a month, and give the count of all changes."""
+    return source.publish({"a.html": bytes([month])}, f"2024-{month:02}-05T12:00", **options).changes
+
+
+def listed(source: Source) -> list[str]:
+    """Give the paths of the Change Lists that the index names."""
+    return [item.loc.removeprefix(f"{SITEURL}/") for item, _list in source.change_lists()]
+
+
+def test_all_stay_by_default(source: Source) -> None:
+    """Nothing is dropped unless it is asked for."""
+    assert listed(source) == LISTS[:5]
+
+
+def test_the_oldest_go(source: Source) -> None:
+    """CL06, AR06: index and archive begin at the first that is kept and touch from there on; the rest is carried."""
+    before = source.documents()
+    assert publish(source, 5, keep=2) == 3
+    assert listed(source) == LISTS[2:5]
+    index = source.paper(f"{SITEURL}/{SET}/changelist.xml")
+    archive = source.paper(f"{SITEURL}/{SET}/changelist-archive.xml")
+    assert index.md["from"] == archive.items[0].md["from"] == "2024-03-01T00:00:00Z"
+    assert [item.loc.removeprefix(f"{SITEURL}/") for item in archive.items] == LISTS[2:4]
+    assert [item.md.get("until") for item in index.items] == ["2024-04-01T00:00:00Z", "2024-05-01T00:00:00Z", None]
+    assert [source.documents()[path] for path in LISTS[2:5]] == [before[path] for path in LISTS[2:5]]
+    assert source.state()["changes"] == 3
+
+
+def test_the_open_one_may_close_and_go_at_once(tmp_path: Path) -> None:
+    """What history told of long ago is dropped as the oldest, before it ever was a document."""
+    source = Source(tmp_path)
+    changes = [change(f"2024-0{month}-05T12:00", "a.html", UPDATED) for month in range(1, 6)]
+    told = Told(built=utc("2024-06-01T12:00"), changes=changes)
+    assert source.publish({"a.html": b"a"}, told, keep=1).changes == 2
+    assert listed(source) == LISTS[3:5]
+    assert not set(LISTS[:3]) & source.documents().keys()
+    assert source.state()["superseded"] == {}
+
+
+def test_nothing_comes_back(source: Source) -> None:
+    """When more are kept again, the lists that went stay away, and no gap opens."""
+    publish(source, 5, keep=1)
+    publish(source, 6, keep=None)
+    publish(source, 7, keep=100)
+    assert listed(source) == LISTS[3:7]
+    lists = [each for _item, each in source.change_lists()]
+    assert [each.md["until"] for each in lists[:-1]] == [each.md["from"] for each in lists[1:]]
+
+
+def test_lists_that_go_stay_for_one_generation(source: Source) -> None:
+    """A reader that has just read the index finds what it names; one generation on they are gone."""
+    before = source.documents()
+    publish(source, 5, keep=2)
+    after = source.documents()
+    assert [after[path] for path in LISTS[:2]] == [before[path] for path in LISTS[:2]]
+    assert source.state()["superseded"].keys() == set(LISTS[:2])
+    assert not source.state()["superseded"].keys() & source.state()["documents"].keys()
+    unchanged = tree(source.output)
+    publish(source, 5, keep=2)
+    assert tree(source.output) == unchanged
+    publish(source, 6, keep=2)
+    assert not set(LISTS[:2]) & source.documents().keys()
+    assert LISTS[2] in source.documents()
+
+
+def test_superseded_documents_that_were_lost(source: Source) -> None:
+    """They are no loss: what is there is carried, and the same state changes nothing else."""
+    publish(source, 5, keep=2)
+    (source.output / LISTS[0]).unlink()
+    before = source.documents()
+    publish(source, 5, keep=2)
+    assert source.documents() == before
+
+
+def test_parts_stay_for_one_generation(tmp_path: Path) -> None:
+    """Parts of a Resource List go one generation after the list that they are parts of."""
+    source = Source(tmp_path)
+    seen = []
+    for month in range(1, 5):
+        contents = {f"{number}.txt": bytes([month]) for number in range(3)}
+        source.publish(contents, f"2024-0{month}-05T12:00", limits=Limits(entries=2))
+        seen.append({path for path in source.documents() if path.startswith(f"{SET}/resourcelist-")})
+    assert len(seen[0]) == 2
+    for before, now in pairwise(seen[1:]):
+        assert len(now) == 4
+        assert len(before & now) == 2
+    assert not seen[0] & seen[2]
