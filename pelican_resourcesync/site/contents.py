@@ -100,6 +100,8 @@ class Contents:
             "CACHE_CONTENT": False,
             "LOAD_CONTENT_CACHE": False,
             "WITH_FUTURE_DATES": True,
+            "DEFAULT_DATE_FORMAT": "",  # no URL has a date as it is written out, which takes long
+            "DATE_FORMATS": {},
             "DEFAULT_DATE": None if settings.get("DEFAULT_DATE") == "fs" else settings.get("DEFAULT_DATE"),
         }
         self._siteurl = siteurl
@@ -223,6 +225,8 @@ class Contents:
                 context={},
             )
             if role is not Role.STATIC and not isinstance(found, SkipStub):
+                relative = found.relative_source_path
+                found.get_relative_source_path = lambda *_: relative
                 found.override_save_as = found.save_as  # else worked out anew each time, by `is_valid` too
                 if not found.is_valid():
                     return None

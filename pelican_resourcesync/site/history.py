@@ -93,6 +93,7 @@ class Historian:
         tree = _tree([*(change for each in landings for change in each.commit.changes), *uncommitted])
         self._last = tree
         self._pin(built, tree)
+        self._repository.expect(self._unread(landings))
         last = landings[-1].time if landings else now
         for time, changes in _from(landings, begin):
             self._land(time, changes)
@@ -100,6 +101,14 @@ class Historian:
         self._reconcile({each.uri for each in built}, last)
         self._history.unknown = len(self._unknown)
         return self._history
+
+    def _unread(self, landings: Iterable[Landing]) -> Iterator[str]:
+        """Give the names of the blobs that will have to be read, as far as can be told at the time."""
+        for change in (change for each in landings for change in each.commit.changes):
+            source = self._regime.scope.source(change.path) if change.new else None
+            role = source and (self._roles.get(source) or self._regime.contents.roles.of(source))
+            if source and role and change.new and not self._regime.contents.knows(source, role, change.new):
+                yield change.new
 
     def _land_what_is_due(self, last: datetime, uncommitted: Sequence[PathChange], now: datetime) -> None:
         """Account for what came after the last commit: contents whose own date has come, and what is not committed."""

@@ -2,8 +2,10 @@
 
 import re
 import subprocess
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -12,11 +14,18 @@ if TYPE_CHECKING:
 #: The name of an object, in a SHA-1 or a SHA-256 repository. All else, such as `worktree:a.md`, git would look up.
 _NAME = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
+#: How many objects are asked for ahead: their bytes are held until then.
+_AHEAD = 32
+
+#: The kind of an object, and its bytes.
+Answer = tuple[bytes, bytes]
+
 
 class Objects:
     """Gives objects as one process of git finds them; the process begins with the first question.
 
-    A change of its `environment` counts once the process was closed.
+    What is expected to be asked for is asked of git ahead, many at a time: to wait for each answer takes longest. A
+    change of its `environment` counts once the process was closed.
     """
 
     def __init__(self, git: "git.Git", environment: Mapping[str, str]) -> None:
@@ -24,36 +33,71 @@ class Objects:
         self._git = git
         self.environment = dict(environment)
         self._process: Any = None
+        self._expected: Iterator[str] = iter(())
+        self._asked: deque[str] = deque()
+        self._come: dict[str, Answer] = {}
+
+    def expect(self, names: Iterable[str]) -> None:
+        """Take the names of objects that are going to be asked for, most of them, in about this order."""
+        self._expected = filter(_NAME.fullmatch, names)
 
     def get(self, name: str, kind: str) -> bytes | None:
         """Give the bytes of the object `name`; `None` where it is not there, not to be read or of another kind."""
         if not _NAME.fullmatch(name):
             return None
-        try:
-            found, data = self._ask(name)
-        except OSError:
-            found, data = b"", b""
-        if not found:
-            self.close()  # it ended, as it does with a damaged object and one that it cannot fetch
+        found, data = self._answer(name) or self._answer(name) or (b"", b"")
         return data if found == kind.encode() else None
 
-    def _ask(self, name: str) -> tuple[bytes, bytes]:
-        """Give the kind of an object and its bytes; the kind is empty where no whole answer came."""
+    def _answer(self, name: str) -> Answer | None:
+        """Give the kind of an object and its bytes, which are empty where no whole answer came.
+
+        `None` where git ended, as it does with a damaged object, and that may have been another one asked for ahead.
+        """
+        alone = False
+        try:
+            if name not in self._come and name not in self._asked:
+                names = dict.fromkeys([name, *islice(self._expected, _AHEAD)])
+                alone = len(names) == 1 and not self._asked
+                self._ask(names)
+            while name not in self._come:
+                self._come[self._asked[0]] = self._next(self._asked[0])
+                self._asked.popleft()
+        except (OSError, EOFError):
+            self._expected = iter(())
+            self.close()
+            return (b"", b"") if alone else None
+        answer = self._come.pop(name)
+        if len(self._come) > _AHEAD:  # what was expected and never asked for
+            self._come.clear()
+        return answer
+
+    def _ask(self, names: Iterable[str]) -> None:
         if self._process is None:
             with self._git.custom_environment(**self.environment):
                 self._process = self._git.cat_file("--batch", istream=subprocess.PIPE, as_process=True)
-        self._process.stdin.write(f"{name}\n".encode())
+        self._asked += names
+        self._process.stdin.write("".join(f"{name}\n" for name in names).encode())
         self._process.stdin.flush()
+
+    def _next(self, name: str) -> Answer:
         answer = self._process.stdout.readline().split()
         if len(answer) != len(("name", "kind", "size")):
-            return (answer[-1] if answer else b""), b""  # missing, for example
+            if not answer:
+                raise EOFError
+            return answer[-1], b""  # missing, for example
+        if answer[0] != name.encode():  # a damaged object may be shorter than it says
+            raise EOFError
         size = int(answer[2])
         data = self._process.stdout.read(size + 1)
-        return (answer[1], data[:-1]) if len(data) == size + 1 else (b"", b"")
+        if len(data) != size + 1:
+            raise EOFError
+        return answer[1], data[:-1]
 
     def close(self) -> None:
         """End the process; another question begins another."""
         process, self._process = self._process, None
+        self._asked.clear()
+        self._come.clear()
         if process is not None:
             with suppress(OSError):
                 process.stdin.close()

@@ -125,6 +125,10 @@ class Repository:
         self._symlinks = Symlinks(self._trees, self._store.blob, paths)
         self._submodules = Submodules(self._trees, self._symlinks.concerns, self._store.discover)
 
+    def expect(self, names: Iterable[str]) -> None:
+        """Take the names of blobs that are going to be asked for, most of them, in about this order."""
+        self._store.expect(names)
+
     def blob(self, name: str) -> bytes | None:
         """Give the bytes of a file by the name of its blob, of a submodule too, as a work tree has them (Git LFS).
 

@@ -4,6 +4,7 @@ Nothing is ever fetched but the blobs of a partial clone that are asked for, and
 """
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,10 @@ class Store:
     def get(self, name: str, kind: str) -> bytes | None:
         """Give the bytes of an object that is on this machine."""
         return self._here.get(name, kind)
+
+    def expect(self, names: Iterable[str]) -> None:
+        """Take the names of blobs that are going to be asked for, most of them, in about this order."""
+        self._here.expect(names)
 
     def blob(self, name: str) -> bytes | None:
         """Give the bytes of a file by the name of its blob; `None` where they cannot be had."""

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import pytest
@@ -223,6 +224,28 @@ def test_process_that_was_killed(committed: Site, repository: Repository) -> Non
     process.wait()
     assert repository.blob(name) is None
     assert repository.blob(name)
+
+
+def test_what_is_expected_is_asked_for_ahead(committed: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Each has its own answer, in whatever order they are asked for, also where one in between is damaged or none."""
+    names = []
+    for number in range(100):
+        committed.write("content/b.md", f"{number}\n")
+        names.append(committed.git("hash-object", "-w", "content/b.md"))
+    damaged, folder = names[50], committed.folder / ".git" / "objects"
+    loose = folder / damaged[:2] / damaged[2:]
+    loose.chmod(0o600)
+    loose.write_bytes(zlib.compress(b"blob 3\x0050\n")[:-6])
+    trace = tmp_path / "trace"
+    monkeypatch.setenv("GIT_TRACE", str(trace))
+    found = find_repository(committed.folder)
+    found.expect(["HEAD", "0" * 40, *names[:90]])
+    order = [*names[:30:2], *names[:30], *names[60:], *names[30:60]]
+    expected = {name: f"{number}\n".encode() for number, name in enumerate(names)} | {damaged: None}
+    assert [(name, found.blob(name)) for name in order] == [(name, expected[name]) for name in order]
+    assert found.blob("0" * 40) is None
+    found.close()
+    assert trace.read_text().count("built-in: git cat-file --batch") == 3  # and again after each end
 
 
 def test_only_a_blob_that_is_asked_for_is_fetched(committed: Site, tmp_path: Path) -> None:
