@@ -1,5 +1,6 @@
 """Neighbours: the sets that others publish into the same output, which stay in the Source Description (`SD03`)."""
 
+import errno
 import os
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -34,14 +35,24 @@ def find_neighbours(output: Path, layout: Layout, former: Iterable[str] = ()) ->
 
     Those of this site stay while their Capability List is in `output`, those of other hosts always. What lies below a
     `former` address of this site went with it. No description, whatever it holds, stops a publication.
+
+    Raises `PublicationError` where the output cannot be read: a set of others must not drop out for that.
     """
+    try:
+        return _find(output, layout, former)
+    except OSError as error:
+        message = f"the sets of others in {output} cannot be read: {error}: make the folder {FOLDER} in it readable"
+        raise PublicationError(message) from error
+
+
+def _find(output: Path, layout: Layout, former: Iterable[str]) -> Neighbours:
     place = _Place(output, layout, frozenset({*former, *_written_for(output, layout)} - {layout.siteurl, ""}))
     found: dict[str, Entry] = {}
     notes: list[str] = []
     for path in (DESCRIPTION, WELL_KNOWN):
         try:
             entries = place.named(path)
-        except (DocumentError, OSError) as error:
+        except DocumentError as error:
             notes.append(f"the sets of others that only {path} in the output names are left out: {error}")
         else:
             found = {entry.loc: entry for entry in entries} | found
@@ -83,9 +94,11 @@ class _Place:
 
     def unnamed(self, named: Collection[str]) -> Iterator[Entry]:
         """Give the sets that lie in the output, but in none of the folders `named`."""
-        for folder in sorted((self.output / FOLDER).glob("[!.]*/")):
-            starts = [each for each in folder.glob(f"*/{_CAPABILITY_LIST}") if each.parent.name.isdecimal()]
-            lists = [folder / _CAPABILITY_LIST, *sorted(starts, key=lambda each: int(each.parent.name))]
+        for folder in _folders(self.output / FOLDER):
+            starts = sorted(
+                (each for each in _folders(folder) if each.name.isdecimal()), key=lambda each: int(each.name)
+            )
+            lists = [each / _CAPABILITY_LIST for each in (folder, *starts)]
             there = [each for each in lists if each.is_file()]
             if there and folder.name not in {self.layout.set_name, *named}:
                 path = there[-1].relative_to(self.output).as_posix()
@@ -111,14 +124,23 @@ class _Place:
     def _there(self, path: PurePosixPath) -> bool:
         try:
             return ".." not in path.parts and (self.output / path).is_file()
-        except (OSError, ValueError):  # a name that no file can have
-            return False
+        except (OSError, ValueError) as error:
+            if isinstance(error, ValueError) or error.errno in (errno.ENAMETOOLONG, errno.EINVAL):
+                return False  # a name that no file can have
+            raise
 
     def _path(self, loc: str) -> PurePosixPath | None:
         """Give the path in the output of a document of a set of this site."""
         path = PurePosixPath(unquote(loc.removeprefix(f"{self.layout.siteurl}/"), errors="surrogateescape"))
         ours = loc.startswith(f"{self.layout.siteurl}/{FOLDER}/") and len(path.parts) > len((FOLDER, "set"))
         return path if ours else None
+
+
+def _folders(folder: Path) -> list[Path]:
+    """Give the folders in one that may hold a set, by name; unlike a pattern it fails where it cannot look."""
+    if not folder.is_dir():
+        return []
+    return sorted(each for each in folder.iterdir() if not each.name.startswith(".") and each.is_dir())
 
 
 def _writable(entry: Entry) -> bool:

@@ -38,7 +38,8 @@ class Previous:
     def listed_in(self, ranges: Iterable[Range]) -> int:
         """Count the changes that the documents of closed `ranges` list."""
         proven = _Proven(self.folder, self.layout, self.state)
-        return sum(1 for each in ranges for _entry in proven.entries(self.layout.change_list(each.start)))
+        with _explained(str(self.folder)):
+            return sum(1 for each in ranges for _entry in proven.entries(self.layout.change_list(each.start)))
 
 
 def read_state(folder: Path, layout: Layout) -> Sealed | None:
@@ -57,12 +58,19 @@ def read_previous(folder: Path, layout: Layout, where: str = "the output") -> Pr
     where it is damaged: a document of the set is missing or is not what the state says. The documents that sets share
     are not looked at, because whoever publishes last writes them; one that is superseded may be missing.
     """
-    try:
+    with _explained(where):
         sealed = read_state(folder, layout)
         if sealed is None or (sealed.state.siteurl != layout.siteurl and is_loopback(sealed.state.siteurl)):
             return None
         layout = replace(layout, siteurl=sealed.state.siteurl, start=sealed.state.start)
         return _read(_Proven(folder, layout, sealed.state), sealed.digest)
+
+
+@contextmanager
+def _explained(where: str) -> Iterator[None]:
+    """Say of what fails that the publication is damaged, and what to do."""
+    try:
+        yield
     except (DocumentError, OSError, _DamagedError) as error:
         message = (
             f"the publication in {where} is damaged: {error}: repair it, or remove its resourcesync folder, or name "

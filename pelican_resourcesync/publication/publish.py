@@ -81,7 +81,7 @@ def publish(  # noqa: PLR0913 - the sentence above, and how to publish
     built = {resource.uri: resource for resource in resources}
     _guard(previous, built, options)
     now = {uri: resource.represent() for uri, resource in built.items()}
-    capacity = _capacity(options.limits, [*now, *(change.uri for change in told.changes)], previous)
+    capacity = capacity(options.limits, [*now, *(change.uri for change in told.changes)], previous)
     fresh = _fresh(previous, now, told, capacity)
     ranges = _ranges(previous, fresh, cuts, capacity)
     kept = retain(ranges, options.keep)
@@ -123,7 +123,7 @@ def _neighbours(previous: Previous | None, options: Options) -> Neighbours:
     return find_neighbours(options.output, options.layout, former)
 
 
-def _capacity(limits: Limits, uris: Iterable[str], previous: Previous | None) -> int:
+def capacity(limits: Limits, uris: Iterable[str], previous: Previous | None) -> int:
     """Give how many changes of these URIs, and of those listed before, one Change List can hold (`X04`)."""
     if previous:
         listed = previous.open.changes if previous.open else ()

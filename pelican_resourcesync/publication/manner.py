@@ -1,0 +1,65 @@
+"""Manner: how a publication was published, as its own documents tell, for what is to be written again likewise."""
+
+import re
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+
+from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.protocol import Entry, read
+from pelican_resourcesync.publication.generation import Options
+from pelican_resourcesync.publication.layout import PEOPLE, Layout
+from pelican_resourcesync.publication.previous import Previous
+
+_TITLE = re.compile(r"<title>(.*) over ResourceSync</title>")
+
+
+def options_as_before(previous: Previous, output: Path, layout: Layout, site_name: str | None = None) -> Options:
+    """Give the options by which `previous` was published, for `output` and `layout`.
+
+    `site_name` is what the page for people calls the site; `None` leaves it as the page in the output has it, because
+    a publication that was fetched has none. Raises `PublicationError` where a document cannot be read.
+    """
+    return Options(
+        output=output,
+        layout=layout,
+        site_name=_name_on_page(output) if site_name is None else site_name,
+        edition=_edition(previous),
+        describedby=_describedby(previous),
+    )
+
+
+def entries_of(previous: Previous, path: str) -> Iterator[Entry]:
+    """Give the entries of a document of a publication; `PublicationError` where it cannot be read."""
+    try:
+        with (previous.folder / path).open("rb") as stream:
+            yield from read(stream, name=path).entries
+    except OSError as error:
+        message = f"{path} of the publication cannot be read: {error}: try again"
+        raise PublicationError(message) from error
+
+
+def _edition(previous: Previous) -> int:
+    """Tell the edition by the last change listed: that of 2014 has no attribute `datetime` (V1101)."""
+    edition = 2017
+    for each in [previous.open] if previous.open else []:
+        for entry in entries_of(previous, previous.layout.change_list(each.start)):
+            edition = 2017 if entry.md and entry.md.datetime else 2014
+    return edition
+
+
+def _describedby(previous: Previous) -> str:
+    path = previous.layout.capability_list
+    if path not in previous.state.documents:
+        return ""
+    with (previous.folder / path).open("rb") as stream:
+        links = {link.rel: link.href for link in read(stream, name=path).links}
+    own = previous.layout.uri(PEOPLE)
+    return "" if links.get("describedby", own) == own else links["describedby"]
+
+
+def _name_on_page(output: Path) -> str:
+    page = output / PEOPLE
+    found = _TITLE.search(page.read_text("utf-8", "replace")) if page.is_file() else None
+    name = unescape(found[1]) if found else ""
+    return "" if name == "This site" else name

@@ -1,0 +1,49 @@
+"""Spelling: one URI may be written in several ways, and people mistype it."""
+
+import difflib
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from urllib.parse import quote
+
+from pelican_resourcesync.errors import PublicationError
+
+_PUNCTUATION = "%/:?#[]@!$&'()*+,;="
+_UNRESERVED = re.compile(r"[A-Za-z0-9._~-]")
+_ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
+_ORIGIN = re.compile(r"[^/]*//[^/]*")
+_NEAR = 2
+
+
+def spelling(uri: str) -> str:
+    """Give the one spelling of a URI that RFC 3986 (6.2.2) makes of all that mean the same, non-ASCII ones among them.
+
+    Scheme and host are in small letters, and nothing is percent-encoded but what has to be.
+    """
+    encoded = quote(uri, safe=_PUNCTUATION, errors="surrogateescape")
+    plain = _ESCAPE.sub(lambda escape: _decoded(escape[0]), encoded)
+    return _ORIGIN.sub(lambda origin: origin[0].lower(), plain, count=1)
+
+
+def find_uris(asked: Iterable[str], known: Iterable[str]) -> set[str]:
+    """Give the known URIs that are asked for, however they are written.
+
+    Raises `PublicationError` for one that is not known, with the nearest that are.
+    """
+    spelt: dict[str, set[str]] = defaultdict(set)
+    for uri in known:
+        spelt[spelling(uri)].add(uri)
+    found: set[str] = set()
+    for uri in asked:
+        if spelling(uri) not in spelt:
+            near = difflib.get_close_matches(spelling(uri), spelt, n=_NEAR)
+            hint = f"did you mean {' or '.join(near)}?" if near else "write it as the Resource List does"
+            message = f"{uri} is not in the publication, and no Change List names it: {hint}"
+            raise PublicationError(message)
+        found |= spelt[spelling(uri)]
+    return found
+
+
+def _decoded(escape: str) -> str:
+    character = chr(int(escape[1:], 16))
+    return character if _UNRESERVED.fullmatch(character) else escape.upper()
