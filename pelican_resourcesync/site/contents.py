@@ -27,7 +27,7 @@ from pelican_resourcesync.site.heads import FromMemory, replace_readers
 from pelican_resourcesync.site.listings import Listings
 from pelican_resourcesync.site.records import Records
 from pelican_resourcesync.site.roles import Role, Roles
-from pelican_resourcesync.site.text import metadata_of, with_text
+from pelican_resourcesync.site.text import may_refer, metadata_of, with_text
 from pelican_resourcesync.site.uris import uri_of, uri_of_path
 from pelican_resourcesync.site.view import Views, words_of
 from pelican_resourcesync.site.worktree import UNCOMMITTED
@@ -113,6 +113,7 @@ class Contents:
         self.views = views or {}
         self._known = known or Knowing(Cache(None), "")
         self._records = Records(self._settings, self.listings)
+        self._words = {summed_up: sorted(words_of(self.views, summed_up=summed_up)) for summed_up in (False, True)}
         self.settings = settings
         with ExitStack() as stack:
             self._tree = self._settings["PATH"] = stack.enter_context(
@@ -147,11 +148,14 @@ class Contents:
             self._unreadable.add(key)
         return self._pinned(content, path, role, name)
 
-    def pin(self, key: Key, uri: str, found: PelicanContent, data: Callable[[], bytes | None]) -> None:
+    def pin(
+        self, key: Key, uri: str, found: PelicanContent, data: Callable[[], bytes | None], *, alone: bool = False
+    ) -> None:
         """Take the word of the build for what a source of today is, and for its `uri`.
 
         `found` is Pelican's own object. Pelican's rules may say another URI than what a plug-in did: from then on
-        whatever they say for the source as it is now, whose bytes are `data()`, means `uri`; nothing, perhaps.
+        whatever they say for the source as it is now, whose bytes are `data()`, means `uri`; nothing, perhaps. A source
+        that is `alone` has no other state: what its text begins with is compared with nothing.
         """
         path, name, role = key
 
@@ -161,12 +165,20 @@ class Contents:
 
         pinned = None
         with suppress(Exception):  # what a plug-in made of its object; then the rules alone are asked
-            content = self._recall(key, found)
+            content = self._alone(found, key, uri, data()) if alone else self._recall(key, found)
             if content is None:
-                content = self._content(found, path, role, name, data())
+                content = self._content(found, key, data(), uri)
                 self._keep(content, found, built=True)
-            pinned = self._memo[key] = replace(content, uri=uri, _shows={}, _weights={})
+            pinned = content if content.uri == uri else replace(content, uri=uri, _shows={}, _weights={})
+            self._memo[key] = pinned
         self._pins[path, role] = Pin(uri, ask, self, pinned)
+
+    def _alone(self, found: PelicanContent, key: Key, uri: str, data: bytes | None) -> Content | None:
+        """Give the content of a source whose text need not be looked into; `None` where it refers to others."""
+        if key[2] is Role.STATIC or isinstance(found, SkipStub) or may_refer(data or b""):
+            return None
+        content = self._page_or_article(found, key, uri)
+        return replace(content, excerpts=dict.fromkeys(self._words[False], key[1]))
 
     def _pinned(self, content: Content | None, path: str, role: Role, name: str) -> Content | None:
         pin = self._pins.get((path, role))
@@ -178,7 +190,7 @@ class Contents:
             return replace(content, uri=pin.uri, _shows={}, _weights={})
         if pin.content is None or pin.by is not self:
             return Content(path, role, pin.uri, (name,))
-        excerpts = dict.fromkeys(words_of(self.views), name)
+        excerpts = dict.fromkeys(self._words[False], name)
         return replace(pin.content, version=(name,), excerpts=excerpts, _shows={}, _weights={})
 
     def knows(self, path: str, role: Role, name: str) -> bool:
@@ -230,7 +242,7 @@ class Contents:
                 found.override_save_as = found.save_as  # else worked out anew each time, by `is_valid` too
                 if not found.is_valid():
                     return None
-            content = self._content(found, path, role, name, data)
+            content = self._content(found, (path, name, role), data)
             if not isinstance(found, SkipStub):
                 self._keep(content, found)
             return content
@@ -252,14 +264,18 @@ class Contents:
             with suppress(OSError):
                 file.unlink()
 
-    def _content(self, found: Any, path: str, role: Role, name: str, data: bytes | None) -> Content:
+    def _content(self, found: Any, key: Key, data: bytes | None, uri: str = "") -> Content:
+        """Give what Pelican's object is; its `uri` is worked out where it is not given."""
+        path, name, role = key
         if isinstance(found, SkipStub):
             return Content(path, role, "", (name,), published=False)
+        uri = uri or self._uri(found)
         if role is Role.STATIC:
-            return Content(path, role, self._uri(found), (name,))
-        return with_text(self._page_or_article(found, path, role, name), data or b"", self.views)
+            return Content(path, role, uri, (name,))
+        return with_text(self._page_or_article(found, key, uri), data or b"", self._words)
 
-    def _page_or_article(self, found: Any, path: str, role: Role, name: str) -> Content:
+    def _page_or_article(self, found: Any, key: Key, uri: str) -> Content:
+        path, name, role = key
         settings, is_article = self._settings, role is Role.ARTICLE
         category = getattr(found, "category", None)
         date = getattr(found, "date", None)
@@ -267,7 +283,7 @@ class Contents:
         return Content(
             source=path,
             role=role,
-            uri=self._uri(found),
+            uri=uri,
             version=(name, found.slug, found.title, str(category), str(date), found.lang),
             published=published,
             title=str(found.title),

@@ -16,7 +16,7 @@ from pelican_resourcesync.site.definitions import definitions
 from pelican_resourcesync.site.heads import end_of_html_head
 from pelican_resourcesync.site.outline import LINK, TARGET
 
-__all__ = ["CJK", "body", "definitions", "excerpt", "references", "summary"]
+__all__ = ["CJK", "KINDS", "body", "definitions", "excerpt", "references", "summary"]
 
 #: Characters of which each is a word, as Pelican counts words.
 CJK = (
@@ -88,8 +88,9 @@ _SUMMARY = re.compile(
     rf"|<meta\b(?:{_QUOTED})*?\bname\s*=\s*[\"']?summary\b[\"']?(?:{_QUOTED})*+>",
     re.DOTALL | re.MULTILINE | re.IGNORECASE,
 )
-_KINDS = ("filename", "attach", "static")
-_REFERENCE = re.compile(rf"[{{|](?:{'|'.join(_KINDS)})[|}}]")
+#: How a link to another source begins.
+KINDS = ("filename", "attach", "static")
+_REFERENCE = re.compile(rf"[{{|](?:{'|'.join(KINDS)})[|}}]")
 #: How a path ends, by what it begins behind.
 _PATHS = {'"': re.compile(r'[^"#?\n]+'), "'": re.compile(r"[^'#?\n]+"), "<": re.compile(r"[^<>#?\n]+")}
 _PATH = re.compile(r"""(?:[^\s"'<>()#?]|\([^\s()]*\))+""")
@@ -125,7 +126,7 @@ def summary(head: str) -> str:
 
 def references(text: str, source: str) -> Iterator[str]:
     """Give the paths (relative to Pelican's `PATH`) of the files that `source` links to, as `{filename}…` does."""
-    if not any(kind in text for kind in _KINDS):  # which most texts do not; to look for none takes longest
+    if not any(kind in text for kind in KINDS):  # which most texts do not; to look for none takes longest
         return
     for match in _REFERENCE.finditer(text):
         found = _PATHS.get(text[match.start() - 1 : match.start()], _PATH).match(text, match.end())

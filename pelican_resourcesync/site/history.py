@@ -92,7 +92,7 @@ class Historian:
         uncommitted = self._repository.uncommitted(Path(path) for path in self._regime.scope.paths())
         tree = _tree([*(change for each in landings for change in each.commit.changes), *uncommitted])
         self._last = tree
-        self._pin(built, tree)
+        self._pin(built, tree, _unedited([*(each.commit.changes for each in landings), uncommitted]))
         self._repository.expect(self._unread(landings))
         last = landings[-1].time if landings else now
         for time, changes in _from(landings, begin):
@@ -118,7 +118,7 @@ class Historian:
         if uncommitted:
             self._land(later(now, last), uncommitted)
 
-    def _pin(self, built: Iterable[Built], tree: Mapping[str, PathChange]) -> None:
+    def _pin(self, built: Iterable[Built], tree: Mapping[str, PathChange], unedited: Collection[str]) -> None:
         """Let the build say where the sources of today are published."""
         sources = {self._regime.scope.source(path): change for path, change in tree.items()}
         for each in built:
@@ -126,7 +126,9 @@ class Historian:
             if each.source and each.role and change and change.new:
                 self._roles[each.source] = each.role
                 key = (each.source, change.new, each.role)
-                self._regimes.now.contents.pin(key, each.uri, each.content, partial(self._today, change))
+                today = partial(self._today, change)
+                alone = change.path in unedited
+                self._regimes.now.contents.pin(key, each.uri, each.content, today, alone=alone)
         found = (pin.content for pin in self._regimes.pins.values() if pin.content)
         self._referred = {target for content in found for target in content.refers}
 
@@ -274,6 +276,19 @@ class Historian:
             more += [Change(time, uri, kind) for time, kind in zip(times, kinds, strict=True)]
         more.sort(key=_by_time_and_uri)
         self._history.changes = list(merge(told, more, key=_by_time_and_uri)) if more else told
+
+
+def _unedited(commits: Iterable[Sequence[PathChange]]) -> set[str]:
+    """Give the paths that came once and never changed, nor may have come in place of another."""
+    seen: set[str] = set()
+    unedited: set[str] = set()
+    for changes in commits:
+        paths = {change.path for change in changes}
+        unedited -= paths
+        if all(change.new for change in changes):
+            unedited |= paths - seen
+        seen |= paths
+    return unedited
 
 
 def _is_beyond(content: Content) -> bool:

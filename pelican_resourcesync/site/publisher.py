@@ -1,10 +1,11 @@
 """From a finished build to its publication: resources from the output, history from git, both to `publication`."""
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from pelican_resourcesync.publication.clock import whole_milliseconds
 from pelican_resourcesync.publication.discovery import add_link_headers, add_robots_line, keep_dot_folders
@@ -43,14 +44,11 @@ class Publisher:
         self._settings = settings
         self._predecessor = predecessor
         self._layout = layout_after(Layout(run.siteurl), predecessor.previous, predecessor.over)
-        self._exclusion = Exclusion(settings.exclude)
 
     def publish(self) -> Outcome:
         """Link the pages, take the inventory, tell the history, and write the documents."""
         start = time.perf_counter()
-        self._make_discoverable()
-        written = take_inventory(self._outputs(), self._exclusion)
-        self._link_pages(written)
+        written = collect(self._run, self._settings, self._layout)
         files = {each.uri: self._run.output / each.path for each in written}
         measured = {uri: Resource(uri, file).represent() for uri, file in files.items()}
         teller = Teller(self._run, self._settings, self._predecessor.previous)
@@ -58,45 +56,10 @@ class Publisher:
         resources = [
             Resource(each.uri, files[each.uri], self._modified(each, told), measured[each.uri]) for each in written
         ]
-        publication = publish(
-            resources, told, cuts, self._options(), self._predecessor.previous, over=self._predecessor.over
-        )
+        options = options_of(self._run.settings, self._settings, self._layout)
+        publication = publish(resources, told, cuts, options, self._predecessor.previous, over=self._predecessor.over)
         warnings = [*teller.warnings, *_restless(publication)]
         return Outcome(publication, time.perf_counter() - start, warnings, [*teller.notes, *publication.notes])
-
-    def _options(self) -> Options:
-        return Options(
-            output=self._run.output,
-            layout=self._layout,
-            site_name=str(self._run.settings.get("SITENAME") or ""),
-            edition=self._settings.edition,
-            describedby=self._settings.describedby,
-            keep=self._settings.keep,
-            allow_deletions=self._settings.allow_deletions,
-            moved_from=self._settings.moved_from,
-        )
-
-    def _make_discoverable(self) -> None:
-        keep_dot_folders(self._run.output)
-        if self._settings.robots:
-            add_robots_line(self._run.output, self._layout)
-        add_link_headers(self._run.output, self._layout, self._settings.link_headers)
-
-    def _outputs(self) -> Iterable[Written]:
-        """Give every file of this build; of `robots.txt` only we may know that it is none left over from another."""
-        outputs = {each.path: each for each in self._run.outputs()}
-        if self._settings.robots:
-            outputs.setdefault(ROBOTS, Written(ROBOTS, uri_of_path(self._run.siteurl, ROBOTS)))
-        return outputs.values()
-
-    def _link_pages(self, written: Iterable[Written]) -> None:
-        if not self._settings.html_links:
-            return
-        capability_list = self._layout.uri(self._layout.capability_list)
-        paths = {each.path for each in written}
-        for each in written:
-            if is_html(each.path) and not any(each.path + end in paths for end in COMPRESSED):
-                add_link(self._run.output / each.path, capability_list)
 
     def _modified(self, written: Written, told: Told) -> datetime | None:
         """Give the time of a file's source, or of the file, where git knows nothing at all."""
@@ -105,6 +68,48 @@ class Publisher:
         file = Path(self._run.settings["PATH"]) / written.source if written.source else None
         stat = (file if file and file.is_file() else self._run.output / written.path).stat()
         return whole_milliseconds(datetime.fromtimestamp(stat.st_mtime, UTC))
+
+
+def collect(run: Run, settings: Settings, layout: Layout) -> list[Written]:
+    """Let what a build wrote lead Destinations to the documents, and give what of it is resources."""
+    keep_dot_folders(run.output)
+    if settings.robots:
+        add_robots_line(run.output, layout)
+    add_link_headers(run.output, layout, settings.link_headers)
+    written = take_inventory(_outputs(run, settings), Exclusion(settings.exclude))
+    if settings.html_links:
+        _link_pages(run, layout, written)
+    return written
+
+
+def options_of(pelican: Mapping[str, Any], settings: Settings, layout: Layout) -> Options:
+    """Give how to publish, by the settings of Pelican and of the plug-in."""
+    return Options(
+        output=Path(pelican["OUTPUT_PATH"]),
+        layout=layout,
+        site_name=str(pelican.get("SITENAME") or ""),
+        edition=settings.edition,
+        describedby=settings.describedby,
+        keep=settings.keep,
+        allow_deletions=settings.allow_deletions,
+        moved_from=settings.moved_from,
+    )
+
+
+def _outputs(run: Run, settings: Settings) -> Iterable[Written]:
+    """Give every file of this build; of `robots.txt` only we may know that it is none left over from another."""
+    outputs = {each.path: each for each in run.outputs()}
+    if settings.robots:
+        outputs.setdefault(ROBOTS, Written(ROBOTS, uri_of_path(run.siteurl, ROBOTS)))
+    return outputs.values()
+
+
+def _link_pages(run: Run, layout: Layout, written: Iterable[Written]) -> None:
+    capability_list = layout.uri(layout.capability_list)
+    paths = {each.path for each in written}
+    for each in written:
+        if is_html(each.path) and not any(each.path + end in paths for end in COMPRESSED):
+            add_link(run.output / each.path, capability_list)
 
 
 def _restless(publication: Publication) -> Iterator[str]:

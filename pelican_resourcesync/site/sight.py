@@ -4,6 +4,7 @@ A theme does what it likes, and its code is not asked. What a built page links t
 it, tell what it shows of others; so it is taken to have shown the same of those that were there before.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -127,18 +128,28 @@ class Sight:
         yield from self._neighbours(sample)
 
     def _links_to(self, page: Page, subject: Subject) -> bool:
+        return id(subject) in self._linked_on(page)
+
+    def _linked_on(self, page: Page) -> frozenset[int]:
+        """Give the identities of the subjects that a page links to."""
         if id(page) not in self._linked:
             leading = (self._leading.get(name, ()) for name in (*page.links, *page.anchors))
             self._linked[id(page)] = frozenset(each for found in leading for each in found)
-        return id(subject) in self._linked[id(page)]
+        return self._linked[id(page)]
 
     def _mostly_shown(self, sample: Sequence[Page], contents: Sequence[Subject]) -> bool:
         """Tell whether every page shows most of the contents that are not its own, as a menu that leaves some out."""
         shown = others = 0
+        links = Counter(each for page in sample for each in self._linked_on(page))
+        own = frozenset[int]().union(*(page.own for page in sample))
         for subject in contents:
-            judges = [page for page in sample if id(subject.content) not in page.own]
-            others += bool(judges)
-            shown += bool(judges) and _nearly_all(self._links_to(page, subject) for page in judges)
+            if id(subject.content) in own:
+                judges = [page for page in sample if id(subject.content) not in page.own]
+                linked, judging = sum(self._links_to(page, subject) for page in judges), len(judges)
+            else:
+                linked, judging = links[id(subject)], len(sample)
+            others += bool(judging)
+            shown += bool(judging) and _are_nearly_all(linked, judging)
         return shown * 2 > others > 1
 
     def _first_shown(self, sample: Sequence[Page], contents: Sequence[Subject]) -> int:
@@ -231,7 +242,11 @@ def _spread(items: Sequence[Any], count: int) -> list[Any]:
 def _nearly_all(found: Iterable[bool]) -> bool:
     """Tell whether all pages do, or all but one of many: a theme may leave a page out."""
     answers = list(found)
-    return sum(answers) >= len(answers) - (len(answers) >= _MANY)
+    return _are_nearly_all(sum(answers), len(answers))
+
+
+def _are_nearly_all(some: int, of: int) -> bool:
+    return some >= of - (of >= _MANY)
 
 
 def _is_left_out(name: str, named: Collection[Pair]) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 from pelican_resourcesync.errors import HistoryError, PublicationError
@@ -25,7 +26,7 @@ from pelican_resourcesync.site.inventory import Exclusion
 from pelican_resourcesync.site.landing import Landing, committer_time, land
 from pelican_resourcesync.site.regimes import Learned, Regimes
 from pelican_resourcesync.site.repository import Repository, find_repository
-from pelican_resourcesync.site.scope import find_scope, settings_folder
+from pelican_resourcesync.site.scope import Scope, find_scope, settings_folder
 from pelican_resourcesync.site.sight import look_at
 from pelican_resourcesync.site.written import Run, Written
 
@@ -40,6 +41,7 @@ class Teller:
         self._previous = previous
         self._exclusion = Exclusion(settings.exclude)
         self._built = build_time()
+        self._scoped: Scope | None = None
         self.warnings: list[str] = []
         self.notes: list[str] = []
 
@@ -49,7 +51,7 @@ class Teller:
         `now` is what the resources are, by URI.
         """
         try:
-            repository = self._repository()
+            repository = repository_of(self._run.settings)
         except HistoryError as error:
             self.warnings.append(f"{error}. The Resource List is published alone, with the times of the files")
             return Told(built=self._built, complete=False), self._cuts(None, [])
@@ -60,23 +62,11 @@ class Teller:
             gc.unfreeze()
             repository.close()
 
-    def _repository(self) -> Repository:
-        """Find the repository of the site: that of the sources, or the one that holds it beside settings or theme."""
-        repository = find_repository(Path(self._run.settings["PATH"]))
-        while (outer := repository.superproject()) is not None:
-            scope = find_scope(outer.top, self._run.settings)
-            inner = repository.top.relative_to(outer.top)
-            within = all(Path(path).is_relative_to(inner) for path in (*scope.settings, *scope.theme))
-            (outer if within else repository).close()
-            if within:
-                break
-            repository = outer
-        return repository
-
     def _tell_history(
         self, repository: Repository, written: Sequence[Written], now: Mapping[str, Representation]
     ) -> tuple[Told, Cuts]:
-        line = list(repository.line())
+        paths = self._scope(repository).paths()
+        line = list(repository.line() if self._previous else repository.history(paths))  # all of it is told then
         if repository.is_shallow():
             without = "the bytes alone tell what changed" if self._previous else "no Change List begins"
             self.warnings.append(
@@ -114,8 +104,10 @@ class Teller:
         base = landings[shas.index(self._previous.state.commit)]
         if base in landings[-2:] and not self._is_asked(repository, self._previous, now):
             return []
-        changes = self._history(repository, landings, written, since=base.commit.sha)
-        return [each for each in changes if each.time > base.time]
+        times = {each.commit.sha: each.time for each in landings}
+        paths = self._scope(repository).paths()
+        since = [Landing(each, times[each.sha]) for each in repository.history(paths, base.commit.sha)]
+        return [each for each in self._history(repository, since, written) if each.time > base.time]
 
     def _is_asked(self, repository: Repository, previous: Previous, now: Mapping[str, Representation]) -> bool:
         """Tell whether it matters what history tells of one commit: all that changed is listed at its time anyway.
@@ -126,8 +118,12 @@ class Teller:
         changed = (uri for uri, each in now.items() if uri in before and each != before[uri].representation)
         if any(uri in previous.state.restless for uri in changed):
             return True
-        scope = find_scope(repository.top, self._run.settings)
-        return bool(repository.uncommitted(Path(path) for path in scope.paths()))
+        return bool(repository.uncommitted(map(Path, self._scope(repository).paths())))
+
+    def _scope(self, repository: Repository) -> Scope:
+        if self._scoped is None:
+            self._scoped = find_scope(repository.top, self._run.settings)
+        return self._scoped
 
     def _history(
         self,
@@ -136,13 +132,9 @@ class Teller:
         written: Sequence[Written],
         *,
         begin: str | None = None,
-        since: str | None = None,
     ) -> Sequence[Change]:
-        """Give the changes since the commit `since`, with all that it holds as its own, or from the first commit on."""
-        scope = find_scope(repository.top, self._run.settings)
-        times = {each.commit.sha: each.time for each in landings}
-        commits = repository.history(scope.paths(), since)
-        landed = [Landing(commit, times[commit.sha]) for commit in commits]
+        """Give the changes of these landings, the first of which has all that its commit holds as its own."""
+        scope = self._scope(repository)
         built = [Built(each.uri, each.source, each.role, each.content) for each in written]
         today = {path: (repository.top / path).read_bytes() for path in scope.settings}
         folder = settings_folder(repository.top, scope)
@@ -150,7 +142,7 @@ class Teller:
             learned = Learned(look_at(self._run, written), cache)
             with Regimes(self._run.settings, self._run.siteurl, scope, today, learned) as regimes:
                 historian = Historian(repository, regimes, self._run.siteurl)
-                history = historian.tell(landed, built, begin=begin, now=self._built)
+                history = historian.tell(landings, built, begin=begin, now=self._built)
         uris = {each.uri for each in history.changes}
         self._note_unknown(history)
         self._warn_of_patterns({*uris, *(self._previous.resources if self._previous else ())})
@@ -170,15 +162,7 @@ class Teller:
         return begin
 
     def _cuts(self, repository: Repository | None, landings: Sequence[Landing]) -> Cuts:
-        by = self._settings.changes_by
-        if isinstance(by, int):
-            return Marks([each.time for each in landings[by - 1 :: by]])
-        if by in PERIODS:
-            return Calendar(by)
-        pattern = by.partition(":")[2] or "*"
-        tags = repository.tags() if repository else {}
-        tagged = {commit for commit, names in tags.items() if any(fnmatchcase(name, pattern) for name in names)}
-        return Marks([each.time for each in landings if each.commit.sha in tagged])
+        return cuts_of(self._settings, repository, landings)
 
     def _warn_of_clocks(self, landings: Sequence[Landing], known: Iterable[str]) -> None:
         ahead = [each.commit for each in landings if each.held and each.commit.sha not in known]
@@ -201,6 +185,33 @@ class Teller:
             self.notes.append(f"{history.unknown} past states of sources have a URL that cannot be known: left out")
         if history.planned:
             self.notes.append(f"{history.planned} URLs that Pelican's rules name were not built: left out")
+
+
+def repository_of(settings: Mapping[str, Any]) -> Repository:
+    """Find the repository of a site: that of the sources, or the one that holds it beside settings or theme."""
+    repository = find_repository(Path(settings["PATH"]))
+    while (outer := repository.superproject()) is not None:
+        scope = find_scope(outer.top, settings)
+        inner = repository.top.relative_to(outer.top)
+        within = all(Path(path).is_relative_to(inner) for path in (*scope.settings, *scope.theme))
+        (outer if within else repository).close()
+        if within:
+            break
+        repository = outer
+    return repository
+
+
+def cuts_of(settings: Settings, repository: Repository | None, landings: Sequence[Landing]) -> Cuts:
+    """Give where the setting `changes_by` cuts ranges, in a history of these landings."""
+    by = settings.changes_by
+    if isinstance(by, int):
+        return Marks([each.time for each in landings[by - 1 :: by]])
+    if by in PERIODS:
+        return Calendar(by)
+    pattern = by.partition(":")[2] or "*"
+    tags = repository.tags() if repository else {}
+    tagged = {commit for commit, names in tags.items() if any(fnmatchcase(name, pattern) for name in names)}
+    return Marks([each.time for each in landings if each.commit.sha in tagged])
 
 
 def build_time() -> datetime:

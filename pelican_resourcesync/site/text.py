@@ -2,7 +2,7 @@
 
 import hashlib
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -10,26 +10,32 @@ from typing import Any
 from pelican.urlwrappers import URLWrapper
 
 from pelican_resourcesync.site.content import Content
-from pelican_resourcesync.site.excerpt import body, definitions, excerpt, references, summary
-from pelican_resourcesync.site.view import Views, words_of
+from pelican_resourcesync.site.excerpt import KINDS, body, definitions, excerpt, references, summary
 
 #: Metadata that no page shows, or that shows in the URL.
 UNSEEN = {"reader", "save_as", "slug", "status", "summary", "template", "url"}
 
 
-def with_text(content: Content, data: bytes, views: Views) -> Content:
-    """Add what the text of a source says: how it begins, as far as pages show that, and what it refers to."""
+def with_text(content: Content, data: bytes, words: Mapping[bool, Iterable[int]]) -> Content:
+    """Add what the text of a source says: how it begins, and what it refers to.
+
+    Pages show so many of the first `words` of contents that are summed up by their authors (`True`) and of others.
+    """
     text = data.decode("utf-8-sig", "replace").replace("\r\n", "\n")
     inner = body(text, posixpath.splitext(content.source)[1][1:])
     own = summary(text[: len(text) - len(inner)])
     own = own and own.rstrip() + definitions(own, inner, whole=True)
-    words = words_of(views, summed_up=bool(own) or "summary" in content.metadata)
     return replace(
         content,
         metadata=dict(sorted({**content.metadata, **({"summary": own} if own else {})}.items())),
-        excerpts={count: _excerpt(inner, count) for count in sorted(words)},
+        excerpts={count: _excerpt(inner, count) for count in words[bool(own)]},
         refers=tuple(dict.fromkeys(references(inner, content.source))),
     )
+
+
+def may_refer(data: bytes) -> bool:
+    """Tell whether a source may refer to others: its text has one of the words that do."""
+    return any(kind.encode() in data for kind in KINDS)
 
 
 def metadata_of(found: Any) -> Iterator[tuple[str, str | tuple[str, ...]]]:
