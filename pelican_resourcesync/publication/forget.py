@@ -77,9 +77,7 @@ def forget(
     )
 
 
-def _write(
-    options: Options, state: State, listed: Mapping[str, Listed], ranges: Sequence[Range]
-) -> tuple[str, ...]:
+def _write(options: Options, state: State, listed: Mapping[str, Listed], ranges: Sequence[Range]) -> tuple[str, ...]:
     neighbours = find_neighbours(options.output, options.layout)
     with staging(options.output) as stage:
         Generation(stage, options, state.at).write(listed, ranges, None, neighbours.entries)
@@ -89,7 +87,7 @@ def _write(
 
 
 def _to_forget(previous: Previous, ranges: Sequence[Range], asked: Collection[str]) -> set[str]:
-    """Give the URIs asked for, as they are written in the publication, of which it says more than that they are gone."""
+    """Give the URIs asked for, as the publication writes them, of which it says more than that they are gone."""
     said: dict[str, list[ChangeKind | None]] = {}
     for change in chain.from_iterable(each.changes for each in ranges):
         said.setdefault(change.uri, []).append(change.kind)

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from html import unescape
 from pathlib import Path
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.protocol import Entry, read
+from pelican_resourcesync.protocol import Document, Entry, read
 from pelican_resourcesync.publication.generation import Options
 from pelican_resourcesync.publication.layout import PEOPLE, Layout
 from pelican_resourcesync.publication.previous import Previous
@@ -31,9 +32,15 @@ def options_as_before(previous: Previous, output: Path, layout: Layout, site_nam
 
 def entries_of(previous: Previous, path: str) -> Iterator[Entry]:
     """Give the entries of a document of a publication; `PublicationError` where it cannot be read."""
+    with _opened(previous, path) as document:
+        yield from document.entries
+
+
+@contextmanager
+def _opened(previous: Previous, path: str) -> Iterator[Document]:
     try:
         with (previous.folder / path).open("rb") as stream:
-            yield from read(stream, name=path).entries
+            yield read(stream, name=path)
     except OSError as error:
         message = f"{path} of the publication cannot be read: {error}: try again"
         raise PublicationError(message) from error
@@ -49,11 +56,8 @@ def _edition(previous: Previous) -> int:
 
 
 def _describedby(previous: Previous) -> str:
-    path = previous.layout.capability_list
-    if path not in previous.state.documents:
-        return ""
-    with (previous.folder / path).open("rb") as stream:
-        links = {link.rel: link.href for link in read(stream, name=path).links}
+    with _opened(previous, previous.layout.capability_list) as document:
+        links = {link.rel: link.href for link in document.links}
     own = previous.layout.uri(PEOPLE)
     return "" if links.get("describedby", own) == own else links["describedby"]
 

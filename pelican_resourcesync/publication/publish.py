@@ -81,9 +81,9 @@ def publish(  # noqa: PLR0913 - the sentence above, and how to publish
     built = {resource.uri: resource for resource in resources}
     _guard(previous, built, options)
     now = {uri: resource.represent() for uri, resource in built.items()}
-    capacity = capacity(options.limits, [*now, *(change.uri for change in told.changes)], previous)
-    fresh = _fresh(previous, now, told, capacity)
-    ranges = _ranges(previous, fresh, cuts, capacity)
+    limit = capacity(options.limits, [*now, *(change.uri for change in told.changes)], previous)
+    fresh = _fresh(previous, now, told, limit)
+    ranges = _ranges(previous, fresh, cuts, limit)
     kept = retain(ranges, options.keep)
     dropped = _count(ranges[: len(ranges) - len(kept)], previous)
     state = _state(told, fresh, options, previous, over, dropped)

@@ -1,0 +1,376 @@
+"""Forgetting: after a takedown order nothing names the resource but one `deleted`, and followers come along."""
+
+from collections.abc import Collection, Iterator
+from datetime import datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pelican_resourcesync.errors import DocumentError, PublicationError
+from pelican_resourcesync.protocol import Limits
+from pelican_resourcesync.publication.change import Change
+from pelican_resourcesync.publication.forget import Forgotten, forget
+from pelican_resourcesync.publication.publish import Told
+from pelican_resourcesync.publication.spelling import find_uris, spelling
+from tests.follower import Follower
+from tests.publication.support import DELETED, SITEURL, UPDATED, Source, change, tree, utc
+from tests.serving import served
+
+CONTENTS = {"a.html": b"a", "b.html": b"b", "caf%C3%A9.html": b"c"}
+HISTORY = (
+    change("2024-01-05T12:00", "a.html"),
+    change("2024-01-06T12:00", "b.html"),
+    change("2024-02-05T12:00", "a.html", UPDATED),
+    change("2024-03-05T12:00", "b.html", UPDATED),
+    change("2024-03-06T12:00", "caf%C3%A9.html"),
+)
+NOW = utc("2024-05-01T12:00")
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Source:
+    """Give a source with three months of history, published."""
+    source = Source(tmp_path / "output")
+    told(source, HISTORY)
+    return source
+
+
+def told(source: Source, history: Collection[Change], contents: Any = CONTENTS, **options: Any) -> None:
+    """Publish with a history."""
+    landed = max(each.time for each in history)
+    source.publish(contents, Told(built=landed, changes=list(history), commit="c1", landed=landed), **options)
+
+
+def take_down(source: Source, *paths: str, built: datetime = NOW) -> Forgotten:
+    """Forget what is at these paths of the site."""
+    previous = source.previous()
+    assert previous
+    return forget(previous, [f"{source.siteurl}/{path}" for path in paths], source.output, built=built)
+
+
+def naming(source: Source, *texts: str) -> Iterator[str]:
+    """Give each document that has one of these texts, as often as it does."""
+    for path, data in source.documents().items():
+        for text in texts:
+            yield from [path] * data.count(text.encode())
+
+
+def intervals(source: Source) -> list[tuple[str, str | None]]:
+    """Give from and until of each Change List, as the index has them and the list itself."""
+    lists = source.change_lists()
+    assert [item.md for item, _ in lists] == [
+        {name: each.md[name] for name in ("from", "until") if name in each.md} for _, each in lists
+    ]
+    return [(each.md["from"], each.md.get("until")) for _, each in lists]
+
+
+def test_it_is_named_by_one_deletion_alone(source: Source) -> None:
+    """Lists, closed or open, do not have it; all else is said as before; what said more is gone."""
+    before, rows, was = source.resource_list(), source.rows(), source.state()
+    public = {path for path in source.documents() if path.startswith("resourcesync/site/")}
+    ends = intervals(source)
+    done = take_down(source, "b.html")
+    assert done.uris == (f"{SITEURL}/b.html",)
+    assert list(naming(source, "b.html")) == ["resourcesync/site/2/changelist-20240301T000000Z.xml"]
+    assert source.rows() == [
+        *(row for row in rows if row[2] != "b.html"),
+        ("2024-05-01T12:00:00Z", "deleted", "b.html"),
+    ]
+    assert source.resource_list() == {uri: item for uri, item in before.items() if not uri.endswith("/b.html")}
+    assert intervals(source) == ends
+    assert not public & source.documents().keys()
+    state = source.state()
+    assert (state["generation"], state["start"], state["superseded"]) == (2, 2, {})
+    assert (state["commit"], state["landed"]) == (was["commit"], was["landed"])
+    assert state["changes"] == len(source.rows()) == done.changes
+    assert source.at() == NOW
+
+
+def test_followers_delete_it_and_keep_all_else(tmp_path: Path) -> None:
+    """Whoever had a copy, from whichever time, ends with what a new copy has."""
+    source = Source(tmp_path / "output")
+    with served(source.output) as address:
+        source.siteurl = address
+        history = [each._replace(uri=each.uri.replace(SITEURL, address)) for each in HISTORY]
+        contents = {"a.html": b"a", "b.html": b"b"}
+        told(source, history[:4], contents)
+        early, late = Follower(address), Follower(address)
+        assert not early.baseline()
+        told(
+            source,
+            [*history[:4], *(each._replace(uri=f"{address}/c.html") for each in history[4:])],
+            {**contents, "c.html": b"c"},
+        )
+        assert not late.baseline()
+        take_down(source, "b.html")
+        (source.output / "b.html").unlink()
+        new = Follower(address)
+        assert not new.baseline()
+        for follower in (early, late):
+            assert not follower.incremental()
+            assert not follower.audit()
+            assert follower.held == new.held == {f"{address}/a.html": b"a", f"{address}/c.html": b"c"}
+
+
+def test_the_next_publication_carries_it_forward(source: Source) -> None:
+    """It stays at the new start, and what was closed there keeps its bytes for ever."""
+    take_down(source, "b.html")
+    closed = {item.loc for item, each in source.change_lists() if "until" in each.md}
+    before, rows, state = source.documents(), source.rows(), source.state()
+    contents = {path: data for path, data in CONTENTS.items() if path != "b.html"}
+    told(source, [change("2024-06-01T12:00", "a.html", UPDATED)], {**contents, "a.html": b"new"})
+    after = source.state()
+    assert (after["generation"], after["start"]) == (3, 2)
+    assert after["ancestors"] == [state["predecessor"]]
+    assert source.rows() == [*rows, ("2024-06-01T12:00:00Z", "updated", "a.html")]
+    assert len(closed) == 2
+    for path in (uri.removeprefix(f"{SITEURL}/") for uri in closed):
+        assert source.documents()[path] == before[path]
+
+
+def test_a_resource_that_stays_in_the_site_is_created_again(source: Source) -> None:
+    """That is why its user has to take it out of the site."""
+    take_down(source, "b.html")
+    source.publish(CONTENTS, "2024-06-01T12:00")
+    assert source.rows()[-1][1:] == ("created", "b.html")
+    assert take_down(source, "b.html", built=utc("2024-07-01T12:00")).uris
+    assert len(list(naming(source, "b.html"))) == 1
+    assert source.state()["start"] == 3
+
+
+def test_forgetting_twice_writes_nothing(source: Source) -> None:
+    """The second time there is nothing left to forget, also after another build."""
+    take_down(source, "b.html")
+    before = tree(source.output)
+    assert take_down(source, "b.html", built=utc("2024-07-01T12:00")).uris == ()
+    assert tree(source.output) == before
+    contents = {path: data for path, data in CONTENTS.items() if path != "b.html"}
+    source.publish(contents, "2024-06-01T12:00")
+    assert take_down(source, "b.html").generation == source.state()["generation"]
+    both = take_down(source, "b.html", "a.html", built=utc("2024-07-01T12:00"))
+    assert both.uris == (f"{SITEURL}/a.html",)
+    assert [row for row in source.rows() if row[1] == "deleted"] == [
+        ("2024-05-01T12:00:00Z", "deleted", "b.html"),
+        ("2024-07-01T12:00:00Z", "deleted", "a.html"),
+    ]
+
+
+def test_what_is_gone_long_since_is_forgotten_too(tmp_path: Path) -> None:
+    """Lists of the past name it, and one deletion takes their place."""
+    source = Source(tmp_path / "output")
+    told(source, [*HISTORY, change("2024-04-01T12:00", "gone.html"), change("2024-04-02T12:00", "gone.html", DELETED)])
+    take_down(source, "gone.html")
+    assert [row for row in source.rows() if row[2] == "gone.html"] == [("2024-05-01T12:00:00Z", "deleted", "gone.html")]
+
+
+def test_it_is_later_than_everything_published(source: Source) -> None:
+    """Whatever the clock says."""
+    take_down(source, "a.html", built=utc("2020-01-01T12:00"))
+    assert source.rows()[-1] == ("2024-03-06T12:00:00.001Z", "deleted", "a.html")
+    assert source.at() == utc("2024-03-06T12:00:00.001")
+
+
+@pytest.mark.parametrize("month", ["01", "02", "03"])
+def test_ranges_of_which_nothing_is_left_leave_no_gap(tmp_path: Path, month: str) -> None:
+    """The range before reaches over them, or the one after, and the set begins when it began."""
+    source = Source(tmp_path / "output")
+    told(source, [*HISTORY, change(f"2024-{month}-20T12:00", "x.html")], {**CONTENTS, "x.html": b"x"})
+    others = {each.uri.removeprefix(f"{SITEURL}/") for each in HISTORY if each.time.month == int(month)}
+    first = intervals(source)[0][0]
+    take_down(source, "x.html", *others)
+    ends = intervals(source)
+    assert ends[0][0] == first
+    assert [until for _, until in ends[:-1]] == [begin for begin, _ in ends[1:]]
+    assert ends[-1][1] is None
+    assert all(each.items for _, each in source.change_lists())
+
+
+def test_everything_may_be_forgotten(source: Source) -> None:
+    """Then one open range is left, from the beginning, with the deletions."""
+    first = intervals(source)[0][0]
+    take_down(source, *CONTENTS)
+    assert intervals(source) == [(first, None)]
+    assert {row[1] for row in source.rows()} == {"deleted"}
+    assert not source.resource_list()
+
+
+def test_a_set_without_changes_begins_with_the_deletion(tmp_path: Path) -> None:
+    """As where there was no history to tell."""
+    source = Source(tmp_path / "output")
+    source.publish(CONTENTS, Told(built=utc("2024-01-01T12:00"), complete=False))
+    take_down(source, "a.html")
+    assert source.rows() == [("2024-05-01T12:00:00Z", "deleted", "a.html")]
+    assert intervals(source) == [("2024-01-01T12:00:00Z", None)]
+
+
+@pytest.mark.parametrize(
+    "path", ["café.html", "caf%c3%a9.html", "caf%C3%A9.html", "%63af%C3%A9.html", "cafe\u0301.html"]
+)
+def test_a_uri_may_be_written_otherwise(source: Source, path: str) -> None:
+    """Percent-encoded or not, in small letters or capitals; composed otherwise it is another, which is near."""
+    if "\u0301" in path:
+        with pytest.raises(PublicationError, match=r"did you mean https://example\.org/caf%C3%A9\.html"):
+            take_down(source, path)
+        return
+    assert take_down(source, path).uris == (f"{SITEURL}/caf%C3%A9.html",)
+    assert len(list(naming(source, "caf%"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("HTTPS://Example.ORG/a", "https://example.org/a", True),
+        ("https://example.org/A", "https://example.org/a", False),
+        ("https://example.org/a%2Fb", "https://example.org/a/b", False),
+        ("https://example.org/a%2fb", "https://example.org/a%2Fb", True),
+        ("https://example.org/%7Ea b", "https://example.org/~a%20b", True),
+        ("https://example.org/a%", "https://example.org/a%25", False),
+    ],
+)
+def test_spellings(one: str, other: str, same: bool) -> None:
+    """What RFC 3986 says is the same, and no more."""
+    assert (spelling(one) == spelling(other)) is same
+
+
+@given(st.text())
+def test_a_spelling_is_spelt_so(text: str) -> None:
+    """The spelling of a spelling is itself."""
+    assert spelling(spelling(text)) == spelling(text)
+
+
+def test_an_unknown_uri_is_named_with_the_nearest(source: Source) -> None:
+    """And nothing is written, for none."""
+    before = tree(source.output)
+    with pytest.raises(PublicationError, match=r"/b\.htm is not in .*: did you mean https://example\.org/b\.html or "):
+        take_down(source, "a.html", "b.htm")
+    with pytest.raises(PublicationError, match="write it as the Resource List does"):
+        find_uris(["?"], source.resource_list())
+    assert tree(source.output) == before
+
+
+def test_it_is_published_in_the_same_manner(tmp_path: Path) -> None:
+    """The edition, the page about the site and its name are those of before."""
+    source = Source(tmp_path / "output")
+    about = f"{SITEURL}/about.html"
+    told(source, HISTORY, edition=2014, describedby=about, site_name="Tom & Ann")
+    take_down(source, "b.html")
+    assert b"datetime=" not in b"".join(data for path, data in source.documents().items() if path.endswith(".xml"))
+    assert source.paper(f"{SITEURL}/.well-known/resourcesync").links["describedby"] == about
+    assert "Tom &amp; Ann over ResourceSync" in (source.output / "resourcesync/index.html").read_text()
+    told(source, HISTORY, edition=2017)
+    take_down(source, "a.html")
+    assert source.changes()
+
+
+def test_the_page_about_the_site_cannot_be_forgotten(tmp_path: Path) -> None:
+    """Every document names it."""
+    source = Source(tmp_path / "output")
+    told(source, HISTORY, describedby=f"{SITEURL}/b.html")
+    with pytest.raises(PublicationError, match="'describedby'"):
+        take_down(source, "b.html")
+
+
+def test_neighbours_stay(source: Source) -> None:
+    """The sets of others in the output are named and kept as they are."""
+    other = Source(source.output, set_name="papers")
+    other.publish({"p.pdf": b"p"}, "2024-03-01T12:00")
+    before = {path: data for path, data in source.documents().items() if path.startswith("resourcesync/papers/")}
+    take_down(source, "b.html")
+    named = [item.loc for item in source.paper(f"{SITEURL}/.well-known/resourcesync").items]
+    assert named == [
+        f"{SITEURL}/resourcesync/papers/capabilitylist.xml",
+        f"{SITEURL}/resourcesync/site/2/capabilitylist.xml",
+    ]
+    assert {path: source.documents()[path] for path in before} == before
+
+
+def test_what_changes_for_nothing_is_not_counted_by_name(source: Source) -> None:
+    """The state names what it warns of; of what is forgotten it must not."""
+    for number in range(3):
+        contents = {**CONTENTS, "a.html": b"%d" % number, "b.html": b"%d" % number}
+        source.publish(
+            contents, Told(built=utc(f"2024-04-0{number + 1}T12:00"), commit="c1", landed=utc("2024-03-06T12:00"))
+        )
+    assert source.state()["restless"].keys() == {f"{SITEURL}/a.html", f"{SITEURL}/b.html"}
+    take_down(source, "b.html")
+    assert source.state()["restless"].keys() == {f"{SITEURL}/a.html"}
+    assert len(list(naming(source, "b.html"))) == 1
+
+
+def test_what_only_a_superseded_document_names_is_forgotten(source: Source) -> None:
+    """A list that is no longer kept stays for readers still under way: it must not."""
+    source.publish(CONTENTS, "2024-04-01T12:00", keep=1)
+    superseded = source.state()["superseded"]
+    assert any(b"b.html" in source.documents()[path] for path in superseded)
+    take_down(source, "b.html")
+    assert len(list(naming(source, "b.html"))) == 1
+
+
+def test_a_document_that_cannot_be_read_stops_it(source: Source) -> None:
+    """It is named, and nothing is written."""
+    path = "resourcesync/site/changelist-20240101T000000Z.xml"
+    data = source.documents()[path]
+    source.write(path, data.replace(b' change="created"', b""))
+    source.reseal()
+    with pytest.raises(DocumentError, match=f"{path}: the change of {SITEURL}/a.html lacks its kind"):
+        take_down(source, "b.html")
+    previous = source.previous()
+    assert previous
+    (source.output / path).unlink()
+    before = tree(source.output)
+    with pytest.raises(PublicationError, match=f"{path} of the publication cannot be read"):
+        forget(previous, [f"{SITEURL}/b.html"], source.output, built=NOW)
+    assert tree(source.output) == before
+
+
+def test_a_full_list_ends(tmp_path: Path) -> None:
+    """X04: where an open list is full, the deletions begin another."""
+    source = Source(tmp_path / "output")
+    told(source, [each for each in HISTORY if each.time.month == 3], {"b.html": b"b", "caf%C3%A9.html": b"c"})
+    previous = source.previous()
+    assert previous
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pelican_resourcesync.publication.forget.capacity", lambda *_: 1)
+        forget(previous, [f"{SITEURL}/b.html"], source.output, built=NOW)
+    ends = intervals(source)
+    assert len(ends) == 2
+    assert all(one[1] == other[0] for one, other in pairwise(ends))
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_whoever_follows_comes_along(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """For any history and any order: the changes since any Resource List lead to this one, and nothing is named."""
+    source = Source(tmp_path_factory.mktemp("any") / "output")
+    paths = ("aa.html", "bb.html", "cc.html", "dd.html")
+    seen: list[tuple[datetime, dict[str, Any]]] = []
+    forgotten: set[str] = set()
+    for day in range(1, data.draw(st.integers(2, 6))):
+        built = utc(f"2024-{day:02}-15T12:00")
+        previous = source.previous()
+        known = sorted(previous.resources) if previous else []
+        if data.draw(st.booleans()) and known:
+            gone = data.draw(st.sets(st.sampled_from(known), min_size=1))
+            assert previous
+            forgotten |= set(forget(previous, gone, source.output, built=built).uris)
+        else:
+            there = data.draw(st.dictionaries(st.sampled_from(paths), st.binary(max_size=1)))
+            source.publish(there, Told(built=built), limits=Limits(entries=data.draw(st.sampled_from([2, 50_000]))))
+            forgotten -= {f"{SITEURL}/{path}" for path in there}
+        now = {uri: item.md["hash"] for uri, item in source.resource_list().items()}
+        for at, held in seen:
+            copy = dict(held)
+            for each in source.changes():
+                if datetime.fromisoformat(each.lastmod or "") > at:
+                    copy.pop(each.loc, None)
+                    copy |= {each.loc: each.md["hash"]} if each.md["change"] != "deleted" else {}
+            assert copy == now
+        seen.append((source.at(), now))
+        for uri in forgotten:
+            assert len(list(naming(source, f"<loc>{uri}<"))) == 1
+        ends = intervals(source)
+        assert all(one[1] == other[0] for one, other in pairwise(ends))
