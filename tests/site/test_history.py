@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from pelican_resourcesync.errors import HistoryError
+from pelican_resourcesync.site.history import _unedited
+from pelican_resourcesync.site.log import PathChange
 from tests.site.support import BARE, NOW, rows, tell
 from tests.sites import Row, Site
 
@@ -486,3 +488,23 @@ def test_odd_names(bare: Site) -> None:
         "/images/100%25.png",
         "/images/caf%E9.png",
     }
+
+
+def test_sources_that_never_changed() -> None:
+    """Not those that were edited, went, came again, or came where another went, under whose name they may have been."""
+
+    def came(path: str, name: str = "1") -> PathChange:
+        return PathChange(path, None, name)
+
+    def went(path: str) -> PathChange:
+        return PathChange(path, "1", None)
+
+    commits = [
+        [came("stays"), came("edited"), came("goes"), came("again")],
+        [PathChange("edited", "1", "2"), came("later")],
+        [went("goes"), came("moved")],
+        [went("again")],
+        [came("again", "3"), came("last")],
+        [],
+    ]
+    assert _unedited(commits) == {"stays", "later", "last"}
