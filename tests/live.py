@@ -20,8 +20,12 @@ PAGE = b"<!DOCTYPE html>\n<title>The museum</title>\n<div id=app></div>\n"
 
 @dataclass
 class Ask:
-    """One request: the path without the query, what the query is, the headers, and how often it was asked before."""
+    """One request: the path without the query, what the query is, the headers, and how often it was asked before.
 
+    `site` is the scheme and host that a proxy was asked for.
+    """
+
+    site: str
     path: str
     query: str
     headers: Message
@@ -56,21 +60,30 @@ Manner = Callable[[Ask], None]
 
 @dataclass
 class Live:
-    """A site: its `manner` of answering, for some paths another, and what was asked of it."""
+    """A site: its `manner` of answering, for some paths another, and what was asked of it.
+
+    Or a `proxy`: then these are of whatever sites it is asked for.
+    """
 
     manner: Manner
     manners: dict[str, Manner] = field(default_factory=dict)
     asks: list[Ask] = field(default_factory=list)
     url: str = ""
+    proxy: bool = False
     ended: Event = field(default_factory=Event)
     lock: Lock = field(default_factory=Lock)
 
     def answer(self, handler: "_Handler") -> None:
         """Answer one request."""
         path, _, query = handler.path.removeprefix("/").partition("?")
+        site = ""
+        if self.proxy:
+            scheme, _, rest = path.partition("://")
+            host, _, path = rest.partition("/")
+            site = f"{scheme}://{host}"
         with self.lock:
             before = sum(each.path == path for each in self.asks)
-            ask = Ask(path, query, handler.headers, before, handler)
+            ask = Ask(site, path, query, handler.headers, before, handler)
             self.asks.append(ask)
         self.manners.get(path, self.manner)(ask)
 
@@ -103,9 +116,9 @@ class _Server(ThreadingHTTPServer):
 
 
 @contextmanager
-def live(manner: Manner, certificate: Path | None = None) -> Iterator[Live]:
-    """Let a site be live; with a certificate, over TLS."""
-    site = Live(manner)
+def live(manner: Manner, certificate: Path | None = None, *, proxy: bool = False) -> Iterator[Live]:
+    """Let a site be live; with a certificate, over TLS; as a proxy, those that it is asked for."""
+    site = Live(manner, proxy=proxy)
     handler = type("_Handler", (_Handler,), {"live": site})
     with _Server(("127.0.0.1", 0), handler) as server, ExitStack() as stack:
         if certificate:
@@ -162,6 +175,15 @@ def files(folder: Path) -> Manner:
 def no_dot_folders(manner: Manner) -> Manner:
     """Answer 404 below dot-folders, as hosts do that leave them out."""
     return lambda ask: (status(404) if ask.path.startswith(".") else manner)(ask)
+
+
+def hosts(manners: dict[str, Manner]) -> Manner:
+    """Answer for several sites as a proxy does, each in its own manner; of others it knows nothing."""
+
+    def answer(ask: Ask) -> None:
+        manners.get(ask.site, status(502))(ask)
+
+    return answer
 
 
 def page(ask: Ask) -> None:

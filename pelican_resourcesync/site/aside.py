@@ -1,77 +1,112 @@
-"""The last publication, taken aside before Pelican cleans the output, and put back where nothing takes its place."""
+"""The last publication, kept from being cleaned away with the output, and put back where nothing takes its place."""
 
+import os
 import shutil
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
+from pelican_resourcesync.publication.durable import beside
 from pelican_resourcesync.publication.layout import DESCRIPTION, FOLDER, STATE, WELL_KNOWN
 
-#: Where, beside the settings file, the copy outlives a build that is killed.
+#: Where, beside the settings file, the documents outlive a build that is killed.
 PLACE = Path(".resourcesync", "aside")
-
-_PAGE = ".kept"
 
 
 class Aside:
-    """A copy of the documents in an output, for as long as a build takes."""
+    """The documents in an output as they were before a build, for as long as it takes: `folder` has them, if any.
+
+    Every method raises `OSError` where the disk does not let it.
+    """
 
     def __init__(self, output: Path, safe: Path | None = None) -> None:
-        """Copy the documents that are there.
+        """Take the documents that are there.
 
-        Where Pelican may clean them away, the copy lies in the folder `safe`, so that it outlives a build that is
-        killed; one that was is put back first.
+        They stay where they are, save the well-known copy; but where Pelican may clean them away, the folder `safe`
+        gets them too, so that they outlive a build that is killed. What one left there is put back first.
         """
         self._output = output
-        self._safe = safe
+        self._owed = False
         self._stack = ExitStack()
-        if safe and safe.is_dir() and not (output / STATE).exists():
-            _put_back(safe, output)
-        self.folder = self._take() if (output / FOLDER).is_dir() else None
+        if safe and _is_left(safe, output):
+            _fill(safe, output)
+        there = (output / FOLDER).is_dir()
+        self._safe = self._take(safe) if safe and there else None
+        self.folder = self._safe or (output if there else None)
+        found = (file for file in (output / WELL_KNOWN, output / DESCRIPTION) if file.is_file())
+        file = next(found, None)  # a build that was killed may have left the other copy alone
+        self._well_known = (file.read_bytes(), file.stat()) if file else None
 
-    def _take(self) -> Path:
-        if self._safe is None:
-            folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="resourcesync-")))
-        else:
-            folder = self._safe
-            shutil.rmtree(folder, ignore_errors=True)
-            self._stack.callback(shutil.rmtree, folder, ignore_errors=True)
+    def _take(self, folder: Path) -> Path:
+        if _is_link(folder):  # somebody else's repository may lead anywhere: then it does not outlive a kill
+            folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="resourcesync-")), PLACE)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        if not os.path.lexists(folder.parent / ".gitignore"):
+            (folder.parent / ".gitignore").write_text("*\n", "ascii")
         part = folder.with_name(f"{folder.name}.part")  # a copy that is killed on the way is none
-        shutil.rmtree(part, ignore_errors=True)
-        self._stack.callback(shutil.rmtree, part, ignore_errors=True)
-        shutil.copytree(self._output / FOLDER, part / FOLDER, symlinks=True, copy_function=_copy_aside)
-        self._take_well_known(part / WELL_KNOWN)
-        shutil.rmtree(folder, ignore_errors=True)
+        for left in (part, folder):
+            shutil.rmtree(left, ignore_errors=True)
+            self._stack.callback(shutil.rmtree, left, ignore_errors=True)
+        _fill(self._output / FOLDER, part / FOLDER)
         part.rename(folder)
         return folder
 
-    def _take_well_known(self, copy: Path) -> None:
-        """Take the well-known copy too; its other copy where a build that was killed has left that one alone."""
-        found = [file for file in (self._output / WELL_KNOWN, self._output / DESCRIPTION) if file.is_file()]
-        if found:
-            copy.parent.mkdir()
-            shutil.copyfile(found[0], copy)
+    def holds(self, folder: Path) -> bool:
+        """Tell whether `folder` is the output, by whatever name."""
+        return folder.resolve() == self._output.resolve()
 
     def restore(self) -> None:
-        """Put the documents back where they are gone, so that the next build finds them, and neighbours stay."""
-        if self.folder and not (self._output / FOLDER).is_dir():
-            _put_back(self.folder, self._output)
-        if self.folder and (self.folder / WELL_KNOWN).is_file() and not (self._output / WELL_KNOWN).is_file():
-            (self._output / WELL_KNOWN).parent.mkdir(exist_ok=True)
-            shutil.copyfile(self.folder / WELL_KNOWN, self._output / WELL_KNOWN)
+        """Put back what is gone, so that the next build finds it, and neighbours stay."""
+        self._owed = True
+        if self._safe:
+            _fill(self._safe, self._output)
+        file = self._output / WELL_KNOWN
+        if self._well_known and not file.is_file():
+            data, stat = self._well_known
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with beside(file) as new:
+                new.write_bytes(data)
+                new.chmod(stat.st_mode & 0o7777)
+                os.utime(new, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+                new.replace(file)
+        self._owed = False
 
     def close(self) -> None:
-        """Let go of the copy."""
-        self._stack.close()
+        """Let go of the documents, unless they are still to be put back: then the next build does it."""
+        if not self._owed:
+            self._stack.close()
 
 
-def _copy_aside(source: str, target: str) -> None:
-    """Copy a file; a page gets a name by which Pelican does not take it for a source, wherever the copy lies."""
-    shutil.copy2(source, f"{target}{_PAGE}" if target.endswith((".html", ".htm")) else target, follow_symlinks=False)
+def _is_link(safe: Path) -> bool:
+    return any(os.path.islink(each) for each in (safe, safe.parent))  # noqa: PTH114 - this one never raises
 
 
-def _put_back(folder: Path, output: Path) -> None:
-    def copy(source: str, target: str) -> None:
-        shutil.copy2(source, target.removesuffix(_PAGE), follow_symlinks=False)
+def _is_left(safe: Path, output: Path) -> bool:
+    """Tell whether a build that was killed left in `safe` what belongs into the output: no later publication came."""
+    if _is_link(safe) or not safe.is_dir():
+        return False
+    left, there = (folder / STATE for folder in (safe, output))
+    return not there.is_file() or (left.is_file() and left.read_bytes() == there.read_bytes())
 
-    shutil.copytree(folder, output, symlinks=True, dirs_exist_ok=True, copy_function=copy)
+
+def _fill(folder: Path, target: Path) -> None:
+    """Let `target` have all that `folder` has and it lacks, each file whole or not at all, with its times."""
+    target.mkdir(parents=True, exist_ok=True)
+    for each in folder.iterdir():
+        there = target / each.name
+        if each.is_dir() and not each.is_symlink():
+            _fill(each, there)
+        elif not os.path.lexists(there):
+            _bring(each, there)
+
+
+def _bring(file: Path, target: Path) -> None:
+    if file.is_symlink():
+        target.symlink_to(file.readlink())
+        return
+    try:
+        target.hardlink_to(file)
+    except OSError:  # another file system, or one without links
+        with beside(target) as new:
+            shutil.copy2(file, new)
+            new.replace(target)

@@ -23,14 +23,13 @@ class Keepsake:
         """Take the folder that the settings file lies in."""
         self._place = beside / PLACE
         self._new, self._old = (self._place.with_name(f"{self._place.name}.{end}") for end in ("new", "old"))
-        self._usable = not any(os.path.islink(each) for each in (self._place, self._place.parent))  # noqa: PTH114 - this one never raises
-        if self._usable and self._old.is_dir() and not self._place.is_dir():  # a build was killed between two moves
-            self._old.rename(self._place)
+        self._usable = not any(os.path.islink(each) for each in (self._place, self._old, self._place.parent))  # noqa: PTH114 - this one never raises
 
     @property
     def folder(self) -> Path | None:
-        """Where it lies, if there is one."""
-        return self._place if self._usable and (self._place / STATE).is_file() else None
+        """Where it lies, if there is one: a build may have been killed while it was replaced."""
+        places = (self._place, self._old) if self._usable else ()
+        return next((each for each in places if (each / STATE).is_file()), None)
 
     def keep(self, publication: Path) -> None:
         """Keep a copy of the publication in a folder, in place of the one before; where that cannot be, say so."""
@@ -38,15 +37,18 @@ class Keepsake:
             logger.debug("ResourceSync: nothing is kept of what is live, because %s is a symbolic link", self._place)
             return
         try:
-            self._place.parent.mkdir(parents=True, exist_ok=True)
-            if not os.path.lexists(self._place.parent / ".gitignore"):
-                (self._place.parent / ".gitignore").write_text("*\n", "ascii")
-            for left in (self._new, self._old):
-                shutil.rmtree(left, ignore_errors=True)
-            shutil.copytree(publication, self._new)
-            if self._place.exists():
-                self._place.rename(self._old)
-            self._new.rename(self._place)
-            shutil.rmtree(self._old, ignore_errors=True)
+            self._replace(publication)
         except OSError as error:
             logger.warning("ResourceSync: what is live cannot be kept in %s: %s", self._place, error)
+
+    def _replace(self, publication: Path) -> None:
+        self._place.parent.mkdir(parents=True, exist_ok=True)
+        if not os.path.lexists(self._place.parent / ".gitignore"):
+            (self._place.parent / ".gitignore").write_text("*\n", "ascii")
+        shutil.rmtree(self._new, ignore_errors=True)
+        shutil.copytree(publication, self._new)
+        if self._place.exists():
+            shutil.rmtree(self._old, ignore_errors=True)
+            self._place.rename(self._old)
+        self._new.rename(self._place)
+        shutil.rmtree(self._old, ignore_errors=True)

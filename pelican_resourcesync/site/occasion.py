@@ -40,4 +40,4 @@ def _listens(arguments: Sequence[str]) -> bool:
     """Tell whether the process is the command `pelican`, and was told to listen."""
     program, *options = arguments or [""]
     is_pelican = Path(program).stem == "pelican" or Path(program).parts[-2:] == ("pelican", "__main__.py")
-    return is_pelican and any(re.fullmatch(r"--listen|-[vqDdr]*l.*", each) for each in options)
+    return is_pelican and any(re.fullmatch(r"--li(s|st|ste|sten)?|-[vqDdr]*l.*", each) for each in options)

@@ -1,28 +1,32 @@
 """The predecessor: the publication that a build carries forward, which is the one last public."""
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from itertools import count
 from pathlib import Path
 
 from pelican_resourcesync.errors import AbsentError, NoHostError, PublicationError, TransportError
-from pelican_resourcesync.publication.fetch import Fetched, Missing, fetch_publication
+from pelican_resourcesync.publication.fetch import STANDARD_ALLOWANCE, Fetched, Missing, fetch_publication
 from pelican_resourcesync.publication.guards import is_loopback
 from pelican_resourcesync.publication.layout import Layout
 from pelican_resourcesync.publication.lineage import Known, Lineage, Sealed, lineage
-from pelican_resourcesync.publication.previous import Previous, read_previous, read_state
-from pelican_resourcesync.publication.state import State
+from pelican_resourcesync.publication.previous import Previous, read_previous
+from pelican_resourcesync.publication.state import MOST_ANCESTORS, State
 from pelican_resourcesync.settings import Settings
+from pelican_resourcesync.site.aside import Aside
 from pelican_resourcesync.site.keepsake import Keepsake
+from pelican_resourcesync.transport.bounds import STANDARD_BOUNDS
 from pelican_resourcesync.transport.folder import sha256
 from pelican_resourcesync.transport.http import Web
 
+#: The most that what is public may take: all of it, and one file.
+ALLOWANCE, BOUNDS = STANDARD_ALLOWANCE, STANDARD_BOUNDS
+
 _OTHER = "name another `previous` in RESOURCESYNC (a folder, a URL, 'output', or 'none')"
-#: The most of a state that is read to learn under which addresses not to begin anew, in bytes.
-_STATE_SIZE = 20_000_000
+#: More starts than any set has had: a site that has something at each of so many answers to any path.
+_MOST_STARTS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +42,9 @@ class Predecessor:
 
 
 class Search:
-    """Finds the predecessor. Holds a temporary folder, in which it may lie: use as a context manager."""
+    """Finds the predecessor. Holds a temporary folder, in which it may lie: `close` lets go of it."""
 
-    def __init__(self, settings: Settings, layout: Layout, aside: Path | None, base: Path) -> None:
+    def __init__(self, settings: Settings, layout: Layout, aside: Aside, base: Path) -> None:
         """Take the plug-in's settings, what the output held, and the folder that the settings file lies in."""
         self._settings = settings
         self._layout = layout
@@ -57,19 +61,23 @@ class Search:
         """Find the predecessor by the setting `previous`.
 
         Raises `PublicationError` where it cannot be known what is public, or what is public cannot be carried
-        forward, with what to do.
+        forward, with what to do; `OSError` where the disk does not let it.
         """
         where = self._settings.previous
         local = is_loopback(self._layout.siteurl)
         if where == "output" or (where == "live" and local):
-            return Predecessor(read_previous(self._aside, self._layout) if self._aside else None)
+            return self._in_output()
         if where == "live":
             return self._live()
         if where == "none":
             return self._anew(local=local)
-        if where.startswith(("http://", "https://")):
+        if "://" in where:
             return self._at(where)
-        return self._in(self._base / where)
+        folder = self._base / where
+        return self._in_output() if self._aside.holds(folder) else self._in(folder)
+
+    def _in_output(self) -> Predecessor:
+        return Predecessor(read_previous(self._aside.folder, self._layout) if self._aside.folder else None)
 
     def _live(self) -> Predecessor:
         """Give what is public at `SITEURL`, or where the site was before; else what was last seen there."""
@@ -77,101 +85,129 @@ class Search:
         for site in filter(None, (self._layout.siteurl, self._settings.moved_from)):
             found = found if isinstance(found, Fetched) else self._fetch(site)
         if isinstance(found, Fetched):
-            return self._newest(found)
-        why = f"{found.reason.value} at {found.url}" if found else ""
+            if not is_loopback(found.state.siteurl):
+                return self._newest(found)
+            why = f"what is live is of {found.state.siteurl}, which is nobody's site"
+        else:
+            why = f"{found.reason.value} at {found.url}" if found else ""
         if self._kept.folder is None:
             return Predecessor(line=f"{why}: this is the first publication")
         return Predecessor(self._read(self._kept.folder), line=f"{why}: what was last seen live is carried forward")
 
     def _fetch(self, site: str) -> Fetched | Missing:
         folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="resourcesync-")))
-        return fetch_publication(Web(site), folder / "publication", self._kept.folder)
+        return fetch_publication(Web(site, BOUNDS), folder / "publication", self._kept.folder, allowance=ALLOWANCE)
 
     def _newest(self, live: Fetched) -> Predecessor:
         """Give what is live, unless what was seen live before descends from it: a site may have been rolled back."""
-        kept = read_state(self._kept.folder, self._layout) if self._kept.folder else None
-        relation = Lineage.AHEAD if kept is None else lineage(live, kept)
+        folder, kept, line = self._kept.folder, None, ""
+        try:
+            kept = _state_in(folder, self._layout) if folder else None
+        except PublicationError as error:
+            line = f"what was last seen live cannot be read, and what is live now takes its place: {error}"
+        relation = lineage(live, kept) if kept else Lineage.AHEAD
         if relation is Lineage.APART and kept:
-            message = (
-                f"the live publication (generation {live.state.generation}) and the one last seen live (generation "
-                f"{kept.state.generation}, in {self._kept.folder}) do not descend from each other, so one of them has "
-                f"what the other has not: remove that folder to go on from the live one, or {_OTHER}"
-            )
-            raise PublicationError(message)
-        if relation is Lineage.BEHIND and kept and self._kept.folder:
+            line = self._far_ahead(live, kept)
+        if relation is Lineage.BEHIND and kept and folder:
             line = (
                 f"the live site is back at generation {live.state.generation}: generation {kept.state.generation}, "
                 "last seen live, is carried forward, so that nobody who has followed it is lost"
             )
-            return Predecessor(self._read(self._kept.folder), line=line)
+            return Predecessor(self._read(folder), line=line)
         previous = self._read(live.folder)
-        if relation is not Lineage.SAME:
+        if relation is not Lineage.SAME or live.received:  # what had to be fetched again was damaged
             self._kept.keep(live.folder)
-        return Predecessor(previous)
+        return Predecessor(previous, line=line)
+
+    def _far_ahead(self, live: Known, kept: Known) -> str:
+        """Say that what is live is so far ahead that nobody can tell whether it descends; else stop the build."""
+        ahead = live.state.generation - kept.state.generation
+        if ahead > MOST_ANCESTORS:
+            return (
+                f"the live publication is {ahead} generations past the one last seen live: it counts as its successor"
+            )
+        message = (
+            f"the live publication (generation {live.state.generation}) and the one last seen live (generation "
+            f"{kept.state.generation}, in {self._kept.folder}) do not descend from each other, so one of them has "
+            f"what the other has not: remove that folder to go on from the live one, or {_OTHER}"
+        )
+        raise PublicationError(message)
 
     def _at(self, url: str) -> Predecessor:
         found = self._fetch(url)
         if isinstance(found, Missing):
             message = f"{found.reason.value} at {found.url}: {_OTHER}"
             raise PublicationError(message)
-        return Predecessor(self._read(found.folder))
+        return self._found(found.folder, url)
 
     def _in(self, folder: Path) -> Predecessor:
         if not folder.is_dir():
             message = f"`previous` is {self._settings.previous!r}, but there is no folder {folder}: {_OTHER}"
             raise PublicationError(message)
+        return self._found(folder, str(folder))
+
+    def _found(self, folder: Path, where: str) -> Predecessor:
         previous = self._read(folder)
-        line = "" if previous else f"there is no publication in {folder}: this is the first publication"
+        line = "" if previous else f"there is no publication of a public site in {where}: this is the first publication"
         return Predecessor(previous, line=line)
 
     def _read(self, folder: Path) -> Previous | None:
+        _state_in(folder, self._layout)  # of two states that may be damaged, its message names the file
         return read_previous(folder, self._layout, str(folder))
 
     def _anew(self, *, local: bool) -> Predecessor:
         """Give what to begin anew over: whatever is public must keep its addresses for itself."""
-        folders = [self._aside] if local else [self._kept.folder]
-        known: list[Known] = [] if local else [*self._public()]
-        for folder in filter(None, folders):
-            with suppress(PublicationError):  # a damaged one is why somebody begins anew
-                known += filter(None, [read_state(folder, self._layout)])
+        known = [*_held(self._aside.folder if local else self._kept.folder, self._layout)]
+        known += [] if local else self._public()
         if not known:
             return Predecessor(line="nothing was public: this is the first publication")
         over = max(known, key=lambda each: (each.state.start, each.state.generation))
-        return Predecessor(over=over, line=f"the publication begins anew, over generation {over.state.generation}")
+        line = f"the publication begins anew, in {self._layout.folder}/{over.state.start + 1}/: set `previous` back"
+        return Predecessor(over=over, line=f"{line} when it is public")
 
     def _public(self) -> Iterator[Known]:
         """Give the state that is live; where it cannot be read, one that says which addresses are taken."""
-        web = Web(self._layout.siteurl)
+        web = Web(self._layout.siteurl, BOUNDS)
+
+        def is_there(path: str) -> bool:
+            with suppress(AbsentError):
+                return not web.read(path)[0].is_html
+            return False
+
         try:
-            received, data = web.read(self._layout.state, replace(web.bounds, size=_STATE_SIZE))
-            if received.is_html:
-                return
-            try:
-                yield Sealed.parse(data, web.url(self._layout.state))
-            except PublicationError:
-                yield Sealed(self._taken(web), sha256(data))
+            received, data = web.read(self._layout.state, replace(BOUNDS, size=ALLOWANCE.state_size))
+            if not received.is_html or data.lstrip().startswith(b"{"):  # under whatever media type JSON comes
+                yield _sealed(data, self._layout, is_there)
         except (AbsentError, NoHostError):
             return
         except TransportError as error:
             message = f"it cannot be known which addresses were public, so none can be chosen anew: {error}: try again"
             raise PublicationError(message) from error
 
-    def _taken(self, web: Web) -> State:
-        """Find out at how many starts there is something public, by asking for each one's Capability List."""
-        layout = self._layout
-        for start in count(1):
-            layout = replace(layout, start=start)
-            try:
-                received, _ = web.read(layout.capability_list)
-            except AbsentError:
-                break
-            if received.is_html:
-                break
-        return State(
-            generation=0,
-            siteurl=layout.siteurl,
-            start=max(1, layout.start - 1),
-            at=datetime.fromtimestamp(0, UTC),
-            changes=0,
-            documents={},
-        )
+
+def _state_in(folder: Path, layout: Layout) -> Sealed | None:
+    file = folder / layout.state
+    return Sealed.parse(file.read_bytes(), str(file)) if file.is_file() else None
+
+
+def _held(folder: Path | None, layout: Layout) -> Iterator[Known]:
+    """Give the state in a folder; where it cannot be read, one that says which addresses are taken."""
+    file = folder / layout.state if folder else None
+    if folder and file and file.is_file():
+        yield _sealed(file.read_bytes(), layout, lambda path: (folder / path).is_file())
+
+
+def _sealed(data: bytes, layout: Layout, is_there: Callable[[str], bool]) -> Sealed:
+    """Read a state; of one that cannot be read, find out at how many starts there is a Capability List."""
+    try:
+        return Sealed.parse(data, layout.state)
+    except PublicationError:
+        starts = range(1, _MOST_STARTS)
+        free = next((each for each in starts if not is_there(replace(layout, start=each).capability_list)), None)
+        if free is None:
+            message = f"{layout.siteurl} answers to any path, so no addresses can be chosen anew: {_OTHER}"
+            raise PublicationError(message) from None
+        begun = max(1, free - 1)
+        past = datetime.fromtimestamp(0, UTC)
+        state = State(generation=0, siteurl=layout.siteurl, start=begun, at=past, changes=0, documents={})
+        return Sealed(state, sha256(data))

@@ -101,7 +101,7 @@ def settings_folder(top: Path, scope: Scope) -> Path | None:
 def beside_settings(settings: Mapping[str, Any]) -> Path:
     """Give the folder of the settings file, in a repository or in none; else the one that Pelican's `PATH` lies in."""
     content = Path(settings["PATH"]).resolve()
-    top = next((each for each in content.parents if (each / ".git").exists()), content.parent)
+    top = next((each for each in (content, *content.parents) if (each / ".git").exists()), content.parent)
     return settings_folder(top, find_scope(top, settings)) or content.parent
 
 

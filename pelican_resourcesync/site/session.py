@@ -3,13 +3,14 @@
 import logging
 import os
 import sys
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, MutableMapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from pelican.log import console
 
+from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication.discovery import well_known_reachable
 from pelican_resourcesync.publication.guards import require_same_site
@@ -28,10 +29,14 @@ from pelican_resourcesync.site.written import Run
 logger = logging.getLogger(__name__)
 
 
+#: What of ours lies beside the settings: never a source, even where Pelican's `PATH` is that folder.
+_OURS = PLACE.parts[0]
+
+
 class Session:
     """A build of Pelican that is to be published when it is done."""
 
-    def __init__(self, settings: Mapping[str, Any]) -> None:
+    def __init__(self, settings: MutableMapping[str, Any]) -> None:
         """Check the settings, and find what this publication goes on from, before Pelican cleans the output.
 
         Before anything is built, `SettingsError` says which setting cannot be used, and `PublicationError` that another
@@ -40,30 +45,36 @@ class Session:
         self._settings: Settings = parse_settings(settings.get("RESOURCESYNC"))
         self._siteurl = parse_siteurl(settings.get("SITEURL"))
         self._output, self._path = Path(settings["OUTPUT_PATH"]), Path(settings["PATH"])
+        settings["IGNORE_FILES"] = list(dict.fromkeys([*settings["IGNORE_FILES"], _OURS]))
         self._predecessor = Predecessor()
         self._run: Run | None = None
         self._published = False
         self._why_not = why_not_to_publish(
             enabled=self._settings.enabled, siteurl=self._siteurl, environment=os.environ, arguments=sys.argv
         )
-        with ExitStack() as stack:
-            if self._why_not is None:
-                stack.enter_context(locked(self._output))
-                recover(self._output)
-            base = beside_settings(settings)
-            self._aside = Aside(self._output, None if self.kept else base / PLACE)
-            stack.callback(self._aside.close)
-            if self._why_not is None:
-                search = Search(self._settings, Layout(self._siteurl), self._aside.folder, base)
-                stack.callback(search.close)
-                self._predecessor = search.find()
-                if self._predecessor.previous:
-                    before = self._predecessor.previous.state.siteurl
-                    require_same_site(before, self._siteurl, self._settings.moved_from)
-                self._run = Run(settings, self._siteurl)
+        with _failing_disk("nothing can be built"), ExitStack() as stack:
+            self._begin(settings, stack)
             self._stack = stack.pop_all()
         if self._predecessor.line:
             print_line(f"ResourceSync: {self._predecessor.line}.")
+
+    def _begin(self, settings: Mapping[str, Any], stack: ExitStack) -> None:
+        base = beside_settings(settings)
+        safe = None if self.kept else base / PLACE
+        # One that publishes nothing may clean away what another publishes, or what is left to be moved.
+        if self._why_not is None or any(each.exists() for each in (self._output / FOLDER, base / PLACE)):
+            stack.enter_context(locked(self._output))
+            recover(self._output)
+        self._aside = Aside(self._output, safe)
+        stack.callback(self._aside.close)
+        if self._why_not is None:
+            search = Search(self._settings, Layout(self._siteurl), self._aside, base)
+            stack.callback(search.close)
+            self._predecessor = search.find()
+            if self._predecessor.previous:
+                before = self._predecessor.previous.state.siteurl
+                require_same_site(before, self._siteurl, self._settings.moved_from)
+            self._run = Run(settings, self._siteurl)
 
     @property
     def kept(self) -> tuple[str, ...]:
@@ -90,18 +101,19 @@ class Session:
 
     def publish(self) -> None:
         """Publish what was built, and say so in one line."""
-        self._aside.restore()
-        if self._run is None:
-            if self._settings.enabled:
-                logger.info("ResourceSync: %s; nothing was written", self._why_not)
-            return
-        outcome = Publisher(self._run, self._settings, self._predecessor).publish()
+        with _failing_disk("the site is built but not published"):
+            self._aside.restore()
+            if self._run is None:
+                if self._settings.enabled:
+                    logger.info("ResourceSync: %s; nothing was written", self._why_not)
+                return
+            outcome = Publisher(self._run, self._settings, self._predecessor).publish()
         self._published = True
         self._say(outcome)
 
     def close(self) -> None:
         """Let go of what was taken aside; put it back where nothing was published."""
-        with self._stack:
+        with _failing_disk("the documents in the output cannot be put back"), self._stack:
             if not self._published:
                 self._aside.restore()
 
@@ -116,6 +128,16 @@ class Session:
                 f"ResourceSync: SITEURL has a path, so {self._siteurl}/.well-known/resourcesync is not at the root, "
                 "where Destinations look first: the links in the pages lead to the documents."
             )
+
+
+@contextmanager
+def _failing_disk(outcome: str) -> Iterator[None]:
+    """Say in one sentence what a disk that fails comes to."""
+    try:
+        yield
+    except OSError as error:
+        message = f"{outcome}: {error}: make room there, and it writable"
+        raise PublicationError(message) from error
 
 
 def print_line(line: str) -> None:

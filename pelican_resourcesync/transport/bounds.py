@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPSConnection
 from typing import Any
 
+from pelican_resourcesync.transport.addresses import connect_to_public
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
@@ -47,9 +49,11 @@ class Deadline:
 class PlainConnection(HTTPConnection):
     """A connection that keeps to a deadline, however slowly the other side drips."""
 
-    def __init__(self, host: str, *, deadline: Deadline, **options: Any) -> None:
+    def __init__(self, host: str, *, deadline: Deadline, public: bool = False, **options: Any) -> None:
         super().__init__(host, **options)
         self._deadline = deadline
+        if public:
+            self._create_connection = connect_to_public
 
     def connect(self) -> None:
         """Connect, and keep the time from then on."""
@@ -60,9 +64,11 @@ class PlainConnection(HTTPConnection):
 class SecureConnection(HTTPSConnection):
     """The same over TLS."""
 
-    def __init__(self, host: str, *, deadline: Deadline, **options: Any) -> None:
+    def __init__(self, host: str, *, deadline: Deadline, public: bool = False, **options: Any) -> None:
         super().__init__(host, **options)
         self._deadline = deadline
+        if public:
+            self._create_connection = connect_to_public
 
     def connect(self) -> None:
         """Connect, and keep the time from then on."""

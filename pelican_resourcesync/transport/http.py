@@ -6,6 +6,7 @@ import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from email.message import Message
 from functools import partial
 from http import HTTPStatus
 from http.client import HTTPException, HTTPResponse, IncompleteRead, InvalidURL
@@ -25,7 +26,7 @@ from pelican_resourcesync.transport.bounds import (
     PlainConnection,
     SecureConnection,
 )
-from pelican_resourcesync.transport.urls import check_base, redirected, shown
+from pelican_resourcesync.transport.urls import check_address, check_base, redirected, shown
 from pelican_resourcesync.version import __version__
 
 _HEADERS = {
@@ -93,9 +94,21 @@ class Web:
         with file.open("wb") as stream:
             return self._receive(path, stream, bounds or self.bounds)
 
+    def visit(self, url: str, sink: BinaryIO, *, public: bool = True) -> tuple[Received, Message]:
+        """Write what is at any http(s) URL to `sink`, asked as it stands, and give it with its headers.
+
+        Where `public`, nothing is asked of a loopback, private or link-local address: so for a URL that a document
+        names, and not the user.
+        """
+        check_address(url)
+        return self._take(url, sink, self.bounds, public=public)
+
     def _receive(self, path: str, sink: BinaryIO, bounds: Bounds) -> Received:
+        return self._take(f"{self.url(path)}?resourcesync={token_hex(8)}", sink, bounds)[0]
+
+    def _take(self, url: str, sink: BinaryIO, bounds: Bounds, *, public: bool = False) -> tuple[Received, Message]:
         deadline = Deadline(bounds)
-        with self._answer(f"{self.url(path)}?resourcesync={token_hex(8)}", deadline) as response:
+        with self._answer(url, deadline, public=public) as response:
             digest, length, head = hashlib.sha256(), 0, b""
             for block in _blocks(response, bounds.size, deadline):
                 digest.update(block)
@@ -103,13 +116,14 @@ class Web:
                 head += block[: _HEAD - len(head)]
                 sink.write(block)
             media_type = response.headers.get_content_type() if "Content-Type" in response.headers else ""
-            return Received(digest=digest.hexdigest(), length=length, media_type=media_type, head=head)
+            received = Received(digest=digest.hexdigest(), length=length, media_type=media_type, head=head)
+            return received, response.headers
 
-    def _answer(self, url: str, deadline: Deadline) -> HTTPResponse:
+    def _answer(self, url: str, deadline: Deadline, *, public: bool = False) -> HTTPResponse:
         """Ask for a URL, and for those that it leads to."""
         asked = url
         for _ in range(_MOST_REDIRECTS + 1):
-            response = self._ask(asked, deadline)
+            response = self._ask(asked, deadline, public=public)
             if response.status not in _REDIRECTS:
                 _check_answer(response, asked)
                 return response
@@ -118,9 +132,9 @@ class Web:
         message = f"{shown(url)} is redirected more than {_MOST_REDIRECTS} times, last to {shown(asked)}"
         raise TransportError(message)
 
-    def _ask(self, url: str, deadline: Deadline) -> HTTPResponse:
+    def _ask(self, url: str, deadline: Deadline, *, public: bool = False) -> HTTPResponse:
         request = _Request(url, headers=_HEADERS)
-        request.deadline, host = deadline, request.host
+        request.deadline, request.public, host = deadline, public, request.host
         with _failing(url, deadline):
             try:
                 response: HTTPResponse = self._opener.open(request, timeout=deadline.wait())
@@ -135,6 +149,12 @@ class Web:
 
 class _Request(Request):
     deadline: Deadline
+    public: bool
+
+    @property
+    def direct(self) -> bool:
+        """Whether no proxy is asked, which may well have a private address."""
+        return not self.has_proxy() and not getattr(self, "_tunnel_host", None)
 
 
 class _Handler(AbstractHTTPHandler):
@@ -147,11 +167,11 @@ class _Handler(AbstractHTTPHandler):
     http_request = https_request = AbstractHTTPHandler.do_request_
 
     def http_open(self, request: _Request) -> HTTPResponse:
-        connection: Any = partial(PlainConnection, deadline=request.deadline)
+        connection: Any = partial(PlainConnection, deadline=request.deadline, public=request.public and request.direct)
         return self.do_open(connection, request)
 
     def https_open(self, request: _Request) -> HTTPResponse:
-        connection: Any = partial(SecureConnection, deadline=request.deadline)
+        connection: Any = partial(SecureConnection, deadline=request.deadline, public=request.public and request.direct)
         return self.do_open(connection, request, context=self._context)
 
 

@@ -21,6 +21,20 @@ def check_base(base: str) -> None:
         raise TransportError(message)
 
 
+def check_address(url: str) -> None:
+    """Refuse with `TransportError` what is no http(s) URL, or has a user."""
+    if not _origin_of_any(url):
+        message = f"{shown(url)!a} is no address to read from: make it an http(s) URL without user"
+        raise TransportError(message)
+
+
+def _origin_of_any(url: str) -> str:
+    try:
+        return _origin(url)[1] if urlsplit(url).port != 0 else ""
+    except ValueError:
+        return ""
+
+
 def redirected(url: str, location: str | None) -> str:
     """Give the URL that a redirect leads to; `TransportError` where that is elsewhere."""
     target = ""

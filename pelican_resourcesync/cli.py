@@ -1,0 +1,149 @@
+"""The command line: one thin verb a function, and the one place where errors become exits."""
+
+import sys
+from argparse import ArgumentParser, Namespace, _SubParsersAction
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from pelican_resourcesync.errors import ResourceSyncError, SettingsError
+from pelican_resourcesync.version import __version__
+
+PROGRAM = "pelican-resourcesync"
+DONE, PROBLEMS, UNUSABLE = 0, 1, 2
+SETTINGS = "pelicanconf.py"
+#: What of the past `backfill` builds.
+BY = ("range", "commit")
+
+Verbs: TypeAlias = "_SubParsersAction[ArgumentParser]"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command (by default that of this process) and give its exit status: see `docs/commands.md`.
+
+    Raises `SystemExit` for wrong usage, and for `--help` and `--version`, as `argparse` does.
+    """
+    options = parser().parse_args(arguments)
+    try:
+        status: int = options.verb(options)
+    except ResourceSyncError as error:
+        sys.stderr.write(f"{PROGRAM}: {error}\n")
+        return UNUSABLE
+    return status
+
+
+def parser() -> ArgumentParser:
+    """Give the parser of the whole command line: each verb adds its own, in the order of `docs/commands.md`."""
+    top = ArgumentParser(prog=PROGRAM, description="Look after what a site publishes over ResourceSync.")
+    top.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
+    verbs = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for add in (_add_status, _add_forget, _add_backfill, _add_check):
+        add(verbs)
+    return top
+
+
+def _add_status(verbs: Verbs) -> None:
+    status = verbs.add_parser("status", help="tell what is published, and what the next build would do")
+    status.set_defaults(verb=_status)
+    status.add_argument("target", nargs="?", metavar="TARGET", help="an output folder, or the URL of a site")
+    _add_settings(status)
+    status.add_argument("--json", action="store_true", help="tell it as JSON")
+
+
+def _add_forget(verbs: Verbs) -> None:
+    forget = verbs.add_parser("forget", help="take resources out of everything that is published")
+    forget.set_defaults(verb=_forget)
+    forget.add_argument("uris", nargs="+", metavar="URI", help="the URI of a resource that was ever listed")
+    _add_settings(forget)
+    forget.add_argument("--output", type=Path, metavar="DIR", help="the folder to write to, in place of OUTPUT_PATH")
+
+
+def _add_backfill(verbs: Verbs) -> None:
+    backfill = verbs.add_parser("backfill", help="build the site's past, commit by commit, and publish that")
+    backfill.set_defaults(verb=_backfill)
+    backfill.add_argument("--since", metavar="REV", help="the commit to begin with (the first)")
+    backfill.add_argument(
+        "--by", choices=BY, default=BY[0], help="build the last commit of each range, or every commit"
+    )
+    backfill.add_argument(
+        "--jobs", type=_count, metavar="N", help="how many builds at a time (as many as CPUs, up to 4)"
+    )
+    _add_settings(backfill)
+    backfill.add_argument("--output", type=Path, metavar="DIR", help="the folder to write to, in place of OUTPUT_PATH")
+
+
+def _add_check(verbs: Verbs) -> None:
+    from pelican_resourcesync.check.command import add_arguments
+
+    check = verbs.add_parser("check", help="hold a Source, a document or a package to the standard")
+    check.set_defaults(verb=_check)
+    add_arguments(check)
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError
+    return number
+
+
+def _add_settings(verb: ArgumentParser) -> None:
+    verb.add_argument("--settings", type=Path, metavar="FILE", help=f"Pelican's settings file ({SETTINGS})")
+
+
+def _status(options: Namespace) -> int:
+    from pelican_resourcesync.commands.status import as_json, as_text, report_on
+    from pelican_resourcesync.site.configuration import read_configuration
+
+    site, why = None, ""
+    try:
+        site = read_configuration(options.settings or Path(SETTINGS))
+    except SettingsError as error:
+        if options.settings or not options.target:
+            raise
+        why = str(error)
+    _progress(f"looking at {options.target or 'the output'} and at what the next build would go on from")
+    report = report_on(options.target, site, why)
+    _say(as_json(report) if options.json else as_text(report))
+    return DONE if report.publication else PROBLEMS
+
+
+def _forget(options: Namespace) -> int:
+    from pelican_resourcesync.commands.forget import as_text
+    from pelican_resourcesync.site.configuration import read_configuration
+    from pelican_resourcesync.site.takedown import take_down, take_down_in
+
+    if options.output and not options.settings:
+        done = take_down_in(options.output, options.uris)
+    else:
+        site = read_configuration(options.settings or Path(SETTINGS))
+        _progress("reading the publication to go on from")
+        done = take_down(site, options.uris, options.output or site.output)
+    _say(as_text(done))
+    return DONE
+
+
+def _backfill(options: Namespace) -> int:
+    from pelican_resourcesync.commands.backfill import as_text, default_jobs
+    from pelican_resourcesync.site.backfill.backfill import Wish, backfill
+
+    wish = Wish(since=options.since, by=options.by, jobs=options.jobs or default_jobs())
+    done = backfill(options.settings or Path(SETTINGS), wish, sys.stderr, options.output)
+    _say(as_text(done))
+    return DONE
+
+
+def _check(options: Namespace) -> int:
+    from pelican_resourcesync.check.command import run
+
+    return run(options)
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+
+
+def _progress(doing: str) -> None:
+    """Tell somebody at a terminal what takes its time; a pipe gets results alone."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"{PROGRAM}: {doing} …\n")

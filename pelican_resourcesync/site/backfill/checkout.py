@@ -1,0 +1,135 @@
+"""Checkouts: work trees of the repository that are ours alone, each for one commit after another."""
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Self
+
+from pelican_resourcesync.errors import HistoryError
+from pelican_resourcesync.publication.durable import remove
+from pelican_resourcesync.site.environment import prepared
+
+#: What every file is dated: git knows no times of files, and a site that shows some shows the same at each commit.
+STAMP = 946684800  # 2000-01-01
+
+_PREFIX = "resourcesync-backfill-"
+
+
+class Checkout:
+    """A work tree, in which one commit after another is checked out."""
+
+    def __init__(self, top: Path, configuration: Mapping[str, str]) -> None:
+        """Take the folder of a work tree, and what git is configured by beside the user's own configuration."""
+        import git
+
+        self.top = top
+        self._git = prepared(git.Repo(top))
+        self._git.update_environment(**configuration)
+
+    def turn_to(self, sha: str) -> None:
+        """Make it the tree of a commit and nothing else, as a checkout of the user's is.
+
+        Raises `HistoryError` where git cannot.
+        """
+        from git.exc import GitCommandError
+
+        try:
+            self._git.checkout("--quiet", "--force", "--detach", sha)
+            self._git.clean("-ffdxq")
+            if (self.top / ".gitmodules").is_file():
+                self._git.submodule("--quiet", "update", "--recursive", "--force")
+                self._git.submodule("--quiet", "foreach", "--quiet", "--recursive", "git clean -ffdxq")
+        except GitCommandError as error:
+            said = str(error.stderr).strip().removeprefix("stderr: ").strip("'\n ")
+            message = f"git cannot check it out: {' '.join(said.split())}"
+            raise HistoryError(message) from error
+        _stamp(self.top)
+        self._git.update_index("-q", "--refresh", with_exceptions=False)
+
+
+class Checkouts:
+    """The work trees of one backfill, in a temporary folder. Use as a context manager."""
+
+    def __init__(self, top: Path, owner: Path) -> None:
+        """Take the top of the repository, and the place by which those of a backfill that was killed are told."""
+        import git
+
+        self._repo = git.Repo(top)
+        self._git = prepared(self._repo)
+        self._configuration = _configuration(Path(self._repo.common_dir))
+        self._git.update_environment(**self._configuration)
+        digest = hashlib.sha256(os.fsencode(os.path.realpath(owner))).hexdigest()[:12]
+        self._prefix = f"{_PREFIX}{digest}-"
+        self._folder: Path | None = None
+
+    def __enter__(self) -> Self:
+        self._remove_left()
+        self._folder = Path(os.path.realpath(tempfile.mkdtemp(prefix=self._prefix)))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._remove_left()
+        self._repo.close()
+
+    @property
+    def folder(self) -> Path:
+        """The temporary folder, for whatever else is passing."""
+        if self._folder is None:
+            message = "use it as a context manager"
+            raise RuntimeError(message)
+        return self._folder
+
+    def add(self, name: str, sha: str) -> Checkout:
+        """Make a work tree, of a commit."""
+        from git.exc import GitCommandError
+
+        place = self.folder / name
+        try:
+            self._git.worktree("add", "--quiet", "--force", "--detach", "--no-checkout", str(place), sha)
+        except GitCommandError as error:
+            message = f"git cannot make a work tree in {self.folder}: {' '.join(str(error.stderr).split())}"
+            raise HistoryError(message) from error
+        return Checkout(place, self._configuration)
+
+    def _remove_left(self) -> None:
+        """Remove our work trees, and those that a backfill left which was killed."""
+        listing = self._git.worktree("list", "--porcelain").splitlines()
+        trees = [Path(line.removeprefix("worktree ")) for line in listing if line.startswith("worktree ")]
+        folders = {tree.parent for tree in trees if tree.parent.name.startswith(self._prefix)}
+        for folder in filter(None, {*folders, self._folder}):
+            with suppress(OSError):
+                remove(folder)
+        self._git.worktree("prune", "--expire=now")
+        self._folder = None
+
+
+def _configuration(common: Path) -> Mapping[str, str]:
+    """Give the environment in which git runs no hooks, and takes submodules from where this machine has them.
+
+    Which are checked out is as in the user's own work tree, and those that were ever cloned there.
+    """
+    values = [("core.hooksPath", os.devnull)]
+    for modules in [folder for folder in [common / "modules"] if folder.is_dir()]:
+        values.append(("protocol.file.allow", "always"))
+        for folder in sorted(modules.rglob("HEAD")):
+            if (folder.parent / "objects").is_dir():
+                name = folder.parent.relative_to(modules).as_posix().rpartition("/modules/")[2]
+                values += [(f"submodule.{name}.url", str(folder.parent)), (f"submodule.{name}.active", "true")]
+    before = os.environ.get("GIT_CONFIG_COUNT", "")
+    first = int(before) if before.isdigit() else 0
+    environment = {"GIT_CONFIG_COUNT": str(first + len(values))}
+    for number, (key, value) in enumerate(values, first):
+        environment |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+    return environment
+
+
+def _stamp(top: Path) -> None:
+    for folder, folders, names in os.walk(top):
+        folders[:] = [name for name in folders if name != ".git"]
+        for name in names:
+            file = Path(folder, name)
+            if name != ".git" and file.lstat().st_mtime != STAMP:
+                os.utime(file, (STAMP, STAMP), follow_symlinks=False)

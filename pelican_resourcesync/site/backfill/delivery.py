@@ -1,0 +1,62 @@
+"""The delivery: the output becomes what the last commit built, and the documents tell how it came to be."""
+
+import os
+from pathlib import Path
+
+from pelican.utils import clean_output_dir
+
+from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.publication.change import Representation
+from pelican_resourcesync.publication.layout import FOLDER
+from pelican_resourcesync.publication.lineage import Known
+from pelican_resourcesync.publication.publish import Publication, Told, publish
+from pelican_resourcesync.publication.ranges import Cuts
+from pelican_resourcesync.publication.resource import Resource
+from pelican_resourcesync.site.backfill.objects import Objects
+from pelican_resourcesync.site.backfill.record import Record
+from pelican_resourcesync.site.backfill.site import Site
+from pelican_resourcesync.site.publisher import options_of
+
+
+class Delivery:
+    """Brings what was built into the output of a site."""
+
+    def __init__(self, site: Site, objects: Objects, over: Known | None) -> None:
+        """Take the site, the bytes, and the publication that this one begins anew over."""
+        self._site = site
+        self._objects = objects
+        self._over = over
+        self._output = site.output
+
+    def bring(self, record: Record, told: Told, cuts: Cuts) -> Publication:
+        """Let the output be what a record says, and publish it with what is told.
+
+        As a build of Pelican does, the files come first; whoever is interrupted runs it again.
+        """
+        try:
+            self._clean()
+            self._write(record)
+        except OSError as error:
+            message = f"the output {self._output} cannot be written: {error}: make room there, and it writable"
+            raise PublicationError(message) from error
+        resources = [
+            Resource(each.uri, self._output / each.path, None, Representation(each.sha256, each.length, each.type))
+            for each in record.files
+            if each.uri
+        ]
+        return publish(
+            resources, told, cuts, options_of(self._site.pelican, self._site.plugin, self._site.layout), over=self._over
+        )
+
+    def _clean(self) -> None:
+        """Remove what a build would remove (`DELETE_OUTPUT_DIRECTORY`), and never the sources."""
+        settings = self._site.pelican
+        content = Path(os.path.realpath(settings["PATH"]))
+        if settings["DELETE_OUTPUT_DIRECTORY"] and not content.is_relative_to(os.path.realpath(self._output)):
+            clean_output_dir(str(self._output), [*settings["OUTPUT_RETENTION"], FOLDER])
+
+    def _write(self, record: Record) -> None:
+        for each in record.files:
+            target = self._output / each.path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            self._objects.copy(each.sha256, target)

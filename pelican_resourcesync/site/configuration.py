@@ -1,0 +1,88 @@
+"""The configuration of a site: what its settings file says, for commands that do not build it."""
+
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pelican.settings import read_settings
+
+from pelican_resourcesync.errors import PublicationError, SettingsError
+from pelican_resourcesync.publication.layout import Layout
+from pelican_resourcesync.settings import Settings, parse_settings, parse_siteurl
+from pelican_resourcesync.site.aside import Aside
+from pelican_resourcesync.site.predecessor import Predecessor, Search
+from pelican_resourcesync.site.scope import beside_settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """A site by its settings `file`: Pelican's settings, and ours with `siteurl` (no last slash, `""` for none)."""
+
+    file: Path
+    pelican: Mapping[str, Any]
+    settings: Settings
+    siteurl: str
+
+    @property
+    def output(self) -> Path:
+        """The folder that Pelican writes to."""
+        return Path(self.pelican["OUTPUT_PATH"])
+
+    @property
+    def sources(self) -> Path:
+        """The folder that Pelican reads."""
+        return Path(self.pelican["PATH"])
+
+    @property
+    def layout(self) -> Layout:
+        """Where the documents of the site lie, as long as it is not begun anew."""
+        return Layout(self.siteurl)
+
+
+def read_configuration(file: Path) -> Configuration:
+    """Read a settings file by running it, as Pelican does.
+
+    Raises `SettingsError` where it is not there or does not run, or where a setting of ours cannot be used.
+    """
+    if not file.is_file():
+        message = f"there is no settings file {file}: name it with --settings, or go to the folder that it lies in"
+        raise SettingsError(message)
+    logging.disable(logging.WARNING)  # what Pelican has to say of it, it says when it builds
+    try:
+        pelican = read_settings(str(file))
+    except Exception as error:
+        message = f"the settings file {file} cannot be read: {type(error).__name__}: {error}: mend it as for a build"
+        raise SettingsError(message) from error
+    finally:
+        logging.disable(logging.NOTSET)
+    return Configuration(
+        file=file,
+        pelican=pelican,
+        settings=parse_settings(pelican.get("RESOURCESYNC")),
+        siteurl=parse_siteurl(pelican.get("SITEURL")),
+    )
+
+
+@contextmanager
+def predecessor(site: Configuration, output: Path) -> Iterator[Predecessor]:
+    """Give what a build into `output` would go on from, for as long as what was fetched for it is needed.
+
+    As in a build, what is live is kept beside the settings file. Raises `PublicationError` as a build does.
+    """
+    try:
+        search = Search(site.settings, site.layout, Aside(output), beside_settings(site.pelican))
+    except OSError as error:
+        raise _unreadable(output, error) from error
+    with closing(search):
+        try:
+            found = search.find()
+        except OSError as error:
+            raise _unreadable(output, error) from error
+        yield found
+
+
+def _unreadable(output: Path, error: OSError) -> PublicationError:
+    return PublicationError(f"what a build into {output} would go on from cannot be read: {error}: see to that first")

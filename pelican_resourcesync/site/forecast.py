@@ -1,0 +1,112 @@
+"""The forecast: what the next build would do, as far as it can be known without building."""
+
+import os
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from pelican_resourcesync.errors import HistoryError, PublicationError
+from pelican_resourcesync.publication.guards import require_same_site
+from pelican_resourcesync.site.configuration import Configuration, predecessor
+from pelican_resourcesync.site.occasion import why_not_to_publish
+from pelican_resourcesync.site.predecessor import Predecessor
+from pelican_resourcesync.site.repository import Repository, find_repository
+
+
+class Action(StrEnum):
+    """What a build does first."""
+
+    CARRY_FORWARD = "carry forward"
+    FIRST = "publish for the first time"
+    ANEW = "begin anew"
+    NOTHING = "publish nothing"
+    STOP = "stop"
+    UNKNOWN = "not known"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class News:
+    """What git would tell: `head` is the commit to build, and so many `commits` are new since the one published.
+
+    What is `None` is not known, because of `why`.
+    """
+
+    head: str | None = None
+    commits: int | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """What the next build would do, and `why`, where that needs saying; `generation` is the one to be carried forward.
+
+    `news` is `None` where nothing would be published.
+    """
+
+    action: Action
+    why: str = ""
+    generation: int | None = None
+    news: News | None = None
+
+
+def not_known(why: str) -> Forecast:
+    """Give the forecast where there is none."""
+    return Forecast(action=Action.UNKNOWN, why=why)
+
+
+def forecast(site: Configuration, output: Path) -> Forecast:
+    """Forecast the next build of a site into `output`; what would stop it is the forecast."""
+    why = why_not_to_publish(
+        enabled=site.settings.enabled, siteurl=site.siteurl, environment=os.environ, arguments=["pelican"]
+    )
+    if why:
+        return Forecast(action=Action.NOTHING, why=why)
+    try:
+        with predecessor(site, output) as found:
+            return _forecast(site, found)
+    except PublicationError as error:
+        return Forecast(action=Action.STOP, why=str(error))
+
+
+def _forecast(site: Configuration, found: Predecessor) -> Forecast:
+    if found.previous is None:
+        action = Action.ANEW if found.over else Action.FIRST
+        return Forecast(action=action, why=found.line, news=_news(site, None))
+    state = found.previous.state
+    require_same_site(state.siteurl, site.siteurl, site.settings.moved_from)
+    news = _news(site, state.commit) if state.commit else News(why="the publication names no commit")
+    return Forecast(action=Action.CARRY_FORWARD, why=found.line, generation=state.generation, news=news)
+
+
+def _news(site: Configuration, since: str | None) -> News:
+    """Count the commits since one that was published, or all."""
+    if since is None and site.settings.history != "all":
+        return News(why=f"'history' is {site.settings.history!r}")
+    try:
+        repository = find_repository(site.sources)
+    except HistoryError as error:
+        return News(why=str(error))
+    try:
+        return _count(repository, since)
+    except HistoryError as error:
+        return News(why=str(error))
+    finally:
+        repository.close()
+
+
+def _count(repository: Repository, since: str | None) -> News:
+    """Count in the repository of the sources, or in the one that it is a submodule of, where that was published."""
+    line = [each.sha for each in repository.line()]
+    if repository.is_shallow():
+        return News(head=line[-1], why="the repository is a shallow clone")
+    if since is None:
+        return News(head=line[-1], commits=len(line))
+    if since in line:
+        return News(head=line[-1], commits=len(line) - 1 - line.index(since))
+    outer = repository.superproject()
+    if outer is None:
+        return News(head=line[-1], why="the commit published is none of this branch")
+    try:
+        return _count(outer, since)
+    finally:
+        outer.close()

@@ -1,0 +1,1 @@
+"""Backfill: the past built again and published, on real sites and beside the witness."""

@@ -1,0 +1,415 @@
+"""A backfill of small sites: what is built, what is skipped, what is resumed, and what is left alone."""
+
+import hashlib
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from pelican_resourcesync.errors import HistoryError, PublicationError
+from pelican_resourcesync.protocol import ChangeKind
+from pelican_resourcesync.publication.change import Change
+from pelican_resourcesync.publication.generation import Options
+from pelican_resourcesync.publication.layout import Layout
+from pelican_resourcesync.publication.lock import locked
+from pelican_resourcesync.publication.previous import read_previous
+from pelican_resourcesync.publication.publish import Told, publish
+from pelican_resourcesync.publication.ranges import Calendar
+from pelican_resourcesync.publication.resource import Resource
+from pelican_resourcesync.site.backfill.objects import Objects
+from pelican_resourcesync.site.backfill.record import Records
+from tests.follower import Follower
+from tests.serving import served
+from tests.site.backfill.support import TIMES, Terminal, documents, run, with_past, worktrees
+from tests.sites import ROOT, Site, changes, strip
+
+SITEURL = "https://example.org"
+BACKFILL = [sys.executable, "-m", "pelican_resourcesync", "backfill", "--by", "commit", "--jobs", "1"]
+
+#: What the small site's past really was.
+PAST = [
+    (TIMES[0], "created", "/first.html"),
+    (TIMES[1], "created", "/second.html"),
+    (TIMES[1], "updated", "/first.html"),
+    (TIMES[3], "created", "/third.html"),
+    (TIMES[3], "deleted", "/second.html"),
+]
+
+
+@pytest.fixture
+def past(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
+    """Give the small site; whatever is passing lies in a folder of its own."""
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    return with_past(tmp_path / "site")
+
+
+def state(output: Path) -> dict[str, object]:
+    """Give the state of what is published."""
+    content: dict[str, object] = json.loads((output / "resourcesync" / "publication.json").read_text())
+    return content
+
+
+def test_a_commit_that_does_not_build_is_skipped_and_named(past: Site, tmp_path: Path) -> None:
+    """What it changed falls to the next one; the same bytes with one job and with two; nothing passing is left."""
+    stream = io.StringIO()
+    outcome = run(past, stream)
+    (slip,) = outcome.skipped
+    assert slip == past.git("rev-parse", "HEAD~1")
+    assert f"{slip[:10]} is skipped: ValueError: a slip" in stream.getvalue()
+    assert "of 4 commits" not in stream.getvalue(), "this is no terminal"
+    assert sorted(past.changes()) == sorted(PAST)
+    assert worktrees(past) == []
+    assert list((tmp_path / "temporary").iterdir()) == []
+    assert past.git("status", "--porcelain") == ""
+
+    before = documents(past.output)
+    past.git("clean", "-fdxq")
+    assert not past.output.exists()
+    assert run(past, jobs=2).known == 0
+    assert documents(past.output) == before
+
+
+def test_since(past: Site) -> None:
+    """What was there at the first commit that is asked for counts as created by it."""
+    run(past, since="HEAD~2")
+    created = [(TIMES[1], "created", "/first.html"), (TIMES[1], "created", "/second.html")]
+    assert sorted(past.changes()) == sorted([*created, *PAST[3:]])
+
+
+@pytest.mark.parametrize(
+    ("since", "said"),
+    [("nothing", "'nothing', which names no commit"), ("aside", "was never the head of this branch")],
+)
+def test_since_what_was_never_published(past: Site, since: str, said: str) -> None:
+    """A revision must name a commit of the branch's own history."""
+    past.git("checkout", "-q", "-b", "aside", "HEAD~1")
+    past.commit(TIMES[4])
+    past.git("checkout", "-q", "main")
+    with pytest.raises(HistoryError, match=f"--since is '{since}'.*{said}" if since == "aside" else said):
+        run(past, since=since)
+    assert not (past.output / "resourcesync").exists()
+
+
+def test_by_range(past: Site) -> None:
+    """The last commit of each range is built, and the last of all; a range's changes have its time."""
+    past.git("tag", "one", "HEAD~3")
+    past.configure(RESOURCESYNC={"changes_by": "tag"})
+    past.commit(TIMES[4])
+    outcome = run(past, by="range")
+    assert (outcome.built, outcome.skipped) == (2, {})
+    assert sorted(past.changes()) == sorted(
+        [PAST[0], (TIMES[4], "created", "/third.html"), (TIMES[4], "updated", "/first.html")]
+    )
+    assert outcome.publication.ranges == 2
+
+
+def test_the_next_build_goes_on(past: Site) -> None:
+    """The Change Lists of a backfill are carried forward, byte for byte, by the builds that follow."""
+    run(past)
+    closed = {path: data for path, data in documents(past.output).items() if b"until=" in data[:900]}
+    with served(past.output) as address:
+        follower = Follower(address, SITEURL)
+        assert follower.baseline() == []
+        past.article("fourth.md", "Fourth")
+        past.commit(TIMES[4])
+        past.build()
+        assert follower.incremental() == follower.audit() == []
+    assert sorted(past.changes()) == sorted([*PAST, (TIMES[4], "created", "/fourth.html")])
+    after = documents(past.output)
+    lists = [path for path in closed if "changelist-2" in path]
+    assert lists
+    assert all(after[path] == closed[path] for path in lists)
+    assert state(past.output)["generation"] == 2
+
+
+def test_one_publication_says_what_many_would(past: Site, tmp_path: Path) -> None:
+    """The documents are those of publishing each build on the one before, byte for byte."""
+    run(past)
+    kept = past.folder / ".resourcesync" / "backfill"
+    records = Records(next((kept / "records").iterdir()), Objects(kept / "objects"))
+    layout = Layout(SITEURL)
+    options = Options(output=tmp_path / "steps", layout=layout, site_name="A site", allow_deletions=True)
+    first = True
+    for sha, time_ in zip(past.git("rev-list", "--reverse", "HEAD").split(), TIMES, strict=False):
+        record = records.get(sha)
+        if record is None:
+            continue
+        resources = []
+        for each in (each for each in record.files if each.uri):
+            file = tmp_path / sha / each.path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            records.objects.copy(each.sha256, file)
+            resources.append(Resource(str(each.uri), file))
+        landed = datetime.fromisoformat(time_)
+        seen = [Change(landed, each.uri, ChangeKind.CREATED, each.represent()) for each in resources] if first else []
+        told = Told(built=landed, changes=seen, complete=first, commit=sha, landed=landed)
+        publish(resources, told, Calendar("month"), options, read_previous(tmp_path / "steps", layout))
+        first = False
+    apart = "resourcesync/publication.json"
+    steps = documents(tmp_path / "steps")
+    assert steps.pop(apart)
+    assert {path: data for path, data in documents(past.output).items() if path in steps} == steps
+
+
+def test_over_what_is_public(past: Site) -> None:
+    """It begins anew under new addresses, with the times of then; what was public has no other bytes."""
+    past.build()
+    public = documents(past.output)
+    outcome = run(past)
+    after = documents(past.output)
+    assert outcome.known == 0
+    ours = {path for path in public if path.startswith("resourcesync/site/")}
+    assert all(after[path] == public[path] for path in ours & after.keys())
+    assert {path.split("/")[2] for path in after if path.startswith("resourcesync/site/")} == {"2"}
+    assert b"https://example.org/resourcesync/site/2/capabilitylist.xml" in after["first.html"]
+    found = state(past.output)
+    before = hashlib.sha256(public["resourcesync/publication.json"]).hexdigest()
+    assert (found["generation"], found["start"], found["predecessor"]) == (2, 2, before)
+    with served(past.output) as address:
+        follower = Follower(address, SITEURL)
+        assert follower.baseline() == follower.incremental() == follower.audit() == []
+        index = follower.capabilities()["changelist"]
+    assert index == f"{SITEURL}/resourcesync/site/2/changelist.xml"
+    past.build()
+    assert (state(past.output)["generation"], state(past.output)["start"]) == (2, 2), "nothing changed since"
+
+
+def test_killed_and_run_again(past: Site, tmp_path: Path) -> None:
+    """What was built is not built again; the same bytes as undisturbed; the work trees of before are gone."""
+    undisturbed = Site(tmp_path / "undisturbed", past.settings)
+    subprocess.run(["git", "clone", "-q", str(past.folder), str(undisturbed.folder)], check=True)
+    run(undisturbed)
+
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen(BACKFILL, cwd=past.folder, env=environment, start_new_session=True)
+    records = past.folder / ".resourcesync" / "backfill" / "records"
+    end = time.monotonic() + 60
+    while process.poll() is None and len(list(records.rglob("*.json"))) < 2 and time.monotonic() < end:
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    assert not (past.output / "resourcesync").exists()
+    assert len(worktrees(past)) == 1
+
+    outcome = run(past)
+    assert outcome.known >= 2
+    assert documents(past.output) == documents(undisturbed.output)
+    assert worktrees(past) == []
+    assert list((tmp_path / "temporary").glob("resourcesync-backfill-*")) == []
+
+
+def test_the_command_says_what_was_done(past: Site) -> None:
+    """One line at the end, on standard output; what is skipped is said on standard error."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(BACKFILL, cwd=past.folder, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == (
+        "3 commits built, 1 skipped; 2 resources, 5 changes in 3 Change Lists for https://example.org/resourcesync/ "
+        f"lie in {past.output}: publish that folder.\n"
+    )
+    (line,) = done.stderr.splitlines()
+    assert line.endswith(" is skipped: ValueError: a slip")
+
+
+def test_interrupted(past: Site) -> None:
+    """Ctrl-C ends the builds under way, and leaves nothing behind."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen(
+        BACKFILL, cwd=past.folder, env=environment, start_new_session=True, stderr=subprocess.PIPE
+    )
+    end = time.monotonic() + 60
+    while process.poll() is None and not worktrees(past) and time.monotonic() < end:
+        time.sleep(0.01)
+    assert len(worktrees(past)) == 1
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert said.splitlines()[-1] == (
+        b"pelican-resourcesync: it was interrupted: run it again, and what was built is not built again"
+    )
+    assert worktrees(past) == []
+    assert not (past.output / "resourcesync").exists()
+
+
+def test_the_last_commit_must_build(past: Site) -> None:
+    """Where it does not, nothing is published."""
+    past.write("pelicanconf.py", (past.folder / "pelicanconf.py").read_text() + "if 1: raise OSError('no \\n disk')\n")
+    past.commit(TIMES[4])
+    past.configure()
+    with pytest.raises(PublicationError, match=r"the last commit, .*, does not build: OSError: no disk; nothing"):
+        run(past)
+    assert not (past.output / "resourcesync").exists()
+
+
+def test_a_full_disk_is_no_fault_of_a_commit(past: Site) -> None:
+    """It is not skipped: all stops, and goes on where there is room again."""
+    conf = past.folder / "pelicanconf.py"
+    past.write("pelicanconf.py", conf.read_text() + "raise OSError(28, 'No space left on device')\n")
+    past.commit(TIMES[4])
+    past.configure()
+    past.commit(TIMES[5])
+    with pytest.raises(PublicationError, match=r"cannot be built: OSError: .*No space left on device: make room"):
+        run(past)
+    assert not (past.output / "resourcesync").exists()
+    assert worktrees(past) == []
+
+
+def test_one_at_a_time(past: Site) -> None:
+    """Two backfills of one site would take away each other's work trees, whatever they write to."""
+    place = past.folder / ".resourcesync" / "backfill"
+    with locked(place), pytest.raises(PublicationError, match="is building into"):
+        run(past, output=past.folder / "other")
+
+
+def test_a_build_that_takes_too_long(past: Site) -> None:
+    """It is ended, and its commit is skipped."""
+    past.write("pelicanconf.py", (past.folder / "pelicanconf.py").read_text() + "import time; time.sleep(60)\n")
+    past.commit(TIMES[4])
+    past.configure()
+    past.commit(TIMES[5])
+    outcome = run(past, since="HEAD~1", timeout=5)
+    assert list(outcome.skipped.values()) == ["it took more than 5 seconds"]
+
+
+def test_commits_of_every_sort(tmp_path: Path) -> None:
+    """Before there was a site, while it was empty, where a plug-in ends Pelican, and where a setting is out of use."""
+    site = Site.create(tmp_path / "site", SITEURL="http://127.0.0.1:9", PLUGIN_PATHS=["plugins"])
+    (site.folder / "pelicanconf.py").unlink()
+    site.commit(TIMES[0])
+    site = strip(site)
+    site.write("content/.keep", "")
+    site.commit(TIMES[1])
+    site.article("first.md")
+    site.write("plugins/leave.py", "def register():\n    raise SystemExit(3)\n")
+    site.configure(PLUGINS=["leave"], RESOURCESYNC={"previous": "output", "exclude": 7})
+    site.commit(TIMES[2])
+    site.configure(PLUGINS=None, PELICAN_CLASS="pelican.Pelican", RESOURCESYNC={"previous": "live"})
+    site.commit(TIMES[3])
+    for start in (1, 2):
+        outcome = run(site)
+        assert list(outcome.skipped.values()) == [
+            "it has no pelicanconf.py",
+            "ValueError: nothing was built",
+            "exit status 3",
+        ]
+        assert sorted(outcome.skipped) == sorted(site.git("rev-list", "HEAD~1").split())
+        assert state(site.output)["start"] == start, "what is served on this machine is in the output"
+        assert outcome.publication.changes == 1
+
+
+def test_an_output_that_cannot_be_written(past: Site) -> None:
+    """It says so, and what was built is kept."""
+    (past.output / "third.html").mkdir(parents=True)
+    past.configure(DELETE_OUTPUT_DIRECTORY=False)
+    past.commit(TIMES[4])
+    with pytest.raises(PublicationError, match=r"the output .* cannot be written"):
+        run(past)
+    (past.output / "third.html").rmdir()
+    assert run(past).known == 4
+
+
+def test_in_a_subdirectory(tmp_path: Path) -> None:
+    """The site may lie below the top of its repository, and import modules of its own: those of each commit."""
+    site = Site.create(tmp_path / "repository")
+    for path in ("pelicanconf.py", ".gitignore"):
+        (site.folder / path).unlink()
+    inner = Site(tmp_path / "repository" / "web", {**site.settings, "SITEURL": f"{SITEURL}/web"})
+    inner.write("names.py", "NAME = 'One'\n")
+    inner.write("theme/templates/article.html", "<html><head></head>{{ SITENAME }}</html>")
+    inner.configure(DIRECT_TEMPLATES=[], AUTHOR_SAVE_AS="", CATEGORY_SAVE_AS="", THEME="theme")
+    conf = inner.folder / "pelicanconf.py"
+    conf.write_text(conf.read_text() + "import sys; sys.path.append('.'); from names import NAME as SITENAME\n")
+    inner.article("first.md")
+    inner.commit(TIMES[0])
+    inner.write("names.py", "NAME = 'Two'\n")
+    inner.commit(TIMES[1])
+    run(inner)
+    rows = changes(inner.output, f"{SITEURL}/web")
+    assert rows == [(TIMES[0], "created", "/a-title.html"), (TIMES[1], "updated", "/a-title.html")]
+    assert (inner.folder / ".resourcesync" / "backfill").is_dir()
+
+
+def test_what_was_excluded_then_is_not_named(past: Site) -> None:
+    """Neither what is no resource by today's settings is named, nor what was none by those of the commit."""
+    past.configure(RESOURCESYNC={"exclude": ["first.html"]})
+    past.article("fourth.md", "Fourth")
+    past.commit(TIMES[4])
+    past.configure(RESOURCESYNC={"exclude": ["third.html"]})
+    past.commit(TIMES[5])
+    run(past)
+    rows = past.changes()
+    assert "/third.html" not in {path for _, _, path in rows}
+    assert [row for row in rows if row[2] == "/first.html"][-2:] == [
+        (TIMES[4], "deleted", "/first.html"),
+        (TIMES[5], "created", "/first.html"),
+    ]
+    assert (past.output / "third.html").is_file(), "it is of the site all the same"
+
+
+def test_damage_is_found(past: Site) -> None:
+    """A record whose bytes are gone is none; bytes that are others are not published."""
+    run(past)
+    before = documents(past.output)
+    objects = sorted((past.folder / ".resourcesync" / "backfill" / "objects").rglob("*"))
+    third = hashlib.sha256((past.output / "third.html").read_bytes()).hexdigest()
+    file = next(each for each in objects if f"{each.parent.name}{each.name}" == third)
+    other = past.folder / "other"
+    file.unlink()
+    assert run(past, output=other).known == 2
+    assert documents(other) == before
+    file.write_bytes(bytes(reversed(file.read_bytes())))
+    with pytest.raises(PublicationError, match="is damaged: remove it"):
+        run(past, output=past.folder / "another")
+
+
+def test_a_terminal_is_told_how_far_it_has_come(past: Site) -> None:
+    """The count stands below what is said, and goes in the end."""
+    stream = Terminal()
+    run(past, stream, jobs=2)
+    assert "\r\033[K4 of 4 commits" in stream.getvalue()
+    assert stream.getvalue().endswith("\r\033[K")
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [({"SITEURL": ""}, "SITEURL is empty"), ({"RESOURCESYNC": {"enabled": False}}, "'enabled' is False")],
+)
+def test_what_is_not_published_has_no_past(past: Site, settings: dict[str, object], said: str) -> None:
+    """The settings must be those that the site is published with."""
+    past.configure(**settings)
+    with pytest.raises(PublicationError, match=said):
+        run(past)
+
+
+def test_a_shallow_clone_has_no_past(past: Site, tmp_path: Path) -> None:
+    """It says how to get it."""
+    shallow = Site(tmp_path / "shallow", past.settings)
+    subprocess.run(["git", "clone", "-q", "--depth", "1", f"file://{past.folder}", str(shallow.folder)], check=True)
+    with pytest.raises(HistoryError, match="git fetch --unshallow"):
+        run(shallow)
+
+
+def test_settings_outside_the_repository(past: Site, tmp_path: Path) -> None:
+    """No commit has them."""
+    outside = Site(tmp_path, past.settings)
+    outside.configure(PATH=str(past.folder / "content"), THEME=str(past.folder / "theme"))
+    with pytest.raises(HistoryError, match="is not in the repository"):
+        run(outside)
+
+
+def test_a_link_in_place_of_our_folder(past: Site, tmp_path: Path) -> None:
+    """It is not followed."""
+    (past.folder / ".resourcesync").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(PublicationError, match="is a symbolic link"):
+        run(past)
+    assert not (tmp_path / "elsewhere").exists()
