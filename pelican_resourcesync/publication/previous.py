@@ -73,8 +73,8 @@ def _explained(where: str) -> Iterator[None]:
         yield
     except (DocumentError, OSError, _DamagedError) as error:
         message = (
-            f"the publication in {where} is damaged: {error}: repair it, or remove its resourcesync folder, or name "
-            "another `previous` in RESOURCESYNC ('none' begins anew)"
+            f"the publication in {where} is damaged: {error}: restore it, or name another `previous` in RESOURCESYNC "
+            "('none' begins anew)"
         )
         raise PublicationError(message) from error
 

@@ -81,7 +81,7 @@ def parse_state(data: bytes, name: str) -> State:
             raise PublicationError(message)
         return _state(content)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError, DocumentError) as error:
-        message = f"{name} is damaged ({error}): remove it, and the next build publishes anew"
+        message = f"{name} is damaged ({error}): restore it, or begin anew with RESOURCESYNC['previous'] = 'none'"
         raise PublicationError(message) from error
 
 

@@ -1,32 +1,26 @@
 """The predecessor: the publication that a build carries forward, which is the one last public."""
 
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
-from pelican_resourcesync.errors import AbsentError, NoHostError, PublicationError, TransportError
+from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication.fetch import STANDARD_ALLOWANCE, Fetched, Missing, fetch_publication
 from pelican_resourcesync.publication.guards import is_loopback
 from pelican_resourcesync.publication.layout import Layout
 from pelican_resourcesync.publication.lineage import Known, Lineage, Sealed, lineage
 from pelican_resourcesync.publication.previous import Previous, read_previous
-from pelican_resourcesync.publication.state import MOST_ANCESTORS, State
+from pelican_resourcesync.publication.state import MOST_ANCESTORS
 from pelican_resourcesync.settings import Settings
+from pelican_resourcesync.site.anew import OTHER, known_in, known_live
 from pelican_resourcesync.site.aside import Aside
 from pelican_resourcesync.site.keepsake import Keepsake
 from pelican_resourcesync.transport.bounds import STANDARD_BOUNDS
-from pelican_resourcesync.transport.folder import sha256
 from pelican_resourcesync.transport.http import Web
 
 #: The most that what is public may take: all of it, and one file.
 ALLOWANCE, BOUNDS = STANDARD_ALLOWANCE, STANDARD_BOUNDS
-
-_OTHER = "name another `previous` in RESOURCESYNC (a folder, a URL, 'output', or 'none')"
-#: More starts than any set has had: a site that has something at each of so many answers to any path.
-_MOST_STARTS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,20 +123,20 @@ class Search:
         message = (
             f"the live publication (generation {live.state.generation}) and the one last seen live (generation "
             f"{kept.state.generation}, in {self._kept.folder}) do not descend from each other, so one of them has "
-            f"what the other has not: remove that folder to go on from the live one, or {_OTHER}"
+            f"what the other has not: remove that folder to go on from the live one, or {OTHER}"
         )
         raise PublicationError(message)
 
     def _at(self, url: str) -> Predecessor:
         found = self._fetch(url)
         if isinstance(found, Missing):
-            message = f"{found.reason.value} at {found.url}: {_OTHER}"
+            message = f"{found.reason.value} at {found.url}: {OTHER}"
             raise PublicationError(message)
         return self._found(found.folder, url)
 
     def _in(self, folder: Path) -> Predecessor:
         if not folder.is_dir():
-            message = f"`previous` is {self._settings.previous!r}, but there is no folder {folder}: {_OTHER}"
+            message = f"`previous` is {self._settings.previous!r}, but there is no folder {folder}: {OTHER}"
             raise PublicationError(message)
         return self._found(folder, str(folder))
 
@@ -157,57 +151,15 @@ class Search:
 
     def _anew(self, *, local: bool) -> Predecessor:
         """Give what to begin anew over: whatever is public must keep its addresses for itself."""
-        known = [*_held(self._aside.folder if local else self._kept.folder, self._layout)]
-        known += [] if local else self._public()
+        known = [*known_in(self._aside.folder if local else self._kept.folder, self._layout)]
+        known += [] if local else known_live(Web(self._layout.siteurl, BOUNDS), self._layout, ALLOWANCE.state_size)
         if not known:
             return Predecessor(line="nothing was public: this is the first publication")
         over = max(known, key=lambda each: (each.state.start, each.state.generation))
         line = f"the publication begins anew, in {self._layout.folder}/{over.state.start + 1}/: set `previous` back"
         return Predecessor(over=over, line=f"{line} when it is public")
 
-    def _public(self) -> Iterator[Known]:
-        """Give the state that is live; where it cannot be read, one that says which addresses are taken."""
-        web = Web(self._layout.siteurl, BOUNDS)
-
-        def is_there(path: str) -> bool:
-            with suppress(AbsentError):
-                return not web.read(path)[0].is_html
-            return False
-
-        try:
-            received, data = web.read(self._layout.state, replace(BOUNDS, size=ALLOWANCE.state_size))
-            if not received.is_html or data.lstrip().startswith(b"{"):  # under whatever media type JSON comes
-                yield _sealed(data, self._layout, is_there)
-        except (AbsentError, NoHostError):
-            return
-        except TransportError as error:
-            message = f"it cannot be known which addresses were public, so none can be chosen anew: {error}: try again"
-            raise PublicationError(message) from error
-
 
 def _state_in(folder: Path, layout: Layout) -> Sealed | None:
     file = folder / layout.state
     return Sealed.parse(file.read_bytes(), str(file)) if file.is_file() else None
-
-
-def _held(folder: Path | None, layout: Layout) -> Iterator[Known]:
-    """Give the state in a folder; where it cannot be read, one that says which addresses are taken."""
-    file = folder / layout.state if folder else None
-    if folder and file and file.is_file():
-        yield _sealed(file.read_bytes(), layout, lambda path: (folder / path).is_file())
-
-
-def _sealed(data: bytes, layout: Layout, is_there: Callable[[str], bool]) -> Sealed:
-    """Read a state; of one that cannot be read, find out at how many starts there is a Capability List."""
-    try:
-        return Sealed.parse(data, layout.state)
-    except PublicationError:
-        starts = range(1, _MOST_STARTS)
-        free = next((each for each in starts if not is_there(replace(layout, start=each).capability_list)), None)
-        if free is None:
-            message = f"{layout.siteurl} answers to any path, so no addresses can be chosen anew: {_OTHER}"
-            raise PublicationError(message) from None
-        begun = max(1, free - 1)
-        past = datetime.fromtimestamp(0, UTC)
-        state = State(generation=0, siteurl=layout.siteurl, start=begun, at=past, changes=0, documents={})
-        return Sealed(state, sha256(data))

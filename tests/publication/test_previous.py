@@ -18,7 +18,7 @@ from pelican_resourcesync.publication.ranges import Range
 from pelican_resourcesync.publication.resource import Listed
 from tests.publication.support import LAYOUT, SITEURL, STATE, UPDATED, Source, change, tree, utc
 
-DAMAGED = r"the publication in the output is damaged: .*: repair it, or remove its resourcesync folder"
+DAMAGED = r"the publication in the output is damaged: .*: restore it, or name another"
 RESOURCE_LIST = "resourcesync/site/resourcelist.xml"
 INDEX = "resourcesync/site/changelist.xml"
 OPEN_LIST = "resourcesync/site/changelist-20240201T000000Z.xml"
@@ -189,7 +189,7 @@ def test_no_file_elsewhere_is_read(source: Source, tmp_path: Path, path: str) ->
 def test_damaged_state(source: Source) -> None:
     """A state that is none says so itself."""
     (source.output / STATE).write_bytes(b"{")
-    with pytest.raises(PublicationError, match=rf"{STATE} is damaged .*: remove it, and the next build publishes anew"):
+    with pytest.raises(PublicationError, match=rf"{STATE} is damaged .*: restore it, or begin anew"):
         source.previous()
 
 
@@ -235,7 +235,7 @@ def test_documents_that_the_state_does_not_name(source: Source, path: str) -> No
     del content["documents"][path]
     (source.output / STATE).write_text(json.dumps(content))
     with pytest.raises(
-        PublicationError, match=f"{path} is not named by {STATE}: repair it, or remove its resourcesync folder"
+        PublicationError, match=f"{path} is not named by {STATE}: restore it, or name another"
     ):
         source.previous()
 
@@ -253,7 +253,7 @@ def test_parts_that_lead_elsewhere(tmp_path: Path) -> None:
     ]:
         (source.output / RESOURCE_LIST).write_bytes(index.replace(part, loc))
         source.reseal()
-        with pytest.raises(PublicationError, match=f"{what}.*: repair it, or remove its resourcesync folder"):
+        with pytest.raises(PublicationError, match=f"{what}.*: restore it, or name another"):
             source.previous()
 
 
