@@ -14,6 +14,8 @@ DONE, PROBLEMS, UNUSABLE = 0, 1, 2
 SETTINGS = "pelicanconf.py"
 #: What of the past `backfill` builds.
 BY = ("range", "commit")
+#: The editions of the standard.
+EDITIONS = (2014, 2017)
 
 Verbs: TypeAlias = "_SubParsersAction[ArgumentParser]"
 
@@ -73,11 +75,22 @@ def _add_backfill(verbs: Verbs) -> None:
 
 
 def _add_check(verbs: Verbs) -> None:
-    from pelican_resourcesync.check.command import add_arguments
-
     check = verbs.add_parser("check", help="hold a Source, a document or a package to the standard")
     check.set_defaults(verb=_check)
-    add_arguments(check)
+    check.add_argument("target", nargs="?", metavar="TARGET", help="a folder, a document, a ZIP package or a URL")
+    check.add_argument("--deep", action="store_true", help="read resources and packages too, and compare")
+    check.add_argument("--follow", action="store_true", help="visit what a single document links to")
+    check.add_argument(
+        "--edition", type=int, choices=EDITIONS, metavar="YEAR", help="hold all documents to one edition"
+    )
+    check.add_argument("--ignore", action="append", default=[], metavar="RULE", help="leave out a rule, by identifier")
+    check.add_argument("--strict", action="store_true", help="let warnings count in the exit status")
+    check.add_argument("--json", action="store_true", help="report as JSON")
+    check.add_argument("--rules", action="store_true", help="list the rules, and do nothing else")
+    check.add_argument(
+        "--max-documents", type=_count, default=10_000, metavar="N", help="read no more documents (10000)"
+    )
+    check.add_argument("--jobs", type=_count, default=4, metavar="N", help="read so many resources at a time (4)")
 
 
 def _count(text: str) -> int:

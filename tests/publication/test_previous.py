@@ -234,9 +234,7 @@ def test_documents_that_the_state_does_not_name(source: Source, path: str) -> No
     content = source.state()
     del content["documents"][path]
     (source.output / STATE).write_text(json.dumps(content))
-    with pytest.raises(
-        PublicationError, match=f"{path} is not named by {STATE}: restore it, or name another"
-    ):
+    with pytest.raises(PublicationError, match=f"{path} is not named by {STATE}: restore it, or name another"):
         source.previous()
 
 

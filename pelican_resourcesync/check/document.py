@@ -1,0 +1,185 @@
+"""One document, held to the rules that can be seen in it alone, while it is read once."""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO
+
+from pelican_resourcesync.check.doc import Doc
+from pelican_resourcesync.check.findings import Findings
+from pelican_resourcesync.check.limits import STANDARD_LIMITS, Limits
+from pelican_resourcesync.check.rule import Check, Rule
+from pelican_resourcesync.check.scan import Head, Item, Scan, UnreadableError
+
+#: Capabilities whose entries are documents or packages.
+POINTING = frozenset(
+    (
+        "description",
+        "capabilitylist",
+        "resourcedump",
+        "changedump",
+        "resourcelist-archive",
+        "resourcedump-archive",
+        "changelist-archive",
+        "changedump-archive",
+    )
+)
+Sink = Callable[[Item, Doc], None]
+Shape = tuple[bool, bool, tuple[str, ...] | None]
+"""Whether an entry is unusual, whether it has a lastmod, and the names of its `rs:md`'s attributes."""
+Plan = tuple[list[tuple[Check, Rule]], list[tuple[Check, Rule]]]
+"""The rules for entries of a shape: of the entry itself, and of its `rs:md`."""
+_MOST_PLANS = 256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How to check: the edition (None: what each document says itself), the rules and the limits."""
+
+    rules: tuple[Rule, ...]
+    edition: int | None = None
+    limits: Limits = STANDARD_LIMITS
+
+
+@dataclass(slots=True)
+class Kept:
+    """What is kept of a document that was read: its head and, where its entries are documents, these."""
+
+    uri: str
+    head: Head
+    digest: str
+    readable: bool
+    pointers: list[Item] = field(default_factory=list)
+    newest: str = ""
+
+    @property
+    def capability(self) -> str:
+        """The capability, or nothing."""
+        return self.head.capability
+
+    def href(self, rel: str) -> tuple[str, int] | None:
+        """Give the first link with a relation, and its line."""
+        for link, line in self.head.links:
+            if link.get("rel") == rel:
+                return link.get("href", "").strip(), line
+        return None
+
+
+class _Hashed:
+    """A stream that is hashed as it is read."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self.digest = hashlib.sha256()
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._stream.read(size)
+        self.digest.update(data)
+        return data
+
+
+def check_document(stream: BinaryIO, uri: str, options: Options, findings: Findings, sink: Sink | None = None) -> Kept:
+    """Hold a document to the rules, and give what is kept of it; `sink` is given each entry of a list that it reads."""
+    hashed: Any = _Hashed(stream)
+    scan = Scan(hashed, options.limits)
+    checking = _Checking(uri, options, findings, sink)
+    readable = True
+    try:
+        for item in scan.items():
+            checking.entry(item, scan.head)
+    except UnreadableError as error:
+        readable = False
+        for rule in options.rules:
+            if rule.scope == "unreadable" and (message := rule.check(error, scan.head)) is not None:
+                findings.add(rule.finding(uri, error.line if scan.head.size else None, message))
+    if scan.head.root:
+        checking.end(scan.head, whole=readable)
+    return Kept(uri, scan.head, hashed.digest.hexdigest(), readable, checking.pointers)
+
+
+class _Checking:
+    """Asks the rules that apply, from the first entry on."""
+
+    def __init__(self, uri: str, options: Options, findings: Findings, sink: Sink | None) -> None:
+        self.pointers: list[Item] = []
+        self._uri = uri
+        self._options = options
+        self._findings = findings
+        self._sink = sink
+        self._doc: Doc | None = None
+        self._keeps = False
+        self._rules: dict[str, list[Rule]] = {}
+        self._plans: dict[Shape, Plan] = {}
+
+    def _begin(self, head: Head) -> Doc:
+        """Choose the rules by what the head says, once."""
+        doc = self._doc = Doc(head, self._options.edition, self._options.limits)
+        self._keeps = head.is_index or head.capability in POINTING
+        self._rules = {scope: self._applying(scope, head) for scope in ("entry", "md", "link")}
+        return doc
+
+    def _applying(self, scope: str, head: Head) -> list[Rule]:
+        edition = self._options.edition
+        return [
+            rule
+            for rule in self._options.rules
+            if rule.scope == scope and rule.applies(head.capability, index=head.is_index, edition=edition)
+        ]
+
+    def entry(self, item: Item, head: Head) -> None:
+        """Ask the rules of one entry, and hand it on."""
+        doc = self._doc or self._begin(head)
+        if doc.lists == "changes":
+            doc.begin(item)
+            self._ask(item, doc)
+            doc.end(item)
+        else:
+            self._ask(item, doc)
+        if self._sink is not None:
+            self._sink(item, doc)
+        if self._keeps and len(self.pointers) < self._options.limits.entries:
+            self.pointers.append(item)
+
+    def _ask(self, item: Item, doc: Doc) -> None:
+        md = item.md
+        shape = (item.unusual, item.lastmod is not None, None if md is None else tuple(md))
+        plan = self._plans.get(shape) or self._plan(shape, item, doc)
+        for check, rule in plan[0]:
+            if (message := check(item, doc)) is not None:
+                self._add(rule, item.line, message)
+        for check, rule in plan[1]:
+            if (message := check(md, item, doc)) is not None:
+                self._add(rule, item.line, message)
+        for link in item.links:
+            for rule in self._rules["link"]:
+                if (message := rule.check(link, item, doc)) is not None:
+                    self._add(rule, item.line, message)
+
+    def _plan(self, shape: Shape, item: Item, doc: Doc) -> Plan:
+        """Choose the rules for all entries of a shape: most entries of a document have one shape."""
+        unusual, dated, names = shape
+        has = {name for name, given in (("unusual", unusual), ("lastmod", dated)) if given}
+        of_entry = [(rule.check, rule) for rule in self._rules["entry"] if not rule.needs or rule.needs & has]
+        of_md = [
+            (rule.check, rule)
+            for rule in self._rules["md"]
+            if names is not None
+            and (not rule.needs or not rule.needs.isdisjoint(names))
+            and not (rule.by_names and rule.check(item.md, item, doc) is None)
+        ]
+        if len(self._plans) >= _MOST_PLANS:
+            self._plans.clear()
+        self._plans[shape] = of_entry, of_md
+        return self._plans[shape]
+
+    def end(self, head: Head, *, whole: bool) -> None:
+        """Ask the rules of the whole document."""
+        doc = self._doc or self._begin(head)
+        for rule in self._applying("head", head):
+            for message, line in rule.check(doc):
+                # What is missing may be in the part that could not be read.
+                if whole or rule.identifier != "X02":
+                    self._add(rule, line, message)
+
+    def _add(self, rule: Rule, line: int | None, message: str) -> None:
+        self._findings.add(rule.finding(self._uri, line, message))

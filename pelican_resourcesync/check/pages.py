@@ -1,0 +1,70 @@
+"""Pages, headers and robots.txt: where a Destination discovers documents (DI02 to DI04)."""
+
+import re
+from email.message import Message
+from html.parser import HTMLParser
+from urllib.parse import urljoin
+
+# Possessive throughout: what a host sends takes no more time than it has characters.
+_HEADER = re.compile(r"<([^<>]*+)>((?:\s*+;\s*+[\w*-]++\s*+(?:=\s*+(?:\"[^\"]*+\"|[^\s\";,]*+))?+)*+)")
+_REL = re.compile(r";\s*+rel\s*+=\s*+(?:\"([^\"]*+)\"|([^\s\";,]*+))", re.IGNORECASE)
+_SITEMAP = re.compile(r"^[ \t]*+sitemap[ \t]*+:[ \t]*+(\S++)", re.IGNORECASE | re.MULTILINE)
+
+
+#: How much of a page is looked at: its head is at its beginning, and some pages are slow to parse on purpose.
+_MOST = 65_536
+
+
+class _Links(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        if tag == "link" and "resourcesync" in given.get("rel", "").lower().split() and given.get("href"):
+            self.found.append(given["href"].strip())
+
+    handle_startendtag = handle_starttag
+
+
+def links_of_page(data: bytes, uri: str) -> list[str]:
+    """Give where the links with `rel=resourcesync` of an HTML page lead to (DI02)."""
+    parser = _Links()
+    try:
+        parser.feed(data[:_MOST].decode("utf-8", "replace"))
+    except (AssertionError, ValueError):  # what the parser of Python says of declarations that it cannot read
+        return []
+    return _absolute(uri, parser.found)
+
+
+def links_of_headers(headers: Message, uri: str) -> list[str]:
+    """Give where the `Link` headers with `rel=resourcesync` lead to (DI03)."""
+    found = []
+    for value in headers.get_all("Link", []):
+        for target, parameters in _HEADER.findall(str(value)[:65_536]):
+            rel = _REL.search(parameters)
+            if rel and "resourcesync" in (rel[1] or rel[2] or "").lower().split():
+                found.append(target.strip())
+    return _absolute(uri, found)
+
+
+def sitemaps(data: bytes) -> list[str]:
+    """Give the URIs of the `Sitemap` directives of a robots.txt (DI04)."""
+    return _SITEMAP.findall(data.decode("utf-8", "replace"))
+
+
+def looks_like_page(head: bytes, media_type: str) -> bool:
+    """Whether bytes are a page of HTML."""
+    start = head[:1024].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
+    return media_type in ("text/html", "application/xhtml+xml") or start.startswith((b"<!doctype html", b"<html"))
+
+
+def _absolute(uri: str, links: list[str]) -> list[str]:
+    absolute = []
+    for link in links:
+        try:
+            absolute.append(urljoin(uri, link))
+        except ValueError:
+            absolute.append(link)
+    return absolute

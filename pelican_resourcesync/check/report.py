@@ -1,0 +1,104 @@
+"""What a check has found: as text for people, and as JSON."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from pelican_resourcesync.check.findings import Findings, Group, Level
+from pelican_resourcesync.check.rule import Rule
+from pelican_resourcesync.check.unseen import UNSEEN
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """The outcome for one target: how many documents were read, what was found, and what was left out.
+
+    `packages` are those that were read; `elsewhere` counts links that were not followed, because they lead out of the
+    folder; `complete` is False where `--max-documents` ended the visit.
+    """
+
+    target: str
+    documents: int
+    findings: Findings
+    packages: int = 0
+    elsewhere: int = 0
+    complete: bool = True
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def errors(self) -> int:
+        """How many findings are errors."""
+        return self.findings.count(Level.MUST)
+
+    @property
+    def warnings(self) -> int:
+        """How many findings are warnings."""
+        return self.findings.count(Level.SHOULD)
+
+    @property
+    def conforming(self) -> bool:
+        """Whether no rule is broken that the standard calls a MUST."""
+        return self.errors == 0
+
+    def status(self, *, strict: bool) -> int:
+        """Give the exit status: 0 conforming, 1 not; `strict` counts warnings too."""
+        return int(bool(self.errors or (strict and self.warnings)))
+
+    def as_json(self) -> str:
+        """Give the report as JSON: every rule's first places, and how many there are."""
+        groups = list(self.findings.groups())
+        data: dict[str, Any] = {
+            "target": self.target,
+            "conforming": self.conforming,
+            "documents": self.documents,
+            "complete": self.complete,
+            "findings": [
+                {
+                    "rule": found.rule,
+                    "level": found.level.word,
+                    "document": found.document,
+                    "line": found.line,
+                    "message": found.message,
+                }
+                for _, _, group in groups
+                for found in group.first
+            ],
+            "counts": [{"rule": rule, "level": level.word, "count": group.count} for rule, level, group in groups],
+        }
+        return json.dumps(data, indent=2)
+
+    def as_text(self) -> str:
+        """Give the report for people: a rule, what it asks for, and where it is broken first."""
+        lines = [line for rule, level, group in self.findings.groups() for line in self._group(rule, level, group)]
+        return "\n".join([*lines, *self.notes, self._summary()])
+
+    def _group(self, rule: str, level: Level, group: Group) -> Iterator[str]:
+        asks = "; ".join(dict.fromkeys(found.asks for found in group.first))
+        yield f"{level.word} {rule}: {asks} ({group.count:,} time{'s' * (group.count != 1)})"
+        for found in group.first[:_SHOWN]:
+            line = f", line {found.line}" if found.line else ""
+            yield f"  {ascii(found.document)[1:-1]}{line}: {found.message}"
+        if group.count > _SHOWN:
+            yield f"  and {group.count - _SHOWN:,} more"
+        yield ""
+
+    def _summary(self) -> str:
+        checked = f"{self.documents:,} document{'s' * (self.documents != 1)}"
+        checked += f" and {self.packages:,} package{'s' * (self.packages != 1)}" if self.packages else ""
+        verdict = "conforming" if self.conforming else "not conforming"
+        errors = f"{self.errors:,} error{'s' * (self.errors != 1)}"
+        warnings = f"{self.warnings:,} warning{'s' * (self.warnings != 1)}"
+        return f"{ascii(self.target)[1:-1]}: {verdict}: {errors}, {warnings} in {checked}"
+
+
+def list_rules(rules: tuple[Rule, ...]) -> str:
+    """Give all rules as text: those that are checked, and those that cannot be seen from outside."""
+    lines = dict.fromkeys(
+        f"{rule.identifier:6} {rule.level:7} {rule.sentence} [{rule.source}]"
+        for rule in sorted(rules, key=lambda rule: (rule.identifier, rule.level))
+    )
+    hidden = [f"{identifier:6} {'-':7} Not seen from outside: {why}" for identifier, why in sorted(UNSEEN.items())]
+    return "\n".join([*lines, "", *hidden])

@@ -1,0 +1,53 @@
+"""X08, X09, DI02, DI03: what is at the URIs that are listed."""
+
+from pelican_resourcesync.check.deep import Resource
+from pelican_resourcesync.check.measure import wrong_digest, wrong_length
+from pelican_resourcesync.check.rule import MUST, SHOULD, Book
+from pelican_resourcesync.check.values import cut, same_type
+
+BOOK = Book()
+
+
+@BOOK("resource", "X08", MUST, "hash is that of the representation at loc", "core §7")
+def digest(resource: Resource) -> str | None:
+    """Judge a hash by the bytes, where their length is the right one."""
+    if resource.measured is None or wrong_length(resource.measured, resource.md):
+        return None
+    wrong = wrong_digest(resource.measured, resource.md)
+    return f"{cut(resource.item.loc)}: {wrong}" if wrong else None
+
+
+@BOOK("resource", "X09", MUST, "length is that of the representation at loc", "core §7")
+def length(resource: Resource) -> str | None:
+    """Judge a length by the bytes, and whether there are any."""
+    if resource.measured is None:
+        return f"{cut(resource.item.loc)} cannot be had: {resource.absence}"
+    wrong = wrong_length(resource.measured, resource.md)
+    return f"{cut(resource.item.loc)} has {wrong}" if wrong else None
+
+
+@BOOK("resource", "X09", SHOULD, "type is the media type that the host says", "core §7")
+def type_(resource: Resource) -> str | None:
+    """Judge a media type by the header."""
+    said, real = resource.md.get("type"), resource.media_type
+    if said is None or not real or same_type(said, real):
+        return None
+    return f"{cut(resource.item.loc)} comes as {cut(real)}, and not as {cut(said)}"
+
+
+@BOOK("resource", "DI02", MUST, "The link of a page leads to the Capability List that covers the page", "core §6.3.3")
+def page(resource: Resource) -> str | None:
+    """Judge the link in a page's head."""
+    return _elsewhere(resource, resource.page_links)
+
+
+@BOOK("resource", "DI03", MUST, "The Link header leads to the Capability List that covers the resource", "core §6.3.3")
+def header(resource: Resource) -> str | None:
+    """Judge the link in the headers."""
+    return _elsewhere(resource, resource.header_links)
+
+
+def _elsewhere(resource: Resource, links: tuple[str, ...]) -> str | None:
+    if not links or resource.owner in links:
+        return None
+    return f"{cut(resource.item.loc)} links to {cut(links[0])}, and is listed by {cut(resource.owner)}"

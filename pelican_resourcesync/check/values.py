@@ -1,0 +1,90 @@
+"""The values of attributes: read once where many entries share them."""
+
+import datetime as dt
+import re
+from functools import lru_cache
+
+from pelican_resourcesync.errors import DocumentError
+from pelican_resourcesync.protocol import Hash, parse_datetime, parse_hashes
+from pelican_resourcesync.protocol.attributes import XML_SPACE
+
+_RECOMMENDED = re.compile(r"\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3]):\d\d:\d\d(?:\.\d+)?Z", re.ASCII)
+_HEXADECIMAL = re.compile(r"[0-9A-Fa-f]+")
+#: How many hexadecimal digits the digests of well-known algorithms have.
+_DIGITS = {"md5": 32, "sha-1": 40, "sha-256": 64, "sha-384": 96, "sha-512": 128}
+_HASH = re.compile(r"sha-256:[0-9a-f]{64}|md5:[0-9a-f]{32}")
+_MEDIA_TYPE = re.compile(r"[\w!#$&^.+-]+/[\w!#$&^.+-]+(?:\s*;.*)?", re.ASCII)
+_DIGITS_OF_LENGTH = 18  # more bytes than there are
+_MICROSECONDS = len("2024-01-01T00:00:00.000000Z")
+
+
+def moment(text: str | None) -> dt.datetime | None:
+    """Give the moment that a W3C Datetime tells, or None where it is none (X05)."""
+    return None if text is None else look(text)[0]
+
+
+def is_recommended(text: str) -> bool:
+    """Whether a time is written as the standard recommends: to the second at least, in UTC (X05)."""
+    return look(text)[1]
+
+
+@lru_cache(maxsize=4096)
+def look(text: str) -> tuple[dt.datetime | None, bool]:
+    """Give what `moment` and `is_recommended` say: many rules ask the same of one text."""
+    usual = _RECOMMENDED.fullmatch(text.strip(XML_SPACE)) is not None
+    try:
+        if usual and len(text) <= _MICROSECONDS:
+            return dt.datetime.fromisoformat(text), True
+        return parse_datetime(text.strip(XML_SPACE)), usual
+    except (DocumentError, ValueError):
+        return None, usual
+
+
+@lru_cache(maxsize=1024)
+def is_media_type(text: str) -> bool:
+    """Whether a text is a media type, with or without parameters (X09)."""
+    return _MEDIA_TYPE.fullmatch(text.strip(XML_SPACE)) is not None
+
+
+def number(text: str | None) -> int | None:
+    """Give a number without a sign, or None where the text is none."""
+    if text is None:
+        return None
+    if not text.isdecimal():
+        text = text.strip(XML_SPACE)
+    return int(text) if text.isdecimal() and text.isascii() and len(text) <= _DIGITS_OF_LENGTH else None
+
+
+def wrong_hash(value: str) -> str:
+    """Give the first item of a `hash` that is no algorithm with its digest in hexadecimal digits, or nothing (X08)."""
+    if _HASH.fullmatch(value):
+        return ""
+    items = parse_hashes(value)
+    for item in items:
+        if not item.algorithm or not _HEXADECIMAL.fullmatch(item.digest):
+            return f"{item.algorithm}:{item.digest}" if item.algorithm else item.digest
+        if len(item.digest) != _DIGITS.get(item.algorithm.lower(), len(item.digest)):
+            return f"{item.algorithm}:{item.digest}"
+    return "" if items else "nothing"
+
+
+def digests(value: str | None) -> dict[str, str]:
+    """Give the digests of a `hash` by algorithm, in lower case."""
+    items: tuple[Hash, ...] = parse_hashes(value) if value else ()
+    return {item.algorithm.lower(): item.digest.lower() for item in items}
+
+
+def disagreement(one: str | None, other: str | None) -> str:
+    """Give an algorithm by which two values of `hash` differ, or nothing."""
+    first, second = digests(one), digests(other)
+    return next((name for name in first if first[name] != second.get(name, first[name])), "")
+
+
+def same_type(one: str, other: str) -> bool:
+    """Whether two media types are the same but for their parameters."""
+    return one.partition(";")[0].strip().lower() == other.partition(";")[0].strip().lower()
+
+
+def cut(text: object, length: int = 100) -> str:
+    """Show a text of others in a message: in ASCII, quoted, and not too much of it."""
+    return ascii(str(text)[:length])

@@ -1,0 +1,64 @@
+"""Every rule of the standard is checked, or said not to be seen from outside and why."""
+
+import re
+from pathlib import Path
+
+from pelican_resourcesync.check import RULES, UNSEEN, Level, list_rules
+from tests.check import faults
+from tests.check.test_source import FAULTS as BETWEEN
+from tests.protocol.support import spec
+
+#: All identifiers, so that none is lost where the table is not at hand.
+IDENTIFIERS = {
+    f"{chapter}{number:02}"
+    for chapter, last in {
+        "X": 16, "SD": 6, "CL": 8, "RL": 4, "RD": 7, "CH": 8, "CD": 5, "LN": 7, "AR": 6, "DI": 4, "CN": 4, "DE": 6,
+        "EA": 11, "V11": 5,
+    }.items()
+    for number in range(1, last + 1)
+}  # fmt: skip
+
+
+def test_every_identifier_is_known() -> None:
+    """An identifier is of a rule or of the table of those not seen, and never of both."""
+    checked = {rule.identifier for rule in RULES}
+    assert checked | set(UNSEEN) == IDENTIFIERS
+    assert not checked & set(UNSEEN)
+
+
+def test_identifiers_are_those_of_the_table() -> None:
+    """The list above is that of the requirements."""
+    text = spec("requirements.md").read_text("utf-8")
+    assert set(re.findall(r"^\| ([A-Z]+\d+) \|", text, re.MULTILINE)) == IDENTIFIERS
+
+
+def test_rules_say_what_they_are() -> None:
+    """Each rule has a sentence, a source and a function that says what it judges; the list shows all."""
+    listed = list_rules(RULES)
+    for rule in RULES:
+        assert rule.sentence
+        assert not rule.sentence.endswith(".")
+        assert rule.source
+        assert rule.check.__doc__
+        assert rule.level in Level
+        assert f"{rule.identifier:6} {rule.level:7} {rule.sentence} [{rule.source}]" in listed
+    for identifier, why in UNSEEN.items():
+        assert f"{identifier:6} -       Not seen from outside: {why}" in listed
+
+
+def test_every_rule_has_a_seeded_fault() -> None:
+    """Each identifier and level is in a table of faults, or is the whole of a test of its own."""
+    seeded = {(fault.rule, fault.level) for fault in faults.FAULTS}
+    for name in BETWEEN:
+        identifier, _, level = name.partition(" ")
+        seeded.add((identifier, "SHOULD" if level == "SHOULD" else "MUST"))
+    elsewhere = {
+        "X04 MUST", "CL08 MUST", "CH02 MUST", "CH03 SHOULD", "CH06 MUST", "V1104 MUST", "V1104 SHOULD", "CD02 MUST",
+        "RD03 MUST", "RD04 MUST", "RD05 SHOULD", "RD06 MUST", "RD07 MUST", "CD05 MUST", "SD06 MUST", "X09 SHOULD",
+        "DI02 MUST", "DI03 MUST",
+    }  # fmt: skip
+    missing = {f"{rule.identifier} {rule.level}" for rule in RULES} - {f"{a} {b}" for a, b in seeded} - elsewhere
+    assert not missing
+    tests = "".join(path.read_text("utf-8") for path in Path(__file__).parent.glob("test_*.py"))
+    for name in elsewhere:
+        assert tests.count(f'"{name}"') > 1, f"{name} is said to have a test of its own"

@@ -1,0 +1,129 @@
+"""Every rule of a single document: a seeded fault is found, by that rule alone, and a near miss is not."""
+
+import pytest
+
+from tests.check.documents import BASE, JANUARY, OTHERS, SOURCE, checked, document, entry, lastmod, names, text
+from tests.check.faults import FAULTS, Fault
+
+
+@pytest.mark.parametrize("edition", [None, 2017])
+@pytest.mark.parametrize("name", [name for name in [*SOURCE, *OTHERS] if name.endswith(".xml")])
+def test_valid_documents_pass(name: str, edition: int | None) -> None:
+    """What the faults are seeded into has none."""
+    assert names(checked(text(name), edition=edition)[0]) == []
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=str)
+def test_fault_is_found(fault: Fault) -> None:
+    """The fault is found by its rule and no other."""
+    whole = text(fault.base)
+    assert fault.old in whole
+    every = -1 if fault.old == "sitemap>" else 1  # both tags of an element
+    findings, _ = checked(whole.replace(fault.old, fault.new, every), edition=fault.edition)
+    assert names(findings) == [f"{fault.rule} {fault.level}"]
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=str)
+def test_near_miss_is_not_found(fault: Fault) -> None:
+    """What only looks like the fault is none."""
+    near = text(fault.base).replace(fault.old, fault.near, 1)
+    assert names(checked(near, edition=fault.edition)[0]) == []
+
+
+def changes(*rows: tuple[str, str, str, str]) -> str:
+    """Make a closed Change List of rows: path, kind, lastmod and datetime, each of which may be nothing."""
+    entries = [
+        entry(path, f'change="{kind}"' + (f' datetime="{time}"' if time else ""), lastmod(mod) if mod else "")
+        for path, kind, mod, time in rows
+    ]
+    return document("changelist", "".join(entries), f" {JANUARY}")
+
+
+EARLY, LATE, BEFORE = "2024-01-02T00:00:00Z", "2024-01-03T00:00:00Z", "2020-01-01T00:00:00Z"
+A, B = ("a", "created"), ("b", "updated")
+
+
+@pytest.mark.parametrize(
+    ("edition", "rows", "expected"),
+    [
+        (2014, [(*A, EARLY, ""), (*B, LATE, "")], []),
+        (2014, [(*A, LATE, ""), (*B, EARLY, "")], ["CH03 MUST"]),
+        (None, [(*A, LATE, ""), (*B, EARLY, "")], ["CH03 MUST"]),
+        (2017, [(*A, LATE, ""), (*B, EARLY, "")], ["CH03 SHOULD"]),
+        (2017, [(*A, EARLY, ""), (*B, LATE, "")], []),
+        # The second change has a time of its own from then on, and lastmod is the resource's.
+        (None, [(*A, BEFORE, EARLY), (*B, EARLY, LATE)], []),
+        (None, [(*A, BEFORE, EARLY), (*B, BEFORE, "")], ["CH03 SHOULD"]),
+        (2014, [(*A, BEFORE, "")], ["CH06 MUST"]),
+        (None, [(*A, BEFORE, "")], ["CH06 MUST"]),
+        (2017, [(*A, BEFORE, "")], []),
+        (2014, [(*A, "2024-02-01T00:00:00Z", "")], []),
+        (2014, [(*A, "2024-02-01T00:00:01Z", "")], ["CH06 MUST"]),
+        (2014, [(*A, "", "")], ["V1104 MUST"]),
+        (2017, [(*A, "", "")], ["V1104 SHOULD"]),
+        (None, [(*A, "", "")], ["V1104 SHOULD"]),
+        (2014, [(*A, EARLY, EARLY)], ["V1101 MUST"]),
+        (2014, [(*A, "", EARLY)], ["CH02 MUST", "V1101 MUST"]),
+        (2017, [(*A, "", EARLY)], []),
+        (None, [(*A, EARLY, ""), (*A, EARLY, "")], ["CH05 SHOULD"]),
+        (None, [(*A, EARLY, ""), (*B, EARLY, ""), (*A, LATE, "")], []),
+    ],
+)
+def test_editions(edition: int | None, rows: list[tuple[str, str, str, str]], expected: list[str]) -> None:
+    """V1101 to V1104: a time is datetime, else lastmod, which is surely the change's only in the edition of 2014."""
+    assert names(checked(changes(*rows), edition=edition)[0]) == expected
+
+
+def test_cd02_by_lastmod() -> None:
+    """A manifest that tells times by lastmod alone is held to their order too."""
+    manifest = changes((*A, LATE, ""), (*B, EARLY, "")).replace('"changelist"', '"changedump-manifest"')
+    manifest = manifest.replace("<rs:md change", '<rs:md type="a/b" path="/0" change', 1)
+    manifest = manifest.replace("<rs:md change", '<rs:md type="a/b" path="/1" change', 1)
+    assert names(checked(manifest)[0]) == ["CD02 MUST"]
+
+
+def test_ln05_of_2014() -> None:
+    """A memento is of the time of lastmod, which must then be there."""
+    link = '    <rs:ln rel="memento" href="urn:m"/>\n  </url>\n  <url>'
+    listed = text("resources-1.xml").replace("  </url>\n  <url>", link)
+    assert names(checked(listed, edition=2014)[0]) == []
+    undated = listed.replace(lastmod("2024-02-02T00:00:00Z"), "")
+    assert names(checked(undated, edition=2014)[0]) == ["LN05 MUST"]
+    assert names(checked(undated, edition=2017)[0]) == []
+
+
+def test_cl08() -> None:
+    """A Capability List has no index; nor has a notification."""
+    index = document("capabilitylist", "", root="sitemapindex", links=f'  <rs:ln rel="describedby" href="{BASE}"/>\n')
+    assert names(checked(index)[0]) == ["CL08 MUST"]
+
+
+def test_x04_of_index() -> None:
+    """An index whose capability was invented is found by the rule of indexes."""
+    invented = text("changes.xml").replace('capability="changelist"', 'capability="changelistindex"')
+    assert "X04 MUST" in names(checked(invented)[0])
+
+
+KNOWN = {
+    "entries in reverse order": (changes((*A, LATE, LATE), (*B, EARLY, EARLY)), "CH03 MUST"),
+    "at missing": (text("resources-1.xml").replace(' at="2024-03-01T00:00:00Z"', ""), "RL01 MUST"),
+    "an index written as urlset": (
+        document("changelist", entry("c.xml", JANUARY), f" {JANUARY}"),
+        "CH02 MUST",
+    ),
+    "changelistindex": (document("changelistindex", "", f" {JANUARY}", root="sitemapindex"), "X04 MUST"),
+    "deletions without time": (changes(("a", "deleted", "", "")), "V1104 SHOULD"),
+    "from after the first change": (
+        changes((*A, EARLY, EARLY)).replace("2024-01-01", "2024-01-15"),
+        "V1101 MUST",
+    ),
+    "path without a slash": (text("dump-manifest.xml").replace('path="/', 'path="'), "RD06 MUST"),
+    "no up": (text("changes-2.xml").replace('rel="up"', 'rel="via"'), "X13 MUST"),
+}
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_known_faults_of_public_implementations(name: str) -> None:
+    """What others got wrong is found."""
+    data, expected = KNOWN[name]
+    assert expected in names(checked(data)[0])
