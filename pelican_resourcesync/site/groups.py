@@ -18,6 +18,8 @@ _NAMES: Mapping[str, Group] = {
     "author": Group.AUTHORS,
     "period_archives": Group.PERIODS,
 }
+#: The metadata that files a content under names.
+_WRITTEN = ("author", "authors", "category", "tags")
 _CONTENTS = {Role.ARTICLE: Group.ARTICLES, Role.PAGE: Group.PAGES}
 
 _by_order = attrgetter("order")
@@ -86,6 +88,21 @@ class Groups:
             self._moved.update(order[max(at - 1, 0) : at + 1])
         self._moved.discard(content)
 
+    def swap(self, before: Content, content: Content, listings: Iterable[Listing]) -> None:
+        """Take in a content in the place of another, which has the same order and is in the same listings."""
+        if any(before.metadata.get(name) != content.metadata.get(name) for name in _WRITTEN):
+            self.remove(before, listings)
+            self.add(content, listings)
+            return
+        self._count_content(before, -1)
+        self._count_content(content, 1)
+        for key in self._orders(content):
+            order = self._ordered[key]
+            at = order.index(before, bisect_left(order, before.order, key=_by_order))
+            order[at] = content
+            self._moved.update(order[max(at - 1, 0) : at + 2])
+        self._moved.discard(before)
+
     def moved(self) -> set[Content]:
         """Give the contents whose neighbours may be others since the last call."""
         moved, self._moved = self._moved, set()
@@ -123,11 +140,14 @@ class Groups:
                 orders.append(_category(content))
         return orders
 
-    def _count(self, content: Content, listings: Iterable[Listing], by: int) -> None:
+    def _count_content(self, content: Content, by: int) -> None:
         self._touched.add(_CONTENTS[content.role])
         for common in self._wanted[_CONTENTS[content.role]].values():
             if common.beside.count is None:
                 common.count(content, by)
+
+    def _count(self, content: Content, listings: Iterable[Listing], by: int) -> None:
+        self._count_content(content, by)
         for template, group in _NAMES.items():
             if group in self._wanted:
                 places = [each for each in listings if each.template == template]

@@ -32,6 +32,9 @@ class Members(Protocol):
     def remove(self, content: Content) -> None:
         """List an article no more."""
 
+    def swap(self, before: Content, content: Content) -> None:
+        """List an article in the place of another, which it has too."""
+
     def turn(self, listings: Listings, *, standing: bool) -> Turn:
         """Turn to what is listed now, and tell what became of the pages since the last turn.
 
@@ -126,6 +129,11 @@ class Whole:
                 self._sorting[content.role].remove(content)
         self._sum -= content.weight(self._view.of(content.role))
 
+    def swap(self, before: Content, content: Content) -> None:
+        """List an article in the place of another."""
+        self.remove(before)
+        self.add(content)
+
     def turn(self, listings: Listings, *, standing: bool) -> Turn:
         """Turn to what the one page shows now."""
         count, before, shown = self._contents.total(), self._uri, self._shown
@@ -166,6 +174,13 @@ class Ordered:
         at = self._contents.index(content, bisect_left(self._contents, content.order, key=_by_order))
         del self._contents[at], self._values[at]
         self._touch(at)
+
+    def swap(self, before: Content, content: Content) -> None:
+        """List an article in the place of another: nothing else moves."""
+        at = self._contents.index(before, bisect_left(self._contents, before.order, key=_by_order))
+        self._contents[at] = content
+        self._values[at] = content.shows(self._view.of(content.role))
+        self._low, self._high = min(at, self._low), max(at, self._high)
 
     def _touch(self, at: int) -> None:
         """Remember between which places something came or went, or was moved by what did."""

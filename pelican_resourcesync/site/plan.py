@@ -54,6 +54,7 @@ class Plan:
         self._made_by: dict[str, dict[str, None]] = {}
         self._before: dict[str, Output | None] = {}
         self._grouped: set[Content] = set()
+        self._leaving: dict[tuple[Role, str], Content] = {}
         self._touched: set[Listing] = set(self._standing)
 
     def outputs(self) -> dict[str, Output]:
@@ -83,6 +84,9 @@ class Plan:
             self._links.add(content)
         for family in families:
             self._list_family(self._families[family])
+        for content in self._leaving.values():
+            self._unlist(content)
+        self._leaving.clear()
         again = {*self._groups.moved(), *self._links.moved()}
         for content in (*(each for family in families for each in self._families[family]), *again):
             self._write(content)
@@ -92,7 +96,10 @@ class Plan:
         self._links.remove(content)
         for uri in filter(None, (content.uri, *content.copies)):
             self._own(uri, content.source, None)
-        self._unlist(content)
+        other = self._leaving.get((content.role, content.source))
+        self._leaving[content.role, content.source] = content
+        if other is not None:
+            self._unlist(other)
 
     def _write(self, content: Content) -> None:
         """Put the page of a content, and the copies of its source, where they belong."""
@@ -110,18 +117,41 @@ class Plan:
     def _list_family(self, family: list[Content]) -> None:
         originals = _originals(family)
         for content in family:
+            if self._leaving.get((content.role, content.source)) is content:  # it is back as it was
+                del self._leaving[content.role, content.source]
             original = content in originals
             listings = (*(content.listings if original else ()), *content.listings_of_any)
             if self._listed.get(content) == listings:
+                continue
+            grouped = original and content.template != "" and content.order is not None
+            if self._swap(content, listings, grouped=grouped):
                 continue
             self._unlist(content)
             self._listed[content] = listings
             for listing in listings:
                 self._of(listing).add(content)
                 self._touched.add(listing)
-            if original and content.template and content.order is not None:
+            if grouped:
                 self._groups.add(content, listings)
                 self._grouped.add(content)
+
+    def _swap(self, content: Content, listings: tuple[Listing, ...], *, grouped: bool) -> bool:
+        """Put a content in the places of the one that it is another state of, where these are the same."""
+        before = self._leaving.get((content.role, content.source))
+        if before is None or content in self._listed or self._listed.get(before) != listings:
+            return False
+        if before.order != content.order or (before in self._grouped) != grouped:
+            return False
+        del self._leaving[content.role, content.source]
+        self._listed[content] = self._listed.pop(before)
+        for listing in listings:
+            self._members[listing].swap(before, content)
+            self._touched.add(listing)
+        if grouped:
+            self._grouped.remove(before)
+            self._grouped.add(content)
+            self._groups.swap(before, content, listings)
+        return True
 
     def _unlist(self, content: Content) -> None:
         listings = self._listed.pop(content, ())
