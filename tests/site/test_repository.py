@@ -248,6 +248,22 @@ def test_what_is_expected_is_asked_for_ahead(committed: Site, monkeypatch: pytes
     assert trace.read_text().count("built-in: git cat-file --batch") == 3  # and again after each end
 
 
+def test_what_was_expected_and_is_never_asked_for(committed: Site) -> None:
+    """It is let go of; and one that says it is longer than it is takes nothing from those behind it."""
+    names = []
+    for number in range(150):
+        committed.write("content/b.md", f"{number}\n")
+        names.append(committed.git("hash-object", "-w", "content/b.md"))
+    lies = committed.folder / ".git" / "objects" / names[1][:2] / names[1][2:]
+    lies.chmod(0o600)
+    lies.write_bytes(zlib.compress(b"blob 99\x00and no more"))
+    found = find_repository(committed.folder)
+    found.expect(names)
+    asked = [number for number in range(150) if number % 40 == 0]
+    assert [found.blob(names[number]) for number in asked] == [f"{number}\n".encode() for number in asked]
+    found.close()
+
+
 def test_only_a_blob_that_is_asked_for_is_fetched(committed: Site, tmp_path: Path) -> None:
     """Of what a partial clone left out, git fetches the one blob that is needed; the log and the status need none."""
     for text in ("Other.", "Changed."):
