@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -191,14 +192,7 @@ def test_killed_and_run_again(past: Site, tmp_path: Path) -> None:
     subprocess.run(["git", "clone", "-q", str(past.folder), str(undisturbed.folder)], check=True)
     run(undisturbed)
 
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    process = subprocess.Popen(BACKFILL, cwd=past.folder, env=environment, start_new_session=True)
-    records = past.folder / ".resourcesync" / "backfill" / "records"
-    end = time.monotonic() + 60
-    while process.poll() is None and len(list(records.rglob("*.json"))) < 2 and time.monotonic() < end:
-        time.sleep(0.01)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    assert any(killed_in_the_middle(past) for _ in range(5))  # a busy machine may look up too late
     assert not (past.output / "resourcesync").exists()
     assert len(worktrees(past)) == 1
 
@@ -207,6 +201,24 @@ def test_killed_and_run_again(past: Site, tmp_path: Path) -> None:
     assert documents(past.output) == documents(undisturbed.output)
     assert worktrees(past) == []
     assert list((tmp_path / "temporary").glob("resourcesync-backfill-*")) == []
+
+
+def killed_in_the_middle(past: Site) -> bool:
+    """Kill a backfill once it has recorded two builds; tell whether it was still at it, else take back what it did."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen(BACKFILL, cwd=past.folder, env=environment, start_new_session=True)
+    records = past.folder / ".resourcesync" / "backfill" / "records"
+    end = time.monotonic() + 60
+    while process.poll() is None and len(list(records.rglob("*.json"))) < 2 and time.monotonic() < end:
+        time.sleep(0.01)
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    if not (past.output / "resourcesync").exists() and worktrees(past):
+        return True
+    past.git("clean", "-fdxq")
+    past.git("worktree", "prune")
+    return False
 
 
 def test_the_command_says_what_was_done(past: Site) -> None:
