@@ -2,7 +2,7 @@
 
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -45,7 +45,7 @@ def check(request: Request) -> Report:
     """Check a target; `CheckError` where there is nothing that could be checked."""
     _refuse(request)
     checker = _Checker(request)
-    with closing(checker.walk.ledger):
+    with checker.stack:
         if urlsplit(request.target).scheme in ("http", "https"):
             checker.url(request.target)
         else:
@@ -73,6 +73,7 @@ class _Checker:
         self.request = request
         self.findings = Findings(places=request.limits.places, ignored=frozenset(request.ignore))
         self.options = Options(rules=RULES, edition=request.edition, limits=request.limits)
+        self.stack = ExitStack()
         self.walk = self._walk(Internet())
         self.documents = 0
         self.notes: list[str] = []
@@ -142,6 +143,7 @@ class _Checker:
                 jobs=request.jobs,
                 progress=request.progress,
             )
+        self.stack.callback(walk.ledger.close)
         return walk
 
     def _folder(self, folder: Path) -> None:
