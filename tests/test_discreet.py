@@ -93,6 +93,9 @@ def test_pattern_that_excludes_nothing_is_pointed_out(plain: Site) -> None:
     assert "RESOURCESYNC['exclude'] has 'privte/*', which no file of the output matches" in said
     assert "'404.html'" not in said
     assert "'a.html'" not in said
+    plain.configure(RESOURCESYNC={"exclude": ["404.html", "privtae/*", "a.html"]})
+    plain.commit("2024-01-02T10:00:00Z")
+    assert "RESOURCESYNC['exclude'] has 'privtae/*', which no file" in plain.command().stderr
 
 
 def test_files_for_the_host_are_no_resources(plain: Site) -> None:

@@ -10,10 +10,10 @@ from datetime import datetime
 from itertools import chain
 from pathlib import Path
 
-from pelican_resourcesync.errors import DocumentError, PublicationError
-from pelican_resourcesync.protocol import ChangeKind, Entry
+from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication.account import spread
-from pelican_resourcesync.publication.change import Change, Representation
+from pelican_resourcesync.publication.change import Change
 from pelican_resourcesync.publication.generation import Generation, Options
 from pelican_resourcesync.publication.lineage import layout_after
 from pelican_resourcesync.publication.manner import entries_of, options_as_before
@@ -114,26 +114,8 @@ def _require_free(options: Options, uris: Collection[str]) -> None:
 
 def _ranges(previous: Previous) -> list[Range]:
     """Read all ranges with their changes, also those that are closed."""
-    closed = (
-        replace(each, carried=False, changes=tuple(_changes(previous, previous.layout.change_list(each.start))))
-        for each in previous.closed
-    )
+    closed = (replace(each, carried=False, changes=previous.changes_in(each)) for each in previous.closed)
     return [*closed, *([previous.open] if previous.open else ())]
-
-
-def _changes(previous: Previous, path: str) -> Iterator[Change]:
-    for entry in entries_of(previous, path):
-        if entry.lastmod is None or entry.md is None or entry.md.change is None:
-            message = f"{path}: the change of {entry.loc} lacks its kind or its time (CH02)"
-            raise DocumentError(message)
-        yield Change(entry.lastmod, entry.loc, entry.md.change, _representation(entry))
-
-
-def _representation(entry: Entry) -> Representation | None:
-    md = entry.md
-    if md is None or not md.hash or md.length is None or md.type is None:
-        return None
-    return Representation(md.hash[0].digest, md.length, md.type)
 
 
 def _without(ranges: Iterable[Range], uris: Collection[str]) -> list[Range]:

@@ -35,6 +35,12 @@ class Previous:
     open: Range | None
     last: datetime
 
+    def changes_in(self, commit_range: Range) -> tuple[Change, ...]:
+        """Read the changes of one of the ranges; `PublicationError` where its document is damaged."""
+        proven = _Proven(self.folder, self.layout, self.state)
+        with _explained(str(self.folder)):
+            return tuple(proven.changes(self.layout.change_list(commit_range.start)))
+
     def listed_in(self, ranges: Iterable[Range]) -> int:
         """Count the changes that the documents of closed `ranges` list."""
         proven = _Proven(self.folder, self.layout, self.state)
@@ -45,10 +51,10 @@ class Previous:
 def read_state(folder: Path, layout: Layout) -> Sealed | None:
     """Read the state of the publication in `folder` alone; `None` where there is none.
 
-    Raises `PublicationError` where it is damaged.
+    Raises `PublicationError` where it is damaged, and names the file.
     """
     file = folder / layout.state
-    return Sealed.parse(file.read_bytes(), layout.state) if file.is_file() else None
+    return Sealed.parse(file.read_bytes(), str(file)) if file.is_file() else None
 
 
 def read_previous(folder: Path, layout: Layout, where: str = "the output") -> Previous | None:
@@ -129,8 +135,12 @@ class _Proven:
             start, until = pointer.md.from_, pointer.md.until
             path = self.layout.change_list(start)
             self._require(path)
-            changes = () if until else tuple(_change(entry) for entry in self.entries(path))
+            changes = () if until else tuple(self.changes(path))
             yield Range(start, until, changes, carried=until is not None)
+
+    def changes(self, path: str) -> Iterator[Change]:
+        """Give the changes of a Change List."""
+        return (_change(entry, path) for entry in self.entries(path))
 
     def entries(self, path: str) -> Iterator[Entry]:
         """Give the entries of the document at `path`."""
@@ -174,10 +184,10 @@ def _listed(entry: Entry) -> Listed:
     return Listed(_representation(entry), entry.lastmod)
 
 
-def _change(entry: Entry) -> Change:
+def _change(entry: Entry, path: str) -> Change:
     md = entry.md
     if md is None or md.change is None or entry.lastmod is None:
-        what = f"the change of {entry.loc} lacks its kind or its time"
+        what = f"{path}: the change of {entry.loc} lacks its kind or its time"
         raise _DamagedError(what)
     return Change(entry.lastmod, entry.loc, md.change, _representation(entry) if md.hash else None)
 

@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -69,12 +69,6 @@ class Table:
         """Give a value, `None` where there is none."""
         self._used.add(name)
         return self._entries.get(name)
-
-    def load(self, names: Iterable[str]) -> dict[str, Json]:
-        """Give the values of those names that have one, which may be `None`."""
-        found = {name: self._entries[name] for name in names if name in self._entries}
-        self._used.update(found)
-        return found
 
     def put(self, name: str, value: Json) -> None:
         """Keep a value, in place of what had that name."""

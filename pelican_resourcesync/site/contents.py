@@ -345,7 +345,8 @@ def _order(found: Any, order_by: Any) -> tuple[Any, ...]:
     name = name.removeprefix("reversed-")
     value = Path(found.source_path).name if name == "basename" else getattr(found, name, found.slug)
     kind = type(value).__name__
-    if isinstance(value, datetime):  # as a number, which is compared much faster
+    if isinstance(value, datetime):  # of whatever class; as a number, which is compared much faster
+        kind = "datetime"
         value = -value.timestamp() if down else value.timestamp()
     elif down:
         value = Descending(value)

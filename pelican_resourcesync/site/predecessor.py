@@ -9,8 +9,8 @@ from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication.fetch import STANDARD_ALLOWANCE, Fetched, Missing, fetch_publication
 from pelican_resourcesync.publication.guards import is_loopback
 from pelican_resourcesync.publication.layout import Layout
-from pelican_resourcesync.publication.lineage import Known, Lineage, Sealed, lineage
-from pelican_resourcesync.publication.previous import Previous, read_previous
+from pelican_resourcesync.publication.lineage import Known, Lineage, lineage
+from pelican_resourcesync.publication.previous import Previous, read_previous, read_state
 from pelican_resourcesync.publication.state import MOST_ANCESTORS
 from pelican_resourcesync.settings import Settings
 from pelican_resourcesync.site.anew import OTHER, known_in, known_live
@@ -96,7 +96,7 @@ class Search:
         """Give what is live, unless what was seen live before descends from it: a site may have been rolled back."""
         folder, kept, line = self._kept.folder, None, ""
         try:
-            kept = _state_in(folder, self._layout) if folder else None
+            kept = read_state(folder, self._layout) if folder else None
         except PublicationError as error:
             line = f"what was last seen live cannot be read, and what is live now takes its place: {error}"
         relation = lineage(live, kept) if kept else Lineage.AHEAD
@@ -146,7 +146,6 @@ class Search:
         return Predecessor(previous, line=line)
 
     def _read(self, folder: Path) -> Previous | None:
-        _state_in(folder, self._layout)  # of two states that may be damaged, its message names the file
         return read_previous(folder, self._layout, str(folder))
 
     def _anew(self, *, local: bool) -> Predecessor:
@@ -158,8 +157,3 @@ class Search:
         over = max(known, key=lambda each: (each.state.start, each.state.generation))
         line = f"the publication begins anew, in {self._layout.folder}/{over.state.start + 1}/: set `previous` back"
         return Predecessor(over=over, line=f"{line} when it is public")
-
-
-def _state_in(folder: Path, layout: Layout) -> Sealed | None:
-    file = folder / layout.state
-    return Sealed.parse(file.read_bytes(), str(file)) if file.is_file() else None

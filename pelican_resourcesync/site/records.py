@@ -130,4 +130,4 @@ def _ordered_by(value: Any) -> Any:
 
 def _ordering(kind: str, value: Any) -> Any:
     """Give the value that contents are ordered by, of a kind as `contents` names it."""
-    return Descending(value) if kind.startswith("reversed-") and not kind.endswith("SafeDatetime") else value
+    return Descending(value) if kind.startswith("reversed-") and kind != "reversed-datetime" else value

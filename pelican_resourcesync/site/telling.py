@@ -103,6 +103,7 @@ class Teller:
             return []
         base = landings[shas.index(self._previous.state.commit)]
         if base in landings[-2:] and not self._is_asked(repository, self._previous, now):
+            self._warn_of_patterns(self._previous.resources)
             return []
         times = {each.commit.sha: each.time for each in landings}
         paths = self._scope(repository).paths()

@@ -61,19 +61,8 @@ class PlainConnection(HTTPConnection):
         self.sock = _TimedSocket(self.sock, self._deadline)
 
 
-class SecureConnection(HTTPSConnection):
+class SecureConnection(PlainConnection, HTTPSConnection):
     """The same over TLS."""
-
-    def __init__(self, host: str, *, deadline: Deadline, public: bool = False, **options: Any) -> None:
-        super().__init__(host, **options)
-        self._deadline = deadline
-        if public:
-            self._create_connection = connect_to_public
-
-    def connect(self) -> None:
-        """Connect, and keep the time from then on."""
-        super().connect()
-        self.sock = _TimedSocket(self.sock, self._deadline)
 
 
 class _TimedSocket:

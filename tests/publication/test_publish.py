@@ -34,6 +34,7 @@ from tests.publication.support import (
     tree,
     utc,
 )
+from tests.publication.watching import time_of
 
 PATHS = ("a.html", "b.txt", "c/d.html", "e")
 
@@ -89,14 +90,8 @@ class Seen:
         return {uri: item.md["hash"] for uri, item in self.resources.items()}
 
 
-def time_of(item: Item) -> datetime:
-    """Give the time of a change."""
-    assert item.lastmod
-    return datetime.fromisoformat(item.lastmod)
-
-
 def follow(hashes: Mapping[str, str | None], changes: Sequence[Item]) -> dict[str, str | None]:
-    """Do what changes say to a Resource List, as a Destination does; each must be possible."""
+    """Do what changes say to a Resource List, as a Destination does, where those of the first time have no hash."""
     copy = dict(hashes)
     for each in changes:
         assert (each.loc in copy) == (each.md["change"] != "created"), each

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import fields
+from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,9 +10,10 @@ from typing import Any
 import pytest
 from pelican.contents import Article
 from pelican.urlwrappers import Author, Category, Tag
+from pelican.utils import SafeDatetime
 
 from pelican_resourcesync.site.content import Content
-from pelican_resourcesync.site.contents import Contents, quiet_reading
+from pelican_resourcesync.site.contents import Contents, _order, quiet_reading
 from pelican_resourcesync.site.records import Records
 from pelican_resourcesync.site.roles import Role
 from tests.site.support import SITEURL, configured
@@ -145,6 +147,19 @@ def test_what_no_text_gives_back_has_no_record(site: Site, records: Records, val
 def test_what_is_no_record_is_no_content(records: Records, record: object) -> None:
     """Nobody vouches for a cache."""
     assert records.content(record, "a.md", Role.ARTICLE) is None
+
+
+def test_dates_of_any_class_are_one_order(site: Site, records: Records) -> None:
+    """A plug-in may put a plain `datetime` where Pelican has its own: both are recalled as they were, and compare."""
+    dates = [SafeDatetime(2024, 1, 1, tzinfo=UTC), datetime(2024, 1, 2, tzinfo=UTC)]
+    orders = [_order(found(site, slug="a", date=date), "reversed-date") for date in dates]
+    assert orders[1] < orders[0]
+    for order in orders:
+        record = records.record(content(order=(Role.ARTICLE, *order, "a.md")), found(site))
+        assert record is not None
+        again = records.content(record, "a.md", Role.ARTICLE)
+        assert again is not None
+        assert again.order == (Role.ARTICLE, *order, "a.md")
 
 
 def test_record_is_text(site: Site, records: Records) -> None:
