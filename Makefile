@@ -8,6 +8,8 @@ BIN := $(VENV)/bin
 DEMO := demo
 PORT ?= 8000
 WORKERS ?= 2
+# What compares times runs by itself, untraced.
+TIMED := tests/test_benchmark.py tests/publication/dumps/test_speed.py
 
 .PHONY: all demo test lint types imports unit cost lowest wheel clean
 
@@ -31,12 +33,11 @@ imports: $(VENV)/installed
 	$(BIN)/lint-imports
 
 unit: $(VENV)/installed
-	$(BIN)/python -m pytest -n $(WORKERS) --ignore tests/test_benchmark.py \
+	$(BIN)/python -m pytest -n $(WORKERS) $(addprefix --ignore ,$(TIMED)) \
 	  --cov --cov-report=term-missing:skip-covered $(if $(LONG),--long)
 
-# By itself and untraced, because it compares times.
 cost: $(VENV)/installed
-	$(BIN)/python -m pytest tests/test_benchmark.py $(if $(LONG),--long)
+	$(BIN)/python -m pytest $(TIMED) $(if $(LONG),--long)
 
 # The demo's own environment has what a user's has: the package and Markdown, no tool of ours.
 $(VENV)-demo/installed: pyproject.toml

@@ -58,6 +58,7 @@ def _add_forget(verbs: Verbs) -> None:
     forget.add_argument("uris", nargs="+", metavar="URI", help="the URI of a resource that was ever listed")
     _add_settings(forget)
     forget.add_argument("--output", type=Path, metavar="DIR", help="the folder to write to, in place of OUTPUT_PATH")
+    forget.add_argument("--json", action="store_true", help="tell it as JSON")
 
 
 def _add_backfill(verbs: Verbs) -> None:
@@ -90,7 +91,7 @@ def _add_check(verbs: Verbs) -> None:
     check.add_argument(
         "--max-documents", type=_count, default=10_000, metavar="N", help="read no more documents (10000)"
     )
-    check.add_argument("--jobs", type=_count, default=4, metavar="N", help="read so many resources at a time (4)")
+    check.add_argument("--jobs", type=_count, default=4, metavar="N", help="ask a host for so many files at a time (4)")
 
 
 def _count(text: str) -> int:
@@ -122,7 +123,7 @@ def _status(options: Namespace) -> int:
 
 
 def _forget(options: Namespace) -> int:
-    from pelican_resourcesync.commands.forget import as_text
+    from pelican_resourcesync.commands.forget import as_json, as_text
     from pelican_resourcesync.site.configuration import read_configuration
     from pelican_resourcesync.site.takedown import take_down, take_down_in
 
@@ -132,7 +133,7 @@ def _forget(options: Namespace) -> int:
         site = read_configuration(options.settings or Path(SETTINGS))
         _progress("reading the publication to go on from")
         done = take_down(site, options.uris, options.output or site.output)
-    _say(as_text(done))
+    _say(as_json(done) if options.json else as_text(done))
     return DONE
 
 

@@ -1,4 +1,4 @@
-"""Import the sample site, build and publish it, say where the documents are, and serve them if asked.
+"""Import the sample site, build and publish it three times, check it, say where all is, and serve it if asked.
 
 `make demo` runs this in an environment of its own: `python sample_site/demo.py [--port N] [--serve] FOLDER`.
 """
@@ -14,6 +14,10 @@ from pathlib import Path
 HISTORY = Path(__file__).resolve().with_name("history.fi")
 
 
+#: All that can be published.
+EVERYTHING = 'RESOURCESYNC={"dumps": true, "archives": true}'
+
+
 def import_site(folder: Path) -> None:
     """Make the repository of the sample site anew in `folder`, from its stream."""
     if folder.exists() and not (folder / "pelicanconf.py").is_file():
@@ -24,19 +28,30 @@ def import_site(folder: Path) -> None:
     git(["git", "init", "--quiet", "--initial-branch=main"])
     with HISTORY.open("rb") as stream:
         git(["git", "fast-import", "--quiet"], stdin=stream)
-    git(["git", "checkout", "--quiet", "main"])
 
 
-def build_site(folder: Path, siteurl: str) -> None:
-    """Build it, with the plug-in that its settings name."""
-    pelican = [sys.executable, "-m", "pelican", "--quiet", "--extra-settings", f'SITEURL="{siteurl}"']
-    subprocess.run(pelican, cwd=folder, check=True)
+def publish_site(folder: Path, siteurl: str) -> None:
+    """Build it as of its last three commits, one after another: each publication goes on from the one before."""
+    for revision in ("main~2", "main~1", "main"):
+        print(f"\n$ git checkout {revision}; pelican", flush=True)
+        subprocess.run(["git", "checkout", "--quiet", revision], cwd=folder, check=True)
+        pelican = [sys.executable, "-m", "pelican", "--quiet", "--extra-settings", f'SITEURL="{siteurl}"', EVERYTHING]
+        subprocess.run(pelican, cwd=folder, check=True)
+
+
+def check_site(folder: Path) -> None:
+    """Hold what was published to every rule of the standard, its packages too."""
+    print("\n$ pelican-resourcesync check --deep --strict output", flush=True)
+    check = [sys.executable, "-m", "pelican_resourcesync", "check", "--deep", "--strict", "output"]
+    subprocess.run(check, cwd=folder, check=True)
 
 
 def show(output: Path, siteurl: str) -> None:
     """Say where the documents are."""
     print(f"\nThe site is in {output}. A Destination begins at {siteurl}/.well-known/resourcesync:\n")
-    for path in sorted((output / "resourcesync").rglob("*.*ml")):
+    for path in sorted(
+        file for file in (output / "resourcesync").rglob("*") if file.suffix in (".html", ".xml", ".zip")
+    ):
         print(f"  {siteurl}/{path.relative_to(output).as_posix()}")
 
 
@@ -58,7 +73,8 @@ def main() -> None:
     arguments = parser.parse_args()
     siteurl = f"http://localhost:{arguments.port}"
     import_site(arguments.folder)
-    build_site(arguments.folder, siteurl)
+    publish_site(arguments.folder, siteurl)
+    check_site(arguments.folder)
     output = arguments.folder.resolve() / "output"
     show(output, siteurl)
     if arguments.serve:

@@ -14,7 +14,7 @@ import pytest
 from pelican_resourcesync import __version__
 from pelican_resourcesync.cli import main, parser
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.site.configuration import predecessor, read_configuration
+from pelican_resourcesync.site.configuration import predecessors, read_configuration
 from pelican_resourcesync.transport.bounds import Bounds
 from tests.follower import Follower
 from tests.live import Live, files, live, status
@@ -76,7 +76,8 @@ def test_every_command_is_documented_with_its_arguments() -> None:
     documented = dict(zip(sections[::2], sections[1::2], strict=True))
     assert list(documented) == list(verbs())
     for name, verb in verbs().items():
-        rows = re.findall(r"^\| `([^`]+)` \|", documented[name], re.MULTILINE)
+        table = documented[name].partition("| argument |")[2].partition("\n\n")[0]
+        rows = re.findall(r"^\| `([^`]+)` \|", table, re.MULTILINE)
         assert rows == [_shown(each) for each in verb._actions if each.dest != "help"]
         for line in re.findall(rf"^    pelican-resourcesync {name}(.*)$", documented[name], re.MULTILINE):
             verb.parse_args(line.split())
@@ -144,9 +145,10 @@ def test_status_of_a_site(published: Site, capsys: pytest.CaptureFixture[str]) -
     found = json.loads(told(capsys, "status", "--json"))
     head = published.git("rev-parse", "HEAD")
     assert found["target"] == str(published.output)
-    assert found["publication"]["commit"] == head
-    assert found["publication"]["resources"] == len(published.resources())
-    assert found["publication"]["changes"] == len(published.changes())
+    [one] = found["publication"]["sets"]
+    assert (one["name"], one["siteurl"], one["commit"]) == ("site", URL, head)
+    assert one["resources"] == len(published.resources())
+    assert one["changes"] == len(published.changes())
     assert found["next_build"] == {
         "action": "carry forward",
         "why": "",
@@ -154,7 +156,7 @@ def test_status_of_a_site(published: Site, capsys: pytest.CaptureFixture[str]) -
         "news": {"head": head, "commits": 0, "why": ""},
     }
     text = told(capsys, "status")
-    assert f"resources:     {found['publication']['resources']}\n" in text
+    assert f"resources:     {one['resources']}\n" in text
     assert "2024-01-01T00:00:00Z to 2024-02-01T00:00:00Z: 1\n" in text
     assert f"{URL}/.well-known/resourcesync: is the Source Description\n" in text
     assert "next build:    carry forward generation 1\n" in text
@@ -163,16 +165,92 @@ def test_status_of_a_site(published: Site, capsys: pytest.CaptureFixture[str]) -
     assert "; 1 new commit to tell\n" in told(capsys, "status", "output")
 
 
+def test_status_of_one_set_is_lines_with_names(published: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    """In one block; what is estimated is said to be."""
+    text = told(capsys, "status")
+    assert "\n\n" not in text
+    names = re.findall(r"^([a-z -]+): ", text, re.MULTILINE)
+    assert names == [
+        *("site", "generation", "commit", "at", "sets", "resources", "changes", "archived", "bytes", "well-known"),
+        *("estimates", "next build", "commits"),
+    ]
+    assert re.search(r"^archived:      1 changelist$", text, re.MULTILINE)
+    assert re.search(r"^ {15}[\d,]+ changelist \(3\)$", text, re.MULTILINE)
+
+
+def test_status_of_several_sets(published: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each has a block and costs by its own settings; what they share comes last."""
+    sets = {"site": {}, "texts": {"types": ["text/html"], "dumps": True, "archives": {"resourcedump": 3}}}
+    published.configure(RESOURCESYNC={"sets": sets, "previous": "output"})
+    published.build()
+    capsys.readouterr()
+    found = json.loads(told(capsys, "status", "--json"))
+    status, costs = found["publication"], found["costs"]
+    assert [each["name"] for each in status["sets"]] == ["site", "texts"]
+    assert [each["generation"] for each in status["sets"]] == [2, 1]
+    assert status["capability_lists"] == [f"{URL}/resourcesync/{name}/capabilitylist.xml" for name in ("site", "texts")]
+    assert {name: each["dumps.resourcedump"]["asked"] for name, each in costs.items()} == {"site": False, "texts": True}
+    archives = costs["texts"]["archives.resourcedump"]
+    assert (archives["asked"], archives["most"]) == (3, 3 * costs["texts"]["dumps.resourcedump"]["each"])
+    texts = status["sets"][1]
+    assert texts["sizes"]["resourcedump packages"]["number"] == 1
+    lengths = [len(file.read_bytes()) for file in published.output.rglob("*.html") if "resourcesync" not in file.parts]
+    assert (texts["resources"], texts["volume"]["resources"]) == (len(lengths), sum(lengths))
+    one, other, rest = told(capsys, "status").split("\n\n")
+    assert re.match(r"set: +site\ngeneration: +2\n", one)
+    assert re.match(r"set: +texts\ngeneration: +1\n", other)
+    assert "dumps.resourcedump (off): at most" in one
+    assert "archives.resourcedump (3): at most" in other
+    assert "resourcedump packages\n" in other
+    assert re.match(rf"site: +{URL}\nsets: +{URL}/resourcesync/site/", rest)
+    assert f"bytes:         {status['total_size']:,} in all\n" in rest
+    assert "next build:    carry forward generation 2" in rest
+    with live(files(published.output)) as site:
+        there = json.loads(told(capsys, "status", site.url, "--json"))["publication"]
+    assert (there["sets"], there["sizes"]) == (status["sets"], status["sizes"])
+
+
+def test_documented_keys_are_those_of_the_json(published: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    """The tables of `status --json` and of `forget --json` name every key, in the order in which they come."""
+    found = json.loads(told(capsys, "status", "--json"))
+    done = json.loads(told(capsys, "forget", f"{URL}/one-title.html", "--json"))
+    [one] = found["publication"]["sets"]
+    tables = [
+        ("key", found),
+        ("key of `publication`", found["publication"]),
+        ("key of a set", one),
+        ("key of `volume`", one["volume"]),
+        ("key of a cost", found["costs"]["site"]["dumps.changedump"]),
+        ("key", done),
+        ("key of a set", done["forgotten"]["site"]),
+    ]
+    documented = re.findall(r"^\| (key[^|]*) \|[^\n]*\n\|[-|]+\n(.*?)\n\n", DOCS, re.MULTILINE | re.DOTALL)
+    assert [(head, re.findall(r"^\| `(\w+)` \|", rows, re.MULTILINE)) for head, rows in documented] == [
+        (head, list(keys)) for head, keys in tables
+    ]
+
+
 def test_status_of_a_url(published: Site, capsys: pytest.CaptureFixture[str]) -> None:
     """Of anybody's site; where there is none it is 1, and where nobody answers 2."""
     with live(files(published.output)) as site:
         found = json.loads(told(capsys, "status", site.url, "--json"))
         assert found["publication"]["siteurl"] == URL
         assert found["publication"]["well_known"]["right"] is True
+        assert found["costs"].keys() == {"site"}
         site.manner = status(404)
         assert "there is no publication at" in told(capsys, "status", site.url, exits=1)
         site.manner = status(500)
         assert "500" in told(capsys, "status", site.url, exits=2)
+
+
+def test_what_others_wrote_is_no_command_to_a_terminal(published: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    """Escape sequences are shown as what cannot be shown."""
+    file = published.output / "resourcesync/publication.json"
+    content = json.loads(file.read_bytes())
+    file.write_text(json.dumps({**content, "commit": "c1\x1b[2J\x9b2J\nsite: other"}))
+    text = told(capsys, "status", "output")
+    assert "commit:        c1\ufffd[2J\ufffd2J\ufffdsite: other, landed" in text
+    assert not set(text) & {"\x1b", "\x9b"}
 
 
 def test_what_is_not_known_is_not_guessed(
@@ -181,7 +259,10 @@ def test_what_is_not_known_is_not_guessed(
     """Without settings, or with those of another site, nobody knows the next build."""
     output = str(published.output)
     monkeypatch.chdir(tmp_path)
-    assert "next build:    not known: there is no settings file pelicanconf.py" in told(capsys, "status", output)
+    text = told(capsys, "status", output)
+    assert "next build:    not known: there is no settings file pelicanconf.py" in text
+    assert "a Resource Dump of them" in text
+    assert "dumps." not in text
     told(capsys, "status", exits=2)
     told(capsys, "status", "nowhere", exits=2)
     monkeypatch.chdir(published.folder)
@@ -263,7 +344,7 @@ def test_a_disk_that_fails_is_one_sentence(published: Site, monkeypatch: pytest.
 
     monkeypatch.setattr(f"pelican_resourcesync.site.configuration.{where}", fail)
     site = read_configuration(published.folder / "pelicanconf.py")
-    with pytest.raises(PublicationError, match="Input/output error"), predecessor(site, published.output):
+    with pytest.raises(PublicationError, match="Input/output error"), predecessors(site, published.output):
         pass
 
 
@@ -310,6 +391,18 @@ def test_unknown_uris_are_unusable(published: Site, capsys: pytest.CaptureFixtur
     said = told(capsys, "forget", f"{URL}/two-titels.html", exits=2)
     assert f"did you mean {URL}/two-titles.html" in said
     assert (published.output / "resourcesync/publication.json").read_bytes() == before
+
+
+def test_forget_tells_programs(published: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    """As JSON: what was forgotten, of which set, and where what is published now lies."""
+    uri = f"{URL}/one-title.html"
+    found = json.loads(told(capsys, "forget", uri, "--json"))
+    site = found["forgotten"]["site"]
+    assert (found["output"], found["whole"], site["uris"]) == (str(published.output), True, [uri])
+    assert (site["generation"], site["home"]) == (2, f"{URL}/resourcesync/site/2/")
+    assert (site["resources"], site["changes"], site["ranges"]) == (1, 2, 1)
+    again = json.loads(told(capsys, "forget", uri, "--json"))["forgotten"]["site"]
+    assert (again["uris"], again["generation"]) == ([], 2)
 
 
 def test_forget_in_a_folder_alone(

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from pelican_resourcesync.errors import SettingsError
-from pelican_resourcesync.settings import Settings, parse_settings, parse_siteurl
+from pelican_resourcesync.publication.options import Archives, Dumps
+from pelican_resourcesync.settings import SetSettings, Settings, parse_settings, parse_siteurl
 
 DEFAULTS = {
     "enabled": True,
@@ -14,6 +15,9 @@ DEFAULTS = {
     "history": "all",
     "changes_by": "month",
     "keep": None,
+    "dumps": Dumps(),
+    "archives": Archives(),
+    "sets": (SetSettings(name="site"),),
     "exclude": ("404.html",),
     "edition": 2017,
     "html_links": True,

@@ -12,13 +12,14 @@ from pelican_resourcesync.check.deep import Deep
 from pelican_resourcesync.check.document import Options
 from pelican_resourcesync.check.errors import CheckError
 from pelican_resourcesync.check.findings import Findings
+from pelican_resourcesync.check.judging import ask_neighbours, ask_source
 from pelican_resourcesync.check.limits import STANDARD_LIMITS, Limits
 from pelican_resourcesync.check.package import Package, check_package
 from pelican_resourcesync.check.pages import links_of_headers, links_of_page, looks_like_page, sitemaps
 from pelican_resourcesync.check.places import Folder, Found, Internet, Place
 from pelican_resourcesync.check.report import Report
 from pelican_resourcesync.check.rules import RULES
-from pelican_resourcesync.check.start import SOURCES, WELL_KNOWN, find_start, peek
+from pelican_resourcesync.check.start import SOURCES, WELL_KNOWN, find_around, find_start, peek
 from pelican_resourcesync.check.unseen import UNSEEN
 from pelican_resourcesync.check.walk import Walk
 from pelican_resourcesync.errors import TransportError
@@ -85,7 +86,7 @@ class _Checker:
                 self._folder(path)
                 return
             with path.open("rb") as stream:
-                self._file(stream, str(path))
+                self._file(stream, path)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or "no such path can be"
             message = f"{str(path)!a} cannot be read: {reason}; give a folder, a document, a ZIP package or a URL"
@@ -134,16 +135,18 @@ class _Checker:
             progress=request.progress,
             root=root,
             hops=hops,
+            jobs=request.jobs if isinstance(place, Internet) else 1,
         )
-        if request.deep:
-            walk.deep = Deep(
-                place=place,
-                options=self.options,
-                findings=self.findings,
-                jobs=request.jobs,
-                progress=request.progress,
-            )
-        self.stack.callback(walk.ledger.close)
+        walk.deep = Deep(
+            place=place,
+            options=self.options,
+            findings=self.findings,
+            whole=request.deep,
+            jobs=request.jobs,
+            progress=request.progress,
+            linked=walk.take_links,
+        )
+        self.stack.callback(walk.close)
         return walk
 
     def _folder(self, folder: Path) -> None:
@@ -156,20 +159,36 @@ class _Checker:
             raise CheckError(message)
         self._source(place, place.base or "", f"{place.base}{start}")
 
-    def _file(self, stream: BinaryIO, name: str) -> None:
+    def _file(self, stream: BinaryIO, path: Path) -> None:
         head = stream.read(self.request.limits.page)
         stream.seek(0)
         if zipfile.is_zipfile(stream) or head.startswith(b"PK"):
-            self._package(stream, name)
+            self._package(stream, str(path))
+        elif path.name == "robots.txt":
+            self._beginning(path, lambda _: sitemaps(head), "Sitemap directive")
         elif looks_like_page(head, ""):
-            message = f"{name!a} is a page, which says where a Source is by its address: give its URL"
-            raise CheckError(message)
+            self._beginning(path, lambda uri: links_of_page(head, uri), "link with rel=resourcesync")
         else:
             stream.seek(0)
             # What a document names was not named by the user: no private address is asked.
             self.walk = self._walk(Internet(), hops=1 if self.request.follow else 0)
-            self.walk.begin(name, stream)
-            self._neighbours()
+            self.walk.begin(str(path), stream)
+            ask_neighbours(self.walk)
+
+    def _beginning(self, path: Path, find: Callable[[str], list[str]], what: str) -> None:
+        """Check the Source that a page or robots.txt in a file leads to: in the folder around it, or on the web."""
+        links = [link for link in self._need(find(""), str(path), what) if urlsplit(link).netloc]
+        around = find_around(path, links, self.request.limits)
+        if around is not None and around.base:
+            links = find(around.base + path.resolve().relative_to(around.folder).as_posix())
+            if any(map(around.has, links)):
+                self._source(around, around.base, *links)
+                return
+        if not links:
+            message = f"the links of {str(path)!a} lead to no file around it; give its URL"
+            raise CheckError(message)
+        parts = urlsplit(links[0])
+        self._source(Internet(), f"{parts.scheme}://{parts.netloc}/", *links)
 
     def _answer(self, found: Found, uri: str, root: str, place: Internet) -> None:
         head = found.stream.read(self.request.limits.page)
@@ -188,7 +207,7 @@ class _Checker:
             found.stream.seek(0)
             self.walk = self._walk(place, root=root, hops=1 if self.request.follow else 0)
             self.walk.begin(uri, found.stream)
-            self._neighbours()
+            ask_neighbours(self.walk)
 
     def _page_instead(self, url: str, root: str, place: Internet, error: TransportError) -> None:
         """Look for a link in the page itself, where a host has nothing at its well-known URI."""
@@ -212,19 +231,11 @@ class _Checker:
     def _source(self, place: Place, root: str, *starts: str) -> None:
         self.walk = self._walk(place, root=root)
         self.walk.run(*starts)
-        self._neighbours()
-        for rule in RULES:
-            if rule.scope == "source":
-                for document, line, message in rule.check(self.walk):
-                    self.findings.add(rule.finding(document, line, message))
-
-    def _neighbours(self) -> None:
-        rules = [rule for rule in RULES if rule.scope == "edge"]
-        for edge in self.walk.edges:
-            for rule in rules:
-                message = rule.check(edge, self.walk)
-                if message is not None:
-                    self.findings.add(rule.finding(edge.parent.uri, edge.line, message))
+        if not any(self.walk.documents.get(start) for start in starts):
+            message = f"{self.walk.why(starts[0])}; nothing was checked"
+            raise CheckError(message)
+        ask_neighbours(self.walk)
+        ask_source(self.walk)
 
     def _package(self, stream: BinaryIO, name: str) -> None:
         stream.seek(0)

@@ -1,4 +1,4 @@
-"""What is at the URIs that are listed: resources and packages, asked for a few at a time."""
+"""What is at the URIs that are listed: resources, asked for a few at a time, or a few pages alone."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -13,18 +13,20 @@ from pelican_resourcesync.check.scan import Attributes, Item
 from pelican_resourcesync.errors import TransportError
 
 _BATCH = 64
+#: How many pages of a set are looked at where not all resources are.
+_PAGES = 10
+#: After a page, the next is that which comes so many times as late in the list.
+_STEP = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource:
     """A listed resource and what is there: why it is not had, or its bytes' measures and its headers.
 
-    `owner` is the Capability List of its set; `page_links` and `header_links` are where its own links with
-    `rel=resourcesync` lead to.
+    `page_links` and `header_links` are where its own links with `rel=resourcesync` lead to.
     """
 
     item: Item
-    owner: str
     md: Attributes
     absence: str = ""
     measured: Measured | None = None
@@ -34,30 +36,56 @@ class Resource:
     header_links: tuple[str, ...] = ()
 
 
+Linked = Callable[[Resource, str, str], None]
+"""Takes a resource that has links, the document that lists it and the Capability List of its set."""
+
+
 @dataclass(slots=True, kw_only=True)
 class Deep:
-    """Compares resources in batches, so that few wait in memory however many are listed."""
+    """Looks at resources in batches, so that few wait in memory however many are listed.
+
+    Where it is `whole`, all are compared with what is said of them; where not, a few pages are looked at for their
+    links, spread over the list. `wanted` is the number of the first entry that is to be taken next.
+    """
 
     place: Place
     options: Options
     findings: Findings
+    whole: bool = False
     jobs: int = 1
     progress: Callable[[str], None] = lambda _: None
+    linked: Linked = lambda _resource, _document, _owner: None
+    wanted: int = 0
+    _pages: dict[str, int] = field(default_factory=dict)
     _waiting: list[tuple[Item, str, str]] = field(default_factory=list)
 
+    def begin(self) -> None:
+        """Begin with another document."""
+        self.wanted = 0
+
     def take(self, item: Item, document: str, owner: str) -> None:
-        """Take an entry of a Resource List."""
+        """Take an entry of a Resource List, whose number is not less than `wanted`."""
+        if not self.whole:
+            count = self._pages.get(owner, 0)
+            if count >= _PAGES or not _is_page(item):
+                return
+            self._pages[owner] = count + 1
+            self.wanted = item.number * _STEP
         self._waiting.append((item, document, owner))
         if len(self._waiting) >= _BATCH:
             self.finish()
 
     def finish(self) -> None:
-        """Compare all that wait."""
+        """Look at all that wait."""
         waiting, self._waiting = self._waiting, []
         with ThreadPoolExecutor(max_workers=self.jobs) as pool:
-            for (item, document, _), resource in zip(waiting, pool.map(self._resource, waiting), strict=True):
+            for (item, document, owner), resource in zip(waiting, pool.map(self._resource, waiting), strict=True):
                 self.progress(item.loc)
-                if resource is not None:
+                if resource is None:
+                    continue
+                if resource.page_links or resource.header_links:
+                    self.linked(resource, document, owner)
+                if self.whole:
                     self._judge(resource, item, document)
 
     def _judge(self, resource: Resource, item: Item, document: str) -> None:
@@ -65,25 +93,24 @@ class Deep:
             if rule.scope == "resource":
                 message = rule.check(resource)
                 if message is not None:
-                    self.findings.add(rule.finding(document, item.line, message))
+                    self.findings.add(rule.finding(document, item.line, message, item.loc))
 
     def _resource(self, waiting: tuple[Item, str, str]) -> Resource | None:
-        item, _, owner = waiting
-        md = item.md or {}
+        item, _, _ = waiting
+        md, limits = item.md or {}, self.options.limits
         if not self.place.holds(item.loc):
             return None
         try:
-            with self.place.open(item.loc, size=self.options.limits.resource_size) as found:
+            with self.place.open(item.loc, size=limits.resource_size if self.whole else limits.page) as found:
                 measured = measure(found.stream, md)
                 headers, media_type = found.headers, found.media_type
         except TransportError as error:
-            return Resource(item=item, owner=owner, md=md, absence=str(error))
+            return Resource(item=item, md=md, absence=str(error))
         except OSError as error:
-            return Resource(item=item, owner=owner, md=md, absence=f"it cannot be read: {error.strerror}")
+            return Resource(item=item, md=md, absence=f"it cannot be read: {error.strerror}")
         page = looks_like_page(measured.head, media_type or md.get("type", ""))
         return Resource(
             item=item,
-            owner=owner,
             md=md,
             measured=measured,
             media_type=media_type,
@@ -91,3 +118,10 @@ class Deep:
             page_links=tuple(links_of_page(measured.head, item.loc)) if page else (),
             header_links=tuple(links_of_headers(headers, item.loc)),
         )
+
+
+def _is_page(item: Item) -> bool:
+    type_ = (item.md or {}).get("type", "")
+    return looks_like_page(b"", type_.partition(";")[0].strip().lower()) or (
+        not type_ and item.loc.endswith((".html", ".htm", "/"))
+    )

@@ -9,6 +9,26 @@ from pelican_resourcesync.check.values import moment
 LISTS_OF_CHANGES = frozenset(("changelist", "changedump-manifest", "change-notification"))
 
 
+class Seen:
+    """Texts that were met, by 64 bits each, however long they are; nobody can choose texts that share them."""
+
+    __slots__ = ("_hashes",)
+
+    def __init__(self) -> None:
+        self._hashes: set[int] = set()
+
+    def __contains__(self, text: str) -> bool:
+        return hash(text) in self._hashes
+
+    def add(self, text: str) -> None:
+        """Take a text."""
+        self._hashes.add(hash(text))
+
+    def clear(self) -> None:
+        """Forget them all."""
+        self._hashes.clear()
+
+
 class Doc:
     """A document's head, and what its entries so far have told.
 
@@ -52,10 +72,10 @@ class Doc:
         self.certain = True
         self.dated = edition == 2017  # noqa: PLR2004 - the year says it best
         self.last: dt.datetime | None = None
-        self.together: set[str] = set()
+        self.together = Seen()
         self.previous: tuple[dt.datetime | None, dt.datetime | None] = (None, None)
         self.capabilities: dict[str, int] = {}
-        self.paths: set[str] = set()
+        self.paths = Seen()
         self.types: set[str] = set()
 
     def begin(self, item: Item) -> None:

@@ -142,18 +142,18 @@ class _Checking:
 
     def _ask(self, item: Item, doc: Doc) -> None:
         md = item.md
-        shape = (item.unusual, item.lastmod is not None, None if md is None else tuple(md))
+        shape = (item.unusual, item.lastmod is not None, item.names)
         plan = self._plans.get(shape) or self._plan(shape, item, doc)
         for check, rule in plan[0]:
             if (message := check(item, doc)) is not None:
-                self._add(rule, item.line, message)
+                self._add(rule, item.line, message, item.loc)
         for check, rule in plan[1]:
             if (message := check(md, item, doc)) is not None:
-                self._add(rule, item.line, message)
+                self._add(rule, item.line, message, item.loc)
         for link in item.links:
             for rule in self._rules["link"]:
                 if (message := rule.check(link, item, doc)) is not None:
-                    self._add(rule, item.line, message)
+                    self._add(rule, item.line, message, item.loc)
 
     def _plan(self, shape: Shape, item: Item, doc: Doc) -> Plan:
         """Choose the rules for all entries of a shape: most entries of a document have one shape."""
@@ -181,5 +181,5 @@ class _Checking:
                 if whole or rule.identifier != "X02":
                     self._add(rule, line, message)
 
-    def _add(self, rule: Rule, line: int | None, message: str) -> None:
-        self._findings.add(rule.finding(self._uri, line, message))
+    def _add(self, rule: Rule, line: int | None, message: str, entry: str = "") -> None:
+        self._findings.add(rule.finding(self._uri, line, message, entry))

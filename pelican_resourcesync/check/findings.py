@@ -22,7 +22,8 @@ class Level(StrEnum):
 class Finding:
     """One place where a rule is broken.
 
-    `line` is that of the element's start tag, from 1, where there is one; `asks` is the sentence of the rule.
+    `line` is that of the element's start tag, from 1, where there is one; `entry` is the `loc` of the entry in which it
+    is, or nothing; `asks` is the sentence of the rule.
     """
 
     rule: str
@@ -31,6 +32,7 @@ class Finding:
     line: int | None
     message: str
     asks: str = ""
+    entry: str = ""
 
 
 @dataclass(slots=True)

@@ -1,26 +1,17 @@
 """A ZIP package and its manifest: members are looked at before they are read, and read within limits."""
 
-import stat
-import zipfile
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO
 
-from pelican_resourcesync.check.doc import Doc
+from pelican_resourcesync.check.archive import Archive, DamagedError
+from pelican_resourcesync.check.doc import Doc, Seen
 from pelican_resourcesync.check.document import Kept, Options, check_document
 from pelican_resourcesync.check.findings import Findings
-from pelican_resourcesync.check.limits import Limits
 from pelican_resourcesync.check.measure import Measured, measure
 from pelican_resourcesync.check.scan import Attributes, Item
-from pelican_resourcesync.transport.paths import is_plain
 
 MANIFEST = "manifest.xml"
-#: All that `zipfile` is known to raise for bytes that are no ZIP, or not as they say.
-_FAILURES = (
-    zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError,
-    RuntimeError, OverflowError, KeyError, IndexError, MemoryError, AttributeError, LookupError,
-)  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -35,7 +26,7 @@ class Package:
     names: list[str] = field(default_factory=list)
     manifest: Kept | None = None
     copy: Kept | None = None
-    listed: set[str] = field(default_factory=set)
+    listed: Seen = field(default_factory=Seen)
 
     @property
     def of_changes(self) -> bool:
@@ -60,10 +51,11 @@ def check_package(
 ) -> None:  # fmt: skip
     """Hold a package, its manifest and its members to the rules."""
     try:
-        with zipfile.ZipFile(cast("Any", _Bounded(stream, options.limits.directory))) as archive:
-            _Reading(archive, package, options, findings, sink).read()
-    except _FAILURES as error:
-        package.problem = package.problem or f"it cannot be read as a ZIP file ({type(error).__name__})"
+        archive = Archive(stream, options.limits)
+        package.names = archive.names
+        _Reading(archive, package, options, findings, sink).read()
+    except DamagedError as error:
+        package.problem = f"it cannot be read as a ZIP file ({error})"
     for rule in options.rules:
         if rule.scope == "package":
             message = rule.check(package)
@@ -71,24 +63,9 @@ def check_package(
                 findings.add(rule.finding(package.uri, None, message))
 
 
-class _Bounded:
-    """A stream of which nobody reads too much at once: `zipfile` takes the whole list of members in one piece."""
-
-    def __init__(self, stream: BinaryIO, most: int) -> None:
-        self._stream = stream
-        self._most = most
-        self.seek, self.tell, self.seekable = stream.seek, stream.tell, stream.seekable
-
-    def read(self, size: int = -1) -> bytes:
-        if size > self._most:
-            message = f"more than {self._most:,} bytes at once"
-            raise ValueError(message)
-        return self._stream.read(self._most if size < 0 else size)
-
-
 class _Reading:
     def __init__(
-        self, archive: zipfile.ZipFile, package: Package, options: Options, findings: Findings,
+        self, archive: Archive, package: Package, options: Options, findings: Findings,
         sink: Callable[[Item, Doc], None] | None,
     ) -> None:  # fmt: skip
         self._archive = archive
@@ -96,20 +73,13 @@ class _Reading:
         self._options = options
         self._findings = findings
         self._sink = sink
-        self._infos = {info.filename: info for info in archive.infolist()}
-        self._left = options.limits.unpacked
         self._rules = [rule for rule in options.rules if rule.scope == "member"]
-        package.names = [info.filename for info in archive.infolist() if not info.is_dir()]
 
     def read(self) -> None:
-        info = self._infos.get(MANIFEST)
-        if info is None or _suspicious(info, self._options.limits, self._left):
-            return
-        uri = f"{self._package.uri}!/{MANIFEST}"
-        with self._archive.open(info) as stream:
-            self._package.manifest = check_document(
-                cast("BinaryIO", stream), uri, self._options, self._findings, self._entry
-            )
+        if not self._archive.problem(MANIFEST):
+            uri = f"{self._package.uri}!/{MANIFEST}"
+            with self._archive.open(MANIFEST) as stream:
+                self._package.manifest = check_document(stream, uri, self._options, self._findings, self._entry)
 
     def _entry(self, item: Item, doc: Doc) -> None:
         if self._sink is not None:
@@ -123,35 +93,15 @@ class _Reading:
             message = rule.check(member)
             if message is not None:
                 uri = f"{self._package.uri}!/{MANIFEST}"
-                self._findings.add(rule.finding(uri, item.line, message))
+                self._findings.add(rule.finding(uri, item.line, message, item.loc))
 
     def _member(self, item: Item, path: str) -> Member:
-        member = Member(item=item, path=path)
-        info = self._infos.get(path.removeprefix("/"))
-        if info is None or info.is_dir():
-            member.problem = "names no member of the package"
-        elif problem := _suspicious(info, self._options.limits, self._left):
-            member.problem = problem
-        else:
+        name = path.removeprefix("/")
+        member = Member(item=item, path=path, problem=self._archive.problem(name))
+        if not member.problem:
             try:
-                with self._archive.open(info) as stream:
-                    member.measured = measure(cast("BinaryIO", stream), item.md or {}, keep=0)
-                    self._left -= member.measured.length
-            except _FAILURES as error:
-                member.problem = f"names a member that cannot be read ({type(error).__name__})"
+                with self._archive.open(name) as stream:
+                    member.measured = measure(stream, item.md or {}, keep=0)
+            except DamagedError as error:
+                member.problem = f"names a member that cannot be read ({error})"
         return member
-
-
-def _suspicious(info: zipfile.ZipInfo, limits: Limits, left: int) -> str:
-    """Say why a member is not to be read, by what the package says of it."""
-    if not is_plain(info.filename):
-        return "names a member that no folder could hold under that name"
-    if stat.S_ISLNK(info.external_attr >> 16):
-        return "names a member that is a symbolic link"
-    if info.flag_bits & 1:
-        return "names a member that is encrypted"
-    if info.file_size > min(limits.member_size, left):
-        return f"names a member of {info.file_size:,} bytes, which is not unpacked"
-    if info.file_size > max(limits.page, info.compress_size * limits.ratio):
-        return f"names a member that would grow more than {limits.ratio} times, which is not unpacked"
-    return ""

@@ -79,6 +79,10 @@ class Folder:
         self.learn(uri)
         return self.base is not None and uri.startswith(self.base)
 
+    def has(self, uri: str) -> bool:
+        """Whether there is a file for a URI below the folder's address."""
+        return self.holds(uri) and self._file(uri.removeprefix(self.base or "")) is not None
+
     def open(self, uri: str, *, size: int) -> Opened:
         """Give the file that a static host answers with."""
         file = self._file(uri.removeprefix(self.base or "").partition("#")[0].partition("?")[0])
@@ -111,6 +115,7 @@ class Internet:
 
     def __init__(self, *named: str) -> None:
         self._named = {parts[0] for parts in map(_split, named) if parts}
+        self._webs: dict[int, Web] = {}
 
     def holds(self, uri: str) -> bool:
         """Whether a URI is of the web."""
@@ -124,13 +129,19 @@ class Internet:
             raise TransportError(message)
         stream = cast("BinaryIO", SpooledTemporaryFile(max_size=_IN_MEMORY))  # noqa: SIM115 - given away open
         try:
-            web = Web(parts[0], replace(STANDARD_BOUNDS, size=size))
+            web = self._web(parts[0], size)
             received, headers = web.visit(uri.partition("#")[0], stream, public=parts[0] not in self._named)
         except BaseException:
             stream.close()
             raise
         stream.seek(0)
         return Opened(Found(stream=stream, length=received.length, headers=headers))
+
+    def _web(self, origin: str, size: int) -> Web:
+        """Give what asks for URIs of any origin: made once, because the certificates of this machine are many."""
+        if size not in self._webs:
+            self._webs[size] = Web(origin, replace(STANDARD_BOUNDS, size=size))
+        return self._webs[size]
 
 
 def _split(uri: str) -> tuple[str, str] | None:

@@ -8,6 +8,7 @@ from typing import Any
 from pelican_resourcesync.check.findings import Findings, Group, Level
 from pelican_resourcesync.check.rule import Rule
 from pelican_resourcesync.check.unseen import UNSEEN
+from pelican_resourcesync.check.values import cut
 
 _SHOWN = 5
 
@@ -61,6 +62,7 @@ class Report:
                     "level": found.level.word,
                     "document": found.document,
                     "line": found.line,
+                    "entry": found.entry or None,
                     "message": found.message,
                 }
                 for _, _, group in groups
@@ -80,7 +82,8 @@ class Report:
         yield f"{level.word} {rule}: {asks} ({group.count:,} time{'s' * (group.count != 1)})"
         for found in group.first[:_SHOWN]:
             line = f", line {found.line}" if found.line else ""
-            yield f"  {ascii(found.document)[1:-1]}{line}: {found.message}"
+            entry = f", entry {cut(found.entry)}" if found.entry else ""
+            yield f"  {ascii(found.document)[1:-1]}{line}{entry}: {found.message}"
         if group.count > _SHOWN:
             yield f"  and {group.count - _SHOWN:,} more"
         yield ""

@@ -34,10 +34,10 @@ class Rule:
     needs: frozenset[str] = frozenset()
     by_names: bool = False
 
-    def finding(self, document: str, line: int | None, message: str) -> Finding:
+    def finding(self, document: str, line: int | None, message: str, entry: str = "") -> Finding:
         """Make a finding of this rule."""
         asks = f"{self.sentence} [{self.source}]"
-        return Finding(self.identifier, self.level, document, line, message, asks)
+        return Finding(self.identifier, self.level, document, line, message, asks, entry)
 
     def applies(self, capability: str, *, index: bool, edition: int | None) -> bool:
         """Tell whether documents of this kind are to be held to this rule."""
@@ -60,6 +60,7 @@ class Book:
     - `md`: the `rs:md` of an entry, the `Item` and the `Doc`; a message or None
     - `link`: an `rs:ln` of an entry, the `Item` and the `Doc`; a message or None
     - `edge`: an `Edge`, two documents of which one names the other; a message or None
+    - `pair`: a `Sums`, of two snapshots with the changes between them; numbers of documents, lines and messages
     - `source`: a `Walk`, all that was visited; documents, lines and messages
     - `package`: a `Package`, with its manifest; a message or None
     - `member`: a `Member`, which an entry of the manifest names; a message or None

@@ -1,24 +1,27 @@
 """The XML of a document as it stands: faults are kept for the rules to judge, where `protocol.read` would refuse.
 
 This reads with expat, because it says in which line each element begins however long the document is, and takes no more
-time than lxml does. Nothing is ever declared or expanded: a DOCTYPE ends the reading.
+time than lxml does; entries in their usual form are passed by it (`usual`). Nothing is ever declared or expanded: a
+DOCTYPE ends the reading.
 """
 
 import pyexpat  # nothing is declared or expanded: see `_doctype`
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from typing import BinaryIO, NoReturn
 
+from pelican_resourcesync.check.head import Head
+from pelican_resourcesync.check.item import Attributes, Item
 from pelican_resourcesync.check.limits import Limits
+from pelican_resourcesync.check.usual import END, NAMESPACES, Usual, as_text
 from pelican_resourcesync.protocol import RS_NS, SITEMAP_NS
 from pelican_resourcesync.protocol.attributes import XML_SPACE
 
-Attributes = dict[str, str]
-"""Attributes by name; a name in a namespace is the namespace, a space and the local name."""
+__all__ = ["Attributes", "Head", "Item", "Scan", "UnreadableError"]
 
 _CHUNK = 65_536
 _ROOT, _CHILD, _FIELD = 1, 2, 3  # depths
 _MD, _LN = f"{RS_NS} md", f"{RS_NS} ln"
+_URLSET = f"{SITEMAP_NS} urlset"
 _LOC, _LASTMOD, _CHANGEFREQ = (f"{SITEMAP_NS} {name}" for name in ("loc", "lastmod", "changefreq"))
 _ENTRIES = {f"{SITEMAP_NS} url": "url", f"{SITEMAP_NS} sitemap": "sitemap"}
 #: The children of an entry, in the order in which the schema asks for them (V1105).
@@ -36,75 +39,6 @@ class UnreadableError(Exception):
         self.too_large = too_large
 
 
-class Item:
-    """One entry as it stands: `url` or `sitemap`. Repeated children are counted, and the first is kept.
-
-    `unusual` tells that anything but loc, lastmod, one `rs:md` and links is there, or not in this order, or that it is
-    no entry for this root.
-    """
-
-    # Defaults are the class's, because most entries keep most of them, and there are many entries.
-    loc = ""
-    locs = 0
-    lastmod: str | None = None
-    changefreq: str | None = None
-    md: Attributes | None = None
-    mds = 0
-    links: Sequence[Attributes] = ()
-    children = 0
-    disordered = False
-    nested = ""
-    repeated = ""
-    strange = ""
-    unusual = False
-
-    def __init__(self, tag: str, line: int, number: int) -> None:
-        self.tag = tag
-        self.line = line
-        self.number = number
-
-
-@dataclass(slots=True)
-class Head:
-    """What a document says of itself: its root, and each `rs:md` and `rs:ln` of it with its line.
-
-    `late` is the line of the first that comes after an entry. `encoding` is what the XML declaration says; `declared`,
-    whether there is one.
-    """
-
-    namespace: str = ""
-    root: str = ""
-    line: int = 1
-    declared: bool = False
-    encoding: str = ""
-    mds: list[tuple[Attributes, int]] = field(default_factory=list)
-    links: list[tuple[Attributes, int]] = field(default_factory=list)
-    strange: list[tuple[str, int]] = field(default_factory=list)
-    late: int = 0
-    entries: int = 0
-    size: int = 0
-
-    @property
-    def md(self) -> Attributes:
-        """The first `rs:md`, or an empty one."""
-        return self.mds[0][0] if self.mds else {}
-
-    @property
-    def md_line(self) -> int:
-        """Where the first `rs:md` stands, or the root."""
-        return self.mds[0][1] if self.mds else self.line
-
-    @property
-    def capability(self) -> str:
-        """The capability, or nothing."""
-        return self.md.get("capability", "").strip(XML_SPACE)
-
-    @property
-    def is_index(self) -> bool:
-        """Whether the document groups others."""
-        return self.root == "sitemapindex"
-
-
 class Scan:
     """Reads a stream once; `head` is complete up to the entry that was given last."""
 
@@ -120,10 +54,19 @@ class Scan:
         self._text = ""
         self._in_text = False
         self._index = False
+        self._namespaces: dict[str | None, str] = {}
+        self._plain = False
+        self._usual = Usual(limits.most_entries)
+        self._elements = 0
+        self._fields = 0
+        self._ended = -1  # the byte, of those given to the parser, where the end tag of the last entry stands
+        self._given = 0
+        self._passed_lines = 0
         parser = self._parser
         parser.buffer_text = True
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
+        parser.StartNamespaceDeclHandler = self._namespace
         parser.StartDoctypeDeclHandler = self._doctype
         parser.XmlDeclHandler = self._declaration
 
@@ -132,35 +75,75 @@ class Scan:
         chunk = b"."
         while chunk:
             chunk = self._stream.read(_CHUNK)
+            failure = self._other_encoding(chunk) if not self.head.size else None
             self.head.size += len(chunk)
-            failure = self._parse(chunk)
+            failure = failure or self._take(chunk)
             yield from self._ready
             self._ready.clear()
             if failure:
                 raise failure
 
-    def _parse(self, chunk: bytes) -> UnreadableError | None:
+    def _other_encoding(self, chunk: bytes) -> UnreadableError | None:
+        """Refuse what the parser would take for UTF-16 in spite of what it was told (X01)."""
+        if chunk.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in chunk[:4]:
+            return self._failure("not well-formed XML in UTF-8: it begins as UTF-16 or UTF-32 do")
+        return None
+
+    def _take(self, chunk: bytes) -> UnreadableError | None:
+        """Read a chunk: all of it with the parser, save usual entries that come right after the end of an entry."""
+        start, text = 0, ""
+        while (end := chunk.find(END, start) + len(END)) >= len(END):
+            failure = self._parse(chunk[start:end])
+            start = end
+            if failure:
+                return failure
+            if not self._plain or self._ended + len(END) != self._given:
+                break  # once a chunk at most: what is open, such as a comment, is read anew with each piece
+            text = text or as_text(chunk)
+            if not text:
+                break
+            start = self._pass(text, start)
+        return self._parse(chunk[start:], last=not chunk)
+
+    def _parse(self, piece: bytes, *, last: bool = False) -> UnreadableError | None:
         parser = self._parser
+        self._given += len(piece)
         try:
-            parser.Parse(chunk, not chunk)
+            parser.Parse(piece, last)
         except pyexpat.ExpatError as error:
-            return UnreadableError(f"not well-formed XML in UTF-8: {pyexpat.ErrorString(error.code)}", error.lineno)
+            line = error.lineno + self._passed_lines
+            return UnreadableError(f"not well-formed XML in UTF-8: {pyexpat.ErrorString(error.code)}", line)
         except UnreadableError as error:
             return error
-        if self.head.size - parser.CurrentByteIndex > self._limits.token:
+        if self._given - parser.CurrentByteIndex > self._limits.token:
             return self._failure(f"one tag or text takes more than {self._limits.token:,} bytes")
         if self.head.size > self._limits.most_bytes:
             return self._failure(f"larger than {self._limits.most_bytes:,} bytes; the rest is not read", too_large=True)
         return None
 
+    def _pass(self, text: str, start: int) -> int:
+        """Take the usual entries from a place on, where one may begin, and give the place after them."""
+        items, end = self._usual.read(text, start, self._line(), self.head.entries)
+        self._ready += items
+        self.head.entries += len(items)
+        self._passed_lines += text.count("\n", start, end)
+        return end
+
+    def _line(self) -> int:
+        return self._parser.CurrentLineNumber + self._passed_lines
+
     def _failure(self, message: str, *, too_large: bool = False) -> UnreadableError:
-        return UnreadableError(message, self._parser.CurrentLineNumber, too_large=too_large)
+        return UnreadableError(message, self._line(), too_large=too_large)
 
     def _refuse(self, message: str) -> NoReturn:
         raise self._failure(message)
 
     def _start(self, name: str, attributes: Attributes) -> None:
         depth = self._depth = self._depth + 1
+        self._elements += 1
+        if self._elements > self._limits.most_elements:
+            message = f"more than {self._limits.most_elements:,} elements; the rest is not read"
+            raise self._failure(message, too_large=True)
         item = self._item
         if depth == _FIELD:
             if item is not None:
@@ -170,8 +153,10 @@ class Scan:
         elif depth == _ROOT:
             head = self.head
             head.namespace, _, head.root = name.rpartition(" ")
-            head.line = self._parser.CurrentLineNumber
+            head.line = self._line()
             self._index = head.is_index
+            self._plain = name == _URLSET and NAMESPACES.items() <= self._namespaces.items()
+            self._parser.StartNamespaceDeclHandler = None
         else:
             if depth > self._limits.depth:
                 self._refuse(f"elements lie more than {self._limits.depth} deep in each other")
@@ -180,7 +165,7 @@ class Scan:
                 item.unusual = True
 
     def _begin_child(self, name: str, attributes: Attributes) -> None:
-        head, line = self.head, self._parser.CurrentLineNumber
+        head, line = self.head, self._parser.CurrentLineNumber + self._passed_lines
         tag = _ENTRIES.get(name)
         if tag:
             head.entries += 1
@@ -190,7 +175,7 @@ class Scan:
             self._item = Item(tag, line, head.entries)
             if (tag == "sitemap") is not self._index:
                 self._item.unusual = True
-            self._rank = 0
+            self._rank = self._fields = 0
             return
         if name == _MD:
             kept: list[tuple[Attributes, int]] | None = head.mds
@@ -199,6 +184,7 @@ class Scan:
         if kept is not None:
             if head.entries and not head.late:
                 head.late = line
+            self._bound(attributes)
             kept.append((attributes, line))
         elif name.startswith(_OURS):
             head.strange.append((name, line))
@@ -206,8 +192,10 @@ class Scan:
             self._refuse(f"more than {self._limits.elements:,} elements beside the entries")
 
     def _begin_field(self, item: Item, name: str, attributes: Attributes) -> None:
-        item.children += 1
-        if item.children > self._limits.elements:
+        if not name.startswith(_OURS):
+            return
+        self._fields += 1
+        if self._fields > self._limits.elements:
             self._refuse(f"more than {self._limits.elements:,} elements in one entry")
         if name in _TEXTS:
             # Asked for only there: the white space between elements comes in many pieces.
@@ -215,22 +203,30 @@ class Scan:
             self._text = ""
             self._parser.CharacterDataHandler = self._characters
         elif name == _MD:
+            self._bound(attributes)
             item.mds += 1
             if item.md is None:
-                item.md = attributes
+                item.md, item.names = attributes, tuple(attributes)
             else:
                 item.unusual = True
         elif name == _LN:
+            self._bound(attributes)
             item.links = [*item.links, attributes]
         elif name not in _RANKS:
-            if name.startswith(_OURS):
-                item.strange = name
-                item.unusual = True
+            item.strange = name
+            item.unusual = True
             return
         rank = _RANKS[name]
         if rank < self._rank:
             item.disordered = item.unusual = True
         self._rank = rank
+
+    def _bound(self, attributes: Attributes) -> None:
+        """Refuse what has too many attributes, or too long ones."""
+        length = sum(map(len, attributes)) + sum(map(len, attributes.values()))
+        if len(attributes) > self._limits.attributes or length > self._limits.text:
+            most = f"{self._limits.attributes:,} attributes or {self._limits.text:,} characters in them"
+            self._refuse(f"an element has more than {most}")
 
     def _end(self, name: str) -> None:
         if self._depth == _FIELD:
@@ -239,6 +235,7 @@ class Scan:
         elif self._depth == _CHILD and self._item is not None:
             self._ready.append(self._item)
             self._item = None
+            self._ended = self._parser.CurrentByteIndex
         self._depth -= 1
 
     def _end_text(self, name: str) -> None:
@@ -264,6 +261,9 @@ class Scan:
     def _characters(self, text: str) -> None:
         if self._depth == _FIELD and len(self._text) < self._limits.text:
             self._text += text
+
+    def _namespace(self, prefix: str | None, uri: str) -> None:
+        self._namespaces[prefix] = uri
 
     def _declaration(self, _version: str, encoding: str | None, _standalone: int) -> None:
         self.head.declared = True

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import product
 from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import urlsplit
@@ -38,6 +39,20 @@ def find_start(place: Folder, limits: Limits) -> str | None:
             break
     start = found.get("description") or found.get("capabilitylist")
     return start if place.base else None
+
+
+def find_around(file: Path, links: list[str], limits: Limits) -> Folder | None:
+    """Find the folder of a site in which a file lies: by its well-known URI, or by what the file's links lead to."""
+    folders = [Folder(folder) for folder in file.resolve().parents]
+    for place in folders:
+        if (place.folder / WELL_KNOWN).is_file() and find_start(place, limits) is not None:
+            return place
+    for place, link in product(folders, links):
+        parts = urlsplit(link)
+        place.base = f"{parts.scheme}://{parts.netloc}/"
+        if parts.scheme in ("http", "https") and place.has(link):
+            return place
+    return None
 
 
 def _candidates(folder: Path, limits: Limits) -> Iterator[Path]:

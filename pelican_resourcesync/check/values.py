@@ -16,6 +16,7 @@ _HASH = re.compile(r"sha-256:[0-9a-f]{64}|md5:[0-9a-f]{32}")
 _MEDIA_TYPE = re.compile(r"[\w!#$&^.+-]+/[\w!#$&^.+-]+(?:\s*;.*)?", re.ASCII)
 _DIGITS_OF_LENGTH = 18  # more bytes than there are
 _MICROSECONDS = len("2024-01-01T00:00:00.000000Z")
+_REMEMBERED = 64  # characters: longer texts are rare, or are there to take memory
 
 
 def moment(text: str | None) -> dt.datetime | None:
@@ -28,9 +29,12 @@ def is_recommended(text: str) -> bool:
     return look(text)[1]
 
 
-@lru_cache(maxsize=4096)
 def look(text: str) -> tuple[dt.datetime | None, bool]:
     """Give what `moment` and `is_recommended` say: many rules ask the same of one text."""
+    return _remember(text) if len(text) <= _REMEMBERED else _look(text)
+
+
+def _look(text: str) -> tuple[dt.datetime | None, bool]:
     usual = _RECOMMENDED.fullmatch(text.strip(XML_SPACE)) is not None
     try:
         if usual and len(text) <= _MICROSECONDS:
@@ -38,6 +42,9 @@ def look(text: str) -> tuple[dt.datetime | None, bool]:
         return parse_datetime(text.strip(XML_SPACE)), usual
     except (DocumentError, ValueError):
         return None, usual
+
+
+_remember = lru_cache(maxsize=4096)(_look)
 
 
 @lru_cache(maxsize=1024)
@@ -50,9 +57,10 @@ def number(text: str | None) -> int | None:
     """Give a number without a sign, or None where the text is none."""
     if text is None:
         return None
-    if not text.isdecimal():
-        text = text.strip(XML_SPACE)
-    return int(text) if text.isdecimal() and text.isascii() and len(text) <= _DIGITS_OF_LENGTH else None
+    if text.isdecimal() and text.isascii() and len(text) <= _DIGITS_OF_LENGTH:
+        return int(text)
+    stripped = text.strip(XML_SPACE)
+    return None if stripped == text else number(stripped)
 
 
 def wrong_hash(value: str) -> str:

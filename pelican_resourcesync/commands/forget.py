@@ -1,6 +1,8 @@
 """`forget`: what was done for a takedown order, and what its user must still do."""
 
+import json
 from collections.abc import Iterator
+from dataclasses import asdict
 
 from pelican_resourcesync.commands.words import counted
 from pelican_resourcesync.site.takedown import Takedown
@@ -11,19 +13,26 @@ def as_text(done: Takedown) -> str:
     return "\n".join(_lines(done))
 
 
+def as_json(done: Takedown) -> str:
+    """Say for programs what was forgotten of each set, by its name, and where that was written."""
+    return json.dumps(asdict(done), indent=1, ensure_ascii=True, default=str)
+
+
 def _lines(done: Takedown) -> Iterator[str]:
-    forgotten = done.forgotten
-    if not forgotten.uris:
-        yield f"Nothing was written: generation {forgotten.generation} says of them only that they are deleted."
+    touched = {name: each for name, each in done.forgotten.items() if each.uris}
+    if not touched:
+        generations = " and ".join(str(each.generation) for each in done.forgotten.values())
+        yield f"Nothing was written: generation {generations} says of them only that they are deleted."
         return
-    for uri in forgotten.uris:
+    for uri in sorted({uri for each in touched.values() for uri in each.uris}):
         yield f"Forgotten: {uri}"
-    yield (
-        f"Generation {forgotten.generation}, below {forgotten.home}, lists {counted(forgotten.resources, 'resource')} "
-        f"and {counted(forgotten.changes, 'change')} in {counted(forgotten.ranges, 'Change List')}; to followers, what "
-        "is forgotten is deleted."
-    )
-    yield from forgotten.notes
+    for name, each in touched.items():
+        yield (
+            f"{f'{name}: g' if len(done.forgotten) > 1 else 'G'}eneration {each.generation}, below {each.home}, lists "
+            f"{counted(each.resources, 'resource')} and {counted(each.changes, 'change')} in "
+            f"{counted(each.ranges, 'Change List')}; to followers, what is forgotten is deleted."
+        )
+        yield from each.notes
     yield (
         "Still to do: take it out of the site and commit that, or the next build lists it again; remove its file from "
         f"{done.output} and from the host."

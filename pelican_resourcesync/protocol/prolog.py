@@ -4,8 +4,8 @@ import re
 from typing import BinaryIO
 
 from pelican_resourcesync.errors import DocumentError
+from pelican_resourcesync.protocol.limits import LONGEST_PROLOG
 
-LONGEST_PROLOG = 65_536  # bytes
 _MISCELLANEOUS = re.compile(rb"(?:\xef\xbb\xbf)?(?:[ \t\r\n]++|<\?.*?\?>|<!--.*?-->)*+", re.DOTALL)
 
 

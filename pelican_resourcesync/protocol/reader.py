@@ -11,6 +11,7 @@ from lxml import etree
 from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.protocol.attributes import LINK, METADATA, XML_SPACE, attributes_parser
 from pelican_resourcesync.protocol.datetimes import parse_datetime
+from pelican_resourcesync.protocol.limits import LARGEST_ELEMENT, LONGEST_SHOWN, MOST_BYTES, MOST_ENTRIES
 from pelican_resourcesync.protocol.model import Document, Entry, Link, Metadata
 from pelican_resourcesync.protocol.prolog import read_prolog
 from pelican_resourcesync.protocol.uris import LONGEST_LOC
@@ -31,13 +32,13 @@ def read(stream: BinaryIO, *, name: str) -> Document:
     """Read a document; `name` is what to call it in errors, such as its URI.
 
     Its root, `rs:md` and links are read at once. `entries` is an iterator that passes once and reads on from the
-    stream, which therefore stays open; no more than one entry and one buffer are held in memory, so a caller that wants
-    a bound on both limits the bytes of the stream. Unknown elements, and unknown attributes without a namespace, are
-    ignored; all other imperfections are held as they are.
+    stream, which therefore stays open; no more than one entry and one buffer are held in memory. Unknown elements, and
+    unknown attributes without a namespace, are ignored; all other imperfections are held as they are.
 
     Raises `DocumentError`, also while the entries pass, for what is not a document: not well-formed XML in UTF-8, a
     DOCTYPE, another root (X01), a second `rs:md` (X02, X11), not exactly one `loc` (X10), a value that cannot be read
-    (X05, X07, X09, X12, CH02), `rs:md` or `rs:ln` of the document after an entry.
+    (X05, X07, X09, X12, CH02), `rs:md` or `rs:ln` of the document after an entry; and for what is larger than `limits`
+    allows, of a document or of one entry.
     """
     elements = _children(stream, name)
     first = next(elements)
@@ -58,14 +59,29 @@ def _children(stream: BinaryIO, name: str) -> Iterator[etree._Element]:
         remove_comments=True,
         remove_pis=True,
     )
+    size = waiting = 0  # bytes: of all, and since the last child of the root was complete
     try:
         for chunk in chain([read_prolog(stream, name=name)], iter(partial(stream.read, _CHUNK), b"")):
+            size, waiting = size + len(chunk), waiting + len(chunk)
+            _check_sizes(size, waiting, name)
             parser.feed(chunk)
-            yield from _complete(parser)
+            for element in _complete(parser):
+                waiting = 0
+                yield element
         parser.close()
     except etree.XMLSyntaxError as error:
-        message = f"{name}, line {error.lineno}: not well-formed XML: {error.msg}; ask its publisher to mend it (X01)"
+        why = ascii(str(error.msg)[:LONGEST_SHOWN])[1:-1]
+        message = f"{name}, line {error.lineno}: not well-formed XML: {why}; ask its publisher to mend it (X01)"
         raise DocumentError(message) from None
+
+
+def _check_sizes(size: int, waiting: int, name: str) -> None:
+    if size > MOST_BYTES:
+        message = f"{name} is larger than {MOST_BYTES:,} bytes; divide it, at 50,000 entries or 50 MB (X04)"
+        raise DocumentError(message)
+    if waiting > LARGEST_ELEMENT + 2 * _CHUNK:
+        message = f"{name}: one element has more than {LARGEST_ELEMENT:,} bytes; check what was published"
+        raise DocumentError(message)
 
 
 def _complete(parser: etree.XMLPullParser) -> Iterator[etree._Element]:
@@ -86,7 +102,9 @@ def _root(first: etree._Element, name: str) -> Root:
     element = first.getroottree().getroot()
     root = _ROOTS.get(str(element.tag))
     if root is None:
-        message = f"the root is {element.tag!a}, not a urlset or sitemapindex of {SITEMAP_NS} (X01)"
+        message = (
+            f"the root is {str(element.tag)[:LONGEST_SHOWN]!a}, not a urlset or sitemapindex of {SITEMAP_NS} (X01)"
+        )
         raise _misfit(message, name, element)
     return root
 
@@ -116,6 +134,9 @@ def _entries(elements: Iterator[etree._Element], root: Root, name: str) -> Itera
             raise _misfit(message, name, element)
         if element.tag in _ENTRIES:
             number += 1
+            if number > MOST_ENTRIES:
+                message = f"more than {MOST_ENTRIES:,} entries; divide the document, at 50,000 (X04)"
+                raise _misfit(message, name, element, number)
             try:
                 yield _entry(element, root)
             except DocumentError as error:
@@ -181,10 +202,12 @@ def _lastmod(text: str | None) -> dt.datetime | None:
 
 
 def _changefreq(text: str | None) -> ChangeFreq | None:
+    if text is None:
+        return None
     try:
-        return None if text is None else ChangeFreq(text)
+        return ChangeFreq(text)
     except ValueError:
-        message = f"changefreq: {text!a} is none of {', '.join(ChangeFreq)}; choose one of them (X12)"
+        message = f"changefreq: {text[:LONGEST_SHOWN]!a} is none of {', '.join(ChangeFreq)}; choose one of them (X12)"
         raise DocumentError(message) from None
 
 

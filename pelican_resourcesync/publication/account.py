@@ -5,7 +5,7 @@ no source of it did; one whose hash is the same did not, even where a source did
 compare with, and history speaks alone.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
 from operator import attrgetter
@@ -96,17 +96,24 @@ def restless_since(before: Mapping[str, int], changes: Iterable[Change], told: I
     }
 
 
-def spread(changes: Iterable[Change], *, floor: datetime | None, limit: int) -> list[Change]:
+def spread(
+    changes: Iterable[Change],
+    *,
+    floor: datetime | None,
+    limit: int,
+    divide: Callable[[Sequence[Change]], Iterable[Sequence[Change]]] = lambda together: (together,),
+) -> list[Change]:
     """Move `changes`, in chronological order, past `floor` and apart, so that none is back-dated.
 
     Each time becomes strictly later than `floor` and than the time before it; changes of one time stay together, at
-    most `limit` of them: what one Change List cannot hold comes a millisecond later.
+    most `limit` of them, and only those that `divide` leaves together: what one document, or one package, cannot hold
+    comes a millisecond later.
     """
     moved: list[Change] = []
     for time, group in groupby(changes, key=_by_time):
         together = list(group)
         for start in range(0, len(together), limit):
-            floor = later(time, floor)
-            part = together[start : start + limit]
-            moved += part if part[0].time == floor else [change._replace(time=floor) for change in part]
+            for part in divide(together[start : start + limit]):
+                floor = later(time, floor)
+                moved += part if part[0].time == floor else [change._replace(time=floor) for change in part]
     return moved

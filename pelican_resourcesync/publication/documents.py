@@ -1,7 +1,7 @@
 """The documents of a publication, as the standard's model objects."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from pelican_resourcesync.protocol import (
@@ -15,9 +15,16 @@ from pelican_resourcesync.protocol import (
     Root,
 )
 from pelican_resourcesync.publication.change import Change, Representation
+from pelican_resourcesync.publication.contents import DumpedRange, Package
 from pelican_resourcesync.publication.layout import DESCRIPTION, Layout
 from pelican_resourcesync.publication.ranges import Range
 from pelican_resourcesync.publication.resource import Listed
+
+#: The media types of packages and of the documents themselves.
+ZIP, XML = "application/zip", "application/xml"
+
+#: The path of a closed document, and the interval that it covers.
+Closed = tuple[str, datetime, datetime | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +33,6 @@ class Documents:
 
     layout: Layout
     describedby: str
-
-    def description(self, neighbours: Iterable[Entry] = ()) -> Document:
-        """Make the Source Description of this set and its neighbours, by URI (`SD01` to `SD04`)."""
-        about = (Link(rel="describedby", href=self.describedby),)
-        loc = self.layout.uri(self.layout.capability_list)
-        own = Entry(loc=loc, md=Metadata(capability=Capability.CAPABILITYLIST), links=about)
-        entries = sorted([own, *neighbours], key=lambda entry: entry.loc)
-        return Document(root=Root.URLSET, md=Metadata(capability=Capability.DESCRIPTION), links=about, entries=entries)
 
     def capability_list(self, capabilities: Mapping[Capability, str]) -> Document:
         """Make the Capability List of these documents, given by their paths (`CL01` to `CL05`)."""
@@ -48,53 +47,124 @@ class Documents:
         md = Metadata(capability=Capability.CAPABILITYLIST)
         return Document(root=Root.URLSET, md=md, links=links, entries=entries)
 
-    def resource_list(self, at: datetime, resources: Mapping[str, Listed]) -> Document:
-        """Make the Resource List as of `at` (`RL01` to `RL03`), in the order of the URIs."""
-        entries = (
-            Entry(loc=uri, lastmod=resources[uri].lastmod, md=_metadata(resources[uri].representation))
-            for uri in sorted(resources)
-        )
+    def resource_list(self, at: datetime, resources: Mapping[str, Listed], archive: str = "") -> Document:
+        """Make the Resource List as of `at` (`RL01` to `RL03`), in the order of the URIs.
+
+        `archive` is the path of the archive of its kind, if there is one (`AR05`).
+        """
+        entries = (resource_entry(uri, resources[uri]) for uri in sorted(resources))
         md = Metadata(capability=Capability.RESOURCELIST, at=at)
-        return Document(root=Root.URLSET, md=md, links=(self._up(),), entries=entries)
+        return Document(root=Root.URLSET, md=md, links=self._links(archive), entries=entries)
+
+    def resource_dump(self, at: datetime, packages: Iterable[Entry], archive: str = "") -> Document:
+        """Make the Resource Dump as of `at`, given what it says of each package (`RD01`)."""
+        md = Metadata(capability=Capability.RESOURCEDUMP, at=at)
+        return Document(root=Root.URLSET, md=md, links=self._links(archive), entries=packages)
+
+    def resource_dump_manifest(self, at: datetime) -> Document:
+        """Make the head of the manifest of a package (`RD05`)."""
+        md = Metadata(capability=Capability.RESOURCEDUMP_MANIFEST, at=at)
+        return Document(root=Root.URLSET, md=md, links=(self._up(),))
+
+    def package_entry(self, path: str, length: int, sha256: str, interval: Metadata) -> Entry:
+        """Say of a package what a dump says of it, with a link to the copy of its manifest (`RD01`, `RD02`, `CD01`)."""
+        hashes = (Hash(algorithm="sha-256", digest=sha256),)
+        return Entry(
+            loc=self.layout.uri(path),
+            md=replace(interval, hash=hashes, length=length, type=ZIP),
+            links=(Link(rel="contents", href=self.layout.uri(self.layout.manifest(path)), type=XML),),
+        )
 
     def change_list(self, commit_range: Range) -> Document:
         """Make the Change List of a range (`CH01` to `CH04`); its head is the same for life, but for `until`."""
         index = Link(rel="index", href=self.layout.uri(self.layout.change_list_index))
         return Document(
             root=Root.URLSET,
-            md=_interval(Capability.CHANGELIST, commit_range),
+            md=Metadata(capability=Capability.CHANGELIST, from_=commit_range.start, until=commit_range.until),
             links=(self._up(), index),
-            entries=_changes(commit_range.changes),
+            entries=change_entries(commit_range.changes),
         )
 
-    def change_list_index(self, ranges: Sequence[Range]) -> Document:
+    def change_list_index(self, ranges: Sequence[Range], archive: str = "") -> Document:
         """Make the Change List Index of `ranges`, oldest first (`CH07`)."""
-        links = [self._up()]
-        if any(each.closed for each in ranges):
-            links.append(Link(rel="archives", href=self.layout.uri(self.layout.change_list_archive)))
-        return Document(
-            root=Root.SITEMAPINDEX,
-            md=Metadata(capability=Capability.CHANGELIST, from_=ranges[0].start),
-            links=tuple(links),
-            entries=[self._pointer(each) for each in ranges],
-        )
+        pointers = [self._pointer(self.layout.change_list(each.start), each.start, each.until) for each in ranges]
+        return self._index(Capability.CHANGELIST, ranges[0].start, pointers, archive)
 
-    def change_list_archive(self, closed: Sequence[Range]) -> Document:
-        """Make the Change List Archive of closed ranges, oldest first (`AR01` to `AR03`, `AR06`)."""
-        md = Metadata(capability=Capability.CHANGELIST_ARCHIVE)
-        entries = [self._pointer(each, ChangeFreq.NEVER) for each in closed]
+    def change_dump_index(self, dumped: Sequence[DumpedRange], archive: str = "") -> Document:
+        """Make the Change Dump Index, oldest first (`CD05`)."""
+        pointers = [self._pointer(self.layout.change_dump(each.start), each.start, each.until) for each in dumped]
+        return self._index(Capability.CHANGEDUMP, dumped[0].start, pointers, archive)
+
+    def change_dump(self, dumped: DumpedRange, packages: Iterable[Package]) -> Document:
+        """Make the Change Dump of a range, of these packages, oldest first (`CD01`)."""
+        index = Link(rel="index", href=self.layout.uri(self.layout.change_dump_index))
+        entries = (
+            self.package_entry(each.path, each.length, each.sha256, Metadata(from_=each.start, until=each.until))
+            for each in packages
+        )
+        md = Metadata(capability=Capability.CHANGEDUMP, from_=dumped.start, until=dumped.until)
+        return Document(root=Root.URLSET, md=md, links=(self._up(), index), entries=entries)
+
+    def change_dump_manifest(self, start: datetime, until: datetime) -> Document:
+        """Make the head of the manifest of a package of changes (`CD02`)."""
+        md = Metadata(capability=Capability.CHANGEDUMP_MANIFEST, from_=start, until=until)
+        return Document(root=Root.URLSET, md=md, links=(self._up(),))
+
+    def archive_of_changes(self, capability: Capability, closed: Iterable[Closed]) -> Document:
+        """Make the Change List Archive, or the Change Dump Archive, of closed documents, oldest first (AR)."""
+        entries = [self._pointer(path, start, until, ChangeFreq.NEVER) for path, start, until in closed]
+        return self._archive(capability, entries)
+
+    def archive_of_states(self, capability: Capability, archived: Iterable[tuple[str, datetime]]) -> Document:
+        """Make the Resource List Archive, or the Resource Dump Archive: paths and `at`, oldest first (`AR02`)."""
+        entries = [
+            Entry(loc=self.layout.uri(path), changefreq=ChangeFreq.NEVER, md=Metadata(at=at)) for path, at in archived
+        ]
+        return self._archive(capability, entries)
+
+    def _archive(self, capability: Capability, entries: Sequence[Entry]) -> Document:
+        md = Metadata(capability=capability)
         return Document(root=Root.URLSET, md=md, links=(self._up(),), entries=entries)
+
+    def _index(self, capability: Capability, start: datetime, pointers: Sequence[Entry], archive: str) -> Document:
+        md = Metadata(capability=capability, from_=start)
+        return Document(root=Root.SITEMAPINDEX, md=md, links=self._links(archive), entries=pointers)
+
+    def _links(self, archive: str) -> tuple[Link, ...]:
+        """Give the links of a current document: up, and to the archive of its kind (`AR05`)."""
+        return (self._up(), Link(rel="archives", href=self.layout.uri(archive))) if archive else (self._up(),)
 
     def _up(self) -> Link:
         return Link(rel="up", href=self.layout.uri(self.layout.capability_list))
 
-    def _pointer(self, commit_range: Range, changefreq: ChangeFreq | None = None) -> Entry:
-        loc = self.layout.uri(self.layout.change_list(commit_range.start))
-        return Entry(loc=loc, changefreq=changefreq, md=_interval(None, commit_range))
+    def _pointer(
+        self, path: str, start: datetime, until: datetime | None, changefreq: ChangeFreq | None = None
+    ) -> Entry:
+        return Entry(loc=self.layout.uri(path), changefreq=changefreq, md=Metadata(from_=start, until=until))
 
 
-def _interval(capability: Capability | None, commit_range: Range) -> Metadata:
-    return Metadata(capability=capability, from_=commit_range.start, until=commit_range.until)
+def description(capability_lists: Iterable[str], describedby: str, neighbours: Iterable[Entry] = ()) -> Document:
+    """Make the Source Description of sets, by the URIs of their Capability Lists, and of neighbours (SD)."""
+    about = (Link(rel="describedby", href=describedby),)
+    md = Metadata(capability=Capability.CAPABILITYLIST)
+    own = [Entry(loc=loc, md=md, links=about) for loc in capability_lists]
+    entries = sorted([*own, *neighbours], key=lambda entry: entry.loc)
+    return Document(root=Root.URLSET, md=Metadata(capability=Capability.DESCRIPTION), links=about, entries=entries)
+
+
+def resource_entry(uri: str, listed: Listed) -> Entry:
+    """Say of a resource what a Resource List says of it (`RL03`)."""
+    return Entry(loc=uri, lastmod=listed.lastmod, md=_metadata(listed.representation), links=listed.links)
+
+
+def change_entries(changes: Iterable[Change]) -> Iterator[Entry]:
+    """Give the entries of changes; neighbours of which the same is said, as in one commit, share what is said."""
+    said, md = None, Metadata()
+    for change in changes:
+        to_say = (change.time, change.kind, change.representation)
+        if to_say != said:
+            said, md = to_say, _change(change)
+        yield Entry(loc=change.uri, lastmod=change.time, md=md, links=change.links)
 
 
 def _metadata(representation: Representation) -> Metadata:
@@ -103,16 +173,6 @@ def _metadata(representation: Representation) -> Metadata:
         length=representation.length,
         type=representation.type,
     )
-
-
-def _changes(changes: Iterable[Change]) -> Iterator[Entry]:
-    """Give the entries of changes; neighbours of which the same is said, as in one commit, share what is said."""
-    said, md = None, Metadata()
-    for change in changes:
-        to_say = (change.time, change.kind, change.representation)
-        if to_say != said:
-            said, md = to_say, _change(change)
-        yield Entry(loc=change.uri, lastmod=change.time, md=md)
 
 
 def _change(change: Change) -> Metadata:

@@ -3,9 +3,9 @@
 import re
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 
@@ -16,8 +16,9 @@ from pelican_resourcesync.errors import (
     PublicationError,
     TransportError,
 )
-from pelican_resourcesync.publication.layout import FOLDER, SHARED, STATE
+from pelican_resourcesync.publication.layout import FOLDER, SHARED, STATE, is_package
 from pelican_resourcesync.publication.state import State, parse_state
+from pelican_resourcesync.transport.bounds import Budget
 from pelican_resourcesync.transport.folder import sha256
 from pelican_resourcesync.transport.http import Received, Web
 from pelican_resourcesync.transport.paths import is_plain
@@ -32,11 +33,11 @@ _ADVICE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allowance:
-    """The most that a publication may take.
+    """The most that a publication may take, in bytes and seconds.
 
-    `documents` is their number; `size` is of one document, `state_size` of `publication.json` and `total_size` of
-    all that is fetched, in bytes; `seconds` is the time for all of it, and `patience` how much of that to wait for a
-    deployment that is under way.
+    `documents` is the number of all that is named. Of documents, `size` is of one, `state_size` of `publication.json`,
+    `total_size` of all that is fetched; `seconds` is the time for all of them, and `patience` how much of that to wait
+    for a deployment that is under way. Packages have bounds of their own, for each and for all.
     """
 
     documents: int = 100_000
@@ -45,6 +46,21 @@ class Allowance:
     total_size: int = 4_000_000_000
     seconds: float = 1800.0
     patience: float = 60.0
+    package_size: int = 10_000_000_000
+    package_seconds: float = 3600.0
+    packages_size: int = 100_000_000_000
+    packages_seconds: float = 21_600.0
+
+    def of_documents(self, web: Web, clock: Callable[[], float]) -> Budget:
+        """Give what documents may take from now on."""
+        each = replace(web.bounds, size=min(self.size, web.bounds.size))
+        return Budget(f"{web.base}: all of it", each, size=self.total_size, seconds=self.seconds, clock=clock)
+
+    def of_packages(self, web: Web, clock: Callable[[], float]) -> Budget:
+        """Give what packages may take from now on."""
+        each = replace(web.bounds, size=self.package_size, total=self.package_seconds)
+        whole = f"{web.base}: the whole of its packages"
+        return Budget(whole, each, size=self.packages_size, seconds=self.packages_seconds, clock=clock)
 
 
 STANDARD_ALLOWANCE = Allowance()
@@ -95,27 +111,39 @@ def fetch_publication(  # noqa: PLR0913 - keyword-only, one option each: of whic
     known: Path | None = None,
     *,
     state: str = STATE,
+    packages: bool = True,
     allowance: Allowance = STANDARD_ALLOWANCE,
     pace: Pace = REAL_TIME,
 ) -> Fetched | Missing:
     """Bring the publication at a URL into a folder, laid out as an output is.
 
-    `into` is empty or not there yet, and is written when all documents have come. What `known`, a copy from earlier,
-    has of the publication is not fetched again. `state` is the path of the set's `publication.json`.
+    `into` is empty or not there yet, and is written when all documents have come; until then they lie in a folder
+    beside it. What `known`, a copy from earlier, has of the publication is not fetched again, and is linked where it
+    can be: neither is ever to be written to in place. `state` is the path of the set's `publication.json`. Without
+    `packages`, of the publication all else is brought.
 
     Raises `PublicationError` where it cannot be known whether there is one, or where it is damaged. Documents that
     are not what `publication.json` says may be those of a deployment under way: all is asked anew for a while.
     """
-    with _explained(web.base, into), tempfile.TemporaryDirectory(prefix="resourcesync-") as folder:
-        store = Store(web, Path(folder), size=allowance.total_size, seconds=allowance.seconds, clock=pace.clock)
-        found = _Live(web, store, state, known, allowance).settled(pace)
+    with _explained(web.base, into), _beside(into) as folder:
+        store = Store(web, folder)
+        live = _Live(web, store, state, known, allowance, pace, packages=packages)
+        found = live.settled()
         if isinstance(found, Missing):
             return found
         data, parsed = found
-        store.lay_out(_named(parsed), into)
+        store.lay_out(live.named(parsed), into)
         (into / state).parent.mkdir(parents=True, exist_ok=True)
         (into / state).write_bytes(data)
         return Fetched(folder=into, state=parsed, digest=sha256(data), received=store.received)
+
+
+@contextmanager
+def _beside(into: Path) -> Iterator[Path]:
+    """Give a folder on the same file system: what may be large is not to be copied, nor to lie in memory."""
+    into.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="resourcesync-", dir=into.parent) as folder:
+        yield Path(folder)
 
 
 @contextmanager
@@ -139,7 +167,7 @@ class _UnusableError(PublicationError):
     """What is at the URL cannot be carried forward."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Live:
     """What is public now, asked as often as it takes."""
 
@@ -148,20 +176,37 @@ class _Live:
     path: str
     known: Path | None
     allowance: Allowance
+    pace: Pace
+    packages: bool = field(kw_only=True)
+    _documents: Budget = field(init=False)
+    _packages: Budget | None = None
 
-    def settled(self, pace: Pace) -> tuple[bytes, State] | Missing:
+    def __post_init__(self) -> None:
+        self._documents = self.allowance.of_documents(self.web, self.pace.clock)
+
+    def settled(self) -> tuple[bytes, State] | Missing:
         """Ask anew, with pauses that double, while what comes is no one publication and patience lasts."""
         pause, end = 1.0, None
         while True:
             try:
                 return self._whole(again=end is not None)
             except MismatchError:
-                end = pace.clock() + self.allowance.patience if end is None else end
-                left = end - pace.clock()
+                end = self.pace.clock() + self.allowance.patience if end is None else end
+                left = end - self.pace.clock()
                 if left <= 0:
                     raise
-            pace.sleep(min(pause, left))
+            self.pace.sleep(min(pause, left))
             pause *= 2
+
+    def named(self, state: State) -> Mapping[str, str]:
+        """Give the SHA-256 of every document to be brought that a state vouches for, by path, the present ones last.
+
+        Older states name the documents that sets share, too; nobody reads these back, and some hosts alter or drop
+        them.
+        """
+        every = {**state.superseded, **state.documents}
+        wanted = self.packages
+        return {path: every[path] for path in every if path not in SHARED and (wanted or not is_package(path))}
 
     def _whole(self, *, again: bool) -> tuple[bytes, State] | Missing:
         found = self._state()
@@ -175,7 +220,8 @@ class _Live:
     def _state(self) -> tuple[bytes, State] | Missing:
         url = self.web.url(self.path)
         try:
-            received, data = self.store.read(self.path, self.allowance.state_size)
+            size = min(self.allowance.state_size, self.web.bounds.size)
+            received, data = self.store.read(self.path, self._documents, size)
         except NoHostError:
             return Missing(Reason.NO_HOST, url)
         except AbsentError:
@@ -189,10 +235,21 @@ class _Live:
 
     def _gather(self, state: State) -> None:
         """Have all documents in the store; a superseded one that is missing is no damage."""
-        named = self._checked(_named(state))
+        named = self._checked(self.named(state))
+        optional = named.keys() - state.documents.keys()
+        documents = {path: digest for path, digest in named.items() if not is_package(path)}
         if self.known:
             self.store.adopt(named, self.known)
-        self.store.gather(named, self.allowance.size, optional=named.keys() - state.documents.keys())
+        self.store.gather(documents, self._documents, optional)
+        lacking = {path: each for path, each in named.items() if path not in documents and not self.store.has(each)}
+        if lacking:
+            self._fetch_packages(lacking, optional)
+
+    def _fetch_packages(self, lacking: Mapping[str, str], optional: Collection[str]) -> None:
+        """Fetch packages, in a time of their own."""
+        self._packages = self._packages or self.allowance.of_packages(self.web, self.pace.clock)
+        with self._documents.resting():
+            self.store.gather(lacking, self._packages, optional)
 
     def _checked(self, named: Mapping[str, str]) -> Mapping[str, str]:
         """Refuse what would be written where no document lies: the names come from outside."""
@@ -208,14 +265,6 @@ class _Live:
             message = f"{self.web.url(self.path)} names {what}"
             raise _UnusableError(message)
         return named
-
-
-def _named(state: State) -> Mapping[str, str]:
-    """Give the SHA-256 of every document that a state vouches for, by path, the present ones last.
-
-    Older states name the documents that sets share, too; nobody reads these back, and some hosts alter or drop them.
-    """
-    return {path: digest for path, digest in {**state.superseded, **state.documents}.items() if path not in SHARED}
 
 
 def _is_page(received: Received, data: bytes) -> bool:

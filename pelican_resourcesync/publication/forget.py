@@ -11,26 +11,34 @@ from itertools import chain
 from pathlib import Path
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.protocol import ChangeKind
+from pelican_resourcesync.protocol import ChangeKind, Entry
 from pelican_resourcesync.publication.account import spread
+from pelican_resourcesync.publication.advance import capacity
 from pelican_resourcesync.publication.change import Change
-from pelican_resourcesync.publication.generation import Generation, Options
+from pelican_resourcesync.publication.contents import Contents
+from pelican_resourcesync.publication.entrance import Entered, write_entrance
+from pelican_resourcesync.publication.generation import Generation
+from pelican_resourcesync.publication.layout import MANIFEST, is_package
 from pelican_resourcesync.publication.lineage import layout_after
-from pelican_resourcesync.publication.manner import entries_of, options_as_before
+from pelican_resourcesync.publication.manner import capabilities_of, entries_of, options_as_before
 from pelican_resourcesync.publication.neighbours import find_neighbours
+from pelican_resourcesync.publication.options import Options
 from pelican_resourcesync.publication.previous import Previous
-from pelican_resourcesync.publication.publish import capacity
 from pelican_resourcesync.publication.ranges import Marks, Range, cut
-from pelican_resourcesync.publication.resource import Listed
-from pelican_resourcesync.publication.sealing import seal
+from pelican_resourcesync.publication.repacking import Repacking, links_without, without
+from pelican_resourcesync.publication.sealing import carry_whole, seal
 from pelican_resourcesync.publication.spelling import find_uris
-from pelican_resourcesync.publication.staging import staging
+from pelican_resourcesync.publication.staging import Stage, staging
 from pelican_resourcesync.publication.state import MOST_ANCESTORS, State
+from pelican_resourcesync.publication.writing import Writing
+
+#: What is said of a resource of which nothing is left to forget.
+_GONE = {ChangeKind.DELETED}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forgotten:
-    """What was forgotten: the `uris`, in order, none where that had been done before and nothing was written.
+    """What was forgotten of a set: the `uris`, in order; none where nothing was to be, and the set stays as it is.
 
     The counts are of what is published now, as generation `generation`; `home` is the URI that its documents lie below,
     `notes` are for the user to know.
@@ -46,61 +54,114 @@ class Forgotten:
 
 
 def forget(
-    previous: Previous, asked: Collection[str], output: Path, *, built: datetime, site_name: str | None = None
-) -> Forgotten:
-    """Write the generation after `previous` into `output`, in which nothing names the URIs asked for any more.
+    sets: Sequence[Previous], asked: Collection[str], output: Path, *, built: datetime, site_name: str | None = None
+) -> list[Forgotten]:
+    """Write the generations after those of `sets` into `output`, in which nothing names the URIs asked for any more.
 
     But for one change of each, which says that it is deleted, at the time `built` and later than all before. All else
-    stays as it was: resources, changes, and where one Change List ends and the next begins. `site_name` is as in
-    `options_as_before`. Raises `PublicationError` for a URI of which nothing is known or that cannot be forgotten, and
-    where the documents cannot be written; nothing is written then.
+    stays as it was: resources, changes, where one Change List ends and the next begins, and what is in packages. Sets
+    that do not have the URIs stay as they are. `site_name` is as in `options_as_before`. Raises `PublicationError` for
+    a URI of which nothing is known or that cannot be forgotten, and where the documents cannot be written; nothing is
+    written then.
     """
-    ranges = _ranges(previous)
-    uris = _to_forget(previous, ranges, asked)
-    layout = layout_after(previous.layout, None, previous) if uris else previous.layout
-    options = options_as_before(previous, output, layout, site_name)
-    _require_free(options, uris)
-    limit = capacity(options.limits, uris, previous)
-    gone = [Change(built, uri, ChangeKind.DELETED) for uri in sorted(uris)]
-    ranges = _with(_without(ranges, uris), spread(gone, floor=previous.last, limit=limit), previous, limit)
-    listed = {uri: each for uri, each in previous.resources.items() if uri not in uris}
-    state = _state(previous, layout.start, uris, ranges) if uris else previous.state
-    notes = _write(options, state, listed, ranges) if uris else ()
-    return Forgotten(
-        uris=tuple(sorted(uris)),
-        generation=state.generation,
-        resources=len(listed),
-        changes=state.changes,
-        ranges=len(ranges),
-        home=layout.uri(f"{layout.folder}/"),
-        notes=notes,
-    )
+    takings = [_Taking(each, output, site_name) for each in sets]
+    found = find_uris(asked, {uri for each in takings for uri in each.said})
+    taken = [each.take(found, built) for each in takings]
+    notes = _write(taken, output) if any(each.forgotten.uris for each in taken) else ()
+    return [replace(each.forgotten, notes=notes if each is taken[0] else ()) for each in taken]
 
 
-def _write(options: Options, state: State, listed: Mapping[str, Listed], ranges: Sequence[Range]) -> tuple[str, ...]:
-    neighbours = find_neighbours(options.output, options.layout)
-    with staging(options.output) as stage:
-        Generation(stage, options, state.at).write(listed, ranges, None, neighbours.entries)
-        seal(stage, state, options.layout, None)  # after no other: what it supersedes must not stay
-        stage.install(options.layout)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Taken:
+    """What becomes of one set; `contents` and `state` are `None` where it stays as it is."""
+
+    previous: Previous
+    options: Options
+    forgotten: Forgotten
+    contents: Contents | None = None
+    state: State | None = None
+
+
+def _write(taken: Sequence[_Taken], output: Path) -> tuple[str, ...]:
+    neighbours = find_neighbours(output, [each.options.layout for each in taken])
+    with staging(output) as stage:
+        write_entrance(stage, [_write_set(stage, each) for each in taken], neighbours.entries)
+        for each in taken:
+            if each.state is not None:
+                seal(stage, each.state, each.options.layout, None)  # after no other: what it supersedes must not stay
+        stage.install([each.options.layout for each in taken])
     return neighbours.notes
 
 
-def _to_forget(previous: Previous, ranges: Sequence[Range], asked: Collection[str]) -> set[str]:
-    """Give the URIs asked for, as the publication writes them, of which it says more than that they are gone."""
-    said: dict[str, list[ChangeKind | None]] = {}
-    for change in chain.from_iterable(each.changes for each in ranges):
-        said.setdefault(change.uri, []).append(change.kind)
-    for uri in chain(previous.resources, _superseded(previous)):
-        said.setdefault(uri, []).append(None)
-    return {uri for uri in find_uris(asked, said) if said[uri] != [ChangeKind.DELETED]}
+def _write_set(stage: Stage, taken: _Taken) -> Entered:
+    previous = taken.previous
+    if taken.contents is None:
+        carry_whole(stage, previous)
+        contents = Contents(at=previous.state.at, listed=previous.resources)
+        return Entered(taken.options, contents, capabilities_of(previous))
+    capabilities = Generation(Writing(stage, taken.options), taken.contents).write()
+    return Entered(taken.options, taken.contents, capabilities)
 
 
-def _superseded(previous: Previous) -> Iterator[str]:
-    """Give what is named by documents that stay only for readers still under way."""
-    for path in previous.state.superseded:
-        if (previous.folder / path).is_file():
-            yield from (entry.loc for entry in entries_of(previous, path))
+class _Taking:
+    """One set, from which URIs are to be taken."""
+
+    def __init__(self, previous: Previous, output: Path, site_name: str | None) -> None:
+        self._previous, self._output, self._site_name = previous, output, site_name
+        self._ranges = _ranges(previous)
+        self.said = self._said()
+
+    def take(self, asked: Collection[str], built: datetime) -> _Taken:
+        """Take these URIs, as the publication writes them, where it says more of them than that they are gone."""
+        uris = {uri for uri in asked if self.said.get(uri, _GONE) != _GONE}
+        previous = self._previous
+        layout = layout_after(previous.layout, None, previous) if uris else previous.layout
+        options = options_as_before(previous, self._output, layout, self._site_name)
+        _require_free(options, uris)
+        ranges = self._without(uris, built, options) if uris else self._ranges
+        listed = without(previous.resources, uris)
+        state = _state(previous, layout.start, uris, ranges) if uris else previous.state
+        forgotten = Forgotten(
+            uris=tuple(sorted(uris)),
+            generation=state.generation,
+            resources=len(listed),
+            changes=state.changes,
+            ranges=len(ranges),
+            home=layout.uri(f"{layout.folder}/"),
+        )
+        if not uris:
+            return _Taken(previous=previous, options=options, forgotten=forgotten)
+        contents = Repacking(previous, options, uris).contents(state.at, listed, ranges)
+        return _Taken(previous=previous, options=options, forgotten=forgotten, contents=contents, state=state)
+
+    def _without(self, uris: Collection[str], built: datetime, options: Options) -> list[Range]:
+        limit = capacity(options.limits, uris, self._previous)
+        gone = [Change(built, uri, ChangeKind.DELETED) for uri in sorted(uris)]
+        last = spread(gone, floor=self._previous.last, limit=limit)
+        return _with(_without(self._ranges, uris), last, self._previous, limit)
+
+    def _said(self) -> Mapping[str, set[ChangeKind | None]]:
+        """Give what is said of each URI: the kinds of its changes, and `None` for what else names it."""
+        said: dict[str, set[ChangeKind | None]] = {}
+        for change in chain.from_iterable(each.changes for each in self._ranges):
+            said.setdefault(change.uri, set()).add(change.kind)
+        for uri in self._previous.resources:
+            said.setdefault(uri, set()).add(None)
+        for entry in _elsewhere(self._previous):
+            said.setdefault(entry.loc, set()).add(entry.md.change if entry.md else None)
+        return said
+
+
+def _elsewhere(previous: Previous) -> Iterator[Entry]:
+    """Give what archives and manifests say, and documents that stay only for readers still under way."""
+    of_the_past = [
+        path
+        for path in previous.state.documents
+        if path.startswith(previous.layout.archive_folder) or path.endswith(MANIFEST)
+    ]
+    for path in (*previous.state.superseded, *of_the_past):
+        if not is_package(path) and (previous.folder / path).is_file():
+            yield from entries_of(previous, path)
 
 
 def _require_free(options: Options, uris: Collection[str]) -> None:
@@ -126,7 +187,11 @@ def _without(ranges: Iterable[Range], uris: Collection[str]) -> list[Range]:
     kept: list[Range] = []
     begin = None
     for each in ranges:
-        changes = tuple(change for change in each.changes if change.uri not in uris)
+        changes = tuple(
+            change._replace(links=links_without(change.links, uris))
+            for change in each.changes
+            if change.uri not in uris
+        )
         if changes or not each.closed:
             kept.append(replace(each, start=begin or each.start, changes=changes))
             begin = None

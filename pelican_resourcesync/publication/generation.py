@@ -1,107 +1,72 @@
-"""One generation of a publication: all its documents, written to a stage in full."""
+"""One generation of a publication: all the documents of a set, written to a stage, leaves first."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
-from pathlib import Path
+from collections.abc import Callable
+from functools import partial
 
-from pelican_resourcesync.protocol import Capability, Document, Entry, Limits, write, write_parts
+from pelican_resourcesync.protocol import Capability
+from pelican_resourcesync.publication.archives import ArchiveWriter
+from pelican_resourcesync.publication.contents import Contents
 from pelican_resourcesync.publication.documents import Documents
-from pelican_resourcesync.publication.layout import DESCRIPTION, PEOPLE, WELL_KNOWN, Layout
-from pelican_resourcesync.publication.people import page
+from pelican_resourcesync.publication.dumps.writer import DumpWriter
+from pelican_resourcesync.publication.layout import PEOPLE
 from pelican_resourcesync.publication.ranges import Range
-from pelican_resourcesync.publication.resource import Listed
-from pelican_resourcesync.publication.staging import Stage
-
-_NAMES = {
-    Capability.RESOURCELIST: "Resource List",
-    Capability.CHANGELIST: "Change List Index",
-    Capability.CHANGELIST_ARCHIVE: "Change List Archive",
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """How to publish: where (`output`, `layout`), for which `edition` of the standard, within which `limits`.
-
-    `describedby` is the URI of a page about the site; empty, the page that is published for people. `keep` is how many
-    closed Change Lists stay (at least 1, `None` for all). `allow_deletions` lets more than a fifth of the resources go
-    at once. `moved_from` is the `siteurl` of before, where it changed.
-    """
-
-    output: Path
-    layout: Layout
-    site_name: str = ""
-    edition: int = 2017
-    limits: Limits = field(default_factory=Limits)
-    describedby: str = ""
-    keep: int | None = None
-    allow_deletions: bool = False
-    moved_from: str = ""
+from pelican_resourcesync.publication.writing import Writing
 
 
 class Generation:
-    """Writes the documents of one generation, leaves first."""
+    """Writes the documents of one generation of a set."""
 
-    def __init__(self, stage: Stage, options: Options, at: datetime) -> None:
-        """Take where to write, how, and the time of the Resource List."""
-        self._stage = stage
-        self._options = options
+    def __init__(self, writing: Writing, contents: Contents, passed: Callable[[int], None] = lambda _: None) -> None:
+        """Take where and how to write, and what; `passed` is told how many more bytes were packed."""
+        options = writing.options
+        self._writing = writing
         self._layout = options.layout
-        self._at = at
+        self._contents = contents
         self._documents = Documents(options.layout, options.describedby or options.layout.uri(PEOPLE))
-        self._capabilities: dict[Capability, str] = {}
+        self._dumps = DumpWriter(writing, self._documents, contents.bytes, passed)
 
-    def write(
-        self,
-        listed: Mapping[str, Listed],
-        ranges: Sequence[Range],
-        carried: Path | None,
-        neighbours: Iterable[Entry] = (),
-    ) -> None:
-        """Write every document of these resources and ranges, and name the neighbours in the Source Description.
+    def write(self) -> dict[Capability, str]:
+        """Write every document of the set; give the paths of those that its Capability List names, by capability."""
+        archives = ArchiveWriter(self._writing, self._documents, self._dumps, self._contents.at).write(self._contents)
+        found = {**self._states(archives), **self._changes(archives), **archives}
+        capabilities = {each: found[each] for each in Capability if each in found}
+        self._writing.put(self._layout.capability_list, self._documents.capability_list(capabilities))
+        return capabilities
 
-        Carried ranges are copied from the folder `carried`.
-        """
-        self._write_resource_list(listed)
-        self._write_change_lists(ranges, carried)
-        self._put(self._layout.capability_list, self._documents.capability_list(self._capabilities))
-        self._put(DESCRIPTION, self._documents.description(neighbours))
-        self._stage.write(WELL_KNOWN, self._stage.read(DESCRIPTION))
-        self._write_page(len(listed))
+    def _states(self, archives: dict[Capability, str]) -> dict[Capability, str]:
+        """Write the Resource List and the Resource Dump."""
+        layout, contents = self._layout, self._contents
+        archive = archives.get(Capability.RESOURCELIST_ARCHIVE, "")
+        document = self._documents.resource_list(contents.at, contents.listed, archive)
+        part = partial(layout.resource_list_part, contents.at)
+        self._writing.put_parts(layout.resource_list, document, part)
+        found = {Capability.RESOURCELIST: layout.resource_list}
+        if contents.dump is not None:
+            self._dumps.resource_dump(contents.dump, contents.at, archives.get(Capability.RESOURCEDUMP_ARCHIVE, ""))
+            found[Capability.RESOURCEDUMP] = layout.resource_dump
+        return found
 
-    def _write_resource_list(self, listed: Mapping[str, Listed]) -> None:
-        path = self._capabilities[Capability.RESOURCELIST] = self._layout.resource_list
-        write_parts(
-            self._documents.resource_list(self._at, listed),
-            name=path,
-            part_name=lambda number: self._layout.resource_list_part(self._at, number),
-            uri=self._layout.uri,
-            open=self._stage.open,
-            limits=self._options.limits,
-            edition=self._options.edition,
-        )
+    def _changes(self, archives: dict[Capability, str]) -> dict[Capability, str]:
+        """Write the Change Lists and the Change Dumps, and the index of each."""
+        layout, contents = self._layout, self._contents
+        found = {}
+        for each in contents.ranges:
+            self._change_list(each)
+        if contents.ranges:
+            archive = archives.get(Capability.CHANGELIST_ARCHIVE, "")
+            index = found[Capability.CHANGELIST] = layout.change_list_index
+            self._writing.put(index, self._documents.change_list_index(contents.ranges, archive))
+        for dumped in contents.dumped:
+            self._dumps.change_dump(dumped)
+        if contents.dumped:
+            archive = archives.get(Capability.CHANGEDUMP_ARCHIVE, "")
+            index = found[Capability.CHANGEDUMP] = layout.change_dump_index
+            self._writing.put(index, self._documents.change_dump_index(contents.dumped, archive))
+        return found
 
-    def _write_change_lists(self, ranges: Sequence[Range], carried: Path | None) -> None:
-        for each in ranges:
-            path = self._layout.change_list(each.start)
-            if each.carried and carried:
-                self._stage.carry(path, carried / path)
-            else:
-                self._put(path, self._documents.change_list(each))
-        if ranges:
-            index = self._capabilities[Capability.CHANGELIST] = self._layout.change_list_index
-            self._put(index, self._documents.change_list_index(ranges))
-        closed = [each for each in ranges if each.closed]
-        if closed:
-            archive = self._capabilities[Capability.CHANGELIST_ARCHIVE] = self._layout.change_list_archive
-            self._put(archive, self._documents.change_list_archive(closed))
-
-    def _write_page(self, count: int) -> None:
-        shown = {_NAMES[capability]: path for capability, path in self._capabilities.items()}
-        people = page(self._layout, self._options.site_name, self._at, count, shown)
-        self._stage.write(PEOPLE, people.encode())
-
-    def _put(self, path: str, document: Document) -> None:
-        with self._stage.open(path) as stream:
-            write(document, stream, edition=self._options.edition)
+    def _change_list(self, commit_range: Range) -> None:
+        path = self._layout.change_list(commit_range.start)
+        if commit_range.carried and self._writing.previous:
+            self._writing.carry(path)
+        else:
+            self._writing.put(path, self._documents.change_list(commit_range))

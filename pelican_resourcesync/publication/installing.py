@@ -2,25 +2,25 @@
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from pelican_resourcesync.publication.durable import PREFIX, is_there, remove, sync, walk
 from pelican_resourcesync.publication.exchange import can_exchange, exchange
-from pelican_resourcesync.publication.layout import FOLDER, WELL_KNOWN, Layout
+from pelican_resourcesync.publication.layout import FOLDER, WELL_KNOWN, Layout, is_package
 from pelican_resourcesync.publication.moves import DOCUMENTS, Moves, in_order, roll_forward
 from pelican_resourcesync.publication.takeover import belong, keep_file, same_bytes, take_over
 
 
-def install(stage: Path, output: Path, layout: Layout) -> None:
-    """Let the documents in the folder `stage` be the publication of the set, in place of the last one.
+def install(stage: Path, output: Path, layouts: Sequence[Layout]) -> None:
+    """Let the documents in the folder `stage` be the publication of these sets, in place of the last one.
 
     At every moment one of them is there whole, or the stage holds what is needed to finish. What belongs to other
     sets stays as it is, and all does where no document differs from what is there. Raises `OSError` where it cannot
     be: then the last publication is there, or the stage is marked complete.
     """
-    _Installation(stage, output, layout).run()
+    _Installation(stage, output, layouts).run()
 
 
 def documents_in(stage: Path) -> list[str]:
@@ -31,17 +31,17 @@ def documents_in(stage: Path) -> list[str]:
 
 
 class _Installation:
-    """One set's documents, on their way from a stage to an output."""
+    """The documents of sets, on their way from a stage to an output."""
 
-    def __init__(self, stage: Path, output: Path, layout: Layout) -> None:
+    def __init__(self, stage: Path, output: Path, layouts: Sequence[Layout]) -> None:
         self._stage = stage
         self._documents = stage / DOCUMENTS
         self._output = output
-        self._layout = layout
+        self._layouts = layouts
         self._staged = documents_in(stage)
         there = self._there()
         moved = [path for path in self._staged if path not in there or not self._stays(path)]
-        self._moves = Moves(in_order(moved, layout), tuple(sorted(there.difference(self._staged))))
+        self._moves = Moves(in_order(moved, layouts), tuple(sorted(there.difference(self._staged))))
 
     def run(self) -> None:
         if not self._moves.moved and not self._moves.removed:
@@ -54,13 +54,13 @@ class _Installation:
             roll_forward(self._stage, self._output)
 
     def _there(self) -> set[str]:
-        """Give the paths of the set's own files that are there, and of what else is ours."""
-        home, top = self._output / self._layout.home, self._output / FOLDER
-        found = [self._output / path for path in self._layout.entry_points if (self._output / path).is_file()]
+        """Give the paths of the sets' own files that are there, and of what else is ours."""
+        top = self._output / FOLDER
+        points = {path for layout in self._layouts for path in layout.entry_points}
+        found = [self._output / path for path in points if (self._output / path).is_file()]
         found += [file for file in top.iterdir() if file.name.startswith(PREFIX)] if top.is_dir() else []
-        for folder, folders, files in walk(home) if home.is_dir() and not home.is_symlink() else ():
-            found += [folder / name for name in files]
-            found += [folder / name for name in folders if (folder / name).is_symlink()]
+        for layout in self._layouts:
+            found += _files_in(self._output / layout.home)
         return {file.relative_to(self._output).as_posix() for file in found}
 
     def _stays(self, path: str) -> bool:
@@ -109,25 +109,33 @@ class _Installation:
             undo.pop_all()
 
     def _complete(self, old: Path) -> list[Path]:
-        """Put beside the documents all else that is to be there; give back what is not of this set."""
+        """Put beside the documents all else that is to be there; give back what is not of these sets."""
         for path in sorted(set(self._staged).difference(self._moves.moved)):
             if path.startswith(f"{FOLDER}/"):
                 keep_file(self._output / path, self._documents / path, self._stage / "kept")
-        new, home = self._documents / FOLDER, Path(self._layout.home).name
-        taken = take_over(old, new, home)
-        for folder in ("", home):
-            if (old / folder).is_dir():
+        new, homes = self._documents / FOLDER, [Path(each.home).name for each in self._layouts]
+        points = [Path(path).name for layout in self._layouts for path in layout.entry_points]
+        taken = take_over(old, new, [*homes, *points])
+        for folder in ("", *homes):
+            if (old / folder).is_dir() and (new / folder).is_dir():
                 belong(new / folder, old / folder)
         return taken
 
 
+def _files_in(home: Path) -> Iterator[Path]:
+    """Give the files in the folder of a set, and the links."""
+    for folder, folders, files in walk(home) if home.is_dir() and not home.is_symlink() else ():
+        yield from (folder / name for name in files)
+        yield from (folder / name for name in folders if (folder / name).is_symlink())
+
+
 def _fresh(documents: Path) -> Iterator[Path]:
-    """Give the files that were written, not linked, then all folders, each after those in it."""
+    """Give the files that may not be on the disk yet, then all folders, each after those in it."""
     folders = []
     for folder, _, files in walk(documents):
         folders.append(folder)
         for file in (folder / name for name in files):
-            if not file.is_symlink() and file.stat().st_nlink == 1:
+            if not file.is_symlink() and (file.stat().st_nlink == 1 or is_package(file.name)):
                 yield file
     yield from reversed(folders)
 

@@ -13,6 +13,9 @@ STATE = f"{FOLDER}/publication.json"
 #: The documents that all sets of an output share: each publication writes them anew, and none vouches for them.
 SHARED = (PEOPLE, DESCRIPTION, WELL_KNOWN)
 
+#: How the copy of a package's manifest ends.
+MANIFEST = "-manifest.xml"
+
 _SITE = "site"
 
 
@@ -60,26 +63,77 @@ class Layout:
         return f"{self.folder}/resourcelist.xml"
 
     @property
+    def resource_dump(self) -> str:
+        """The Resource Dump, or the index of its parts."""
+        return f"{self.folder}/resourcedump.xml"
+
+    @property
     def change_list_index(self) -> str:
         """The Change List Index of all kept Change Lists."""
         return f"{self.folder}/changelist.xml"
 
     @property
-    def change_list_archive(self) -> str:
-        """The Change List Archive of the closed ones."""
-        return f"{self.folder}/changelist-archive.xml"
+    def change_dump_index(self) -> str:
+        """The Change Dump Index of all kept Change Dumps."""
+        return f"{self.folder}/changedump.xml"
+
+    @property
+    def archive_folder(self) -> str:
+        """The folder of Resource Lists and Resource Dumps that are archived."""
+        return f"{self.folder}/archive/"
+
+    def archive(self, of: str) -> str:
+        """Give the archive of documents that have the capability `of`, or the index of its parts."""
+        return f"{self.folder}/{of}-archive.xml"
+
+    def archive_part(self, of: str, at: datetime, number: int) -> str:
+        """Part `number` of an archive, by the time of its publication."""
+        return f"{self.folder}/{of}-archive-{stamp(at)}-{number:05}.xml"
+
+    def archived(self, of: str, at: datetime) -> str:
+        """Give the archived Resource List or Resource Dump (`of`) as of `at`, or the index of its parts."""
+        return f"{self.archive_folder}{of}-{stamp(at)}.xml"
+
+    def archived_part(self, of: str, at: datetime, number: int) -> str:
+        """Part `number` of an archived Resource List or Resource Dump."""
+        return f"{self.archive_folder}{of}-{stamp(at)}-{number:05}.xml"
 
     def change_list(self, start: datetime) -> str:
         """Give the Change List of the range that begins at `start`: one path for life."""
         return f"{self.folder}/changelist-{stamp(start)}.xml"
 
+    def change_dump(self, start: datetime) -> str:
+        """Give the Change Dump that begins at `start`: one path for life."""
+        return f"{self.folder}/changedump-{stamp(start)}.xml"
+
+    def change_dump_package(self, until: datetime) -> str:
+        """Give the package of the changes up to `until`: no other has one at that time."""
+        return f"{self.folder}/changedump-{stamp(until)}.zip"
+
     def resource_list_part(self, at: datetime, number: int) -> str:
         """Part `number` of a Resource List: it carries its publication's time, so no two share a name."""
         return f"{self.folder}/resourcelist-{stamp(at)}-{number:05}.xml"
 
+    def resource_dump_part(self, at: datetime, number: int) -> str:
+        """Part `number` of a Resource Dump."""
+        return f"{self.folder}/resourcedump-{stamp(at)}-{number:05}.xml"
+
+    def resource_dump_package(self, at: datetime, number: int) -> str:
+        """Package `number` of a Resource Dump."""
+        return f"{self.folder}/resourcedump-{stamp(at)}-{number:05}.zip"
+
+    def manifest(self, package: str) -> str:
+        """Give the copy of the manifest in a package (`RD02`)."""
+        return f"{package.removesuffix('.zip')}{MANIFEST}"
+
     def uri(self, path: str) -> str:
         """Give the URI of a document."""
         return f"{self.siteurl}/{path}"
+
+
+def is_package(path: str) -> bool:
+    """Tell whether a document's path is a package's: no XML, and as large as it may be."""
+    return path.endswith(".zip")
 
 
 def stamp(time: datetime) -> str:

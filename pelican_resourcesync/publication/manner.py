@@ -7,9 +7,9 @@ from html import unescape
 from pathlib import Path
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.protocol import Document, Entry, read
-from pelican_resourcesync.publication.generation import Options
+from pelican_resourcesync.protocol import Capability, Document, Entry, read
 from pelican_resourcesync.publication.layout import PEOPLE, Layout
+from pelican_resourcesync.publication.options import Dumps, Options
 from pelican_resourcesync.publication.previous import Previous
 
 _TITLE = re.compile(r"<title>(.*) over ResourceSync</title>")
@@ -27,7 +27,21 @@ def options_as_before(previous: Previous, output: Path, layout: Layout, site_nam
         site_name=_name_on_page(output) if site_name is None else site_name,
         edition=_edition(previous),
         describedby=_describedby(previous),
+        dumps=Dumps(
+            resourcedump=previous.layout.resource_dump in previous.state.documents,
+            changedump=previous.layout.change_dump_index in previous.state.documents,
+        ),
     )
+
+
+def capabilities_of(previous: Previous) -> dict[Capability, str]:
+    """Give the paths of the documents that the Capability List of a publication names, by capability."""
+    layout = previous.layout
+    return {
+        Capability(entry.md.capability): entry.loc.removeprefix(f"{layout.siteurl}/")
+        for entry in previous.entries(layout.capability_list)
+        if entry.md and entry.md.capability
+    }
 
 
 def entries_of(previous: Previous, path: str) -> Iterator[Entry]:

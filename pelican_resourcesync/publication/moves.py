@@ -6,13 +6,21 @@ is only ever rolled forward, by this build or by the next.
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from pelican_resourcesync.publication.durable import is_there, move, remove, sync, walk
-from pelican_resourcesync.publication.layout import DESCRIPTION, FOLDER, PEOPLE, WELL_KNOWN, Layout
+from pelican_resourcesync.publication.layout import (
+    DESCRIPTION,
+    FOLDER,
+    MANIFEST,
+    PEOPLE,
+    WELL_KNOWN,
+    Layout,
+    is_package,
+)
 
 #: Where in its stage a publication lies, as it will lie in the output.
 DOCUMENTS = "documents"
@@ -41,18 +49,26 @@ class Moves:
         sync([stage, stage.parent])
 
 
-def in_order(paths: Iterable[str], layout: Layout) -> tuple[str, ...]:
+def in_order(paths: Iterable[str], layouts: Sequence[Layout]) -> tuple[str, ...]:
     """Put documents in the order in which they can come in: none before those it leads to.
 
-    First what carries a time in its name (parts, Change Lists, packages), then lists and indexes, then the state,
-    and last where a Destination enters.
+    First packages and manifests, then what else carries a time in its name (parts, Change Lists), then lists and
+    indexes, then the states, and last where a Destination enters.
     """
-    last = (layout.state, layout.capability_list, PEOPLE, DESCRIPTION, WELL_KNOWN)
+    last = (
+        *(each.state for each in layouts),
+        *(each.capability_list for each in layouts),
+        PEOPLE,
+        DESCRIPTION,
+        WELL_KNOWN,
+    )
 
     def place(path: str) -> tuple[int, str]:
         if path in last:
-            return 2 + last.index(path), path
-        return (0 if _STAMP.search(path) else 1), path
+            return 3 + last.index(path), path
+        if is_package(path) or path.endswith(MANIFEST):
+            return 0, path
+        return (1 if _STAMP.search(path) else 2), path
 
     return tuple(sorted(paths, key=place))
 

@@ -2,10 +2,10 @@
 
 import errno
 import os
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from io import BytesIO
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote, unquote
 
@@ -30,7 +30,7 @@ class Neighbours:
     notes: tuple[str, ...] = ()
 
 
-def find_neighbours(output: Path, layout: Layout, former: Iterable[str] = ()) -> Neighbours:
+def find_neighbours(output: Path, layouts: Sequence[Layout], former: Iterable[str] = ()) -> Neighbours:
     """Find the other sets that the Source Description in `output` names, or that lie there unnamed.
 
     Those of this site stay while their Capability List is in `output`, those of other hosts always. What lies below a
@@ -39,14 +39,16 @@ def find_neighbours(output: Path, layout: Layout, former: Iterable[str] = ()) ->
     Raises `PublicationError` where the output cannot be read: a set of others must not drop out for that.
     """
     try:
-        return _find(output, layout, former)
+        return _find(output, layouts, former)
     except OSError as error:
         message = f"the sets of others in {output} cannot be read: {error}: make the folder {FOLDER} in it readable"
         raise PublicationError(message) from error
 
 
-def _find(output: Path, layout: Layout, former: Iterable[str]) -> Neighbours:
-    place = _Place(output, layout, frozenset({*former, *_written_for(output, layout)} - {layout.siteurl, ""}))
+def _find(output: Path, layouts: Sequence[Layout], former: Iterable[str]) -> Neighbours:
+    layout, own = layouts[0], frozenset(each.set_name for each in layouts)
+    written_for = chain.from_iterable(_written_for(output, each) for each in layouts)
+    place = _Place(output, layout, own, frozenset({*former, *written_for} - {layout.siteurl, ""}))
     found: dict[str, Entry] = {}
     notes: list[str] = []
     for path in (DESCRIPTION, WELL_KNOWN):
@@ -71,10 +73,11 @@ def _written_for(output: Path, layout: Layout) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """An output with sets in it, one of which is ours."""
+    """An output with sets in it, of which those of the names `own` are ours."""
 
     output: Path
     layout: Layout
+    own: Collection[str]
     former: Collection[str]
 
     def named(self, path: str) -> list[Entry]:
@@ -100,7 +103,7 @@ class _Place:
             )
             lists = [each / _CAPABILITY_LIST for each in (folder, *starts)]
             there = [each for each in lists if each.is_file()]
-            if there and folder.name not in {self.layout.set_name, *named}:
+            if there and folder.name not in {*self.own, *named}:
                 path = there[-1].relative_to(self.output).as_posix()
                 entry = Entry(loc=self.layout.uri(quote(os.fsencode(path))), md=_IS_CAPABILITY_LIST)
                 if _writable(entry):
@@ -117,7 +120,7 @@ class _Place:
             return False
         path = self._path(loc)
         if path:
-            return path.parts[1] != self.layout.set_name and self._there(path)
+            return path.parts[1] not in self.own and self._there(path)
         left = any(loc.startswith(f"{siteurl}/{FOLDER}/") for siteurl in self.former)
         return not left and (not is_loopback(loc) or is_loopback(self.layout.siteurl))
 

@@ -1,10 +1,24 @@
 """The page for people who meet the documents: what they are, and where they begin. It is what `describedby` names."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from html import escape
 
-from pelican_resourcesync.protocol import render_datetime
+from pelican_resourcesync.protocol import Capability, render_datetime
 from pelican_resourcesync.publication.layout import DESCRIPTION, Layout
+
+#: What people call the documents, by the capability.
+_NAMES = {
+    Capability.RESOURCELIST: "Resource List",
+    Capability.RESOURCEDUMP: "Resource Dump",
+    Capability.CHANGELIST: "Change List Index",
+    Capability.CHANGEDUMP: "Change Dump Index",
+    Capability.RESOURCELIST_ARCHIVE: "Resource List Archive",
+    Capability.RESOURCEDUMP_ARCHIVE: "Resource Dump Archive",
+    Capability.CHANGELIST_ARCHIVE: "Change List Archive",
+    Capability.CHANGEDUMP_ARCHIVE: "Change Dump Archive",
+}
 
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -23,23 +37,48 @@ code {{ overflow-wrap: anywhere; }}
 <main>
 <h1>{title}</h1>
 <p>This site can be mirrored and followed with <abbr title="ANSI/NISO Z39.99">ResourceSync</abbr>: lists of all that is
-here and of all that changed, for programs to read. It lists {count} resources, as of
+here and of all that changed, for programs to read. {about}, as of
 <time datetime="{at}">{at}</time>.</p>
-<dl>
-{items}
-</dl>
+{parts}
 </main>
 </body>
 </html>
 """
 
 
-def page(layout: Layout, site_name: str, at: datetime, count: int, documents: dict[str, str]) -> str:
-    """Make the page; `documents` are the paths of documents by what they are called."""
-    shown = {"Source Description": DESCRIPTION, "Capability List": layout.capability_list, **documents}
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A set: where its documents lie, how many resources it has, and the paths of its documents by capability."""
+
+    layout: Layout
+    count: int
+    capabilities: Mapping[Capability, str]
+
+
+def page(site_name: str, at: datetime, sets: Sequence[Shown]) -> str:
+    """Make the page of the site of that name, whose sets were published as of `at`."""
+    layout = sets[0].layout
+    parts = [_list(layout, {"Source Description": DESCRIPTION, **_documents(sets[0])})] if len(sets) == 1 else []
+    if not parts:
+        parts = [_list(layout, {"Source Description": DESCRIPTION}), *map(_section, sets)]
+    title = escape(f"{site_name} over ResourceSync" if site_name else "This site over ResourceSync")
+    about = f"It lists {sets[0].count} resources" if len(sets) == 1 else f"It has {len(sets)} sets of resources"
+    return _PAGE.format(title=title, about=about, at=render_datetime(at), parts="\n".join(parts))
+
+
+def _section(shown: Shown) -> str:
+    name = escape(shown.layout.set_name)
+    return f"<h2>{name}</h2>\n<p>{shown.count} resources</p>\n{_list(shown.layout, _documents(shown))}"
+
+
+def _documents(shown: Shown) -> dict[str, str]:
+    named = {_NAMES[capability]: path for capability, path in shown.capabilities.items()}
+    return {"Capability List": shown.layout.capability_list, **named}
+
+
+def _list(layout: Layout, documents: Mapping[str, str]) -> str:
     items = "\n".join(
         f'<dt>{escape(name)}</dt><dd><a href="{uri}"><code>{uri}</code></a></dd>'
-        for name, uri in ((name, escape(layout.uri(path))) for name, path in shown.items())
+        for name, uri in ((name, escape(layout.uri(path))) for name, path in documents.items())
     )
-    title = escape(f"{site_name} over ResourceSync" if site_name else "This site over ResourceSync")
-    return _PAGE.format(title=title, count=count, at=render_datetime(at), items=items)
+    return f"<dl>\n{items}\n</dl>"

@@ -5,6 +5,7 @@ from datetime import datetime
 from pathlib import Path
 
 from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.protocol import Link
 from pelican_resourcesync.publication.change import Representation
 from pelican_resourcesync.publication.media_types import media_type
 from pelican_resourcesync.transport.folder import measure
@@ -15,13 +16,14 @@ class Resource:
     """A resource as built: its URI and the file that holds its bytes.
 
     `modified` is the time of its sources' last change where no history tells it (UTC), if that is known. `measured` is
-    what the bytes are, where somebody has looked at them already.
+    what the bytes are, where somebody has looked at them already. `links` lead to related resources (LN).
     """
 
     uri: str
     file: Path
     modified: datetime | None = None
     measured: Representation | None = None
+    links: tuple[Link, ...] = ()
 
     def represent(self) -> Representation:
         """Measure the bytes, unless they were; `PublicationError` where they cannot be read."""
@@ -41,3 +43,4 @@ class Listed:
 
     representation: Representation
     lastmod: datetime | None
+    links: tuple[Link, ...] = ()

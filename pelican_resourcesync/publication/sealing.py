@@ -8,7 +8,6 @@ from pelican_resourcesync.publication.layout import Layout
 from pelican_resourcesync.publication.previous import Previous
 from pelican_resourcesync.publication.staging import Stage
 from pelican_resourcesync.publication.state import State, render_state
-from pelican_resourcesync.transport.folder import sha256
 from pelican_resourcesync.version import __version__
 
 TOOL = f"pelican-resourcesync {__version__}"
@@ -22,7 +21,7 @@ def seal(stage: Stage, state: State, layout: Layout, previous: Previous | None) 
     supersedes.
     """
     own = [path for path in stage.paths() if path.startswith(f"{layout.home}/")]
-    state = replace(state, documents={path: sha256(stage.read(path)) for path in own})
+    state = replace(state, documents={path: stage.measure(path)[0] for path in own})
     if previous and _says_the_same(state, previous.state):
         _carry(stage, previous, previous.state.superseded)
         stage.carry(layout.state, previous.folder / layout.state)
@@ -33,6 +32,11 @@ def seal(stage: Stage, state: State, layout: Layout, previous: Previous | None) 
         _carry(stage, previous, gone)
         state = replace(state, superseded=gone)
     stage.write(layout.state, render_state(state, TOOL))
+
+
+def carry_whole(stage: Stage, previous: Previous) -> None:
+    """Take a publication over as it is, with its state and with what it supersedes."""
+    _carry(stage, previous, [*previous.state.documents, *previous.state.superseded, previous.layout.state])
 
 
 def _says_the_same(state: State, before: State) -> bool:

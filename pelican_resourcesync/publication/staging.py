@@ -6,7 +6,7 @@ files in order (`moves.py`). What a build that was killed leaves is made whole b
 
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -14,9 +14,10 @@ from typing import BinaryIO
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication.durable import PREFIX, beside, remove, sync
 from pelican_resourcesync.publication.installing import documents_in, install
-from pelican_resourcesync.publication.layout import DESCRIPTION, WELL_KNOWN, Layout
+from pelican_resourcesync.publication.layout import DESCRIPTION, WELL_KNOWN, Layout, is_package
 from pelican_resourcesync.publication.moves import DOCUMENTS, marked, roll_forward
 from pelican_resourcesync.publication.takeover import same_bytes
+from pelican_resourcesync.transport.folder import link_or_copy, measure
 
 
 class Stage:
@@ -27,12 +28,14 @@ class Stage:
         self._output = output
         self._folder = folder
         self._documents = folder / DOCUMENTS
+        self._measured: dict[str, tuple[str, int]] = {}
 
     def open(self, path: str) -> BinaryIO:
         """Open a document to be written."""
         file = self._documents / path
         file.parent.mkdir(parents=True, exist_ok=True)
-        return file.open("wb")
+        self._measured.pop(path, None)
+        return file.open("wb+")
 
     def write(self, path: str, data: bytes) -> None:
         """Write a whole document."""
@@ -43,18 +46,40 @@ class Stage:
         """Give the bytes of a document written before."""
         return (self._documents / path).read_bytes()
 
-    def carry(self, path: str, source: Path) -> None:
-        """Take a document over from a file as it is."""
-        with source.open("rb") as old, self.open(path) as new:
-            shutil.copyfileobj(old, new)
+    def measure(self, path: str) -> tuple[str, int]:
+        """Give the SHA-256 and the length in bytes of a document written before, read once."""
+        if path not in self._measured:
+            self._measured[path] = measure(self._documents / path)
+        return self._measured[path]
+
+    def packages(self, layout: Layout) -> tuple[int, int]:
+        """Give how many packages of a set there are, and how many bytes they have."""
+        found = [path for path in self.paths() if path.startswith(f"{layout.home}/") and is_package(path)]
+        return len(found), sum(self.measure(path)[1] for path in found)
+
+    def carry(self, path: str, source: Path, proven: str | None = None) -> None:
+        """Take a document over from a file as it is; `proven` is its SHA-256, where somebody has read it just now.
+
+        A package is linked where it can be, because it may be large, and nobody ever writes into it.
+        """
+        if not is_package(path):
+            with source.open("rb") as old, self.open(path) as new:
+                shutil.copyfileobj(old, new)
+            return
+        target = self._documents / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.unlink(missing_ok=True)
+        link_or_copy(source, target)
+        if proven is not None:
+            self._measured[path] = proven, target.stat().st_size
 
     def paths(self) -> list[str]:
         """Give the paths of the documents written, in order."""
         return documents_in(self._folder)
 
-    def install(self, layout: Layout) -> None:
-        """Let what was staged be the publication of this set: see `installing.install`."""
-        install(self._folder, self._output, layout)
+    def install(self, layouts: Sequence[Layout]) -> None:
+        """Let what was staged be the publication of these sets: see `installing.install`."""
+        install(self._folder, self._output, layouts)
 
     @property
     def begun(self) -> bool:

@@ -1,6 +1,7 @@
 """`publication.json`: what the next build reads first, and what proves that documents are one publication."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -14,6 +15,7 @@ FORMAT = 1
 #: How many generations before it a state knows by their SHA-256.
 MOST_ANCESTORS = 100
 
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
 _EARLIEST, _LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
 
 
@@ -27,7 +29,8 @@ class State:
     anew, from 1. `predecessor` is the SHA-256 of the state before, `ancestors` are those before that, the newest first.
     `documents` are the SHA-256 of every document of the set by its path relative to the output, `superseded` those of
     the generation before that are there no more, but for readers still under way. `restless` counts for each URI in how
-    many publications in a row its bytes changed though history told no change.
+    many publications in a row its bytes changed though history told no change. `sets` are the names of all that were
+    published together, where these are several sets.
     """
 
     generation: int
@@ -43,6 +46,7 @@ class State:
     ancestors: tuple[str, ...] = ()
     superseded: Mapping[str, str] = field(default_factory=dict)
     restless: Mapping[str, int] = field(default_factory=dict)
+    sets: tuple[str, ...] = ()
 
     @property
     def ancestry(self) -> tuple[str, ...]:
@@ -68,6 +72,7 @@ def render_state(state: State, tool: str) -> bytes:
         "restless": dict(state.restless),
         "documents": dict(state.documents),
         "superseded": dict(state.superseded),
+        **({"sets": list(state.sets)} if state.sets else {}),
     }
     return json.dumps(content, indent=1, sort_keys=True, ensure_ascii=True).encode() + b"\n"
 
@@ -100,11 +105,20 @@ def _state(content: Mapping[str, Any]) -> State:
         restless={str(uri): _count(count) for uri, count in content.get("restless", {}).items()},
         documents=_digests(content["documents"]),
         superseded=_digests(content.get("superseded", {})),
+        sets=tuple(_name(name) for name in content.get("sets", ())),
     )
 
 
 def _digests(content: Mapping[str, Any]) -> dict[str, str]:
     return {str(path): str(digest) for path, digest in content.items()}
+
+
+def _name(name: object) -> str:
+    """Read the name of a set, which is that of a folder."""
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        message = f"{name!r} is no name of a set"
+        raise ValueError(message)
+    return name
 
 
 def _time(text: str) -> datetime:

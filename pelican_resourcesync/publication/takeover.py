@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,6 +15,8 @@ def same_bytes(one: Path, other: Path) -> bool:
     """Tell whether two files hold the same bytes, the `other` being a file itself and no link to one."""
     if other.is_symlink() or one.stat().st_size != other.stat().st_size:
         return False
+    if one.samefile(other):
+        return True
     with one.open("rb") as first, other.open("rb") as second:
         while (data := first.read(_CHUNK)) == second.read(_CHUNK):
             if not data:
@@ -32,13 +35,13 @@ def keep_file(old: Path, new: Path, draft: Path) -> None:
         draft.replace(new)
 
 
-def take_over(old: Path, new: Path, set_name: str) -> list[Path]:
-    """Take all that is in the folder `old` over into `new`, but what `new` has and the set of that name.
+def take_over(old: Path, new: Path, set_names: Iterable[str]) -> list[Path]:
+    """Take all that is in the folder `old` over into `new`, but what `new` has and the sets of those names.
 
     Files are linked where possible, else copied: those of other sets may be large. Gives back what was taken over at
     the top; raises `OSError` where it cannot be.
     """
-    ours = {set_name, *(each.name for each in new.iterdir())}
+    ours = {*set_names, *(each.name for each in new.iterdir())}
     taken = []
     for each in sorted(old.iterdir()):
         if each.name not in ours and not each.name.startswith(PREFIX):

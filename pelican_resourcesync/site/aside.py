@@ -3,11 +3,14 @@
 import os
 import shutil
 import tempfile
+from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication.durable import beside
-from pelican_resourcesync.publication.layout import DESCRIPTION, FOLDER, STATE, WELL_KNOWN
+from pelican_resourcesync.publication.layout import DESCRIPTION, FOLDER, STATE, WELL_KNOWN, Layout
+from pelican_resourcesync.publication.state import parse_state
 
 #: Where, beside the settings file, the documents outlive a build that is killed.
 PLACE = Path(".resourcesync", "aside")
@@ -28,8 +31,8 @@ class Aside:
         self._output = output
         self._owed = False
         self._stack = ExitStack()
-        if safe and _is_left(safe, output):
-            _fill(safe, output)
+        if safe and not _is_link(safe) and (safe / FOLDER).is_dir():
+            _fill(safe / FOLDER, output / FOLDER, but=_later(safe, output))
         there = (output / FOLDER).is_dir()
         self._safe = self._take(safe) if safe and there else None
         self.folder = self._safe or (output if there else None)
@@ -81,18 +84,38 @@ def _is_link(safe: Path) -> bool:
     return any(os.path.islink(each) for each in (safe, safe.parent))  # noqa: PTH114 - this one never raises
 
 
-def _is_left(safe: Path, output: Path) -> bool:
-    """Tell whether a build that was killed left in `safe` what belongs into the output: no later publication came."""
-    if _is_link(safe) or not safe.is_dir():
-        return False
-    left, there = (folder / STATE for folder in (safe, output))
-    return not there.is_file() or (left.is_file() and left.read_bytes() == there.read_bytes())
+def _later(safe: Path, output: Path) -> set[str]:
+    """Name what of `safe` does not belong into the output, because a later publication of it came: sets, and a state.
+
+    Of sets that were published together, one tells of all: what it no longer has is not to come back.
+    """
+    names = [each.name for each in (safe / FOLDER).iterdir() if each.is_dir()]
+    states = {name: Layout("", name).state for name in names}
+    data = {name: (safe / path).read_bytes() for name, path in states.items() if (safe / path).is_file()}
+    later = {
+        name
+        for name, old in data.items()
+        if (output / states[name]).is_file() and (output / states[name]).read_bytes() != old
+    }
+    later |= {name for name in data if not later.isdisjoint(_together(data[name]))}
+    return later | {Path(states[name]).name for name in later if states[name] == STATE}
 
 
-def _fill(folder: Path, target: Path) -> None:
-    """Let `target` have all that `folder` has and it lacks, each file whole or not at all, with its times."""
+def _together(data: bytes) -> Sequence[str]:
+    """Name the sets that were published together with one, as its state says."""
+    try:
+        return parse_state(data, STATE).sets
+    except PublicationError:
+        return ()
+
+
+def _fill(folder: Path, target: Path, but: Collection[str] = ()) -> None:
+    """Let `target` have all that `folder` has and it lacks, each file whole or not at all, with its times.
+
+    What is named in `but` it does not get.
+    """
     target.mkdir(parents=True, exist_ok=True)
-    for each in folder.iterdir():
+    for each in (every for every in folder.iterdir() if every.name not in but):
         there = target / each.name
         if each.is_dir() and not each.is_symlink():
             _fill(each, there)

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from pelican_resourcesync.settings import Settings, parse_settings, parse_siteur
 from pelican_resourcesync.site.aside import Aside
 from pelican_resourcesync.site.predecessor import Predecessor, Search
 from pelican_resourcesync.site.scope import beside_settings
+from pelican_resourcesync.site.sets import layouts_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,9 +38,9 @@ class Configuration:
         return Path(self.pelican["PATH"])
 
     @property
-    def layout(self) -> Layout:
-        """Where the documents of the site lie, as long as it is not begun anew."""
-        return Layout(self.siteurl)
+    def layouts(self) -> Mapping[str, Layout]:
+        """Where the documents of each set lie, by its name, as long as it is not begun anew."""
+        return layouts_of(self.settings, self.siteurl)
 
 
 def read_configuration(file: Path) -> Configuration:
@@ -67,18 +68,19 @@ def read_configuration(file: Path) -> Configuration:
 
 
 @contextmanager
-def predecessor(site: Configuration, output: Path) -> Iterator[Predecessor]:
-    """Give what a build into `output` would go on from, for as long as what was fetched for it is needed.
+def predecessors(site: Configuration, output: Path) -> Iterator[Mapping[str, Predecessor]]:
+    """Give what a build into `output` would go on from, set by set, for as long as what was fetched is needed.
 
     As in a build, what is live is kept beside the settings file. Raises `PublicationError` as a build does.
     """
-    try:
-        search = Search(site.settings, site.layout, Aside(output), beside_settings(site.pelican))
-    except OSError as error:
-        raise _unreadable(output, error) from error
-    with closing(search):
+    with ExitStack() as stack:
         try:
-            found = search.find()
+            aside = Aside(output)
+            found = {}
+            for name, layout in site.layouts.items():
+                search = Search(site.settings, layout, aside, beside_settings(site.pelican))
+                stack.callback(search.close)
+                found[name] = search.find()
         except OSError as error:
             raise _unreadable(output, error) from error
         yield found

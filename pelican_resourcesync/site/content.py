@@ -21,7 +21,8 @@ class Content:
     becomes public by its own date, where Pelican's `WITH_FUTURE_DATES` is off. `family` is what it shares with its
     translations. `copies` are the URIs of `OUTPUT_SOURCES`. `template` makes its page. `metadata` and, by number of
     words, `excerpts` are what pages may show of it; `refers` are the paths of the sources that it links to. What
-    is `linked` is published only while some content links to it: a static file outside `STATIC_PATHS`.
+    is `linked` is published only while some content links to it: a static file outside `STATIC_PATHS`. `category` and
+    `tags` are the names that it is filed under.
     """
 
     source: str
@@ -44,6 +45,8 @@ class Content:
     excerpts: Mapping[int, str] = field(default_factory=dict)
     refers: tuple[str, ...] = ()
     linked: bool = False
+    category: str = ""
+    tags: tuple[str, ...] = ()
     _shows: dict[Shown, tuple[object, ...]] = field(default_factory=dict)
     _weights: dict[Shown, int] = field(default_factory=dict)
 

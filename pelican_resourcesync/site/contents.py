@@ -298,6 +298,8 @@ class Contents:
             copies=self._copies(found),
             template=str(found.template),
             metadata=dict(metadata_of(found)),
+            category="" if category is None else str(category),
+            tags=tuple(map(str, getattr(found, "tags", None) or ())),
         )
 
     def _uri(self, found: PelicanContent) -> str:

@@ -1,15 +1,16 @@
 """The forecast: what the next build would do, as far as it can be known without building."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 from pelican_resourcesync.errors import HistoryError, PublicationError
 from pelican_resourcesync.publication.guards import require_same_site
-from pelican_resourcesync.site.configuration import Configuration, predecessor
+from pelican_resourcesync.site.configuration import Configuration, predecessors
 from pelican_resourcesync.site.occasion import why_not_to_publish
-from pelican_resourcesync.site.predecessor import Predecessor
+from pelican_resourcesync.site.predecessor import Predecessor, lines_of
 from pelican_resourcesync.site.repository import Repository, find_repository
 
 
@@ -62,20 +63,24 @@ def forecast(site: Configuration, output: Path) -> Forecast:
     if why:
         return Forecast(action=Action.NOTHING, why=why)
     try:
-        with predecessor(site, output) as found:
+        with predecessors(site, output) as found:
             return _forecast(site, found)
     except PublicationError as error:
         return Forecast(action=Action.STOP, why=str(error))
 
 
-def _forecast(site: Configuration, found: Predecessor) -> Forecast:
-    if found.previous is None:
-        action = Action.ANEW if found.over else Action.FIRST
-        return Forecast(action=action, why=found.line, news=_news(site, None))
-    state = found.previous.state
-    require_same_site(state.siteurl, site.siteurl, site.settings.moved_from)
+def _forecast(site: Configuration, found: Mapping[str, Predecessor]) -> Forecast:
+    """Forecast by what the first set that was published goes on from, else by the first set."""
+    why = "; ".join(lines_of(found))
+    states = [each.previous.state for each in found.values() if each.previous]
+    if not states:
+        action = Action.ANEW if any(each.over for each in found.values()) else Action.FIRST
+        return Forecast(action=action, why=why, news=_news(site, None))
+    for state in states:
+        require_same_site(state.siteurl, site.siteurl, site.settings.moved_from)
+    state = states[0]
     news = _news(site, state.commit) if state.commit else News(why="the publication names no commit")
-    return Forecast(action=Action.CARRY_FORWARD, why=found.line, generation=state.generation, news=news)
+    return Forecast(action=Action.CARRY_FORWARD, why=why, generation=state.generation, news=news)
 
 
 def _news(site: Configuration, since: str | None) -> News:

@@ -18,6 +18,7 @@ from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication.change import Change
 from pelican_resourcesync.publication.clock import later, whole_milliseconds
 from pelican_resourcesync.site.content import Content
+from pelican_resourcesync.site.facets import UNFILED, Facets, Filing
 from pelican_resourcesync.site.landing import Landing
 from pelican_resourcesync.site.log import LINK, SUBMODULE, PathChange
 from pelican_resourcesync.site.plan import Plan, Sort, kind_of
@@ -49,23 +50,29 @@ class History:
     """The changes that history tells, oldest first.
 
     `unknown` counts the past states of sources whose URI cannot be known, `planned` the URIs that Pelican's rules
-    name and the build did not write: neither is ever guessed at or named.
+    name and the build did not write: neither is ever guessed at or named. `facets` say what each URI was filed under
+    from which time on, oldest first, where that was asked for: before, and where there is none, it was under nothing.
     """
 
     changes: list[Change] = field(default_factory=list)
     unknown: int = 0
     planned: int = 0
+    facets: dict[str, list[tuple[datetime, Facets]]] = field(default_factory=dict)
 
 
 class Historian:
     """Walks the commits of one site once."""
 
-    def __init__(self, repository: Repository, regimes: Regimes, siteurl: str) -> None:
-        """Take the repository, how its sources were read, and the site's URL."""
+    def __init__(self, repository: Repository, regimes: Regimes, siteurl: str, *, facets: bool = False) -> None:
+        """Take the repository, how its sources were read, and the site's URL.
+
+        Where `facets` are asked for, the history says what each URI was filed under at each time.
+        """
         self._repository = repository
         self._regimes = regimes
         self._siteurl = siteurl
         self._regime = regimes.now
+        self._filing = Filing(regimes.now.contents.settings) if facets else None
         self._plan = self._no_plan()
         self._roles: dict[str, Role] = {}
         self._tree: dict[str, PathChange] = {}
@@ -81,7 +88,7 @@ class Historian:
         self._history = History()
 
     def _no_plan(self) -> Plan:
-        return Plan(self._regime.contents.listings, self._regime.contents.views)
+        return Plan(self._regime.contents.listings, self._regime.contents.views, self._filing)
 
     def tell(self, landings: Sequence[Landing], built: Sequence[Built], *, begin: str | None, now: datetime) -> History:
         """Give the changes of `landings` and of what is not committed, which lands `now`.
@@ -156,6 +163,14 @@ class Historian:
         kinds = self._take_over(time) if settings and self._other_regime() else self._change(time, gone, come)
         kinds |= dict.fromkeys(stood - kinds.keys(), ChangeKind.UPDATED)
         self._history.changes += [Change(time, uri, kind) for uri, kind in sorted(kinds.items())]
+        self._refile(time)
+
+    def _refile(self, time: datetime) -> None:
+        """Note what each URI is filed under from a time on, where it is filed otherwise."""
+        for uri, facets in self._plan.refiled().items():
+            before = self._history.facets.get(uri)
+            if facets != (before[-1][1] if before else UNFILED):
+                self._history.facets.setdefault(uri, []).append((time, facets))
 
     def _standing(self, sorts: Collection[Sort]) -> set[str]:
         return {uri for uri, output in self._plan.outputs().items() if output.sort in sorts}
@@ -266,6 +281,8 @@ class Historian:
         told = self._history.changes
         if absent:
             told = [change for change in told if change.uri not in absent]
+            for uri in absent & self._history.facets.keys():
+                del self._history.facets[uri]
         untold = built - planned
         lives = {change.uri: change.time for change in told if change.uri in untold}
         more: list[Change] = []

@@ -27,20 +27,16 @@ class Exclusion:
         """Tell whether the output file at `path` is no resource."""
         if path == WELL_KNOWN or path.startswith(f"{FOLDER}/"):
             return True
-        return path in HOST_FILES or any(_matches(path, pattern) for pattern in self.patterns)
+        return path in HOST_FILES or any(matches(path, pattern) for pattern in self.patterns)
 
     def unused(self, paths: Iterable[str]) -> list[str]:
         """Give the patterns that match none of these paths: one that was meant to hide something may be misspelt."""
         paths = list(paths)
-        return [pattern for pattern in self.patterns if not any(_matches(path, pattern) for path in paths)]
+        return [pattern for pattern in self.patterns if not any(matches(path, pattern) for path in paths)]
 
     def covers_uri(self, siteurl: str, uri: str) -> bool:
         """Tell whether what a static host may answer for `uri` is no resource, for a URI of the past."""
-        path = unquote(uri.removeprefix(f"{siteurl}/"), errors="surrogateescape")
-        if not path or path.endswith("/"):
-            return self.covers(path + _INDEX)
-        files = (path,) if posixpath.splitext(path)[1] else (path, f"{path}.html", f"{path}/{_INDEX}")
-        return any(map(self.covers, files))
+        return any(map(self.covers, files_of(siteurl, uri)))
 
 
 def take_inventory(outputs: Iterable[Written], exclusion: Exclusion) -> list[Written]:
@@ -62,7 +58,15 @@ def take_inventory(outputs: Iterable[Written], exclusion: Exclusion) -> list[Wri
     return [found[uri] for uri in sorted(found)]
 
 
-def _matches(path: str, pattern: str) -> bool:
+def files_of(siteurl: str, uri: str) -> tuple[str, ...]:
+    """Give the paths of the files with which a static host may answer a request for `uri`, a URI of the past."""
+    path = unquote(uri.removeprefix(f"{siteurl}/"), errors="surrogateescape")
+    if not path or path.endswith("/"):
+        return (path + _INDEX,)
+    return (path,) if posixpath.splitext(path)[1] else (path, f"{path}.html", f"{path}/{_INDEX}")
+
+
+def matches(path: str, pattern: str) -> bool:
     """Tell whether a pattern means a path: a folder's means all below it, and one from the root may begin with `/`."""
     bare = pattern.strip("/")
     return fnmatchcase(path, f"{bare}/*") or (not pattern.endswith("/") and fnmatchcase(path, bare))

@@ -31,6 +31,8 @@ class Listing:
     `template` is the name of its template, or the format of the feed: `atom`, `rss`.
     `per_page` articles go on one page: all of them where it is 0, and where it is `None`, in which case Pelican's
     pagination does not name the page. `limit` is the most that a feed shows.
+    `of` holds what it is the listing of, each as a kind (`category`, `tag`, `author`, `language`) and a name: nothing
+    where it lists everything, and several names where these have one file.
     Two listings are the same only if they are the same object: `Listings` makes one of each.
     """
 
@@ -40,6 +42,7 @@ class Listing:
     per_page: int | None = None
     limit: int | None = None
     names: dict[tuple[int, bool], str] = field(default_factory=dict)
+    of: set[tuple[str, str]] = field(default_factory=set)
 
     @property
     def feed(self) -> bool:
@@ -90,7 +93,7 @@ class Listings:
 
     def of_any(self, article: Any) -> tuple[Listing, ...]:
         """Give the listings that `article` is in even as a translation: feeds of everything and of a language."""
-        return (*self._feeds("FEED_ALL"), *self._feeds("TRANSLATION_FEED", lang=article.lang))
+        return (*self._feeds("FEED_ALL"), *self._of_language(article.lang))
 
     def total(self, listing: Listing, count: int) -> int:
         """Give how many pages a listing of `count` articles has."""
@@ -132,8 +135,20 @@ class Listings:
             key = (template, wrapper.name)
             if key not in self._wrapped:
                 feeds = self._feeds(f"{template.upper()}_FEED", slug=wrapper.slug)
-                self._wrapped[key] = (*self._page_listing(template, wrapper.save_as, wrapper.url), *feeds)
+                self._keep(key, (*self._page_listing(template, wrapper.save_as, wrapper.url), *feeds))
             yield from self._wrapped[key]
+
+    def _of_language(self, lang: str) -> tuple[Listing, ...]:
+        key = ("language", lang)
+        if key not in self._wrapped:
+            self._keep(key, self._feeds("TRANSLATION_FEED", lang=lang))
+        return self._wrapped[key]
+
+    def _keep(self, key: tuple[str, str], listings: Iterable[Listing]) -> None:
+        """Keep the listings of a name."""
+        self._wrapped[key] = tuple(listings)
+        for listing in self._wrapped[key]:
+            listing.of.add(key)
 
     def _periods(self, article: Any) -> Iterator[Listing]:
         for period in PERIODS:

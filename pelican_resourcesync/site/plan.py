@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.site.content import Content
+from pelican_resourcesync.site.facets import UNFILED, Facets, Filing
 from pelican_resourcesync.site.groups import Groups
 from pelican_resourcesync.site.links import Links
 from pelican_resourcesync.site.listings import Listing, Listings
@@ -29,19 +30,24 @@ class Output(NamedTuple):
     """What is at one URI: its sort, the template that makes it, and a value that is equal only if it shows the same.
 
     `beside` is such a value of what all pages of the template show. What a listing shows is its members' to tell.
+    `facets` are what it is filed under, where somebody asks.
     """
 
     sort: Sort
     version: Hashable
     template: str = ""
     beside: Hashable = None
+    facets: Facets = UNFILED
 
 
 class Plan:
     """What Pelican would write for a changing set of contents."""
 
-    def __init__(self, listings: Listings, views: Views) -> None:
-        """Begin with no content and nothing written; take what the pages of each template show."""
+    def __init__(self, listings: Listings, views: Views, filing: Filing | None = None) -> None:
+        """Begin with no content and nothing written; take what the pages of each template show.
+
+        `filing` says what outputs are filed under, where that is asked for (`refiled`).
+        """
         self._listings = listings
         self._views = views
         self._standing = frozenset(listings.standing())
@@ -56,11 +62,13 @@ class Plan:
         self._grouped: set[Content] = set()
         self._leaving: dict[tuple[Role, str], Content] = {}
         self._touched: set[Listing] = set(self._standing)
+        self._filing = filing
+        self._refiled: dict[str, Facets] = {}
 
     def outputs(self) -> dict[str, Output]:
         """Give every URI that is written now."""
         found = ((uri, _output(self._told(uri, owners))) for uri, owners in self._owners.items() if owners)
-        return {uri: each._replace(beside=self._groups.shown(each.template)) for uri, each in found}
+        return {uri: each._replace(beside=self._groups.shown(each.template), facets=UNFILED) for uri, each in found}
 
     def _told(self, uri: str, owners: Mapping[object, Output]) -> Iterator[Output]:
         """Give the outputs at a URI, those of listings with what their pages show."""
@@ -106,13 +114,14 @@ class Plan:
         family = self._families[_family(content)]
         others = sorted((each.uri, each.title, each.lang) for each in family if each is not content)
         sort = Sort.FILE if content.role is Role.STATIC else Sort.PAGE
+        facets = UNFILED if self._filing is None else self._filing.of(content)
         if content.linked and not self._links.lead_to(content):
             self._own(content.uri, content.source, None)
         elif content.uri:
             version = (content.version, tuple(others), self._links.of(content), self._groups.near(content))
-            self._own(content.uri, content.source, Output(sort, version, content.template))
+            self._own(content.uri, content.source, Output(sort, version, content.template, facets=facets))
         for uri in content.copies:
-            self._own(uri, content.source, Output(Sort.FILE, content.version[0]))
+            self._own(uri, content.source, Output(Sort.FILE, content.version[0], facets=facets))
 
     def _list_family(self, family: list[Content]) -> None:
         originals = _originals(family)
@@ -169,7 +178,7 @@ class Plan:
         for uri, before in self._before.items():
             owners = self._owners[uri]
             now = _output(owners.values()) if owners else None
-            if before != now:
+            if before != now and not self._refile(uri, before, now):
                 changed[uri] = kind_of(before, now)
                 self._file(uri, before, now)
         for template in self._groups.turned():
@@ -177,6 +186,18 @@ class Plan:
                 changed.setdefault(uri, ChangeKind.UPDATED)
         self._before.clear()
         return changed
+
+    def refiled(self) -> dict[str, Facets]:
+        """Give what the URIs are filed under that came, or are filed otherwise, since the last call."""
+        refiled, self._refiled = self._refiled, {}
+        return refiled
+
+    def _refile(self, uri: str, before: Output | None, now: Output | None) -> bool:
+        """Note what a URI is filed under now, where that is asked for, and tell whether nothing else of it is new."""
+        if self._filing is None or now is None:
+            return False
+        self._refiled[uri] = now.facets
+        return before is not None and before._replace(facets=now.facets) == now
 
     def _file(self, uri: str, before: Output | None, now: Output | None) -> None:
         """Keep in mind which template makes what."""
@@ -191,7 +212,9 @@ class Plan:
         for uri in turn.gone:
             self._own(uri, listing, None)
         for uri in turn.come:
-            self._own(uri, listing, Output(Sort.FEED if listing.feed else Sort.PAGE, None, listing.template))
+            sort = Sort.FEED if listing.feed else Sort.PAGE
+            facets = UNFILED if self._filing is None else self._filing.of_listing(listing)
+            self._own(uri, listing, Output(sort, None, listing.template, facets=facets))
         return turn.other
 
     def _of(self, listing: Listing) -> Members:

@@ -1,6 +1,6 @@
 """The predecessor: the publication that a build carries forward, which is the one last public."""
 
-import tempfile
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +35,15 @@ class Predecessor:
     line: str = ""
 
 
+def lines_of(predecessors: Mapping[str, Predecessor]) -> Iterator[str]:
+    """Give what is to be said of predecessors, by the name of the set; what is true of all is said once."""
+    lines = {name: each.line for name, each in predecessors.items() if each.line}
+    if len(set(lines.values())) == 1 and len(lines) == len(predecessors):
+        yield next(iter(lines.values()))
+        return
+    yield from (f"{name}: {line}" for name, line in lines.items())
+
+
 class Search:
     """Finds the predecessor. Holds a temporary folder, in which it may lie: `close` lets go of it."""
 
@@ -44,7 +53,7 @@ class Search:
         self._layout = layout
         self._aside = aside
         self._base = base
-        self._kept = Keepsake(base)
+        self._kept = Keepsake(base, layout)
         self._stack = ExitStack()
 
     def close(self) -> None:
@@ -89,8 +98,8 @@ class Search:
         return Predecessor(self._read(self._kept.folder), line=f"{why}: what was last seen live is carried forward")
 
     def _fetch(self, site: str) -> Fetched | Missing:
-        folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="resourcesync-")))
-        return fetch_publication(Web(site, BOUNDS), folder / "publication", self._kept.folder, allowance=ALLOWANCE)
+        into, known = self._stack.enter_context(self._kept.room()) / "publication", self._kept.folder
+        return fetch_publication(Web(site, BOUNDS), into, known, state=self._layout.state, allowance=ALLOWANCE)
 
     def _newest(self, live: Fetched) -> Predecessor:
         """Give what is live, unless what was seen live before descends from it: a site may have been rolled back."""

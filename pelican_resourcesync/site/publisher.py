@@ -1,35 +1,36 @@
 """From a finished build to its publication: resources from the output, history from git, both to `publication`."""
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from pelican_resourcesync.protocol import Link
+from pelican_resourcesync.publication.change import Representation
 from pelican_resourcesync.publication.clock import whole_milliseconds
-from pelican_resourcesync.publication.discovery import add_link_headers, add_robots_line, keep_dot_folders
-from pelican_resourcesync.publication.generation import Options
 from pelican_resourcesync.publication.layout import Layout
 from pelican_resourcesync.publication.lineage import layout_after
-from pelican_resourcesync.publication.publish import Publication, Told, publish
+from pelican_resourcesync.publication.options import Archives, Options
+from pelican_resourcesync.publication.publish import Publication, publish
+from pelican_resourcesync.publication.request import Request
 from pelican_resourcesync.publication.resource import Resource
-from pelican_resourcesync.settings import Settings
-from pelican_resourcesync.site.head import COMPRESSED, add_link
-from pelican_resourcesync.site.inventory import Exclusion, is_html, take_inventory
+from pelican_resourcesync.publication.told import Told
+from pelican_resourcesync.settings import SetSettings, Settings
+from pelican_resourcesync.site.former import lying_in, warnings_of
 from pelican_resourcesync.site.predecessor import Predecessor
-from pelican_resourcesync.site.telling import Teller
-from pelican_resourcesync.site.uris import uri_of_path
+from pelican_resourcesync.site.sets import Collected, ResourceSet, collect, layouts_of
+from pelican_resourcesync.site.telling import Since, Teller, Tells
+from pelican_resourcesync.site.wrappers import links_of
 from pelican_resourcesync.site.written import Run, Written
-
-ROBOTS = "robots.txt"
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of it, and what the user should be told: `warnings` to act on, `notes` to know."""
+    """What came of it, set by set, and what the user should be told: `warnings` to act on, `notes` to know."""
 
-    publication: Publication
+    publications: Mapping[str, Publication]
     seconds: float
     warnings: Sequence[str]
     notes: Sequence[str]
@@ -38,28 +39,87 @@ class Outcome:
 class Publisher:
     """Publishes one build of one site."""
 
-    def __init__(self, run: Run, settings: Settings, predecessor: Predecessor) -> None:
-        """Take the run of Pelican, the plug-in's settings, and what this publication goes on from."""
+    def __init__(
+        self,
+        run: Run,
+        settings: Settings,
+        predecessors: Mapping[str, Predecessor],
+        former: Sequence[str] = (),
+        passed: Callable[[int], None] = lambda _: None,
+    ) -> None:
+        """Take the run of Pelican, the plug-in's settings, and what the publication of each set goes on from.
+
+        `former` names the sets that are no longer published, and `passed` is told how many more bytes were packed.
+        """
         self._run = run
         self._settings = settings
-        self._predecessor = predecessor
-        self._layout = layout_after(Layout(run.siteurl), predecessor.previous, predecessor.over)
+        self._predecessors = predecessors
+        self._former = former
+        self._passed = passed
+        self._warnings: list[str] = []
+        self._notes: list[str] = []
 
     def publish(self) -> Outcome:
         """Link the pages, take the inventory, tell the history, and write the documents."""
         start = time.perf_counter()
-        written = collect(self._run, self._settings, self._layout)
-        files = {each.uri: self._run.output / each.path for each in written}
-        measured = {uri: Resource(uri, file).represent() for uri, file in files.items()}
-        teller = Teller(self._run, self._settings, self._predecessor.previous)
-        told, cuts = teller.tell(written, measured)
+        collected = collect(self._run, self._settings, self._layouts())
+        measured = {
+            each.uri: Resource(each.uri, self._run.output / each.path).represent() for each in collected.written
+        }
+        links = links_of(collected.listed) if self._settings.names_sets else {}
+        told = self._tell(collected, measured)
+        requests = [self._request(each, measured, links, told) for each in collected.sets]
+        former = list(lying_in(self._run.output, self._run.siteurl, self._former))
+        publications = publish(requests, self._passed, former)
+        named = {each.settings.name: made for each, made in zip(collected.sets, publications, strict=True)}
+        self._warnings += [*collected.doubts, *warnings_of(self._former), *_restless(publications)]
+        self._notes += [note for each in publications for note in each.notes]
+        return Outcome(named, time.perf_counter() - start, self._warnings, self._notes)
+
+    def _layouts(self) -> dict[str, Layout]:
+        return {
+            name: layout_after(layout, self._predecessors[name].previous, self._predecessors[name].over)
+            for name, layout in layouts_of(self._settings, self._run.siteurl).items()
+        }
+
+    def _tell(self, collected: Collected, measured: Mapping[str, Representation]) -> dict[str, Tells]:
+        """Tell the history of each set; those that go on from the same commit have it told once."""
+        told: dict[str, Tells] = {}
+        for since, names in Since.group({name: each.previous for name, each in self._predecessors.items()}):
+            sets = [each for each in collected.sets if each.settings.name in names]
+            teller = Teller(self._run, self._settings, since)
+            told |= teller.tell(collected.written, measured, sets)
+            self._warnings += [each for each in teller.warnings if each not in self._warnings]
+            self._notes += [each for each in teller.notes if each not in self._notes]
+        return told
+
+    def _request(
+        self,
+        resource_set: ResourceSet,
+        measured: Mapping[str, Representation],
+        links: Mapping[str, tuple[Link, ...]],
+        told: Mapping[str, Tells],
+    ) -> Request:
+        name = resource_set.settings.name
+        history, cuts = told[name]
         resources = [
-            Resource(each.uri, files[each.uri], self._modified(each, told), measured[each.uri]) for each in written
+            Resource(
+                each.uri,
+                self._run.output / each.path,
+                self._modified(each, history),
+                measured[each.uri],
+                links.get(each.uri, ()),
+            )
+            for each in resource_set.written
         ]
-        options = options_of(self._run.settings, self._settings, self._layout)
-        publication = publish(resources, told, cuts, options, self._predecessor.previous, over=self._predecessor.over)
-        warnings = [*teller.warnings, *_restless(publication)]
-        return Outcome(publication, time.perf_counter() - start, warnings, [*teller.notes, *publication.notes])
+        return Request(
+            resources=resources,
+            told=history,
+            cuts=cuts,
+            options=options_of(self._run.settings, self._settings, resource_set.layout, resource_set.settings),
+            previous=self._predecessors[name].previous,
+            over=self._predecessors[name].over,
+        )
 
     def _modified(self, written: Written, told: Told) -> datetime | None:
         """Give the time of a file's source, or of the file, where git knows nothing at all."""
@@ -70,54 +130,36 @@ class Publisher:
         return whole_milliseconds(datetime.fromtimestamp(stat.st_mtime, UTC))
 
 
-def collect(run: Run, settings: Settings, layout: Layout) -> list[Written]:
-    """Let what a build wrote lead Destinations to the documents, and give what of it is resources."""
-    keep_dot_folders(run.output)
-    if settings.robots:
-        add_robots_line(run.output, layout)
-    add_link_headers(run.output, layout, settings.link_headers)
-    written = take_inventory(_outputs(run, settings), Exclusion(settings.exclude))
-    if settings.html_links:
-        _link_pages(run, layout, written)
-    return written
-
-
-def options_of(pelican: Mapping[str, Any], settings: Settings, layout: Layout) -> Options:
-    """Give how to publish, by the settings of Pelican and of the plug-in."""
+def options_of(pelican: Mapping[str, Any], settings: Settings, layout: Layout, own: SetSettings) -> Options:
+    """Give how to publish a set, by the settings of Pelican, of the plug-in, and the set's `own`."""
     return Options(
         output=Path(pelican["OUTPUT_PATH"]),
         layout=layout,
         site_name=str(pelican.get("SITENAME") or ""),
         edition=settings.edition,
         describedby=settings.describedby,
-        keep=settings.keep,
+        dumps=settings.dumps if own.dumps is None else own.dumps,
+        archives=_archives(settings.archives if own.archives is None else own.archives, settings.keep),
         allow_deletions=settings.allow_deletions,
         moved_from=settings.moved_from,
     )
 
 
-def _outputs(run: Run, settings: Settings) -> Iterable[Written]:
-    """Give every file of this build; of `robots.txt` only we may know that it is none left over from another."""
-    outputs = {each.path: each for each in run.outputs()}
-    if settings.robots:
-        outputs.setdefault(ROBOTS, Written(ROBOTS, uri_of_path(run.siteurl, ROBOTS)))
-    return outputs.values()
+def _archives(archives: Archives, keep: int | None) -> Archives:
+    """Let the setting `keep` say how many closed ranges stay, where `archives` does not."""
+    return replace(
+        archives,
+        changelist=keep if archives.changelist is None else archives.changelist,
+        changedump=keep if archives.changedump is None else archives.changedump,
+    )
 
 
-def _link_pages(run: Run, layout: Layout, written: Iterable[Written]) -> None:
-    capability_list = layout.uri(layout.capability_list)
-    paths = {each.path for each in written}
-    for each in written:
-        if is_html(each.path) and not any(each.path + end in paths for end in COMPRESSED):
-            add_link(run.output / each.path, capability_list)
-
-
-def _restless(publication: Publication) -> Iterator[str]:
+def _restless(publications: Sequence[Publication]) -> Iterator[str]:
     """Warn of resources whose bytes change at every build: each follower fetches them again and again."""
-    if publication.restless:
-        example = min(publication.restless)
+    restless = sorted({uri for each in publications for uri in each.restless})
+    if restless:
         yield (
-            f"{len(publication.restless)} of the resources have other bytes at each build though nothing changed them, "
-            f"such as {example}, and followers fetch them every time. They may show the time of the build, or a random "
-            "number: leave that out, or name them in RESOURCESYNC['exclude']"
+            f"{len(restless)} of the resources have other bytes at each build though nothing changed them, "
+            f"such as {restless[0]}, and followers fetch them every time. They may show the time of the build, or a "
+            "random number: leave that out, or name them in RESOURCESYNC['exclude']"
         )

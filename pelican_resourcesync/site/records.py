@@ -71,6 +71,8 @@ class Records:
             excerpts={int(words): text for words, text in excerpts.items()},
             listings=self._listings.of_original(found) if article else self._listings.of_page(),
             listings_of_any=self._listings.of_any(found) if article else (),
+            category=str(names[0] or ""),
+            tags=tuple(map(str, names[1] or ())),
         )
 
     def _names(self, content: Content, found: Any) -> list[Any]:

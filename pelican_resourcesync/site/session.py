@@ -3,7 +3,7 @@
 import logging
 import os
 import sys
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -11,19 +11,21 @@ from typing import Any
 from pelican.log import console
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication.discovery import well_known_reachable
 from pelican_resourcesync.publication.guards import require_same_site
-from pelican_resourcesync.publication.layout import FOLDER, Layout
+from pelican_resourcesync.publication.layout import FOLDER
 from pelican_resourcesync.publication.lock import locked
-from pelican_resourcesync.publication.publish import Publication
 from pelican_resourcesync.publication.staging import recover
 from pelican_resourcesync.settings import Settings, parse_settings, parse_siteurl
 from pelican_resourcesync.site.aside import PLACE, Aside
+from pelican_resourcesync.site.former import former_sets
 from pelican_resourcesync.site.occasion import why_not_to_publish
-from pelican_resourcesync.site.predecessor import Predecessor, Search
+from pelican_resourcesync.site.packing import Packing
+from pelican_resourcesync.site.predecessor import Predecessor, Search, lines_of
 from pelican_resourcesync.site.publisher import Outcome, Publisher
 from pelican_resourcesync.site.scope import beside_settings
+from pelican_resourcesync.site.sets import layouts_of
+from pelican_resourcesync.site.summary import summaries
 from pelican_resourcesync.site.written import Run
 
 logger = logging.getLogger(__name__)
@@ -46,7 +48,8 @@ class Session:
         self._siteurl = parse_siteurl(settings.get("SITEURL"))
         self._output, self._path = Path(settings["OUTPUT_PATH"]), Path(settings["PATH"])
         settings["IGNORE_FILES"] = list(dict.fromkeys([*settings["IGNORE_FILES"], _OURS]))
-        self._predecessor = Predecessor()
+        self._predecessors: dict[str, Predecessor] = {}
+        self._former: Sequence[str] = ()
         self._run: Run | None = None
         self._published = False
         self._why_not = why_not_to_publish(
@@ -55,8 +58,8 @@ class Session:
         with _failing_disk("nothing can be built"), ExitStack() as stack:
             self._begin(settings, stack)
             self._stack = stack.pop_all()
-        if self._predecessor.line:
-            print_line(f"ResourceSync: {self._predecessor.line}.")
+        for line in lines_of(self._predecessors):
+            print_line(f"ResourceSync: {line}.")
 
     def _begin(self, settings: Mapping[str, Any], stack: ExitStack) -> None:
         base = beside_settings(settings)
@@ -68,12 +71,13 @@ class Session:
         self._aside = Aside(self._output, safe)
         stack.callback(self._aside.close)
         if self._why_not is None:
-            search = Search(self._settings, Layout(self._siteurl), self._aside, base)
-            stack.callback(search.close)
-            self._predecessor = search.find()
-            if self._predecessor.previous:
-                before = self._predecessor.previous.state.siteurl
-                require_same_site(before, self._siteurl, self._settings.moved_from)
+            for name, layout in layouts_of(self._settings, self._siteurl).items():
+                search = Search(self._settings, layout, self._aside, base)
+                stack.callback(search.close)
+                found = self._predecessors[name] = search.find()
+                if found.previous:
+                    require_same_site(found.previous.state.siteurl, self._siteurl, self._settings.moved_from)
+            self._former = former_sets(self._predecessors, self._settings, self._siteurl, self._aside, base)
             self._run = Run(settings, self._siteurl)
 
     @property
@@ -107,7 +111,9 @@ class Session:
                 if self._settings.enabled:
                     logger.info("ResourceSync: %s; nothing was written", self._why_not)
                 return
-            outcome = Publisher(self._run, self._settings, self._predecessor).publish()
+            with Packing.shown(sys.stderr) as packing:
+                publisher = Publisher(self._run, self._settings, self._predecessors, self._former, packing.passed)
+                outcome = publisher.publish()
         self._published = True
         self._say(outcome)
 
@@ -122,7 +128,8 @@ class Session:
             logger.warning("ResourceSync: %s", warning)
         for note in outcome.notes:
             logger.info("ResourceSync: %s", note)
-        print_line(summary(outcome.publication, f"{self._siteurl}/{FOLDER}/", outcome.seconds))
+        for line in summaries(outcome.publications, f"{self._siteurl}/{FOLDER}/", outcome.seconds):
+            print_line(line)
         if not well_known_reachable(self._siteurl):
             print_line(
                 f"ResourceSync: SITEURL has a path, so {self._siteurl}/.well-known/resourcesync is not at the root, "
@@ -143,24 +150,3 @@ def _failing_disk(outcome: str) -> Iterator[None]:
 def print_line(line: str) -> None:
     """Print one line where Pelican prints its own, however narrow the terminal is."""
     console.print(line, highlight=False, markup=False, soft_wrap=True)
-
-
-def summary(publication: Publication, where: str, seconds: float) -> str:
-    """Say in one line what was published: resources, changes, ranges, where, and what is new."""
-    new, gone = publication.new, publication.gone
-    if publication.first:
-        news = "first publication"
-        if gone:
-            news += f", which names {_count(gone, 'URL')} that {'is' if gone == 1 else 'are'} no longer there"
-    elif any(new.values()):
-        news = ", ".join(f"{new[kind]} {kind}" for kind in ChangeKind if new[kind]) + " since the last publication"
-    else:
-        news = "nothing changed since the last publication"
-    return (
-        f"ResourceSync: {_count(publication.resources, 'resource')}, {_count(publication.changes, 'change')} in "
-        f"{_count(publication.ranges, 'Change List')} at {where} in {seconds:.2f} seconds; {news}."
-    )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,21 +1,20 @@
 """A takedown: resources are forgotten in the publication that a build would go on from, or that lies in a folder."""
 
 import shutil
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from pelican_resourcesync.errors import PublicationError, SettingsError
 from pelican_resourcesync.publication.forget import Forgotten, forget
 from pelican_resourcesync.publication.guards import is_loopback, require_same_site
-from pelican_resourcesync.publication.layout import FOLDER, Layout
+from pelican_resourcesync.publication.layout import Layout
 from pelican_resourcesync.publication.lineage import Lineage, lineage
 from pelican_resourcesync.publication.lock import locked
-from pelican_resourcesync.publication.previous import Previous, read_previous, read_state
+from pelican_resourcesync.publication.previous import Previous, publications_in, read_previous, read_state
 from pelican_resourcesync.publication.staging import recover
-from pelican_resourcesync.site.configuration import Configuration, predecessor
+from pelican_resourcesync.site.configuration import Configuration, predecessors
 from pelican_resourcesync.site.keepsake import Keepsake
 from pelican_resourcesync.site.scope import beside_settings
 from pelican_resourcesync.site.telling import build_time
@@ -23,9 +22,9 @@ from pelican_resourcesync.site.telling import build_time
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Takedown:
-    """What came of it: what was `forgotten`, and `whole`, whether `output` holds the site that the lists are of."""
+    """What came of it: what was `forgotten` of each set, by its name, and whether `output` holds the `whole` site."""
 
-    forgotten: Forgotten
+    forgotten: Mapping[str, Forgotten]
     output: Path
     whole: bool
 
@@ -40,10 +39,9 @@ def take_down_in(output: Path, uris: Collection[str]) -> Takedown:
         raise PublicationError(message)
     with locked(output):
         recover(output)
-        sealed = read_state(output, Layout(""))
-        previous = read_previous(output, Layout(sealed.state.siteurl), str(output)) if sealed else None
-        forgotten = forget(_required(previous, str(output)), uris, output, built=build_time())
-    return Takedown(forgotten=forgotten, output=output, whole=True)
+        sets = {each.layout.set_name: each for each in publications_in(output)}
+        forgotten = forget(_required(sets, str(output)), uris, output, built=build_time())
+    return Takedown(forgotten=_named(sets, forgotten), output=output, whole=True)
 
 
 def take_down(site: Configuration, uris: Collection[str], output: Path) -> Takedown:
@@ -61,15 +59,21 @@ def take_down(site: Configuration, uris: Collection[str], output: Path) -> Taked
         raise SettingsError(message)
     with locked(output):
         recover(output)
-        with predecessor(site, output) as found:
-            previous, whole = _newest(found.previous, output, site.layout)
-            previous = _required(previous, f"what {site.file} names")
-            require_same_site(previous.state.siteurl, site.siteurl, "")
+        with predecessors(site, output) as found:
+            newest = {name: _newest(each.previous, output, site.layouts[name]) for name, each in found.items()}
+            sets = {name: each for name, (each, _) in newest.items() if each}
+            for each in _required(sets, f"what {site.file} names"):
+                require_same_site(each.state.siteurl, site.siteurl, "")
             name = str(site.pelican.get("SITENAME") or "")
-            forgotten = forget(previous, uris, output, built=build_time(), site_name=name)
-        if forgotten.uris and site.settings.previous == "live" and not is_loopback(site.siteurl):
-            _keep(site, output)
-    return Takedown(forgotten=forgotten, output=output, whole=whole)
+            forgotten = forget([*sets.values()], uris, output, built=build_time(), site_name=name)
+        if any(each.uris for each in forgotten) and site.settings.previous == "live" and not is_loopback(site.siteurl):
+            for each in sets.values():
+                _keep(site, each.layout, output)
+    return Takedown(forgotten=_named(sets, forgotten), output=output, whole=all(whole for _, whole in newest.values()))
+
+
+def _named(sets: Mapping[str, Previous], forgotten: Iterable[Forgotten]) -> dict[str, Forgotten]:
+    return dict(zip(sets, forgotten, strict=True))
 
 
 def _newest(found: Previous | None, output: Path, layout: Layout) -> tuple[Previous | None, bool]:
@@ -85,16 +89,17 @@ def _newest(found: Previous | None, output: Path, layout: Layout) -> tuple[Previ
     return found, relation is Lineage.SAME
 
 
-def _required(previous: Previous | None, where: str) -> Previous:
-    if previous is None:
+def _required(sets: Mapping[str, Previous], where: str) -> list[Previous]:
+    if not sets:
         message = f"there is no publication to forget anything in: {where} holds none"
         raise PublicationError(message)
-    return previous
+    return [*sets.values()]
 
 
-def _keep(site: Configuration, output: Path) -> None:
-    """Keep the documents alone, out of an output that may hold the whole site."""
-    beside = beside_settings(site.pelican)
-    with TemporaryDirectory(prefix="resourcesync-") as folder:
-        shutil.copytree(output / FOLDER, Path(folder, FOLDER))
-        Keepsake(beside).keep(Path(folder))
+def _keep(site: Configuration, layout: Layout, output: Path) -> None:
+    """Keep the documents of a set alone, out of an output that may hold others and the whole site."""
+    keepsake = Keepsake(beside_settings(site.pelican), layout)
+    with keepsake.room() as folder:
+        shutil.copytree(output / layout.home, folder / layout.home)
+        shutil.copyfile(output / layout.state, folder / layout.state)
+        keepsake.keep(folder)

@@ -5,7 +5,8 @@ Where git does not tell, a warning says why, and nothing is invented.
 
 import gc
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -16,40 +17,102 @@ from pelican_resourcesync.errors import HistoryError, PublicationError
 from pelican_resourcesync.publication.change import Change, Representation
 from pelican_resourcesync.publication.clock import whole_milliseconds
 from pelican_resourcesync.publication.previous import Previous
-from pelican_resourcesync.publication.publish import Told
 from pelican_resourcesync.publication.ranges import PERIODS, Calendar, Cuts, Marks
+from pelican_resourcesync.publication.resource import Listed
+from pelican_resourcesync.publication.told import Told
 from pelican_resourcesync.settings import Settings
 from pelican_resourcesync.site.cache import Cache
 from pelican_resourcesync.site.contents import quiet_reading
+from pelican_resourcesync.site.facets import Facets
 from pelican_resourcesync.site.history import Built, Historian, History
 from pelican_resourcesync.site.inventory import Exclusion
 from pelican_resourcesync.site.landing import Landing, committer_time, land
 from pelican_resourcesync.site.regimes import Learned, Regimes
 from pelican_resourcesync.site.repository import Repository, find_repository
 from pelican_resourcesync.site.scope import Scope, find_scope, settings_folder
+from pelican_resourcesync.site.selecting import told_of
+from pelican_resourcesync.site.sets import ResourceSet
 from pelican_resourcesync.site.sight import look_at
 from pelican_resourcesync.site.written import Run, Written
+
+#: What is told of a set, and where its ranges may be cut.
+Tells = tuple[Told, Cuts]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Since:
+    """What publications that were made together have in common: their `commit`, and the landing times `held` then.
+
+    `resources` are those of all of them, `restless` the URIs whose bytes changed for nothing.
+    """
+
+    commit: str | None
+    held: Mapping[str, datetime]
+    resources: Mapping[str, Listed]
+    restless: Collection[str]
+
+    @classmethod
+    def group(cls, previous: Mapping[str, Previous | None]) -> "list[tuple[Since | None, Collection[str]]]":
+        """Put sets that go on from the same commit together, by name; those that have no publication are for `None`."""
+        groups: dict[object, dict[str, Previous | None]] = {}
+        for name, each in previous.items():
+            key = (each.state.commit, sorted(each.state.held.items())) if each else None
+            groups.setdefault(repr(key), {})[name] = each
+        return [(cls._of([each for each in group.values() if each]), group.keys()) for group in groups.values()]
+
+    @classmethod
+    def _of(cls, previous: Sequence[Previous]) -> "Since | None":
+        if not previous:
+            return None
+        return cls(
+            commit=previous[0].state.commit,
+            held=previous[0].state.held,
+            resources={uri: each for before in previous for uri, each in before.resources.items()},
+            restless={uri for before in previous for uri in before.state.restless},
+        )
 
 
 class Teller:
     """Tells the history of one build; `warnings` are for the user to act on, `notes` to know."""
 
-    def __init__(self, run: Run, settings: Settings, previous: Previous | None) -> None:
-        """Take the run of Pelican, the plug-in's settings, and the publication that was there before."""
+    def __init__(self, run: Run, settings: Settings, since: Since | None) -> None:
+        """Take the run of Pelican, the plug-in's settings, and what was published before; `None` for nothing."""
         self._run = run
         self._settings = settings
-        self._previous = previous
+        self._previous = since
         self._exclusion = Exclusion(settings.exclude)
         self._built = build_time()
         self._scoped: Scope | None = None
+        self._filed = False
+        self._facets: Mapping[str, Sequence[tuple[datetime, Facets]]] = {}
         self.warnings: list[str] = []
         self.notes: list[str] = []
 
-    def tell(self, written: Sequence[Written], now: Mapping[str, Representation]) -> tuple[Told, Cuts]:
-        """Give the changes and the clock that git tells for a build of these outputs, and where ranges may be cut.
+    def tell(
+        self, written: Sequence[Written], now: Mapping[str, Representation], sets: Sequence[ResourceSet]
+    ) -> dict[str, Tells]:
+        """Give the changes and the clock that git tells for a build of these outputs, set by set.
 
         `now` is what the resources are, by URI.
         """
+        self._filed = self._previous is None and any(each.selector.by_facets for each in sets)
+        told, cuts = self._tell(written, now)
+        if self._previous is not None:  # the bytes decide, and what is in a set is a matter of today
+            return {each.settings.name: (told, cuts) for each in sets}
+        paths = {each.uri: each.path for each in written}
+        return {
+            each.settings.name: (replace(told, changes=self._changes_of(each, told.changes, paths)), cuts)
+            for each in sets
+        }
+
+    def _changes_of(
+        self, resource_set: ResourceSet, changes: Sequence[Change], paths: Mapping[str, str]
+    ) -> Sequence[Change]:
+        if resource_set.settings.selection.everything:
+            return changes
+        return told_of(resource_set.selector, changes, self._facets, paths)
+
+    def _tell(self, written: Sequence[Written], now: Mapping[str, Representation]) -> Tells:
         try:
             repository = repository_of(self._run.settings)
         except HistoryError as error:
@@ -76,7 +139,7 @@ class Teller:
             landed = committer_time(line[-1])
             told = Told(built=self._built, complete=False, commit=line[-1].sha, landed=landed)
             return told, self._cuts(repository, [])
-        known = self._previous.state.held if self._previous else {}
+        known = self._previous.held if self._previous else {}
         landings = list(land(line, built=max(self._built, datetime.now(UTC)), known=known))
         self._warn_of_clocks(landings, known)
         return Told(
@@ -99,9 +162,9 @@ class Teller:
         if self._previous is None:
             return self._history(repository, landings, written, begin=begin)
         shas = [each.commit.sha for each in landings]
-        if self._previous.state.commit not in shas:
+        if self._previous.commit not in shas:
             return []
-        base = landings[shas.index(self._previous.state.commit)]
+        base = landings[shas.index(self._previous.commit)]
         if base in landings[-2:] and not self._is_asked(repository, self._previous, now):
             self._warn_of_patterns(self._previous.resources)
             return []
@@ -110,14 +173,14 @@ class Teller:
         since = [Landing(each, times[each.sha]) for each in repository.history(paths, base.commit.sha)]
         return [each for each in self._history(repository, since, written) if each.time > base.time]
 
-    def _is_asked(self, repository: Repository, previous: Previous, now: Mapping[str, Representation]) -> bool:
+    def _is_asked(self, repository: Repository, since: Since, now: Mapping[str, Representation]) -> bool:
         """Tell whether it matters what history tells of one commit: all that changed is listed at its time anyway.
 
         It does where something is not committed, and where a resource's bytes may change at each build for nothing.
         """
-        before = previous.resources
+        before = since.resources
         changed = (uri for uri, each in now.items() if uri in before and each != before[uri].representation)
-        if any(uri in previous.state.restless for uri in changed):
+        if any(uri in since.restless for uri in changed):
             return True
         return bool(repository.uncommitted(map(Path, self._scope(repository).paths())))
 
@@ -142,9 +205,10 @@ class Teller:
         with quiet_reading(), Cache.open(folder) if folder else Cache(None) as cache:
             learned = Learned(look_at(self._run, written), cache)
             with Regimes(self._run.settings, self._run.siteurl, scope, today, learned) as regimes:
-                historian = Historian(repository, regimes, self._run.siteurl)
+                historian = Historian(repository, regimes, self._run.siteurl, facets=self._filed)
                 history = historian.tell(landings, built, begin=begin, now=self._built)
         uris = {each.uri for each in history.changes}
+        self._facets = history.facets
         self._note_unknown(history)
         self._warn_of_patterns({*uris, *(self._previous.resources if self._previous else ())})
         excluded = {uri for uri in uris if self._exclusion.covers_uri(self._run.siteurl, uri)}

@@ -26,6 +26,8 @@ class Written:
 
     `public` is false for drafts and hidden contents. `content` is Pelican's own object, where there is one. Of a page
     that a template makes, `template` is the name of that, and `members` are the contents that Pelican gave it to list.
+    `about` is Pelican's own object too, of a run within this run as well: the content of a page or of a copied source,
+    or the category, tag or author whose listing it is.
     """
 
     path: str
@@ -36,6 +38,7 @@ class Written:
     content: Any = None
     template: str = ""
     members: Sequence[Any] = ()
+    about: Any = None
 
 
 class Run:
@@ -69,7 +72,9 @@ class Run:
         public = all(map(is_public, (content for content, _ in contents)))
         page = context.get("articles_page")
         members = context.get("articles", ()) if page is None else page.object_list
-        self._written[path] = Written(path, uri, public=public, template=self._template(path, context), members=members)
+        template = self._template(path, context)
+        about = context.get(template) if template in _WRAPPERS else None
+        self._written[path] = Written(path, uri, public=public, template=template, members=members, about=about)
 
     def feed_written(self, file: str) -> None:
         """Take note of a feed (the signal `feed_written`)."""
@@ -117,7 +122,7 @@ class Run:
             self._overridden.add(path)
         folder = self._relative(content.settings["OUTPUT_PATH"]) or ""
         uri = uri_of(self.siteurl, posixpath.join(folder, str(content.url).lstrip("/")), path)
-        written = Written(path, uri, public=is_public(content))
+        written = Written(path, uri, public=is_public(content), about=content)
         if folder in ("", "."):
             source = content.get_relative_source_path()
             written = replace(written, source=source, role=role, content=content, template=str(content.template))
@@ -161,7 +166,7 @@ class Run:
         for content in self._contents():
             copy = copied_source(content, self.settings)
             if copy:
-                yield Written(copy, uri_of_path(self.siteurl, copy), public=is_public(content))
+                yield Written(copy, uri_of_path(self.siteurl, copy), public=is_public(content), about=content)
         private = self._private_links()
         here = set(map(posixpath.normpath, self._static_paths())) if private else set()
         for static in self._generated("staticfiles"):

@@ -1,12 +1,17 @@
-"""How long and how large an answer may be, and the connections that keep to it."""
+"""How long and how large an answer may be, and all answers together, and the connections that keep to it."""
 
 import io
 import socket
 import time
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
 from http.client import HTTPConnection, HTTPSConnection
+from threading import Lock
 from typing import Any
 
+from pelican_resourcesync.errors import TransportError
 from pelican_resourcesync.transport.addresses import connect_to_public
 
 
@@ -23,6 +28,53 @@ class Bounds:
 
 
 STANDARD_BOUNDS = Bounds()
+
+
+class Budget:
+    """What files may take together, and each of them: bytes that are fetched, and seconds from now on.
+
+    A file is counted when it has come: of several that are on their way, each may take what is left.
+    """
+
+    def __init__(self, whole: str, each: Bounds, *, size: int, seconds: float, clock: Callable[[], float]) -> None:
+        """Take what messages call the `whole`, what one file may take, and all; time passes by `clock`."""
+        self._whole = whole
+        self._each = each
+        self._size = size
+        self._seconds = seconds
+        self._clock = clock
+        self._end = clock() + seconds
+        self._taken = 0
+        self._lock = Lock()
+
+    def bounds(self, size: int | None = None) -> Bounds:
+        """Give the bounds of the next file: those of each, but for a `size` of its own, or what is left for all.
+
+        Raises `TransportError` where nothing is left.
+        """
+        seconds, left = self._end - self._clock(), self._size - self._taken
+        if seconds <= 0:
+            message = f"{self._whole} takes longer than {self._seconds:g} seconds"
+            raise TransportError(message)
+        if left <= 0:
+            message = f"{self._whole} is larger than {self._size} bytes"
+            raise TransportError(message)
+        each = self._each
+        return replace(each, total=min(each.total, seconds), size=min(each.size if size is None else size, left))
+
+    def take(self, length: int) -> None:
+        """Take note that so many bytes were fetched."""
+        with self._lock:
+            self._taken += length
+
+    @contextmanager
+    def resting(self) -> Iterator[None]:
+        """Let no time pass for it meanwhile."""
+        begin = self._clock()
+        try:
+            yield
+        finally:
+            self._end += self._clock() - begin
 
 
 class Deadline:
@@ -53,7 +105,7 @@ class PlainConnection(HTTPConnection):
         super().__init__(host, **options)
         self._deadline = deadline
         if public:
-            self._create_connection = connect_to_public
+            self._create_connection = partial(connect_to_public, wait=deadline.wait)
 
     def connect(self) -> None:
         """Connect, and keep the time from then on."""

@@ -19,6 +19,7 @@ from urllib.parse import quote
 from urllib.request import AbstractHTTPHandler, OpenerDirector, ProxyHandler, Request, UnknownHandler
 
 from pelican_resourcesync.errors import AbsentError, NoHostError, TransportError
+from pelican_resourcesync.transport.addresses import check_literal
 from pelican_resourcesync.transport.bounds import (
     STANDARD_BOUNDS,
     Bounds,
@@ -135,6 +136,8 @@ class Web:
     def _ask(self, url: str, deadline: Deadline, *, public: bool = False) -> HTTPResponse:
         request = _Request(url, headers=_HEADERS)
         request.deadline, request.public, host = deadline, public, request.host
+        if public:
+            check_literal(host)
         with _failing(url, deadline):
             try:
                 response: HTTPResponse = self._opener.open(request, timeout=deadline.wait())

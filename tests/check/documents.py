@@ -70,11 +70,13 @@ def package(manifest: str, members: dict[str, bytes]) -> bytes:
     return stream.getvalue()
 
 
-JANUARY_CHANGES = change("a.txt", "created", "2024-01-02T00:00:00Z", OLD_SAID) + change(
-    "b.txt", "created", "2024-01-03T00:00:00Z", B_SAID
+JANUARY_CHANGES = (
+    change("a.txt", "created", "2024-01-02T00:00:00Z", OLD_SAID)
+    + change("b.txt", "created", "2024-01-03T00:00:00Z", B_SAID)
+    + change("gone.txt", "deleted", "2024-01-04T00:00:00Z")
 )
 FEBRUARY_CHANGES = change("a.txt", "updated", "2024-02-02T00:00:00Z", A_SAID) + change(
-    "gone.txt", "deleted", "2024-02-03T00:00:00Z"
+    "lost.txt", "deleted", "2024-02-03T00:00:00Z"
 )
 RESOURCES = entry("a.txt", A_SAID, lastmod("2024-02-02T00:00:00Z")) + entry(
     "b.txt", B_SAID, lastmod("2024-01-03T00:00:00Z")
@@ -84,6 +86,15 @@ RESOURCE_MANIFEST = document(
     entry("a.txt", f'{A_SAID} path="/a.txt"') + entry("b.txt", f'{B_SAID} path="/sub/b.txt"'),
     SNAPSHOT,
 )
+OLD_SNAPSHOT = ' at="2024-01-15T00:00:00Z"'
+OLD_RESOURCES = entry("a.txt", OLD_SAID, lastmod("2024-01-02T00:00:00Z")) + entry(
+    "b.txt", B_SAID, lastmod("2024-01-03T00:00:00Z")
+)
+OLD_MANIFEST = document(
+    "resourcedump-manifest",
+    entry("a.txt", f'{OLD_SAID} path="/a.txt"') + entry("b.txt", f'{B_SAID} path="/b.txt"'),
+    OLD_SNAPSHOT,
+)
 CHANGE_MANIFEST = document(
     "changedump-manifest",
     change("a.txt", "created", "2024-01-02T00:00:00Z", f'{OLD_SAID} path="/1/a.txt"')
@@ -91,8 +102,15 @@ CHANGE_MANIFEST = document(
     + change("gone.txt", "deleted", "2024-01-04T00:00:00Z"),
     f" {JANUARY}",
 )
-RESOURCE_PACKAGE = package(RESOURCE_MANIFEST, {"a.txt": A, "sub/b.txt": B})
-CHANGE_PACKAGE = package(CHANGE_MANIFEST, {"1/a.txt": OLD, "1/b.txt": B})
+#: The packages by name: the document that is their manifest's copy, and their members.
+PACKAGES = {
+    "dump.zip": ("dump-manifest.xml", {"a.txt": A, "sub/b.txt": B}),
+    "dump-old.zip": ("dump-old-manifest.xml", {"a.txt": OLD, "b.txt": B}),
+    "changes.zip": ("changes-manifest.xml", {"1/a.txt": OLD, "1/b.txt": B}),
+}
+RESOURCE_PACKAGE = package(RESOURCE_MANIFEST, PACKAGES["dump.zip"][1])
+OLD_PACKAGE = package(OLD_MANIFEST, PACKAGES["dump-old.zip"][1])
+CHANGE_PACKAGE = package(CHANGE_MANIFEST, PACKAGES["changes.zip"][1])
 
 
 def _packed(path: str, data: bytes, times: str, manifest: str) -> str:
@@ -101,6 +119,16 @@ def _packed(path: str, data: bytes, times: str, manifest: str) -> str:
     return entry(path, md).replace("  </url>", f"{link}  </url>")
 
 
+CAPABILITIES = {
+    "resourcelist": "resources.xml",
+    "resourcedump": "dump.xml",
+    "changelist": "changes.xml",
+    "changedump": "changedump.xml",
+    "resourcelist-archive": "resources-archive.xml",
+    "resourcedump-archive": "dump-archive.xml",
+    "changelist-archive": "changes-archive.xml",
+    "changedump-archive": "changedump-archive.xml",
+}
 SOURCE: dict[str, str | bytes] = {
     ".well-known/resourcesync": "",
     "description.xml": document(
@@ -110,14 +138,7 @@ SOURCE: dict[str, str | bytes] = {
     ),
     "capabilitylist.xml": document(
         "capabilitylist",
-        entry("resources.xml", 'capability="resourcelist"')
-        + entry("dump.xml", 'capability="resourcedump"')
-        + entry("changes.xml", 'capability="changelist"')
-        + entry("changedump.xml", 'capability="changedump"')
-        + entry("resources-archive.xml", 'capability="resourcelist-archive"')
-        + entry("dump-archive.xml", 'capability="resourcedump-archive"')
-        + entry("changes-archive.xml", 'capability="changelist-archive"')
-        + entry("changedump-archive.xml", 'capability="changedump-archive"'),
+        "".join(entry(path, f'capability="{capability}"') for capability, path in CAPABILITIES.items()),
         links=f"  {ABOUT}",
     ),
     "resources.xml": document(
@@ -164,15 +185,15 @@ SOURCE: dict[str, str | bytes] = {
         entry("resources-old.xml", 'at="2024-01-15T00:00:00Z"'),
         links=f'  <rs:ln rel="index" href="{BASE}resources-archive.xml"/>\n',
     ),
-    "resources-old.xml": document(
-        "resourcelist", entry("a.txt", OLD_SAID, lastmod("2024-01-02T00:00:00Z")), ' at="2024-01-15T00:00:00Z"'
-    ),
+    "resources-old.xml": document("resourcelist", OLD_RESOURCES, OLD_SNAPSHOT),
     "dump-archive.xml": document("resourcedump-archive", entry("dump-old.xml", 'at="2024-01-15T00:00:00Z"')),
     "dump-old.xml": document(
         "resourcedump",
-        _packed("dump.zip", RESOURCE_PACKAGE, 'at="2024-01-15T00:00:00Z"', "dump-manifest.xml"),
-        ' at="2024-01-15T00:00:00Z"',
+        _packed("dump-old.zip", OLD_PACKAGE, OLD_SNAPSHOT.strip(), "dump-old-manifest.xml"),
+        OLD_SNAPSHOT,
     ),
+    "dump-old-manifest.xml": OLD_MANIFEST,
+    "dump-old.zip": OLD_PACKAGE,
     "changedump-archive.xml": document("changedump-archive", entry("changedump-1.xml", JANUARY)),
     "changedump-1.xml": document(
         "changedump",
@@ -211,13 +232,29 @@ def text(name: str) -> str:
     return found
 
 
-def lay(folder: Path, changed: dict[str, str | bytes | None] | None = None) -> Path:
-    """Write the Source into a folder, with some files changed or, where None, left out."""
-    for name, data in {**SOURCE, **(changed or {})}.items():
-        if data is not None:
-            file = folder / name
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(data if isinstance(data, bytes) else data.encode())
+Files = dict[str, str | bytes]
+
+
+def moved(files: Files, base: str) -> Files:
+    """Give the files of a Source at another address, with its packages made anew."""
+    told = {name: data.replace(BASE, base) if isinstance(data, str) else data for name, data in files.items()}
+    for name, (manifest, members) in PACKAGES.items():
+        old, text_ = files.get(name), told.get(manifest)
+        if isinstance(text_, str) and isinstance(old, bytes):
+            new = told[name] = package(text_, members)
+            for other, data in told.items():
+                if isinstance(data, str):
+                    told[other] = data.replace(f'length="{len(old)}"', f'length="{len(new)}"')
+    return told
+
+
+def lay(folder: Path, changed: dict[str, str | bytes | None] | None = None, base: str = BASE) -> Path:
+    """Write the Source into a folder, with some files changed or, where None, left out; `base` is its address."""
+    files = {name: data for name, data in {**SOURCE, **(changed or {})}.items() if data is not None}
+    for name, data in (files if base == BASE else moved(files, base)).items():
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data if isinstance(data, bytes) else data.encode())
     return folder
 
 

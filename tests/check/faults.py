@@ -1,8 +1,26 @@
 """Seeded faults: in a valid document, one text is replaced by a fault of one rule, and by what only looks like it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from tests.check.documents import A_SAID, BASE, JANUARY, RESOURCES, SNAPSHOT, YEAR, entry
+from pelican_resourcesync.check.limits import STANDARD_LIMITS, Limits
+from tests.check.documents import (
+    A_SAID,
+    BASE,
+    CHANGE_MANIFEST,
+    JANUARY,
+    OLD,
+    RESOURCE_MANIFEST,
+    RESOURCES,
+    SNAPSHOT,
+    YEAR,
+    A,
+    B,
+    document,
+    entry,
+    lastmod,
+    package,
+    text,
+)
 
 RES, IDX, CH1, CH2, CIX = "resources-1.xml", "resources.xml", "changes-1.xml", "changes-2.xml", "changes.xml"
 DESC, CAP, DUMP, CDUMP = "description.xml", "capabilitylist.xml", "dump.xml", "changedump.xml"
@@ -28,6 +46,12 @@ class Fault:
 
     def __str__(self) -> str:
         return f"{self.rule} {self.level} {self.new[:40]!a}"
+
+
+def broken(fault: Fault) -> str:
+    """Give the document with the fault."""
+    every = -1 if fault.old == "sitemap>" else 1  # both tags of an element
+    return text(fault.base).replace(fault.old, fault.new, every)
 
 
 def linked(link: str) -> str:
@@ -214,14 +238,16 @@ FAULTS = [
         "CH05 SHOULD",
         CH2,
         "</urlset>",
-        entry("gone.txt", 'change="created" datetime="2024-02-03T00:00:00Z"') + "</urlset>",
-        entry("gone.txt", 'change="created" datetime="2024-02-03T00:00:00.001Z"') + "</urlset>",
+        entry("lost.txt", 'change="created" datetime="2024-02-03T00:00:00Z"') + "</urlset>",
+        entry("lost.txt", 'change="created" datetime="2024-02-03T00:00:00.001Z"') + "</urlset>",
     ),
     fault("V1101", CH1, 'datetime="2024-01-02', 'datetime="2023-12-31', 'datetime="2024-01-01'),
-    fault("V1101", CH1, 'datetime="2024-01-03', 'datetime="2024-02-02', 'datetime="2024-02-01'),
+    fault("V1101", CH1, 'datetime="2024-01-04', 'datetime="2024-02-02', 'datetime="2024-02-01'),
     fault("CH06", CIX, 'from="2024-02-01', 'from="2024-02-02', 'from="2024-01-31'),
-    fault("CH06", CIX, YEAR, ' from="2023-01-01T00:00:00Z"', ' from="2024-01-01T00:00:00.5Z"'),
-    fault("CH07", CIX, YEAR, "", ' from="2024-01-01T00:00:00.1Z"'),
+    fault("CH06", CIX, YEAR, ' from="2023-01-01T00:00:00Z"', ' from="2024-01-01T00:00:00.0Z"'),
+    fault("CH07", CIX, YEAR, "", ' from="2024-01-01T00:00:00.0Z"'),
+    fault("CH07 SHOULD", CIX, YEAR, ' from="2024-01-01T00:00:01Z"', ' from="2024-01-01T00:00:00.0Z"'),
+    fault("CH07 SHOULD", CIX, YEAR, f'{YEAR} until="2024-01-31T00:00:00Z"', f'{YEAR} until="2024-02-01T00:00:00Z"'),
     fault("CH07", CIX, 'from="2024-02-01', 'from="2023-02-01', 'from="2024-01-15'),
     fault(
         "CH07 SHOULD",
@@ -230,7 +256,10 @@ FAULTS = [
         "",
         '    <rs:md type="application/xml" from="2024-02-01T00:00:00Z"/>\n',
     ),
-    fault("CD01", CDUMP, YEAR, "", ' from="2024-01-01T00:00:00.1Z"'),
+    fault("CD01", CDUMP, YEAR, "", ' from="2024-01-01T00:00:00.0Z"'),
+    fault("CD01 SHOULD", CDUMP, YEAR, ' from="2024-01-01T00:00:01Z"', ' from="2024-01-01T00:00:00.0Z"'),
+    fault("CD01 SHOULD", CDUMP, YEAR, f'{YEAR} until="2024-01-31T00:00:00Z"', f'{YEAR} until="2024-02-01T00:00:00Z"'),
+    fault("CD05 SHOULD", "changedump-index.xml", YEAR, ' from="2024-01-01T00:00:01Z"', ' from="2023-01-01T00:00:00Z"'),
     fault(
         "CD01",
         CDUMP,
@@ -341,3 +370,54 @@ FAULTS = [
     fault("V1105 SHOULD", RM, 'path="/a.txt"', 'path="/a/"', 'path="/a"'),
     fault("CN01", "notification.xml", ' until="2024-03-01T00:00:00Z"', "", ' until="2024-03-02T00:00:00Z"'),
 ]
+
+
+def changes(*rows: tuple[str, str, str, str]) -> str:
+    """Make a closed Change List of rows: path, kind, lastmod and datetime, each of which may be nothing."""
+    entries = [
+        entry(path, f'change="{kind}"' + (f' datetime="{time}"' if time else ""), lastmod(mod) if mod else "")
+        for path, kind, mod, time in rows
+    ]
+    return document("changelist", "".join(entries), f" {JANUARY}")
+
+
+EARLY, LATE, BEFORE = "2024-01-02T00:00:00Z", "2024-01-03T00:00:00Z", "2020-01-01T00:00:00Z"
+FIRST, SECOND = ("a", "created"), ("b", "updated")
+Single = tuple[str, int | None, Limits]
+WHOLE = text("resources-1.xml")
+FEW = replace(STANDARD_LIMITS, most_entries=1)
+#: Documents that are broken by themselves, each by a rule, with the edition and the limits under which they are.
+ALONE: dict[str, Single] = {
+    "X04 MUST entries": (WHOLE, None, replace(STANDARD_LIMITS, entries=1)),
+    "X04 MUST not read": (WHOLE, None, FEW),
+    "X04 MUST index": (
+        document("changelistindex", entry("changes-1.xml", tag="sitemap"), root="sitemapindex", links=UP),
+        None,
+        STANDARD_LIMITS,
+    ),
+    "CH03 SHOULD": (changes((*FIRST, LATE, ""), (*SECOND, EARLY, "")), 2017, STANDARD_LIMITS),
+    "CH06 MUST": (changes((*FIRST, BEFORE, "")), None, STANDARD_LIMITS),
+    "V1101 MUST": (changes((*FIRST, EARLY, EARLY)), 2014, STANDARD_LIMITS),
+    "V1104 MUST": (changes((*FIRST, "", "")), 2014, STANDARD_LIMITS),
+    "V1104 SHOULD": (changes((*FIRST, "", "")), 2017, STANDARD_LIMITS),
+    "CL08 MUST": (
+        document("capabilitylist", "", root="sitemapindex", links=f'  <rs:ln rel="describedby" href="{BASE}"/>\n'),
+        None,
+        STANDARD_LIMITS,
+    ),
+    "LN05 MUST": (
+        WHOLE.replace(END, linked('<rs:ln rel="memento" href="urn:m"/>')).replace(lastmod("2024-02-02T00:00:00Z"), ""),
+        2014,
+        STANDARD_LIMITS,
+    ),
+}
+RESOURCES_PACKED, CHANGES_PACKED = {"a.txt": A, "sub/b.txt": B}, {"1/a.txt": OLD, "1/b.txt": B}
+#: Packages that are broken by themselves, each by a rule, and the capability of what lists them.
+PACKED: dict[str, tuple[bytes, str]] = {
+    "RD03 MUST": (b"no ZIP file", "resourcedump"),
+    "RD04 MUST": (package(CHANGE_MANIFEST, CHANGES_PACKED), "resourcedump"),
+    "CD02 MUST": (package(RESOURCE_MANIFEST, RESOURCES_PACKED), "changedump"),
+    "RD05 SHOULD": (package(RESOURCE_MANIFEST, {**RESOURCES_PACKED, "c.txt": b""}), "resourcedump"),
+    "RD06 MUST twins": (package(RESOURCE_MANIFEST, {**RESOURCES_PACKED, "A.txt": A}).replace(b"A.txt", b"a.txt"), ""),
+    "RD06 MUST": (package(RESOURCE_MANIFEST, {**RESOURCES_PACKED, "a.txt": B}), "resourcedump"),
+}

@@ -13,7 +13,7 @@ from tests.check.documents import BASE, lay, text
 def test_conforming(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A Source without a fault: status 0 and one line."""
     assert main(["check", "--strict", str(lay(tmp_path))]) == 0
-    assert capsys.readouterr() == (f"{tmp_path}: conforming: 0 errors, 0 warnings in 20 documents\n", "")
+    assert capsys.readouterr() == (f"{tmp_path}: conforming: 0 errors, 0 warnings in 21 documents\n", "")
 
 
 def test_warnings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -32,19 +32,20 @@ def test_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", folder]) == 1
     shown = capsys.readouterr().out
     assert "error X09: length is a number of bytes, type a media type [core §7] (2 times)\n" in shown
-    assert f"  {BASE}resources-1.xml, line 7: length 'five' is no number of bytes\n" in shown
+    assert f"  {BASE}resources-1.xml, line 7, entry '{BASE}a.txt': length 'five' is no number of bytes\n" in shown
     assert main(["check", "--json", folder]) == 1
     report = json.loads(capsys.readouterr().out)
     assert {name: report[name] for name in ("target", "conforming", "documents")} == {
         "target": folder,
         "conforming": False,
-        "documents": 20,
+        "documents": 21,
     }
     assert report["findings"][0] == {
         "rule": "X09",
         "level": "error",
         "document": f"{BASE}resources-1.xml",
         "line": 7,
+        "entry": f"{BASE}a.txt",
         "message": "length 'five' is no number of bytes",
     }
     assert report["counts"] == [{"rule": "X09", "level": "error", "count": 2}]
@@ -73,13 +74,6 @@ def test_what_cannot_be_checked(arguments: list[str], message: str, capsys: pyte
     """No target, or wrong options: status 2 and one sentence."""
     assert main(["check", *arguments]) == 2
     assert message in capsys.readouterr().err
-
-
-def test_page_as_target(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A page in a file has no address from which its links could lead."""
-    (tmp_path / "a.html").write_text("<html>", "utf-8")
-    assert main(["check", str(tmp_path / "a.html")]) == 2
-    assert "give its URL" in capsys.readouterr().err
 
 
 def test_rules(capsys: pytest.CaptureFixture[str]) -> None:

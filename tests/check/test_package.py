@@ -15,7 +15,7 @@ from pelican_resourcesync.check.document import Options
 from pelican_resourcesync.check.findings import Findings
 from pelican_resourcesync.check.limits import STANDARD_LIMITS, Limits
 from pelican_resourcesync.check.package import Package, check_package
-from tests.check.documents import CHANGE_MANIFEST, RESOURCE_MANIFEST, A, B, names, package
+from tests.check.documents import BASE, CHANGE_MANIFEST, RESOURCE_MANIFEST, A, B, names, package
 
 GOOD = {"a.txt": A, "sub/b.txt": B}
 
@@ -146,4 +146,4 @@ def test_package_as_target(tmp_path: Path) -> None:
     report = check(Request(target=str(file)))
     assert names(report.findings) == ["RD06 MUST"]
     assert (report.packages, report.documents) == (1, 1)
-    assert "manifest.xml, line 10: the path '/sub/b.txt' names no member" in report.as_text()
+    assert f"manifest.xml, line 10, entry '{BASE}b.txt': the path '/sub/b.txt' names no member" in report.as_text()

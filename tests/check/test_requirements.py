@@ -1,11 +1,8 @@
 """Every rule of the standard is checked, or said not to be seen from outside and why."""
 
 import re
-from pathlib import Path
 
 from pelican_resourcesync.check import RULES, UNSEEN, Level, list_rules
-from tests.check import faults
-from tests.check.test_source import FAULTS as BETWEEN
 from tests.protocol.support import spec
 
 #: All identifiers, so that none is lost where the table is not at hand.
@@ -44,21 +41,3 @@ def test_rules_say_what_they_are() -> None:
         assert f"{rule.identifier:6} {rule.level:7} {rule.sentence} [{rule.source}]" in listed
     for identifier, why in UNSEEN.items():
         assert f"{identifier:6} -       Not seen from outside: {why}" in listed
-
-
-def test_every_rule_has_a_seeded_fault() -> None:
-    """Each identifier and level is in a table of faults, or is the whole of a test of its own."""
-    seeded = {(fault.rule, fault.level) for fault in faults.FAULTS}
-    for name in BETWEEN:
-        identifier, _, level = name.partition(" ")
-        seeded.add((identifier, "SHOULD" if level == "SHOULD" else "MUST"))
-    elsewhere = {
-        "X04 MUST", "CL08 MUST", "CH02 MUST", "CH03 SHOULD", "CH06 MUST", "V1104 MUST", "V1104 SHOULD", "CD02 MUST",
-        "RD03 MUST", "RD04 MUST", "RD05 SHOULD", "RD06 MUST", "RD07 MUST", "CD05 MUST", "SD06 MUST", "X09 SHOULD",
-        "DI02 MUST", "DI03 MUST",
-    }  # fmt: skip
-    missing = {f"{rule.identifier} {rule.level}" for rule in RULES} - {f"{a} {b}" for a, b in seeded} - elsewhere
-    assert not missing
-    tests = "".join(path.read_text("utf-8") for path in Path(__file__).parent.glob("test_*.py"))
-    for name in elsewhere:
-        assert tests.count(f'"{name}"') > 1, f"{name} is said to have a test of its own"

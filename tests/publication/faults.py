@@ -1,7 +1,7 @@
 """Disturbing publications: any call into the file system made to fail, or the process killed in it.
 
-As a program, `python -m tests.publication.faults OUTPUT MODE GENERATION CALL` publishes a generation and kills
-itself in that call; where CALL is 0, it publishes one generation after another until it is killed.
+As a program, `python -m tests.publication.faults OUTPUT MODE GENERATION CALL [dumps]` publishes a generation and
+kills itself in that call; where CALL is 0, it publishes one generation after another until it is killed.
 """
 
 import ctypes
@@ -19,12 +19,13 @@ from unittest import mock
 
 from pelican_resourcesync.protocol import Limits
 from pelican_resourcesync.publication import exchange
+from pelican_resourcesync.publication.options import Archives, Dumps
 from pelican_resourcesync.publication.previous import Previous
-from pelican_resourcesync.publication.publish import Told, publish
 from pelican_resourcesync.publication.ranges import Calendar
 from pelican_resourcesync.publication.resource import Resource
 from pelican_resourcesync.publication.staging import Stage, recover
-from tests.publication.support import SITEURL, Source, tree, utc
+from pelican_resourcesync.publication.told import Told
+from tests.publication.support import SITEURL, Source, publish_one, tree, utc
 
 #: How folders come in: exchanged; moved file by file, because nothing can be exchanged; or because the output's folder
 #: itself cannot, as on an overlay file system.
@@ -121,6 +122,9 @@ class _Stream:
         self._stream.close()
         self._disturbance.step("close")
 
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)  # to seek, tell and flush is no call of its own
+
     def __enter__(self) -> Self:
         return self
 
@@ -175,9 +179,13 @@ def coming_in(mode: Mode, disturbance: Disturbance | None = None) -> Iterator[No
 
 @dataclass(frozen=True)
 class Series:
-    """A set of resources that is different in each generation, with limits so low that lists have parts."""
+    """A set of resources that is different in each generation, with limits so low that lists have parts.
+
+    With `dumps`, all dumps and archives are on.
+    """
 
     output: Path
+    dumps: bool = False
 
     @property
     def source(self) -> Source:
@@ -196,8 +204,14 @@ class Series:
         """Publish a generation after the previous one; each has another Source Description too."""
         source = self.source
         told = Told(built=utc("2024-01-01T12:00") + timedelta(hours=9 * generation))
-        options = source.options(limits=Limits(entries=3), keep=1, describedby=f"{SITEURL}/about-{generation}.html")
-        publish(resources, told, source.cuts, options, previous)
+        kept = int(self.dumps)
+        options = source.options(
+            limits=Limits(entries=3),
+            dumps=Dumps(resourcedump=self.dumps, changedump=self.dumps),
+            archives=Archives(resourcelist=2 * kept, resourcedump=kept, changelist=1, changedump=1),
+            describedby=f"{SITEURL}/about-{generation}.html",
+        )
+        publish_one(resources, told, source.cuts, options, previous)
 
     def next(self, generation: int) -> None:
         """Build and publish a generation."""
@@ -228,8 +242,8 @@ class Seen:
     well_known: bytes
 
 
-def _main(output: str, mode: Mode, generation: str, call: str) -> None:
-    series = Series(Path(output))
+def _main(output: str, mode: Mode, generation: str, call: str, dumps: str = "") -> None:
+    series = Series(Path(output), bool(dumps))
     if int(call):
         resources, previous = series.build(int(generation)), series.source.previous()
         with disturbed(series.output, mode, int(call), kill):

@@ -1,7 +1,7 @@
 """What the tests of publications share: a set of resources to publish, and lxml as the witness of what was written."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
@@ -13,13 +13,15 @@ from lxml import etree
 
 from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication.change import Change, Representation
-from pelican_resourcesync.publication.generation import Options
 from pelican_resourcesync.publication.layout import Layout
 from pelican_resourcesync.publication.lineage import Known
+from pelican_resourcesync.publication.options import Options
 from pelican_resourcesync.publication.previous import Previous, read_previous
-from pelican_resourcesync.publication.publish import Publication, Told, publish
+from pelican_resourcesync.publication.publish import Publication, publish
 from pelican_resourcesync.publication.ranges import Calendar, Cuts
+from pelican_resourcesync.publication.request import Request
 from pelican_resourcesync.publication.resource import Resource
+from pelican_resourcesync.publication.told import Told
 
 SITEURL = "https://example.org"
 LAYOUT = Layout(SITEURL)
@@ -106,6 +108,20 @@ def _what(file: Path) -> object:
     return None if file.is_dir() else (file.read_bytes(), file.stat().st_mode)
 
 
+def publish_one(  # noqa: PLR0917 - as the sentence has it
+    resources: Iterable[Resource],
+    told: Told,
+    cuts: Cuts,
+    options: Options,
+    previous: Previous | None = None,
+    over: Known | None = None,
+) -> Publication:
+    """Publish one set by itself."""
+    request = Request(resources=resources, told=told, cuts=cuts, options=options, previous=previous, over=over)
+    [publication] = publish([request])
+    return publication
+
+
 @dataclass
 class Source:
     """A set of resources, published again and again into one output; only the output is carried along."""
@@ -138,7 +154,7 @@ class Source:
         if previous is ...:
             previous = self.previous()
         resources = [Resource(f"{self.siteurl}/{path}", self.write(path, data)) for path, data in contents.items()]
-        return publish(resources, told, self.cuts, self.options(**options), previous, over=over)
+        return publish_one(resources, told, self.cuts, self.options(**options), previous, over=over)
 
     def options(self, **options: Any) -> Options:
         """Give how to publish; of sets as small as these, a fifth is soon gone."""

@@ -24,7 +24,7 @@ _times = st.builds(
     st.integers(2, 4),
     st.integers(-2, 2),
 )
-_told = st.lists(st.builds(Change, _times, _uris, st.sampled_from(ChangeKind), st.none()), max_size=8).map(
+_told = st.lists(st.builds(Change, _times, _uris, st.sampled_from(ChangeKind), st.none(), st.just(())), max_size=8).map(
     lambda changes: sorted(changes, key=lambda each: each.time)
 )
 _previous = st.none() | st.dictionaries(_uris, st.builds(Listed, _representations, st.none() | _times))

@@ -16,9 +16,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from pelican_resourcesync.protocol import ChangeKind, Limits
 from pelican_resourcesync.publication.change import Change
+from pelican_resourcesync.publication.options import Archives
 from pelican_resourcesync.publication.previous import Previous, read_previous
-from pelican_resourcesync.publication.publish import Told
 from pelican_resourcesync.publication.ranges import PERIODS, Calendar, Cuts, Marks
+from pelican_resourcesync.publication.told import Told
 from tests.publication.support import SITEURL, Source, tree
 from tests.publication.watching import Watch
 
@@ -158,7 +159,11 @@ class Carried(Watch, RuleBasedStateMachine):
         """Publish, look at it, and publish the very same again."""
         changes = sorted(self.pending, key=lambda change: change.time) if complete else []
         told = Told(built=built, changes=changes, complete=complete, commit=f"c{self.commit}", landed=self.landed)
-        options: dict[str, Any] = {"limits": self.limits, "keep": self.keep, "moved_from": moved_from}
+        options: dict[str, Any] = {
+            "limits": self.limits,
+            "archives": Archives(changelist=self.keep),
+            "moved_from": moved_from,
+        }
         previous = None if over else self.take_aside() if emptied else self.source.previous()
         self.source.publish(self.contents, told, previous, over=over, **options)
         self.pending = []

@@ -6,7 +6,7 @@ import pytest
 
 from pelican_resourcesync.protocol import Capability, Document, Entry, Link, Metadata, write
 from pelican_resourcesync.publication.change import Representation
-from pelican_resourcesync.publication.documents import Documents
+from pelican_resourcesync.publication.documents import Documents, description
 from pelican_resourcesync.publication.ranges import Range
 from pelican_resourcesync.publication.resource import Listed
 from tests.publication.support import (
@@ -43,7 +43,7 @@ def test_description() -> None:
     before, after = f"{SITEURL}/resourcesync/books/capabilitylist.xml", "https://other.example/capabilities.xml"
     md = Metadata(capability=Capability.CAPABILITYLIST)
     other = Entry(loc=after, md=md, links=(Link(rel="describedby", href="https://other.example/"),))
-    assert seen(DOCUMENTS.description([other, Entry(loc=before, md=md)])) == Paper(
+    assert seen(description([f"{SET}/capabilitylist.xml"], ABOUT, [other, Entry(loc=before, md=md)])) == Paper(
         root="urlset",
         md={"capability": "description"},
         links={"describedby": ABOUT},
@@ -116,7 +116,7 @@ def test_head_of_a_change_list_is_the_same_for_life() -> None:
 
 def test_change_list_index() -> None:
     """CH07, AR05: all lists, oldest first, `until` on the closed ones alone, and a link to the archive of these."""
-    found = seen(DOCUMENTS.change_list_index([CLOSED, OPEN]))
+    found = seen(DOCUMENTS.change_list_index([CLOSED, OPEN], LAYOUT.archive("changelist")))
     first = {"from": "2024-01-01T00:00:00Z", "until": "2024-03-01T00:00:00Z"}
     assert found == Paper(
         root="sitemapindex",
@@ -137,7 +137,8 @@ def test_no_archive_to_link_to() -> None:
 def test_change_list_archive() -> None:
     """AR01 to AR03, X12: the closed lists, which never change again."""
     md = {"from": "2024-01-01T00:00:00Z", "until": "2024-03-01T00:00:00Z"}
-    assert seen(DOCUMENTS.change_list_archive([CLOSED])) == Paper(
+    closed = [(LAYOUT.change_list(CLOSED.start), CLOSED.start, CLOSED.until)]
+    assert seen(DOCUMENTS.archive_of_changes(Capability.CHANGELIST_ARCHIVE, closed)) == Paper(
         root="urlset",
         md={"capability": "changelist-archive"},
         links=UP,

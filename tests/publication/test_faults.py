@@ -39,28 +39,29 @@ class Ground:
     old: Seen
     new: Seen
     after: dict[str, object]
+    dumps: bool = False
 
     @classmethod
-    def prepare(cls, folder: Path) -> "Ground":
+    def prepare(cls, folder: Path, *, dumps: bool = False) -> "Ground":
         """Publish all generations up to the one that is to be disturbed, and that one undisturbed, elsewhere."""
-        series = Series(folder / "before")
+        series = Series(folder / "before", dumps)
         for generation in range(1, THIS):
             series.next(generation)
             if generation == 1:
                 series.settle_neighbours()
-        undisturbed = Series(folder / "undisturbed")
+        undisturbed = Series(folder / "undisturbed", dumps)
         shutil.copytree(series.output, undisturbed.output, symlinks=True)
         undisturbed.next(THIS)
         old, new = series.seen(), undisturbed.seen()
         assert old.documents.keys() != new.documents.keys()
         assert old.well_known != new.well_known
-        return cls(series.output, old, new, tree(undisturbed.output))
+        return cls(series.output, old, new, tree(undisturbed.output), dumps)
 
     def copy(self, to: Path) -> Series:
         """Give a copy of the output as it was before."""
         shutil.rmtree(to, ignore_errors=True)
         shutil.copytree(self.output, to, symlinks=True)
-        return Series(to)
+        return Series(to, self.dumps)
 
     def finish(self, series: Series, mode: Mode) -> None:
         """Let the next build come: then all is as if nothing had been."""
@@ -193,7 +194,8 @@ def test_no_room(ground: Ground, tmp_path: Path, mode: Mode) -> None:
 
 def start(series: Series, mode: Mode, generation: int, call: int) -> "subprocess.Popen[str]":
     """Publish in another process, which is to be killed."""
-    command = [sys.executable, "-m", "tests.publication.faults", str(series.output), mode, str(generation), str(call)]
+    what = [str(series.output), mode, str(generation), str(call), *(["dumps"] if series.dumps else [])]
+    command = [sys.executable, "-m", "tests.publication.faults", *what]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
 

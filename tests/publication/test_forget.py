@@ -14,8 +14,9 @@ from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import Limits
 from pelican_resourcesync.publication.change import Change
 from pelican_resourcesync.publication.forget import Forgotten, forget
-from pelican_resourcesync.publication.publish import Told
+from pelican_resourcesync.publication.options import Archives
 from pelican_resourcesync.publication.spelling import find_uris, spelling
+from pelican_resourcesync.publication.told import Told
 from tests.follower import Follower
 from tests.publication.support import DELETED, SITEURL, UPDATED, Source, change, tree, utc
 from tests.serving import served
@@ -49,7 +50,8 @@ def take_down(source: Source, *paths: str, built: datetime = NOW) -> Forgotten:
     """Forget what is at these paths of the site."""
     previous = source.previous()
     assert previous
-    return forget(previous, [f"{source.siteurl}/{path}" for path in paths], source.output, built=built)
+    [done] = forget([previous], [f"{source.siteurl}/{path}" for path in paths], source.output, built=built)
+    return done
 
 
 def naming(source: Source, *texts: str) -> Iterator[str]:
@@ -303,7 +305,7 @@ def test_what_changes_for_nothing_is_not_counted_by_name(source: Source) -> None
 
 def test_what_only_a_superseded_document_names_is_forgotten(source: Source) -> None:
     """A list that is no longer kept stays for readers still under way: it must not."""
-    source.publish(CONTENTS, "2024-04-01T12:00", keep=1)
+    source.publish(CONTENTS, "2024-04-01T12:00", archives=Archives(changelist=1))
     superseded = source.state()["superseded"]
     assert any(b"b.html" in source.documents()[path] for path in superseded)
     take_down(source, "b.html")
@@ -323,7 +325,7 @@ def test_a_document_that_cannot_be_read_stops_it(source: Source) -> None:
     (source.output / path).unlink()
     before = tree(source.output)
     with pytest.raises(PublicationError, match=f"is damaged: .*{path}"):
-        forget(previous, [f"{SITEURL}/b.html"], source.output, built=NOW)
+        forget([previous], [f"{SITEURL}/b.html"], source.output, built=NOW)
     assert tree(source.output) == before
 
 
@@ -335,7 +337,7 @@ def test_a_full_list_ends(tmp_path: Path) -> None:
     assert previous
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("pelican_resourcesync.publication.forget.capacity", lambda *_: 1)
-        forget(previous, [f"{SITEURL}/b.html"], source.output, built=NOW)
+        forget([previous], [f"{SITEURL}/b.html"], source.output, built=NOW)
     ends = intervals(source)
     assert len(ends) == 2
     assert all(one[1] == other[0] for one, other in pairwise(ends))
@@ -356,7 +358,8 @@ def test_whoever_follows_comes_along(data: st.DataObject, tmp_path_factory: pyte
         if data.draw(st.booleans()) and known:
             gone = data.draw(st.sets(st.sampled_from(known), min_size=1))
             assert previous
-            forgotten |= set(forget(previous, gone, source.output, built=built).uris)
+            [done] = forget([previous], gone, source.output, built=built)
+            forgotten |= set(done.uris)
         else:
             there = data.draw(st.dictionaries(st.sampled_from(paths), st.binary(max_size=1)))
             source.publish(there, Told(built=built), limits=Limits(entries=data.draw(st.sampled_from([2, 50_000]))))

@@ -41,7 +41,7 @@ def test_paths_and_uris() -> None:
     assert layout.capability_list == "resourcesync/site/capabilitylist.xml"
     assert layout.resource_list == "resourcesync/site/resourcelist.xml"
     assert layout.change_list_index == "resourcesync/site/changelist.xml"
-    assert layout.change_list_archive == "resourcesync/site/changelist-archive.xml"
+    assert layout.archive("changelist") == "resourcesync/site/changelist-archive.xml"
     assert layout.change_list(utc("2024-03-01")) == "resourcesync/site/changelist-20240301T000000Z.xml"
     part = layout.resource_list_part(utc("2024-03-01T12:00"), 7)
     assert part == "resourcesync/site/resourcelist-20240301T120000Z-00007.xml"

@@ -6,8 +6,8 @@ import pytest
 
 from pelican_resourcesync.publication.layout import Layout
 from pelican_resourcesync.publication.lineage import Lineage, Sealed, layout_after, lineage
-from pelican_resourcesync.publication.publish import Told
 from pelican_resourcesync.publication.state import MOST_ANCESTORS
+from pelican_resourcesync.publication.told import Told
 from tests.publication.support import LAYOUT, SITEURL, STATE, Source, change, utc
 
 

@@ -44,7 +44,7 @@ def named(source: Source) -> list[str]:
 
 def found(source: Source, layout: Layout = LAYOUT, former: tuple[str, ...] = ()) -> list[str]:
     """Give the neighbours of a set."""
-    return [each.loc for each in find_neighbours(source.output, layout, former).entries]
+    return [each.loc for each in find_neighbours(source.output, [layout], former).entries]
 
 
 def test_alone(source: Source) -> None:
@@ -179,7 +179,7 @@ def test_any_bytes(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> Non
     output = tmp_path_factory.mktemp("output")
     (output / "resourcesync").mkdir()
     (output / DESCRIPTION).write_bytes(data)
-    assert find_neighbours(output, LAYOUT).entries == ()
+    assert find_neighbours(output, [LAYOUT]).entries == ()
     shutil.rmtree(output)
 
 

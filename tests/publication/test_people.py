@@ -2,16 +2,18 @@
 
 from lxml import html
 
+from pelican_resourcesync.protocol import Capability
 from pelican_resourcesync.publication.layout import Layout
-from pelican_resourcesync.publication.people import page
-from tests.publication.support import LAYOUT, utc
+from pelican_resourcesync.publication.people import Shown, page
+from tests.publication.support import LAYOUT, SITEURL, utc
 
 NOON = utc("2024-03-01T12:00")
 
 
 def test_page_leads_to_the_documents() -> None:
     """It names every document and links to it, and says how many resources there are, and as of when."""
-    root = html.fromstring(page(LAYOUT, "A site", NOON, 17, {"Resource List": LAYOUT.resource_list}))
+    shown = Shown(LAYOUT, 17, {Capability.RESOURCELIST: LAYOUT.resource_list})
+    root = html.fromstring(page("A site", NOON, [shown]))
     assert [each.text for each in root.iter("dt")] == ["Source Description", "Capability List", "Resource List"]
     assert [each.get("href") for each in root.iter("a")] == [
         "https://example.org/resourcesync/description.xml",
@@ -26,7 +28,7 @@ def test_page_leads_to_the_documents() -> None:
 def test_hostile_names_are_text() -> None:
     """Neither the site's name nor its URL can put markup into the page."""
     layout = Layout("https://example.org/'onclick='x&y")
-    root = html.fromstring(page(layout, "<script>{a}</script> & co", NOON, 0, {}))
+    root = html.fromstring(page("<script>{a}</script> & co", NOON, [Shown(layout, 0, {})]))
     assert root.findtext(".//h1") == "<script>{a}</script> & co over ResourceSync"
     assert not list(root.iter("script"))
     assert next(root.iter("a")).items() == [("href", "https://example.org/'onclick='x&y/resourcesync/description.xml")]
@@ -34,4 +36,26 @@ def test_hostile_names_are_text() -> None:
 
 def test_a_site_without_a_name() -> None:
     """The title is whole without a name."""
-    assert html.fromstring(page(LAYOUT, "", NOON, 0, {})).findtext(".//h1") == "This site over ResourceSync"
+    assert html.fromstring(page("", NOON, [Shown(LAYOUT, 0, {})])).findtext(".//h1") == "This site over ResourceSync"
+
+
+def test_several_sets() -> None:
+    """Each has its own part of the page, under its name."""
+    sets = [
+        Shown(LAYOUT, 3, {Capability.RESOURCELIST: LAYOUT.resource_list}),
+        Shown(Layout(SITEURL, "news"), 1, {Capability.CHANGEDUMP: Layout(SITEURL, "news").change_dump_index}),
+    ]
+    root = html.fromstring(page("A site", NOON, sets))
+    assert [each.text for each in root.iter("h2")] == ["site", "news"]
+    assert [each.text for each in root.iter("dt")] == [
+        "Source Description",
+        "Capability List",
+        "Resource List",
+        "Capability List",
+        "Change Dump Index",
+    ]
+    assert [each.get("href") for each in root.iter("a")][3:] == [
+        "https://example.org/resourcesync/news/capabilitylist.xml",
+        "https://example.org/resourcesync/news/changedump.xml",
+    ]
+    assert "2 sets of resources" in "".join(str(text) for text in root.itertext())

@@ -16,10 +16,11 @@ from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import ChangeKind, Limits
 from pelican_resourcesync.publication.change import Change
 from pelican_resourcesync.publication.layout import SHARED, Layout
-from pelican_resourcesync.publication.publish import Publication, Told, publish
+from pelican_resourcesync.publication.publish import Publication
 from pelican_resourcesync.publication.ranges import PERIODS, Calendar, Cuts, Marks
 from pelican_resourcesync.publication.resource import Resource
 from pelican_resourcesync.publication.sealing import TOOL
+from pelican_resourcesync.publication.told import Told
 from tests.publication.support import (
     CREATED,
     DELETED,
@@ -31,6 +32,7 @@ from tests.publication.support import (
     Paper,
     Source,
     change,
+    publish_one,
     tree,
     utc,
 )
@@ -46,7 +48,12 @@ _times = st.builds(
 _contents = st.dictionaries(st.sampled_from(PATHS), st.binary(max_size=1), max_size=4)
 _changes = st.lists(
     st.builds(
-        Change, _times, st.sampled_from(PATHS).map(f"{SITEURL}/{{}}".format), st.sampled_from(ChangeKind), st.none()
+        Change,
+        _times,
+        st.sampled_from(PATHS).map(f"{SITEURL}/{{}}".format),
+        st.sampled_from(ChangeKind),
+        st.none(),
+        st.just(()),
     ),
     max_size=4,
 ).map(lambda changes: sorted(changes, key=lambda each: each.time))
@@ -328,9 +335,9 @@ def test_time_of_a_file_without_history(source: Source) -> None:
     """Where no change was ever listed, `lastmod` is what is known of the file; from the first change on, that."""
     told = Told(built=utc("2024-02-10T12:00"), complete=False)
     resource = Resource(f"{SITEURL}/a.html", source.write("a.html", b"a"), utc("2023-01-01T12:00"))
-    publish([resource], told, source.cuts, source.options())
+    publish_one([resource], told, source.cuts, source.options())
     assert source.resource_list()[resource.uri].lastmod == "2023-01-01T12:00:00Z"
-    publish([resource], told, source.cuts, source.options(), source.previous())
+    publish_one([resource], told, source.cuts, source.options(), source.previous())
     assert source.resource_list()[resource.uri].lastmod == "2023-01-01T12:00:00Z"
     source.publish({"a.html": b"b"}, "2024-03-10T12:00")
     assert source.resource_list()[resource.uri].lastmod == "2024-03-10T12:00:00Z"
@@ -417,7 +424,7 @@ def test_a_file_that_went(source: Source) -> None:
     before = source.documents()
     missing = Resource(f"{SITEURL}/gone.html", source.output / "gone.html")
     with pytest.raises(PublicationError, match=r"gone\.html cannot be read"):
-        publish([missing], Told(built=utc("2024-02-05T12:00")), source.cuts, source.options(), source.previous())
+        publish_one([missing], Told(built=utc("2024-02-05T12:00")), source.cuts, source.options(), source.previous())
     assert source.documents() == before
 
 

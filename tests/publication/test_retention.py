@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from pelican_resourcesync.protocol import Limits
-from pelican_resourcesync.publication.publish import Told
+from pelican_resourcesync.publication.options import Archives
+from pelican_resourcesync.publication.told import Told
 from tests.publication.support import SITEURL, UPDATED, Source, change, tree, utc
 
 SET = "resourcesync/site"
@@ -41,7 +42,7 @@ def test_all_stay_by_default(source: Source) -> None:
 def test_the_oldest_go(source: Source) -> None:
     """CL06, AR06: index and archive begin at the first that is kept and touch from there on; the rest is carried."""
     before = source.documents()
-    assert publish(source, 5, keep=2) == 3
+    assert publish(source, 5, archives=Archives(changelist=2)) == 3
     assert listed(source) == LISTS[2:5]
     index = source.paper(f"{SITEURL}/{SET}/changelist.xml")
     archive = source.paper(f"{SITEURL}/{SET}/changelist-archive.xml")
@@ -57,7 +58,7 @@ def test_the_open_one_may_close_and_go_at_once(tmp_path: Path) -> None:
     source = Source(tmp_path)
     changes = [change(f"2024-0{month}-05T12:00", "a.html", UPDATED) for month in range(1, 6)]
     told = Told(built=utc("2024-06-01T12:00"), changes=changes)
-    assert source.publish({"a.html": b"a"}, told, keep=1).changes == 2
+    assert source.publish({"a.html": b"a"}, told, archives=Archives(changelist=1)).changes == 2
     assert listed(source) == LISTS[3:5]
     assert not set(LISTS[:3]) & source.documents().keys()
     assert source.state()["superseded"] == {}
@@ -65,9 +66,9 @@ def test_the_open_one_may_close_and_go_at_once(tmp_path: Path) -> None:
 
 def test_nothing_comes_back(source: Source) -> None:
     """When more are kept again, the lists that went stay away, and no gap opens."""
-    publish(source, 5, keep=1)
-    publish(source, 6, keep=None)
-    publish(source, 7, keep=100)
+    publish(source, 5, archives=Archives(changelist=1))
+    publish(source, 6, archives=Archives(changelist=None))
+    publish(source, 7, archives=Archives(changelist=100))
     assert listed(source) == LISTS[3:7]
     lists = [each for _item, each in source.change_lists()]
     assert [each.md["until"] for each in lists[:-1]] == [each.md["from"] for each in lists[1:]]
@@ -76,25 +77,25 @@ def test_nothing_comes_back(source: Source) -> None:
 def test_lists_that_go_stay_for_one_generation(source: Source) -> None:
     """A reader that has just read the index finds what it names; one generation on they are gone."""
     before = source.documents()
-    publish(source, 5, keep=2)
+    publish(source, 5, archives=Archives(changelist=2))
     after = source.documents()
     assert [after[path] for path in LISTS[:2]] == [before[path] for path in LISTS[:2]]
     assert source.state()["superseded"].keys() == set(LISTS[:2])
     assert not source.state()["superseded"].keys() & source.state()["documents"].keys()
     unchanged = tree(source.output)
-    publish(source, 5, keep=2)
+    publish(source, 5, archives=Archives(changelist=2))
     assert tree(source.output) == unchanged
-    publish(source, 6, keep=2)
+    publish(source, 6, archives=Archives(changelist=2))
     assert not set(LISTS[:2]) & source.documents().keys()
     assert LISTS[2] in source.documents()
 
 
 def test_superseded_documents_that_were_lost(source: Source) -> None:
     """They are no loss: what is there is carried, and the same state changes nothing else."""
-    publish(source, 5, keep=2)
+    publish(source, 5, archives=Archives(changelist=2))
     (source.output / LISTS[0]).unlink()
     before = source.documents()
-    publish(source, 5, keep=2)
+    publish(source, 5, archives=Archives(changelist=2))
     assert source.documents() == before
 
 

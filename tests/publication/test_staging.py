@@ -48,7 +48,7 @@ def test_what_is_staged_is_installed(tmp_path: Path, mode: Mode) -> None:
         assert stage.paths() == [WELL_KNOWN, "resourcesync/site/deep/new.xml", "resourcesync/site/kept.xml"]
         assert stage.read("resourcesync/site/kept.xml") == b"old"
         assert (output / "resourcesync" / "site" / "old.xml").read_bytes() == b"old"
-        stage.install(LAYOUT)
+        stage.install([LAYOUT])
     assert {path: what[0] for path, what in tree(output).items() if isinstance(what, tuple)} == {
         "resourcesync/site/deep/new.xml": b"new",
         "resourcesync/site/kept.xml": b"old",
@@ -312,7 +312,7 @@ def test_the_order_of_moves() -> None:
     paths = [WELL_KNOWN, STATE, *(f"resourcesync/site/{name}.xml" for name in ("capabilitylist", "resourcelist"))]
     paths += ["resourcesync/index.html", DESCRIPTION, "resourcesync/site/changelist.xml"]
     paths += [f"resourcesync/site/{name}-20240105T120000Z.xml" for name in ("resourcelist", "changelist")]
-    assert [path.rpartition("/")[2] for path in in_order(paths, LAYOUT)] == [
+    assert [path.rpartition("/")[2] for path in in_order(paths, [LAYOUT])] == [
         "changelist-20240105T120000Z.xml",
         "resourcelist-20240105T120000Z.xml",
         "changelist.xml",

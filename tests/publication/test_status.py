@@ -1,14 +1,16 @@
-"""Status: what it says of a publication is what lies there, in a folder or at a URL."""
+"""Status: what it says of the publications in a folder is what lies there."""
 
 from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.errors import NoHostError, PublicationError, TransportError
-from pelican_resourcesync.publication.publish import Told
-from pelican_resourcesync.publication.status import Status, look, visit
-from tests.live import Live, closed_port, content, files, live, no_dot_folders, page, redirect, status
+from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.protocol import Limits
+from pelican_resourcesync.publication.options import Archives, Dumps
+from pelican_resourcesync.publication.sizes import Amount
+from pelican_resourcesync.publication.status import SetStatus, Status, look
+from pelican_resourcesync.publication.told import Told
 from tests.publication.support import SITEURL, UPDATED, Source, change, tree, utc
 
 HISTORY = (
@@ -38,22 +40,21 @@ def looked(folder: Path) -> Status:
     return seen
 
 
-def visited(site: Live, into: Path, path: str = "") -> Status:
-    """Look at a publication that is live."""
-    seen = visit(site.url + path, into)
-    assert seen
-    return seen
+def alone(status: Status) -> SetStatus:
+    """Give the one set that there is."""
+    [found] = status.sets
+    return found
 
 
 def test_a_folder_is_told_as_it_is(source: Source) -> None:
     """State, sets, resources, ranges and sizes; nothing is written."""
     before = tree(source.output)
-    seen = looked(source.output)
-    state = source.state()
-    assert (seen.siteurl, seen.generation, seen.start) == (SITEURL, state["generation"], 1)
+    status = looked(source.output)
+    seen, state = alone(status), source.state()
+    assert (status.siteurl, status.capability_lists) == (SITEURL, (f"{SITEURL}/resourcesync/site/capabilitylist.xml",))
+    assert (seen.name, seen.siteurl, seen.generation, seen.start) == ("site", SITEURL, state["generation"], 1)
     assert (seen.commit, seen.landed, seen.at) == ("c1", HISTORY[-1].time, source.at())
-    assert seen.sets == (f"{SITEURL}/resourcesync/site/capabilitylist.xml",)
-    assert (seen.resources, seen.changes) == (2, 3)
+    assert (seen.resources, seen.changes, seen.archived) == (2, 3, {"changelist": 1})
     assert [(each.uri, each.changes) for each in seen.ranges] == [
         (item.loc, len(each.items)) for item, each in source.change_lists()
     ]
@@ -69,30 +70,100 @@ def test_sizes_are_of_all_documents(source: Source) -> None:
     seen = looked(source.output)
     documents = source.documents()
     assert seen.total_size == sum(map(len, documents.values())) - len(documents[".well-known/resourcesync"])
-    assert seen.sizes["resourcelist"] == len(documents["resourcesync/site/resourcelist.xml"])
-    assert seen.sizes["changelist"] == sum(
-        len(data) for path, data in documents.items() if "/changelist" in path and "archive" not in path
-    )
-    kinds = {"capabilitylist", "changelist", "changelist-archive", "description", "page for people"}
-    assert seen.sizes.keys() == {*kinds, "publication.json", "resourcelist"}
-    source.publish({"a": b"a", "b": b"b"}, told(), keep=1)
-    source.publish({"a": b"new", "b": b"b"}, "2024-03-05T12:00", keep=1)
-    superseded = source.state()["superseded"]
-    assert looked(source.output).sizes["superseded"] == sum(len(source.documents()[path]) for path in superseded)
+    assert seen.sizes["resourcelist"] == Amount(number=1, size=len(documents["resourcesync/site/resourcelist.xml"]))
+    lists = [data for path, data in documents.items() if "/changelist" in path and "archive" not in path]
+    assert seen.sizes["changelist"] == Amount(number=3, size=sum(map(len, lists)))
+    kinds = {"capabilitylist", "changelist", "changelist-archive", "publication.json", "resourcelist"}
+    assert alone(seen).sizes.keys() == kinds
+    shared = len(documents["resourcesync/description.xml"]) + len(documents["resourcesync/index.html"])
+    assert seen.total_size - alone(seen).total_size == shared
+    assert seen.sizes.keys() == {*kinds, "description", "page for people"}
+    source.publish({"a": b"a", "b": b"b"}, told(), archives=Archives(changelist=1))
+    source.publish({"a": b"new", "b": b"b"}, "2024-03-05T12:00", archives=Archives(changelist=1))
+    superseded = [source.documents()[path] for path in source.state()["superseded"]]
+    assert looked(source.output).sizes["superseded"] == Amount(number=len(superseded), size=sum(map(len, superseded)))
 
 
-def test_neighbours_are_sets_too(source: Source) -> None:
-    """The Source Description names them; one that cannot be read names none that are known."""
-    Source(source.output, set_name="papers").publish({"p": b"p"}, "2024-03-01T12:00")
-    assert looked(source.output).sets == (
-        f"{SITEURL}/resourcesync/papers/capabilitylist.xml",
-        f"{SITEURL}/resourcesync/site/capabilitylist.xml",
+def test_sizes_of_packages(tmp_path: Path) -> None:
+    """Those of the Resource Dump, of the archived one, of Change Dumps and superseded ones are counted apart."""
+    source = Source(tmp_path / "output")
+    dumps, archives = Dumps(resourcedump=True, changedump=True), Archives(resourcedump=1, resourcelist=2)
+    for time, data in (("2024-01-05T12:00", b"a"), ("2024-02-05T12:00", b"b"), ("2024-02-06T12:00", b"c")):
+        source.publish({"a": data}, time, dumps=dumps, archives=archives)
+    documents = source.documents()
+
+    def amount(*paths: str) -> Amount:
+        return Amount(number=len(paths), size=sum(len(documents[f"resourcesync/site/{path}"]) for path in paths))
+
+    seen = alone(looked(source.output))
+    changes = ("changedump-20240205T120000Z", "changedump-20240206T120000Z")
+    expected = {
+        "archived resourcedump": amount("archive/resourcedump-20240105T120000Z.xml"),
+        "archived resourcedump packages": amount("resourcedump-20240105T120000Z-00001.zip"),
+        "archived resourcedump-manifest": amount("resourcedump-20240105T120000Z-00001-manifest.xml"),
+        "archived resourcelist": amount("archive/resourcelist-20240105T120000Z.xml"),
+        "capabilitylist": amount("capabilitylist.xml"),
+        "changedump": amount("changedump.xml", "changedump-20240105T120000Z.xml"),
+        "changedump packages": amount(*(f"{each}.zip" for each in changes)),
+        "changedump-manifest": amount(*(f"{each}-manifest.xml" for each in changes)),
+        "changelist": amount("changelist.xml", *(f"changelist-2024{each}01T000000Z.xml" for each in ("01", "02"))),
+        "changelist-archive": amount("changelist-archive.xml"),
+        "publication.json": Amount(number=1, size=len(documents["resourcesync/publication.json"])),
+        "resourcedump": amount("resourcedump.xml"),
+        "resourcedump packages": amount("resourcedump-20240206T120000Z-00001.zip"),
+        "resourcedump-archive": amount("resourcedump-archive.xml"),
+        "resourcedump-manifest": amount("resourcedump-20240206T120000Z-00001-manifest.xml"),
+        "resourcelist": amount("resourcelist.xml"),
+        "resourcelist-archive": amount("resourcelist-archive.xml"),
+        "superseded": amount("resourcedump-20240205T120000Z-00001-manifest.xml"),
+        "superseded packages": amount("resourcedump-20240205T120000Z-00001.zip"),
+    }
+    assert seen.sizes == expected
+    assert seen.archived == {"resourcelist": 1, "resourcedump": 1, "changelist": 1}
+
+
+def test_parts_of_a_list_are_counted(tmp_path: Path) -> None:
+    """An index, and what it leads to."""
+    source = Source(tmp_path / "output")
+    source.publish(dict.fromkeys("abc", b""), "2024-03-01T12:00", limits=Limits(entries=2))
+    documents = source.documents()
+    sizes = [len(data) for path, data in documents.items() if "/resourcelist" in path]
+    assert alone(looked(source.output)).sizes["resourcelist"] == Amount(number=3, size=sum(sizes))
+
+
+def test_sets_are_told_each(source: Source) -> None:
+    """Each with what is its own, the site's first, then by name; sums are of all, with what they share."""
+    papers = Source(source.output, set_name="papers")
+    papers.publish({"p": b"12345"}, "2024-03-01T12:00")
+    Source(source.output, set_name="letters").publish({"l": b"1"}, "2024-03-02T12:00")
+    seen = looked(source.output)
+    assert [each.name for each in seen.sets] == ["site", "letters", "papers"]
+    assert [each.resources for each in seen.sets] == [2, 1, 1]
+    assert [each.volume.resources for each in seen.sets] == [2, 1, 5]
+    assert [each.commit for each in seen.sets] == ["c1", None, None]
+    assert seen.capability_lists == tuple(
+        f"{SITEURL}/resourcesync/{name}/capabilitylist.xml" for name in ("letters", "papers", "site")
     )
+    documents = source.documents()
+    assert seen.sets[2].total_size == sum(
+        len(data) for path, data in documents.items() if path.startswith("resourcesync/papers/")
+    )
+    assert seen.total_size == sum(map(len, documents.values())) - len(documents[".well-known/resourcesync"])
+    assert seen.sizes["resourcelist"].number == 3
+    (source.output / "resourcesync/publication.json").unlink()
+    assert [each.name for each in looked(source.output).sets] == ["letters", "papers"]
+    source.write("resourcesync/papers/resourcelist.xml", b"another")
+    with pytest.raises(PublicationError, match=r"damaged: resourcesync/papers/resourcelist\.xml"):
+        look(source.output)
+
+
+def test_a_source_description_that_cannot_be_read(source: Source) -> None:
+    """It names none that are known."""
     source.write("resourcesync/description.xml", b"<html>")
-    assert looked(source.output).sets is None
+    assert looked(source.output).capability_lists is None
     (source.output / "resourcesync/description.xml").unlink()
     seen = looked(source.output)
-    assert (seen.sets, seen.well_known.right) == (None, None)
+    assert (seen.capability_lists, seen.well_known.right) == (None, None)
 
 
 def test_the_well_known_copy_is_compared(source: Source) -> None:
@@ -132,64 +203,3 @@ def test_a_state_that_cannot_be_read_is_one_sentence(source: Source, monkeypatch
     monkeypatch.setattr(Path, "read_bytes", refuse)
     with pytest.raises(PublicationError, match="Permission denied"):
         look(source.output)
-
-
-def test_a_url_is_told_as_the_folder_that_it_serves(source: Source, tmp_path: Path) -> None:
-    """The same values, but for the well-known URI, which was asked."""
-    with live(files(source.output)) as site:
-        seen = visited(site, tmp_path / "into")
-    assert asdict(seen) == {
-        **asdict(looked(source.output)),
-        "well_known": {"uri": f"{site.url}/.well-known/resourcesync", "in_site": True, "right": True},
-    }
-
-
-def test_a_host_may_drop_what_no_state_vouches_for(source: Source, tmp_path: Path) -> None:
-    """Dot-folders, or all that sets share: what cannot be had is not known."""
-    with live(no_dot_folders(files(source.output))) as site:
-        assert visited(site, tmp_path / "one").well_known.right is False
-        site.manners[".well-known/resourcesync"] = content(b"another")
-        assert visited(site, tmp_path / "two").well_known.right is False
-        site.manners[".well-known/resourcesync"] = status(500)
-        assert visited(site, tmp_path / "three").well_known.right is None
-        site.manners["resourcesync/description.xml"] = status(404)
-        site.manners[".well-known/resourcesync"] = content(b"another")
-        seen = visited(site, tmp_path / "four")
-        assert (seen.sets, seen.well_known.right) == (None, None)
-        assert "description" not in seen.sizes
-
-
-def test_the_host_of_a_site_in_a_path_is_asked(tmp_path: Path) -> None:
-    """It may answer with the Source Description of a site in it, as its owner likes."""
-    source = Source(tmp_path / "output", siteurl=f"{SITEURL}/project")
-    source.publish({"a": b"a"}, "2024-03-01T12:00")
-    (tmp_path / "www").mkdir()
-    source.output.rename(tmp_path / "www" / "project")
-    with live(files(tmp_path / "www")) as site:
-        seen = visited(site, tmp_path / "one", "/project/").well_known
-        assert asdict(seen) == {"uri": f"{site.url}/.well-known/resourcesync", "in_site": False, "right": False}
-        description = (tmp_path / "www/project/resourcesync/description.xml").read_bytes()
-        site.manners[".well-known/resourcesync"] = content(description)
-        assert visited(site, tmp_path / "two", "/project").well_known.right is True
-
-
-def test_a_url_without_a_publication(source: Source, tmp_path: Path) -> None:
-    """Absent, damaged, or not to be known: three things."""
-    with live(page) as site:
-        assert visit(site.url, tmp_path / "into") is None
-        site.manner = files(source.output)
-        site.manners["resourcesync/site/resourcelist.xml"] = content(b"another")
-        with pytest.raises(PublicationError, match="damaged"):
-            visit(site.url, tmp_path / "into")
-        site.manners["resourcesync/publication.json"] = content(b"{}", Content_Type="application/json")
-        with pytest.raises(PublicationError, match="damaged"):
-            visit(site.url, tmp_path / "into")
-        site.manners["resourcesync/publication.json"] = redirect("https://other.example/")
-        with pytest.raises(TransportError, match="redirected elsewhere"):
-            visit(site.url, tmp_path / "into")
-    with pytest.raises(TransportError):
-        visit(f"http://127.0.0.1:{closed_port()}", tmp_path / "into")
-    with pytest.raises(NoHostError, match="no host of that name"):
-        visit("http://nobody.invalid", tmp_path / "into")
-    with pytest.raises(TransportError, match="no address to read from"):
-        visit("ftp://example.org", tmp_path / "into")

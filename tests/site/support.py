@@ -39,7 +39,8 @@ BARE: dict[str, Any] = {
 
 def configured(site: Site, **overrides: Any) -> dict[str, Any]:
     """Give Pelican's settings for a site, without plug-ins."""
-    quiet = {"PLUGINS": [], "RESOURCESYNC": {"enabled": False}}
+    output = site.folder / str(site.settings.get("OUTPUT_PATH", "output"))  # of itself it lies in the current folder
+    quiet = {"PLUGINS": [], "RESOURCESYNC": {"enabled": False}, "OUTPUT_PATH": str(output)}
     return dict(read_settings(str(site.folder / "pelicanconf.py"), override={**quiet, **overrides}))
 
 

@@ -268,3 +268,75 @@ def test_what_is_ours_beside_the_settings_is_never_published(flat: Site) -> None
         assert not [*flat.output.rglob("x.*"), *flat.output.rglob(".resourcesync")]
     assert "/b.txt" in flat.resources()
     assert not [path for path in flat.resources() if "/x." in path or "resourcesync" in path]
+
+
+# --- several sets ------------------------------------------------------------
+
+
+@pytest.fixture
+def sets(flat: Site) -> Site:
+    """Give that site, published as two sets, none of which is the set `site`, beside somebody else's."""
+    named = {"pages": {"paths": ["*.html"]}, "texts": {"paths": ["*.txt"]}}
+    flat.configure(STATIC_PATHS=["texts"], RESOURCESYNC={"previous": "output", "dumps": True, "sets": named})
+    flat.write("texts/b.txt", "b")
+    flat.commit("2024-01-02T10:00:00Z")
+    flat.build()
+    flat.write(f"output/{OTHER}/publication.json", "theirs")
+    return flat
+
+
+def test_killed_build_loses_no_set(sets: Site) -> None:
+    """The next build goes on from all of them, and somebody else's is there too."""
+    before = documents(sets)
+    sets.write("texts/b.txt", "another b")
+    sets.commit("2024-02-01T10:00:00Z")
+    kill(sets)
+    assert documents(sets) == {}
+    kill(sets)
+    status, said = run(sets)
+    assert status == 0
+    assert "texts: 1 resource, 2 changes" in said
+    assert "nothing changed" in said.split("pages: ")[1].splitlines()[0], said
+    after = documents(sets)
+    assert after["other/publication.json"] == before["other/publication.json"]
+    assert {path for path in before if path.startswith("pages/")} == {p for p in after if p.startswith("pages/")}
+
+
+def test_build_of_sets_killed_after_it_published(sets: Site) -> None:
+    """What lies aside is of the publication before: none of it comes back, but what is somebody else's."""
+    old = sets.folder.parent / "old"
+    shutil.copytree(sets.output / "resourcesync", old / "resourcesync")
+    sets.write("texts/b.txt", "another b")
+    sets.commit("2024-02-01T10:00:00Z")
+    for number in (1, 2):  # after the second, what the first superseded is gone
+        sets.article("../a.md", "A", f"Words {number}.")
+        sets.commit(f"2024-03-0{number}T10:00:00Z")
+        sets.build()
+    before = documents(sets)
+    assert documents(sets).keys() < {*before, *tree(old / "resourcesync")}
+    shutil.copytree(old, sets.folder / PLACE)
+    shutil.rmtree(sets.output / OTHER)
+    sets.build(SITEURL="")
+    assert documents(sets) == before
+
+
+def test_set_that_is_gone_does_not_come_back(sets: Site) -> None:
+    """A build was killed after it published without a set: what lies aside of that stays past too."""
+    old = sets.folder.parent / "old"
+    shutil.copytree(sets.output / "resourcesync", old / "resourcesync")
+    sets.configure(RESOURCESYNC={"previous": "output", "sets": {"pages": {"paths": ["*.html"]}}})
+    sets.build()
+    shutil.copytree(old, sets.folder / PLACE)
+    sets.build()
+    assert {path.split("/")[0] for path in documents(sets)} == {"pages", "other", "index.html", "description.xml"}
+
+
+def test_neighbour_that_published_meanwhile_keeps_nothing_back(sets: Site) -> None:
+    """That somebody else has a later publication in the output says nothing of ours."""
+    before = documents(sets)
+    kill(sets)
+    sets.write(f"output/{OTHER}/publication.json", "theirs, later")
+    sets.build(SITEURL="")
+    after = documents(sets)
+    assert after.pop("other/publication.json")[0] == b"theirs, later"
+    assert after == {path: each for path, each in before.items() if not path.startswith("other/")}

@@ -12,8 +12,8 @@ from pelican_resourcesync.check.rules import (
     neighbours,
     packages,
     resources,
-    sets,
     source,
+    sums,
     xml,
 )
 
@@ -29,7 +29,7 @@ RULES: tuple[Rule, ...] = tuple(
         links,
         archives,
         neighbours,
-        sets,
+        sums,
         packages,
         deep,
         discovery,

@@ -1,9 +1,16 @@
-"""AR: archives and their indexes, each by itself."""
+"""AR: archives and their indexes, each by itself, and archives of changes over all of their parts."""
+
+import datetime as dt
+from collections.abc import Iterator
+from itertools import pairwise
 
 from pelican_resourcesync.check.doc import Doc
+from pelican_resourcesync.check.document import Kept
 from pelican_resourcesync.check.rule import MUST, SHOULD, Book
+from pelican_resourcesync.check.rules.sums import Spots
 from pelican_resourcesync.check.scan import Item
 from pelican_resourcesync.check.values import moment
+from pelican_resourcesync.check.walk import Walk
 
 BOOK = Book()
 
@@ -43,3 +50,58 @@ def gapless(item: Item, doc: Doc) -> str | None:
     if begin is None or last is None or begin == last or (before is not None and begin < before):
         return None
     return f"the document begins {'after' if begin > last else 'before'} the end of that before it"
+
+
+@BOOK("source", "AR03", MUST, "An archive of changes is in chronological order, over all parts", "arch §5, §5.1")
+def order_of_parts(walk: Walk) -> Spots:
+    """Judge the first document of each part beside the last of the part before it."""
+    for part, last, first in _seams(walk):
+        begin, before = _time(first, "from"), _time(last, "from")
+        if begin and before and begin < before:
+            yield part.uri, first.line, "the document begins before one of the part before"
+
+
+@BOOK("source", "AR06", SHOULD, "Archived changes leave no gap and do not overlap, over all parts", "arch §5, §5.1")
+def gapless_parts(walk: Walk) -> Spots:
+    """Judge the first document of each part beside the last of the part before it."""
+    for part, last, first in _seams(walk):
+        begin, before, end = _time(first, "from"), _time(last, "from"), _time(last, "until")
+        if begin and end and begin != end and not (before and begin < before):
+            how = "after" if begin > end else "before"
+            yield part.uri, first.line, f"the document begins {how} the end of the last of the part before"
+
+
+@BOOK("source", "AR06", SHOULD, "The current document of changes begins no later than its archive ends", "arch §5")
+def up_to_date(walk: Walk) -> Spots:
+    """Judge whether changes are in neither the archive nor the current document."""
+    for current in list(walk.documents.values()) if walk.complete else ():
+        top = current is not None and walk.tops.get(current.uri) == current.uri
+        if current is None or not top or f"{current.capability}-archive" not in _CHANGES:
+            continue
+        begin = moment(current.head.md.get("from"))
+        ends = [end for item in _archived(walk, current) if (end := _time(item, "until"))]
+        if begin and ends and begin > max(ends):
+            yield current.uri, current.head.md_line, "the document begins after the end of all that is archived"
+
+
+def _time(item: Item, name: str) -> dt.datetime | None:
+    return moment((item.md or {}).get(name))
+
+
+def _seams(walk: Walk) -> Iterator[tuple[Kept, Item, Item]]:
+    """Give each part of an archive of changes but the first, the last entry before it and its own first."""
+    for index in list(walk.documents.values()):
+        if index is None or not index.head.is_index or index.capability not in _CHANGES:
+            continue
+        parts = [walk.documents.get(item.loc) for item in index.pointers]
+        known = [part if part is not None and part.pointers else None for part in parts]
+        for before, part in pairwise(known):
+            if before and part:
+                yield part, before.pointers[-1], part.pointers[0]
+
+
+def _archived(walk: Walk, current: Kept) -> Iterator[Item]:
+    """Give the entries of the archive of a document's capability and set."""
+    for uri, kept in walk.documents.items():
+        if kept and kept.capability == f"{current.capability}-archive" and not kept.head.is_index:
+            yield from kept.pointers if walk.owners.get(uri) == walk.owners.get(current.uri) else ()

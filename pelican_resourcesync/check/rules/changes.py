@@ -149,6 +149,22 @@ def interval(item: Item, _: Doc) -> str | None:
     return None if item.md and "from" in item.md else "the entry has no from"
 
 
+@BOOK("entry", "CH07", SHOULD, "The interval of an index covers those of its lists", "core §12.2", on=_CL, index=True)
+def covered(item: Item, doc: Doc) -> str | None:
+    """Judge the interval of a list beside that of the index."""
+    return sticks_out(item, doc)
+
+
+def sticks_out(item: Item, doc: Doc) -> str | None:
+    """Say that an entry's interval is not within the document's; one that is out of order is not judged."""
+    begin, end = (moment((item.md or {}).get(name)) for name in ("from", "until"))
+    if begin and doc.previous[0] and begin < doc.previous[0]:
+        return None
+    if begin and doc.from_ and begin < doc.from_:
+        return f"{_shown(begin)} is before the document's from"
+    return f"{_shown(end)} is after the document's until" if end and doc.until and end > doc.until else None
+
+
 @BOOK("entry", "CH06", MUST, "The lists of an index leave no gap", "core §12.1, §12.2", on=_CL, index=True)
 def gapless(item: Item, doc: Doc) -> str | None:
     """Judge whether the interval of the index is covered, and remember this list."""

@@ -1,4 +1,4 @@
-"""X08, X09, DI02, DI03: what is at the URIs that are listed."""
+"""X08, X09: what is at the URIs that are listed."""
 
 from pelican_resourcesync.check.deep import Resource
 from pelican_resourcesync.check.measure import wrong_digest, wrong_length
@@ -33,21 +33,3 @@ def type_(resource: Resource) -> str | None:
     if said is None or not real or same_type(said, real):
         return None
     return f"{cut(resource.item.loc)} comes as {cut(real)}, and not as {cut(said)}"
-
-
-@BOOK("resource", "DI02", MUST, "The link of a page leads to the Capability List that covers the page", "core §6.3.3")
-def page(resource: Resource) -> str | None:
-    """Judge the link in a page's head."""
-    return _elsewhere(resource, resource.page_links)
-
-
-@BOOK("resource", "DI03", MUST, "The Link header leads to the Capability List that covers the resource", "core §6.3.3")
-def header(resource: Resource) -> str | None:
-    """Judge the link in the headers."""
-    return _elsewhere(resource, resource.header_links)
-
-
-def _elsewhere(resource: Resource, links: tuple[str, ...]) -> str | None:
-    if not links or resource.owner in links:
-        return None
-    return f"{cut(resource.item.loc)} links to {cut(links[0])}, and is listed by {cut(resource.owner)}"

@@ -1,9 +1,10 @@
-"""SD01, DI01, DI04: where a Source begins."""
+"""SD01, DI01 to DI04: where a Source begins."""
 
 from pelican_resourcesync.check.pages import sitemaps
 from pelican_resourcesync.check.rule import MUST, SHOULD, Book
-from pelican_resourcesync.check.rules.sets import Spots
+from pelican_resourcesync.check.rules.sums import Spots
 from pelican_resourcesync.check.scan import Scan, UnreadableError
+from pelican_resourcesync.check.values import cut
 from pelican_resourcesync.check.walk import Walk
 from pelican_resourcesync.errors import TransportError
 
@@ -13,16 +14,30 @@ BOOK = Book()
 @BOOK("source", "SD01", MUST, "A Source has a Source Description", "core §8")
 def described(walk: Walk) -> Spots:
     """Judge whether any was found."""
-    if not any(kept is not None and kept.capability == "description" for kept in walk.documents.values()):
+    if not _described(walk) and _at_well_known(walk) != "description":
         yield walk.starts[0], None, "no Source Description was found"
 
 
 @BOOK("source", "DI01", SHOULD, "/.well-known/resourcesync serves the Source Description", "core §6.3.2")
 def well_known(walk: Walk) -> Spots:
-    """Judge what is at the well-known URI."""
-    uri = f"{walk.root}.well-known/resourcesync"
+    """Judge what is at the well-known URI, where there is a Source Description at all."""
+    capability = _at_well_known(walk) if _described(walk) else "description"
+    if capability != "description":
+        yield _well_known(walk), None, capability
+
+
+def _described(walk: Walk) -> bool:
+    return any(kept is not None and kept.capability == "description" for kept in walk.documents.values())
+
+
+def _well_known(walk: Walk) -> str:
+    return f"{walk.root}.well-known/resourcesync"
+
+
+def _at_well_known(walk: Walk) -> str:
+    """Give `description`, where that is the capability of the document at the well-known URI, or else what is wrong."""
+    uri = _well_known(walk)
     kept = walk.documents.get(uri)
-    capability = kept.capability if kept is not None else ""
     if kept is None and walk.place.holds(uri):
         try:
             with walk.place.open(uri, size=walk.options.limits.most_bytes) as found:
@@ -30,10 +45,10 @@ def well_known(walk: Walk) -> Spots:
                 next(scan.items(), None)
                 capability = scan.head.capability
         except (TransportError, UnreadableError) as error:
-            yield uri, None, f"there is no Source Description: {error}"
-            return
-    if capability != "description":
-        yield uri, None, "this is no Source Description"
+            return f"there is no Source Description: {error}"
+    else:
+        capability = kept.capability if kept else ""
+    return capability if capability == "description" else "this is no Source Description"
 
 
 @BOOK("source", "DI04", SHOULD, "robots.txt names each Resource List, if it names any", "core §6.3.4")
@@ -54,3 +69,36 @@ def robots(walk: Walk) -> Spots:
     if lists & named:
         for missing in sorted(lists - named):
             yield uri, None, f"no Sitemap directive names {missing}"
+
+
+@BOOK("source", "DI02", MUST, "The link of a page leads to a Capability List that covers the page", "core §6.3.3")
+def page(walk: Walk) -> Spots:
+    """Judge the links in pages' heads."""
+    return _elsewhere(walk, header=False)
+
+
+@BOOK("source", "DI03", MUST, "The Link header leads to a Capability List that covers the resource", "core §6.3.3")
+def header(walk: Walk) -> Spots:
+    """Judge the links in headers."""
+    return _elsewhere(walk, header=True)
+
+
+def _elsewhere(walk: Walk, *, header: bool) -> Spots:
+    """Give the resources that link to no Capability List whose Resource List has them."""
+    for owner, uri, document, line, links in walk.ledger.linked(header=header):
+        loc, *targets = links.split("\n")
+        lists = [each for each in targets for kept in [walk.documents.get(each)] if kept]
+        covering = [
+            each
+            for each in lists
+            if walk.same(each, walk.name(owner)) or any(walk.ledger.holds(top, uri) for top in _tops(walk, each))
+        ]
+        if not covering:
+            message = f"{cut(loc)} links to {cut(targets[0])}, and is listed by {cut(walk.name(owner))}"
+            yield walk.name(document), line, message
+
+
+def _tops(walk: Walk, capability_list: str) -> list[int]:
+    """Give the numbers of the Resource Lists of a Capability List."""
+    kept = walk.documents.get(capability_list)
+    return [walk.number(item.loc) for item in kept.pointers] if kept else []

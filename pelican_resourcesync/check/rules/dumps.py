@@ -2,6 +2,7 @@
 
 from pelican_resourcesync.check.doc import Doc
 from pelican_resourcesync.check.rule import MUST, SHOULD, Book
+from pelican_resourcesync.check.rules.changes import sticks_out
 from pelican_resourcesync.check.rules.xml import Places
 from pelican_resourcesync.check.scan import Attributes, Item
 from pelican_resourcesync.check.values import cut, moment
@@ -72,6 +73,18 @@ def at_of_index(doc: Doc) -> Places:
 def from_(doc: Doc) -> Places:
     """Judge whether the interval has a begin."""
     return _lacks(doc, "from")
+
+
+@BOOK("entry", "CD01", SHOULD, "The interval of a dump covers those of its packages", "core §13.1", on=_CD, index=False)
+def covered(item: Item, doc: Doc) -> str | None:
+    """Judge the interval of a package beside that of the dump."""
+    return sticks_out(item, doc)
+
+
+@BOOK("entry", "CD05", SHOULD, "The interval of an index covers those of its dumps", "core §13.1", on=_CD, index=True)
+def covered_by_index(item: Item, doc: Doc) -> str | None:
+    """Judge the interval of a dump beside that of the index."""
+    return sticks_out(item, doc)
 
 
 @BOOK("entry", "CD01", MUST, "Packages are in forward chronological order", "core §13.1", on=_CD, index=False)

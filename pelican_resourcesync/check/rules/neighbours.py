@@ -1,8 +1,9 @@
 """Rules of two documents of which one names the other: what is listed is there, and says what is said of it."""
 
+from pelican_resourcesync.check.edge import Edge
 from pelican_resourcesync.check.rule import MUST, SHOULD, Book
 from pelican_resourcesync.check.values import cut, moment, number
-from pelican_resourcesync.check.walk import Edge, Walk
+from pelican_resourcesync.check.walk import Walk
 
 BOOK = Book()
 

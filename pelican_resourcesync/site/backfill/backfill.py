@@ -13,9 +13,11 @@ from pelican_resourcesync.errors import HistoryError, PublicationError
 from pelican_resourcesync.publication.layout import FOLDER
 from pelican_resourcesync.publication.lineage import Known, layout_after
 from pelican_resourcesync.publication.lock import locked
-from pelican_resourcesync.publication.publish import Publication, Told
+from pelican_resourcesync.publication.publish import Publication
 from pelican_resourcesync.publication.ranges import Cuts
 from pelican_resourcesync.publication.staging import recover
+from pelican_resourcesync.publication.told import Told
+from pelican_resourcesync.site.aside import Aside
 from pelican_resourcesync.site.backfill.builder import TIMEOUT, Builder
 from pelican_resourcesync.site.backfill.checkout import Checkouts
 from pelican_resourcesync.site.backfill.choice import choose, first_commit
@@ -25,8 +27,10 @@ from pelican_resourcesync.site.backfill.progress import Progress
 from pelican_resourcesync.site.backfill.record import Record, Records
 from pelican_resourcesync.site.backfill.site import site_of
 from pelican_resourcesync.site.backfill.story import Story
-from pelican_resourcesync.site.configuration import Configuration, predecessor, read_configuration
+from pelican_resourcesync.site.configuration import Configuration, predecessors, read_configuration
+from pelican_resourcesync.site.former import former_sets, warnings_of
 from pelican_resourcesync.site.landing import Landing, land
+from pelican_resourcesync.site.predecessor import lines_of
 from pelican_resourcesync.site.repository import Repository
 from pelican_resourcesync.site.scope import beside_settings
 from pelican_resourcesync.site.telling import build_time, cuts_of, repository_of
@@ -47,12 +51,12 @@ class Wish:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What came of it: how many commits were built, `known` of them before, and which were `skipped` and why.
+    """What came of it, set by set: how many commits were built, `known` of them before, which were `skipped` and why.
 
     `where` is the address of the documents, `output` the folder to publish.
     """
 
-    publication: Publication
+    publications: Mapping[str, Publication]
     built: int
     known: int
     skipped: Mapping[str, str]
@@ -102,9 +106,10 @@ class _Backfill:
         progress: Progress,
     ) -> None:
         self._wish, self._progress, self._repository = wish, progress, repository
+        self._former: Sequence[str] = ()
         self._over = self._find_over(today)
-        layout = layout_after(today.layout, None, self._over)
-        self._site = site_of(today, repository.top, layout, place, imports)
+        layouts = {name: layout_after(layout, None, self._over[name]) for name, layout in today.layouts.items()}
+        self._site = site_of(today, repository.top, layouts, place, imports)
         self._objects = Objects(self._site.objects)
         self._records = Records(self._site.records, self._objects)
         self._skipped: dict[str, str] = {}
@@ -117,32 +122,33 @@ class _Backfill:
         missing = [each for each in chosen if self._records.get(each.commit.sha) is None]
         if missing:
             self._build(missing, last=chosen[-1])
-        publication = self._publish(landings, chosen, cuts)
         return Outcome(
-            publication=publication,
+            publications=self._publish(landings, chosen, cuts),
             built=len(chosen) - len(self._skipped),
             known=len(chosen) - len(missing),
             skipped={each.commit.sha: self._skipped[each.commit.sha] for each in chosen if self._is_skipped(each)},
-            where=f"{self._site.layout.siteurl}/{FOLDER}/",
+            where=f"{self._site.siteurl}/{FOLDER}/",
             output=self._site.output,
         )
 
-    def _find_over(self, today: Configuration) -> Known | None:
-        """Find what is public, which is where a build looks for what it carries forward, to begin anew over it."""
+    def _find_over(self, today: Configuration) -> dict[str, Known | None]:
+        """Find what is public of each set, where a build looks for what it carries forward, to begin anew over it."""
         recover(today.output)
         if today.settings.previous == "live":
             today = replace(today, settings=replace(today.settings, previous="none"))
-        with predecessor(today, today.output) as found:
-            if found.line:
-                self._progress.say(f"ResourceSync: {found.line}.")
-            return found.previous or found.over
+        with predecessors(today, today.output) as found:
+            for line in lines_of(found):
+                self._progress.say(f"ResourceSync: {line}.")
+            base = beside_settings(today.pelican)
+            self._former = former_sets(found, today.settings, today.siteurl, Aside(today.output), base)
+            return {name: each.previous or each.over for name, each in found.items()}
 
     def _landings(self) -> list[Landing]:
         if self._repository.is_shallow():
             top = self._repository.top
             message = f"the repository {top} is a shallow clone, so its past is not there: run git fetch --unshallow"
             raise HistoryError(message)
-        held = self._over.state.held if self._over else {}
+        held = {sha: time for over in self._over.values() if over for sha, time in over.state.held.items()}
         return list(land(self._repository.line(), built=max(build_time(), datetime.now(UTC)), known=held))
 
     def _build(self, missing: Sequence[Landing], last: Landing) -> None:
@@ -168,19 +174,23 @@ class _Backfill:
     def _is_skipped(self, landing: Landing) -> bool:
         return landing.commit.sha in self._skipped
 
-    def _publish(self, landings: Sequence[Landing], chosen: Sequence[Landing], cuts: Cuts) -> Publication:
-        story = Story()
+    def _publish(self, landings: Sequence[Landing], chosen: Sequence[Landing], cuts: Cuts) -> Mapping[str, Publication]:
+        stories = {name: Story(name) for name in self._site.layouts}
         for landing in chosen:
             if not self._is_skipped(landing):
-                story.tell(self._record(landing), landing.time)
+                for story in stories.values():
+                    story.tell(self._record(landing), landing.time)
         told = Told(
             built=build_time(),
-            changes=story.changes,
             commit=landings[-1].commit.sha,
             landed=landings[-1].time,
             held={each.commit.sha: each.time for each in landings if each.held},
         )
-        return Delivery(self._site, self._objects, self._over).bring(self._record(chosen[-1]), told, cuts)
+        by_set = {name: replace(told, changes=story.changes) for name, story in stories.items()}
+        for line in warnings_of(self._former):
+            self._progress.say(f"ResourceSync: {line}.")
+        delivery = Delivery(self._site, self._objects, self._over, self._former)
+        return delivery.bring(self._record(chosen[-1]), by_set, cuts)
 
     def _record(self, landing: Landing) -> Record:
         record = self._records.get(landing.commit.sha)

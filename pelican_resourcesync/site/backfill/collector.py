@@ -24,7 +24,7 @@ from pelican_resourcesync.settings import Settings, parse_settings, parse_siteur
 from pelican_resourcesync.site.backfill.objects import Objects
 from pelican_resourcesync.site.backfill.record import File, Record
 from pelican_resourcesync.site.backfill.request import Request
-from pelican_resourcesync.site.publisher import collect
+from pelican_resourcesync.site.sets import Collected, collect
 from pelican_resourcesync.site.written import Run
 
 _OURS = "pelican_resourcesync"
@@ -53,10 +53,10 @@ def _build(request: Request) -> Record:
     run = Run(pelican.settings, parse_siteurl(request.siteurl))
     _connect(run)
     pelican.run()
-    layout = Layout(run.siteurl, start=request.start)
-    uris = {each.path: each.uri for each in collect(run, plugin, layout)}
-    record = Record([*_files(run.output, uris, Objects(Path(request.objects)))])
-    if not uris:
+    layouts = {name: Layout(run.siteurl, name, start) for name, start in request.starts.items()}
+    collected = collect(run, plugin, layouts)
+    record = Record([*_files(run.output, collected, Objects(Path(request.objects)))])
+    if not collected.written:
         message = "nothing was built"
         raise ValueError(message)
     return record
@@ -103,14 +103,21 @@ def _connect(run: Run) -> None:
     signals.feed_written.connect(feed_written, weak=False)
 
 
-def _files(output: Path, uris: Mapping[str, str], objects: Objects) -> Iterator[File]:
+def _files(output: Path, collected: Collected, objects: Objects) -> Iterator[File]:
     """Give every file of the output, what is no resource too: all of it is to be served."""
+    uris = {each.path: each.uri for each in collected.written}
+    sets: dict[str, list[str]] = {}
+    for each in collected.sets:
+        for written in each.written:
+            sets.setdefault(written.path, []).append(each.settings.name)
     for folder, folders, names in os.walk(output):
         folders.sort()
         for file in (Path(folder, name) for name in sorted(names)):
             if file.is_file():
                 path = file.relative_to(output).as_posix()
-                yield File(path, uris.get(path), *objects.put(file), media_type(file.name))
+                digest, length = objects.put(file)
+                within = tuple(sets.get(path, ()))
+                yield File(path, uris.get(path), digest, length, media_type(file.name), within)
 
 
 def _name(plugin: object) -> str:

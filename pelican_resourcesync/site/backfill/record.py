@@ -13,13 +13,14 @@ from pelican_resourcesync.site.backfill.objects import Objects
 
 
 class File(NamedTuple):
-    """A file of an output: its path, its URI if it is a resource, and what its bytes are."""
+    """A file of an output: its path, its URI if it is a resource, what its bytes are, and the sets that it is in."""
 
     path: str
     uri: str | None
     sha256: str
     length: int
     type: str
+    sets: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +29,13 @@ class Record:
 
     files: Sequence[File]
 
-    def resources(self) -> Mapping[str, Representation]:
-        """Give what the resources are, by URI."""
-        return {each.uri: Representation(each.sha256, each.length, each.type) for each in self.files if each.uri}
+    def resources(self, set_name: str) -> Mapping[str, Representation]:
+        """Give what the resources of a set are, by URI."""
+        return {
+            each.uri: Representation(each.sha256, each.length, each.type)
+            for each in self.files
+            if each.uri and set_name in each.sets
+        }
 
     def render(self) -> str:
         """Write it as JSON."""
@@ -74,8 +79,8 @@ class Records:
         return self._folder / f"{sha}.json"
 
 
-def _file(path: str, uri: str | None, sha256: str, length: int, type: str) -> File:
+def _file(path: str, uri: str | None, sha256: str, length: int, type: str, sets: Sequence[str]) -> File:  # noqa: PLR0913, PLR0917 - a row
     if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts or "\0" in path:
         message = f"{path!r} is no path of an output"
         raise ValueError(message)
-    return File(path, uri, sha256, length, type)
+    return File(path, uri, sha256, length, type, tuple(sets))

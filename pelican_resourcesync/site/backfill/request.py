@@ -12,8 +12,8 @@ class Request:
     """How to build one commit.
 
     Pelican is run in `folder`, with the settings file `settings`, to build into `output`. `siteurl` and `plugin`, the
-    value of `RESOURCESYNC`, are today's. `start` counts how often the publication was begun anew. The bytes go into the
-    folder `objects`, and what came of it into the file `answer`.
+    value of `RESOURCESYNC` as far as it matters, are today's. `starts` counts for each set how often it was begun anew.
+    The bytes go into the folder `objects`, and what came of it into the file `answer`.
     """
 
     folder: str
@@ -21,7 +21,7 @@ class Request:
     output: str
     siteurl: str
     plugin: Mapping[str, Any]
-    start: int
+    starts: Mapping[str, int]
     objects: str
     answer: str
 

@@ -18,15 +18,15 @@ from pelican_resourcesync.site.configuration import Configuration
 from pelican_resourcesync.version import __version__
 
 #: The plug-in's settings by which a build of the past is another.
-_MATTER = ("exclude", "html_links", "robots", "link_headers")
+_MATTER = ("exclude", "html_links", "robots", "link_headers", "sets")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
     """A site in the repository whose work tree is at `top`; `folder` (where Pelican is run) and `settings` lie in it.
 
-    `pelican` and `plugin` are the settings of today. What is published lies where `layout` says, what was built in
-    `place`. `imports` are the folders that modules of today come from.
+    `pelican` and `plugin` are the settings of today. What is published of each set lies where `layouts` say, what was
+    built in `place`. `imports` are the folders that modules of today come from.
     """
 
     top: Path
@@ -34,7 +34,7 @@ class Site:
     settings: str
     pelican: Mapping[str, Any]
     plugin: Settings
-    layout: Layout
+    layouts: Mapping[str, Layout]
     place: Path
     imports: Sequence[str]
 
@@ -42,6 +42,15 @@ class Site:
     def output(self) -> Path:
         """The folder that is published."""
         return Path(self.pelican["OUTPUT_PATH"])
+
+    @property
+    def siteurl(self) -> str:
+        """The URL of the site, without a slash at its end."""
+        return next(iter(self.layouts.values())).siteurl
+
+    def _plugin(self) -> Mapping[str, Any]:
+        """Give what of the plug-in's settings a build of the past depends on, as it was written."""
+        return {name: value for name, value in (self.pelican.get("RESOURCESYNC") or {}).items() if name in _MATTER}
 
     @property
     def objects(self) -> Path:
@@ -60,9 +69,9 @@ class Site:
             folder=str(folder if folder.is_dir() else (top / self.settings).parent),
             settings=str(top / self.settings),
             output=str(scratch / "output"),
-            siteurl=self.layout.siteurl,
-            plugin=asdict(self.plugin),
-            start=self.layout.start,
+            siteurl=self.siteurl,
+            plugin=self._plugin(),
+            starts={name: layout.start for name, layout in self.layouts.items()},
             objects=str(self.objects),
             answer=str(scratch / "answer.json"),
         )
@@ -75,13 +84,20 @@ class Site:
         """Give a name for all that a build of any commit depends on beside that: today's tools, and settings."""
         said = [
             [sys.version, __version__, *sorted({f"{each.name} {each.version}" for each in distributions()})],
-            [self.folder, self.settings, self.layout.siteurl, self.layout.start],
+            [
+                self.folder,
+                self.settings,
+                self.siteurl,
+                sorted((each.home, each.start) for each in self.layouts.values()),
+            ],
             {name: value for name, value in asdict(self.plugin).items() if name in _MATTER},
         ]
         return hashlib.sha256(json.dumps(said, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def site_of(today: Configuration, top: Path, layout: Layout, place: Path, imports: Sequence[str]) -> Site:
+def site_of(
+    today: Configuration, top: Path, layouts: Mapping[str, Layout], place: Path, imports: Sequence[str]
+) -> Site:
     """Give the site with these settings in the repository at `top`; `HistoryError` where its settings are not there."""
     settings, here = _inside(today.file, top), _inside(Path.cwd(), top)
     if settings is None:
@@ -93,7 +109,7 @@ def site_of(today: Configuration, top: Path, layout: Layout, place: Path, import
         settings=settings,
         pelican=today.pelican,
         plugin=today.settings,
-        layout=layout,
+        layouts=layouts,
         place=place.absolute(),
         imports=imports,
     )

@@ -9,16 +9,17 @@ from pelican_resourcesync.site.backfill.record import Record
 
 
 class Story:
-    """Told build by build, oldest first; `changes` are all so far, with the hashes of their bytes."""
+    """Told of a set build by build, oldest first; `changes` are all so far, with the hashes of their bytes."""
 
-    def __init__(self) -> None:
-        """Begin with nothing."""
+    def __init__(self, set_name: str) -> None:
+        """Begin with nothing; take the name of the set."""
+        self._set_name = set_name
         self.changes: list[Change] = []
         self._listed: dict[str, Listed] = {}
 
     def tell(self, record: Record, landed: datetime) -> None:
         """Tell what a build, of a commit that landed at that time, has made of the one before: the bytes say it."""
-        now = record.resources()
+        now = record.resources(self._set_name)
         changes = changes_since(self._listed, now, (), unexplained=landed)
         for change in changes:
             self._listed.pop(change.uri, None)

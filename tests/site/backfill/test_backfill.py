@@ -18,16 +18,17 @@ import pytest
 from pelican_resourcesync.errors import HistoryError, PublicationError
 from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication.change import Change
-from pelican_resourcesync.publication.generation import Options
 from pelican_resourcesync.publication.layout import Layout
 from pelican_resourcesync.publication.lock import locked
+from pelican_resourcesync.publication.options import Options
 from pelican_resourcesync.publication.previous import read_previous
-from pelican_resourcesync.publication.publish import Told, publish
 from pelican_resourcesync.publication.ranges import Calendar
 from pelican_resourcesync.publication.resource import Resource
+from pelican_resourcesync.publication.told import Told
 from pelican_resourcesync.site.backfill.objects import Objects
 from pelican_resourcesync.site.backfill.record import Records
 from tests.follower import Follower
+from tests.publication.support import publish_one
 from tests.serving import served
 from tests.site.backfill.support import TIMES, Terminal, documents, run, with_past, worktrees
 from tests.sites import ROOT, Site, changes, strip
@@ -112,7 +113,7 @@ def test_by_range(past: Site) -> None:
     assert sorted(past.changes()) == sorted(
         [PAST[0], (TIMES[4], "created", "/third.html"), (TIMES[4], "updated", "/first.html")]
     )
-    assert outcome.publication.ranges == 2
+    assert outcome.publications["site"].ranges == 2
 
 
 def test_the_next_build_goes_on(past: Site) -> None:
@@ -155,7 +156,7 @@ def test_one_publication_says_what_many_would(past: Site, tmp_path: Path) -> Non
         landed = datetime.fromisoformat(time_)
         seen = [Change(landed, each.uri, ChangeKind.CREATED, each.represent()) for each in resources] if first else []
         told = Told(built=landed, changes=seen, complete=first, commit=sha, landed=landed)
-        publish(resources, told, Calendar("month"), options, read_previous(tmp_path / "steps", layout))
+        publish_one(resources, told, Calendar("month"), options, read_previous(tmp_path / "steps", layout))
         first = False
     apart = "resourcesync/publication.json"
     steps = documents(tmp_path / "steps")
@@ -316,7 +317,7 @@ def test_commits_of_every_sort(tmp_path: Path) -> None:
         ]
         assert sorted(outcome.skipped) == sorted(site.git("rev-list", "HEAD~1").split())
         assert state(site.output)["start"] == start, "what is served on this machine is in the output"
-        assert outcome.publication.changes == 1
+        assert outcome.publications["site"].changes == 1
 
 
 def test_an_output_that_cannot_be_written(past: Site) -> None:

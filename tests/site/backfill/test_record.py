@@ -39,7 +39,7 @@ def test_no_record_without_its_bytes(tmp_path: Path) -> None:
     file.write_bytes(b"bytes")
     objects = Objects(tmp_path / "objects")
     digest, length = objects.put(file)
-    record = Record((File("file", None, digest, length, "text/plain"),))
+    record = Record((File("file", None, digest, length, "text/plain", ()),))
     Records(tmp_path / "records", objects).keep("sha", record)
     assert Records(tmp_path / "records", Objects(tmp_path / "objects")).get("sha") == record
     objects.path(digest).write_bytes(b"other bytes")

@@ -62,7 +62,7 @@ def test_by_commit_equals_the_witness(tmp_path: Path) -> None:
     verdict = judge(case)
     assert (verdict.misses, verdict.inventions, len(steps)) == ([], [], 29)
     assert verdict.truth == verdict.told == verdict.right
-    assert sum(verdict.right.values()) == len(told) == outcome.publication.changes
+    assert sum(verdict.right.values()) == len(told) == outcome.publications["site"].changes
     assert {cell.kind for cell in verdict.right} == {"created", "updated", "deleted"}
 
     link = Layout(SITEURL).uri("resourcesync/site/capabilitylist.xml")

@@ -1,0 +1,141 @@
+"""A ZIP file of others: its members are looked at before they are read, and read within limits."""
+
+import lzma
+import stat
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO, cast
+
+from pelican_resourcesync.check.limits import Limits
+from pelican_resourcesync.transport.paths import is_plain
+
+#: All that `zipfile` is known to raise for bytes that are no ZIP, or not as they say.
+_FAILURES = (
+    zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OSError, ValueError,
+    NotImplementedError, RuntimeError, OverflowError, LookupError, AttributeError,
+)  # fmt: skip
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # what others unpack to cannot be bounded while it is unpacked
+_LISTED = b"PK\x01\x02"
+_HEADER = 30  # bytes before the name, in the header of a member
+_SHARE = 32  # bytes: a member has more than twice as many, so that each can be read twice
+_FREE = 1_000
+
+
+class DamagedError(Exception):
+    """A ZIP file, or a member of one, cannot be read; says by which error."""
+
+
+class Archive:
+    """A ZIP file, open. Raises `DamagedError` for what is none."""
+
+    def __init__(self, stream: BinaryIO, limits: Limits) -> None:
+        self._limits = limits
+        size = stream.seek(0, 2)
+        self._left = min(limits.unpacked, max(limits.page, size * limits.ratio))
+        self._times = _FREE + size // _SHARE
+        with _telling():
+            self._zip = zipfile.ZipFile(cast("Any", _Bounded(stream, limits)))
+        infos = self._zip.infolist()
+        if any(info.header_offset < 0 for info in infos):  # newer versions of `zipfile` say so
+            raise DamagedError(zipfile.BadZipFile.__name__)
+        self._infos = {info.filename: info for info in infos}
+        self._overlapping = _overlapping(infos)
+        self.names = [info.filename for info in infos if not info.filename.endswith("/")]
+
+    def problem(self, name: str) -> str:
+        """Say why a member is not to be read, by what the file says of it, or nothing."""
+        info = self._infos.get(name)
+        if info is None or name.endswith("/"):
+            return "names no member of the package"
+        if info.header_offset in self._overlapping:
+            return "names a member that overlaps another"
+        if not self._times:
+            return "names a member, as so many do that this is read no more"
+        return _suspicious(info, self._limits, self._left)
+
+    @contextmanager
+    def open(self, name: str) -> Iterator[BinaryIO]:
+        """Give a member as a stream; all that is read of members counts together."""
+        self._times -= 1
+        with _telling():
+            opened = self._zip.open(self._infos[name])
+        member = _Member(opened)
+        with opened:
+            try:
+                yield cast("BinaryIO", member)
+            finally:
+                self._left -= member.length
+
+
+class _Bounded:
+    """A stream of which nobody reads too much at once: `zipfile` takes the whole list of members in one piece."""
+
+    def __init__(self, stream: BinaryIO, limits: Limits) -> None:
+        self._stream = stream
+        self._limits = limits
+        self.seek, self.tell, self.seekable = stream.seek, stream.tell, stream.seekable
+
+    def read(self, size: int = -1) -> bytes:
+        most, members = self._limits.directory, self._limits.members
+        if size > most:
+            message = f"more than {most:,} bytes at once"
+            raise ValueError(message)
+        data = self._stream.read(most if size < 0 else size)
+        if data.startswith(_LISTED) and data.count(_LISTED) > members:
+            message = f"more than {members:,} members"
+            raise ValueError(message)
+        return data
+
+
+class _Member:
+    """A member while it is read: how much came, and what is damaged in it."""
+
+    def __init__(self, opened: Any) -> None:
+        self._opened = opened
+        self.length = 0
+
+    def read(self, size: int = -1) -> bytes:
+        with _telling():
+            data: bytes = self._opened.read(size)
+        self.length += len(data)
+        return data
+
+
+@contextmanager
+def _telling() -> Iterator[None]:
+    try:
+        yield
+    except _FAILURES as error:
+        raise DamagedError(type(error).__name__) from error
+
+
+def _suspicious(info: zipfile.ZipInfo, limits: Limits, left: int) -> str:
+    problem = ""
+    if not is_plain(info.filename):
+        problem = "names a member that no folder could hold under that name"
+    elif stat.S_ISLNK(info.external_attr >> 16):
+        problem = "names a member that is a symbolic link"
+    elif info.flag_bits & 1:
+        problem = "names a member that is encrypted"
+    elif info.compress_type not in _METHODS:
+        problem = "names a member that is neither stored nor deflated, which is not unpacked"
+    elif info.file_size > min(limits.member_size, left):
+        problem = f"names a member of {info.file_size:,} bytes, which is not unpacked"
+    elif info.file_size > max(limits.page, info.compress_size * limits.ratio):
+        problem = f"names a member that would grow more than {limits.ratio} times, which is not unpacked"
+    return problem
+
+
+def _overlapping(infos: list[zipfile.ZipInfo]) -> set[int]:
+    """Give where members begin that share bytes, by the least that each takes."""
+    found: set[int] = set()
+    last, end = -1, -1
+    for info in sorted(infos, key=lambda info: info.header_offset):
+        if info.header_offset < end:
+            found |= {last, info.header_offset}
+        if info.header_offset + _HEADER + info.compress_size > end:
+            last, end = info.header_offset, info.header_offset + _HEADER + info.compress_size
+    return found

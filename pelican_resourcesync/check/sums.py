@@ -1,0 +1,135 @@
+"""Whether snapshots and changes add up: questions to the ledger, about two snapshots or two accounts of changes."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from pelican_resourcesync.check.ledger import Ledger, Place, Row, dumped
+from pelican_resourcesync.check.snapshots import Interval, Pair
+from pelican_resourcesync.check.values import disagreement
+
+_TABLES = """
+CREATE TEMP TABLE last (uri INTEGER PRIMARY KEY, time REAL, change TEXT, hash TEXT, document INT, line INT);
+CREATE TEMP TABLE unsure (uri INTEGER PRIMARY KEY);
+"""
+
+
+@dataclass(slots=True)
+class Sums:
+    """Asks about one pair after the other. `last` has the last change of each URI up to the later snapshot's time.
+
+    A URI that changed while a snapshot was taken, or at a time that is not sure, is in `unsure` and left alone. What a
+    change explains is not found twice: where the last change agrees with the later snapshot, the earlier one is wrong,
+    and that was found when it was the later one.
+    """
+
+    ledger: Ledger
+    pair: Pair = field(init=False)
+    _known: tuple[int, float, float] | None = None
+
+    def __post_init__(self) -> None:
+        for table in filter(str.strip, _TABLES.split(";")):
+            self.ledger.put(table)
+
+    def begin(self, pair: Pair) -> None:
+        """Find the last changes for a pair; for one that follows on the pair before, only what is new."""
+        self.pair = pair
+        if self._known is None or self._known[:2] != (pair.book, pair.since) or self._known[2] > pair.after.at:
+            self.ledger.put("DELETE FROM last")
+            self._known = pair.book, pair.since, pair.since
+        # Of several at one time, the one that is read last.
+        self.ledger.put(
+            "INSERT OR REPLACE INTO last SELECT uri, time, change, hash, document, line FROM changed"
+            " WHERE book = ? AND time > ? AND time <= ? AND change IN ('created', 'updated', 'deleted')"
+            " ORDER BY time, rowid",
+            pair.book, self._known[2], pair.after.at,
+        )  # fmt: skip
+        self._known = pair.book, pair.since, pair.after.at
+        self.ledger.put("DELETE FROM unsure")
+        unsure = "INSERT OR IGNORE INTO unsure SELECT uri FROM changed WHERE book = ? AND"
+        self.ledger.put(f"{unsure} time > ? AND time <= ?", pair.book, pair.after.at, pair.end)
+        self.ledger.put(f"{unsure} time IS NULL", pair.book)
+
+    def not_as_changed(self) -> Iterator[Place]:
+        """Give the last changes with which the later snapshot does not agree, by whether the resource is there."""
+        query = (
+            "SELECT document, line, change FROM last WHERE uri NOT IN (SELECT uri FROM unsure) AND time > ?"
+            " AND (change = 'deleted') = EXISTS (SELECT 1 FROM listed WHERE snapshot = ? AND listed.uri = last.uri)"
+            " ORDER BY document, line"
+        )
+        after = self.pair.after
+        for document, line, change in self.ledger.ask(query, self.pair.low, after.number):
+            where = f"{'still' if change == 'deleted' else 'not'} in the Resource {'Dump' if after.dump else 'List'}"
+            yield document, line, f"last {change}, and {where} {after.uri!a}"
+
+    def other_than_changed(self) -> Iterator[Place]:
+        """Give the entries of the later snapshot whose hash is not that of their last change."""
+        query = (
+            "SELECT one.document, one.line, one.hash, last.hash FROM last"
+            " JOIN listed AS one ON one.snapshot = ? AND one.uri = last.uri"
+            " WHERE last.uri NOT IN (SELECT uri FROM unsure) AND time > ? AND change != 'deleted'"
+            " AND one.hash != last.hash ORDER BY one.document, one.line"
+        )
+        rows = self.ledger.ask(query, self.pair.after.number, self.pair.low)
+        return _differing(rows, "that of the last listed change")
+
+    def unexplained(self) -> Iterator[Place]:
+        """Give the entries of one snapshot that are not in the other, though no change says why."""
+        pair = self.pair
+        if pair.before is None:
+            return
+        query = (
+            "SELECT document, line FROM listed AS one WHERE snapshot = ?"
+            " AND NOT EXISTS (SELECT 1 FROM listed WHERE snapshot = ? AND listed.uri = one.uri)"
+            " AND uri NOT IN (SELECT uri FROM unsure) AND NOT EXISTS"
+            " (SELECT 1 FROM last WHERE last.uri = one.uri AND (time > ? OR (change = 'deleted') = ?))"
+            " ORDER BY document, line"
+        )
+        for one, other, gone in ((pair.after, pair.before, False), (pair.before, pair.after, True)):
+            for document, line in self.ledger.ask(query, one.number, other.number, pair.low, gone):
+                yield document, line, f"the resource is not in {other.uri!a}, and no change says why"
+
+    def differing(self) -> Iterator[Place]:
+        """Give the entries of the later snapshot that have another hash in the earlier, though no change says why."""
+        pair = self.pair
+        if pair.before is None:
+            return iter(())
+        query = (
+            "SELECT one.document, one.line, one.hash, other.hash FROM listed AS one"
+            " JOIN listed AS other ON other.snapshot = ? AND other.uri = one.uri"
+            " WHERE one.snapshot = ? AND one.hash != other.hash"
+            " AND one.uri NOT IN (SELECT uri FROM unsure) AND NOT EXISTS"
+            " (SELECT 1 FROM last WHERE last.uri = one.uri AND (time > ? OR last.hash = one.hash))"
+            " ORDER BY one.document, one.line"
+        )
+        rows = self.ledger.ask(query, pair.before.number, pair.after.number, pair.low)
+        return _differing(rows, f"that in {pair.before.uri!a}, and no change says why")
+
+
+def not_in_both(ledger: Ledger, book: int, interval: Interval) -> Iterator[Place]:
+    """Give the changes of an interval that only the Change Lists or only the Change Dumps of a set have."""
+    query = (
+        "SELECT document, line, change FROM changed AS one WHERE book = ? AND time > ? AND time <= ?"
+        " AND NOT EXISTS (SELECT 1 FROM changed WHERE book = ? AND changed.uri = one.uri"
+        " AND (changed.time IS NULL OR (changed.time = one.time AND changed.change = one.change)))"
+        " ORDER BY document, line"
+    )
+    for one, other, words in ((book, dumped(book), "Change Dump"), (dumped(book), book, "Change List")):
+        for document, line, change in ledger.ask(query, one, *interval, other):
+            yield document, line, f"this change, {ascii(change)[:40]}, is in no {words}"
+
+
+def other_bitstreams(ledger: Ledger, book: int) -> Iterator[Place]:
+    """Give the entries of Change Dumps whose hash is not that of the same change in a Change List."""
+    query = (
+        "SELECT one.document, one.line, one.hash, other.hash FROM changed AS one JOIN changed AS other"
+        " ON other.book = ? AND other.uri = one.uri AND other.time = one.time AND other.change = one.change"
+        " WHERE one.book = ? AND one.hash != other.hash ORDER BY one.document, one.line"
+    )
+    return _differing(ledger.ask(query, book, dumped(book)), "that of the change in the Change List")
+
+
+def _differing(rows: Iterator[Row], what: str) -> Iterator[Place]:
+    """Give the places whose two hashes have an algorithm in common, and other digests of it."""
+    for document, line, one, other in rows:
+        if algorithm := disagreement(one, other):
+            yield document, line, f"the {ascii(algorithm)[1:-1][:40]} is not {what}"

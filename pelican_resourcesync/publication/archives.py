@@ -1,0 +1,155 @@
+"""Archives: which Resource Lists and Resource Dumps of the past stay, and the documents that lead to them (AR)."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+
+from pelican_resourcesync.protocol import Capability, Document, read
+from pelican_resourcesync.publication.contents import Contents, DumpedRange, Snapshot
+from pelican_resourcesync.publication.documents import Documents
+from pelican_resourcesync.publication.dumps.changedump import read_dumped
+from pelican_resourcesync.publication.dumps.writer import DumpWriter
+from pelican_resourcesync.publication.options import Options
+from pelican_resourcesync.publication.previous import Previous
+from pelican_resourcesync.publication.proven import explained, listed_of
+from pelican_resourcesync.publication.ranges import Range
+from pelican_resourcesync.publication.resource import Listed
+from pelican_resourcesync.publication.writing import Writing
+
+_LIST, _DUMP = Capability.RESOURCELIST, Capability.RESOURCEDUMP
+
+
+def lists_after(previous: Previous | None, ranges: Sequence[Range], options: Options) -> tuple[Snapshot, ...]:
+    """Give the archived Resource Lists: of each closed range the last one that was published in it."""
+    if previous is None:
+        return ()
+    last = Snapshot(previous.state.at, previous.resources)
+    found = [*_kept(previous, _LIST), *([last] if _ends(previous, ranges) else [])]
+    return _last(found, options.archives.resourcelist)
+
+
+def dumps_after(previous: Previous | None, ranges: Sequence[Range], options: Options) -> tuple[Snapshot, ...]:
+    """Give the archived Resource Dumps, likewise; their packages are those that were published then."""
+    if previous is None or not options.dumps.resourcedump:
+        return ()
+    at = dump_of(previous)
+    last = [Snapshot(at)] if at and _ends(previous, ranges) else []
+    return _last([*_kept(previous, _DUMP), *last], options.archives.resourcedump)
+
+
+def dump_of(previous: Previous) -> datetime | None:
+    """Give the `at` of the Resource Dump that is there, `None` where there is none; it may be one of no resources."""
+    path = previous.layout.resource_dump
+    if path not in previous.state.documents:
+        return None
+    with explained(str(previous.folder)), (previous.folder / path).open("rb") as stream:
+        md = read(stream, name=path).md
+    return md.at if md else None
+
+
+def archives_stay(contents: Contents, previous: Previous) -> bool:
+    """Tell whether all archives are to lead to what they lead to in the previous publication."""
+    now = [_closed(contents.ranges), _closed(contents.dumped), _times(contents.lists), _times(contents.dumps)]
+    kept = [_times(_kept(previous, of)) for of in (_LIST, _DUMP)]
+    return now == [_closed(previous.closed), _closed(read_dumped(previous)), *kept]
+
+
+def _closed(ranges: Iterable[Range | DumpedRange]) -> list[datetime]:
+    return [each.start for each in ranges if each.closed]
+
+
+def _times(archived: Iterable[Snapshot]) -> list[datetime]:
+    return [each.at for each in archived]
+
+
+def _ends(previous: Previous, ranges: Sequence[Range]) -> bool:
+    """Tell whether the range that was open ends now; a site that has moved had other URIs in it."""
+    opened = previous.open
+    return opened is not None and any(each.start == opened.start and each.closed for each in ranges)
+
+
+def _kept(previous: Previous, of: Capability) -> list[Snapshot]:
+    """Give what is archived already."""
+    entries = previous.entries(previous.layout.archive(of))
+    return [Snapshot(entry.md.at) for entry in entries if entry.md and entry.md.at]
+
+
+def _last(found: list[Snapshot], keep: int | None) -> tuple[Snapshot, ...]:
+    ordered = sorted({each.at: each for each in found}.values(), key=lambda each: each.at)
+    return tuple(ordered if keep is None else ordered[max(0, len(ordered) - keep) :])
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveWriter:
+    """Writes the archives of one generation."""
+
+    writing: Writing
+    documents: Documents
+    dumps: DumpWriter
+    at: datetime
+
+    def write(self, contents: Contents) -> dict[Capability, str]:
+        """Write what is archived and the archives of it; give the paths of these by capability."""
+        for each in contents.lists:
+            self._list(each)
+        for each in contents.dumps:
+            self._dump(each)
+        return {
+            **self._states(_LIST, Capability.RESOURCELIST_ARCHIVE, contents.lists),
+            **self._states(_DUMP, Capability.RESOURCEDUMP_ARCHIVE, contents.dumps),
+            **self._changes(contents.ranges),
+            **self._dumped(contents.dumped),
+        }
+
+    def _list(self, archived: Snapshot) -> None:
+        layout = self.writing.options.layout
+        path = layout.archived(_LIST, archived.at)
+        if archived.listed is None and self.writing.stays:
+            self.writing.carry_all(path)
+        else:
+            listed = self._read(path) if archived.listed is None else archived.listed
+            document = self.documents.resource_list(archived.at, listed)
+            self.writing.put_parts(path, document, partial(layout.archived_part, _LIST, archived.at))
+
+    def _read(self, path: str) -> dict[str, Listed]:
+        previous = self.writing.previous
+        return {entry.loc: listed_of(entry) for entry in previous.entries(path)} if previous else {}
+
+    def _dump(self, archived: Snapshot) -> None:
+        """Archive a Resource Dump: its packages stay where they are, and a document of its own leads to them."""
+        layout, previous = self.writing.options.layout, self.writing.previous
+        path = layout.archived(_DUMP, archived.at)
+        there = previous is not None and path in previous.state.documents
+        if there and self.writing.stays:
+            self.writing.carry_all(path)
+            self.dumps.carry(archived)
+        else:
+            packages = self.dumps.packages(archived, path if there else "")
+            document = self.documents.resource_dump(archived.at, packages)
+            self.writing.put_parts(path, document, partial(layout.archived_part, _DUMP, archived.at))
+
+    def _states(self, of: Capability, archive: Capability, archived: Sequence[Snapshot]) -> dict[Capability, str]:
+        layout = self.writing.options.layout
+        pointers = [(layout.archived(of, each.at), each.at) for each in archived]
+        return self._archive(of, archive, self.documents.archive_of_states(archive, pointers)) if pointers else {}
+
+    def _changes(self, ranges: Sequence[Range]) -> dict[Capability, str]:
+        layout = self.writing.options.layout
+        closed = [(layout.change_list(each.start), each.start, each.until) for each in ranges if each.closed]
+        archive = Capability.CHANGELIST_ARCHIVE
+        document = self.documents.archive_of_changes(archive, closed)
+        return self._archive(Capability.CHANGELIST, archive, document) if closed else {}
+
+    def _dumped(self, dumped: Sequence[DumpedRange]) -> dict[Capability, str]:
+        layout = self.writing.options.layout
+        closed = [(layout.change_dump(each.start), each.start, each.until) for each in dumped if each.closed]
+        archive = Capability.CHANGEDUMP_ARCHIVE
+        document = self.documents.archive_of_changes(archive, closed)
+        return self._archive(Capability.CHANGEDUMP, archive, document) if closed else {}
+
+    def _archive(self, of: Capability, archive: Capability, document: Document) -> dict[Capability, str]:
+        layout = self.writing.options.layout
+        path = layout.archive(of)
+        self.writing.put_parts(path, document, partial(layout.archive_part, of, self.at))
+        return {archive: path}

@@ -1,0 +1,108 @@
+"""Change Dumps: which changes each covers, in which packages, and what an earlier publication has of them (CD)."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+from itertools import groupby
+from operator import attrgetter
+
+from pelican_resourcesync.protocol import ChangeKind, Entry
+from pelican_resourcesync.publication.change import Change
+from pelican_resourcesync.publication.contents import DumpedRange, Package
+from pelican_resourcesync.publication.previous import Previous
+from pelican_resourcesync.publication.proven import DamagedError, Proven, explained
+from pelican_resourcesync.publication.ranges import Range
+
+#: Divides changes, in chronological order, into those of one package each.
+Split = Callable[[Iterable[Change]], Iterable[Sequence[Change]]]
+
+_by_time = attrgetter("time")
+
+
+def read_dumped(previous: Previous) -> list[DumpedRange]:
+    """Read what a publication has of Change Dumps, oldest first; `PublicationError` where that is damaged."""
+    index = previous.layout.change_dump_index
+    if index not in previous.state.documents:
+        return []
+    proven = Proven(previous.folder, previous.layout, previous.state)
+    with explained(str(previous.folder)):
+        return [_read(proven, entry) for entry in proven.entries(index)]
+
+
+def _read(proven: Proven, pointer: Entry) -> DumpedRange:
+    if pointer.md is None or pointer.md.from_ is None:
+        what = f"{proven.layout.change_dump_index} lists {pointer.loc} without its from"
+        raise DamagedError(what)
+    path = proven.layout.change_dump(pointer.md.from_)
+    packages = tuple(_package(proven, path, entry) for entry in proven.entries(path))
+    until = pointer.md.until
+    return DumpedRange(start=pointer.md.from_, until=until, packages=packages, carried=until is not None)
+
+
+def _package(proven: Proven, dump: str, entry: Entry) -> Package:
+    md = entry.md
+    if md is None or md.from_ is None or md.until is None or md.length is None or not md.hash:
+        what = f"{dump}: the package {entry.loc} lacks its from, until, length or hash"
+        raise DamagedError(what)
+    path = proven.layout.change_dump_package(md.until)
+    for each in (path, proven.layout.manifest(path)):
+        proven.require(each)
+    return Package(path=path, start=md.from_, until=md.until, length=md.length, sha256=md.hash[0].digest)
+
+
+def dumped_after(
+    before: Sequence[DumpedRange],
+    ranges: Sequence[Range],
+    *,
+    begin: datetime | None,
+    split: Split,
+) -> list[DumpedRange]:
+    """Give the Change Dumps of `ranges`, going on from those `before`.
+
+    Changes after `begin` are new, and their bytes are at hand; `None` where there is nothing to dump yet. Where there
+    is no Change Dump before, the first begins at `begin`: what is in it, and all that it claims, comes after that.
+    """
+    kept = [each for each in before if each.closed]
+    if begin is None:
+        return kept
+    opened = next((each for each in before if not each.closed), None)
+    for each in ranges:
+        if each.carried:
+            continue
+        fresh = [change for change in each.changes if change.time > begin]
+        if opened is None and fresh:
+            opened = DumpedRange(start=each.start if kept else begin)
+        if opened is not None:
+            opened = _with(opened, fresh, each.until, split)
+            kept, opened = ([*kept, opened], None) if opened.closed else (kept, opened)
+    return kept if opened is None else [*kept, opened]
+
+
+def _with(dumped: DumpedRange, fresh: Sequence[Change], until: datetime | None, split: Split) -> DumpedRange:
+    return replace(dumped, until=until, fresh=tuple(map(tuple, split(fresh))) if fresh else ())
+
+
+def begin_of(changes: Sequence[Change], ranges: Sequence[Range]) -> datetime | None:
+    """Give the time after which the bytes of every change of a first publication were seen; `None` where of none.
+
+    That is where the past was built anew. What was only told has no bytes, and what came before it is not claimed.
+    """
+    seen = False
+    for change in reversed(changes):
+        if change.kind is not ChangeKind.DELETED:
+            if change.representation is None:
+                return change.time if seen else None
+            seen = True
+    return ranges[0].start if seen and ranges else None
+
+
+def retain_dumped(dumped: Sequence[DumpedRange], keep: int | None, first: datetime | None) -> list[DumpedRange]:
+    """Give the Change Dumps that stay: at most `keep` closed ones, and none that ends before the `first` range kept."""
+    closed = [each for each in dumped if each.until is not None and (first is None or each.until > first)]
+    closed = closed if keep is None else closed[max(0, len(closed) - keep) :]
+    return [*closed, *(each for each in dumped if not each.closed)]
+
+
+def by_time(changes: Iterable[Change]) -> Iterator[list[Change]]:
+    """Give the changes that share a time together: no package parts them."""
+    return (list(group) for _, group in groupby(changes, key=_by_time))

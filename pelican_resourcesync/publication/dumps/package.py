@@ -1,0 +1,132 @@
+"""A package: a ZIP file of bitstreams with the manifest that lists them (`RD03` to `RD06`, `CD02` to `CD04`)."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from tempfile import SpooledTemporaryFile
+from typing import BinaryIO, NamedTuple, cast
+
+from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.protocol import Document, Entry, Metadata, write
+from pelican_resourcesync.publication.dumps.compressed import is_compressed
+from pelican_resourcesync.publication.dumps.paths import Paths
+from pelican_resourcesync.publication.dumps.verifier import Claim, Verifier
+from pelican_resourcesync.publication.dumps.zip_writer import Member, ZipWriter
+
+#: The member that lists all others (`RD04`, `CD02`).
+MANIFEST = "manifest.xml"
+
+_CHUNK = 524_288  # bytes read at a time
+_IN_MEMORY = 1_000_000  # bytes of a manifest that need no file
+
+
+class Bitstream(NamedTuple):
+    """What a package is to hold of one resource, or of one change of it.
+
+    `entry` is what the manifest says, without the path: `loc`, `lastmod`, and `rs:md` with hash (SHA-256), length, type
+    and, of a change, its kind and time. `open` gives the bytes, from the first; `None` for a deletion, which has none.
+    """
+
+    entry: Entry
+    open: Callable[[], BinaryIO] | None = None
+
+
+def _nothing(_: int) -> None:
+    pass
+
+
+def write_package(  # noqa: PLR0913 - keyword-only options
+    stream: BinaryIO,
+    manifest: BinaryIO,
+    document: Document,
+    bitstreams: Iterable[Bitstream],
+    *,
+    base: str,
+    edition: int = 2017,
+    passed: Callable[[int], None] = _nothing,
+) -> int:
+    """Write a package to an empty seekable `stream`, and its manifest to `manifest` too (`RD02`); count the entries.
+
+    `document` is the head of the manifest. The bitstreams pass once, in their order, and each is read once; no file is
+    held. `base` is the site's URL, which `Paths` needs. `passed` is told how many bytes more were read. The same
+    bitstreams give the same bytes. The manifest is the last member, because it is not known sooner.
+
+    Raises `PublicationError` where a bitstream cannot be read, or is not what its entry says, and `DocumentError` where
+    a document cannot hold an entry; what was written by then stays.
+    """
+    with ZipWriter(stream) as package, SpooledTemporaryFile(max_size=_IN_MEMORY) as spool:
+        with Verifier() as verifier:
+            packing = _Packing(package, Paths(base), verifier, passed)
+            entries = map(packing.add, bitstreams)
+            count = write(replace(document, entries=entries), cast("BinaryIO", spool), edition=edition)
+        length = spool.tell()
+        spool.seek(0)
+        member = Member(name=MANIFEST, length=length, modified=_time(document), deflated=True)
+        package.add(member, _copied(cast("BinaryIO", spool), manifest))
+    return count
+
+
+@dataclass(frozen=True, slots=True)
+class _Packing:
+    """Puts bitstreams into a package; gives their entries with the paths."""
+
+    package: ZipWriter
+    paths: Paths
+    verifier: Verifier
+    passed: Callable[[int], None]
+
+    def add(self, bitstream: Bitstream) -> Entry:
+        entry, opener = bitstream
+        if opener is None:
+            return entry
+        claim = _claim(entry)
+        md = entry.md or Metadata()
+        path = self.paths.take(entry.loc, md.type or "")
+        name, modified = path.removeprefix("/"), entry.lastmod or md.datetime
+        deflated = claim.length > 0 and not is_compressed(md.type or "")
+        member = Member(name=name, length=claim.length, modified=modified, deflated=deflated)
+        with _opened(opener, entry.loc) as source:
+            self.package.add(member, self.verifier.passing(self._chunks(source, claim), claim))
+        return replace(entry, md=replace(md, path=path))
+
+    def _chunks(self, source: BinaryIO, claim: Claim) -> Iterator[bytes]:
+        read = partial(source.read, min(_CHUNK, claim.length + 1))
+        try:
+            while chunk := read():
+                yield chunk
+                self.passed(len(chunk))
+        except OSError as error:
+            raise _unreadable(claim.uri, error) from error
+
+
+def _claim(entry: Entry) -> Claim:
+    md = entry.md or Metadata()
+    digest = next((each.digest for each in md.hash if each.algorithm == "sha-256"), None)
+    if digest is None or md.length is None:
+        message = f"the entry of {entry.loc} lacks a SHA-256 or a length, so its bytes cannot be packed; measure them"
+        raise PublicationError(message)
+    return Claim(uri=entry.loc, sha256=digest.lower(), length=md.length)
+
+
+def _opened(opener: Callable[[], BinaryIO], uri: str) -> BinaryIO:
+    try:
+        return opener()
+    except OSError as error:
+        raise _unreadable(uri, error) from error
+
+
+def _unreadable(uri: str, error: OSError) -> PublicationError:
+    message = f"{uri} cannot be packed: {error}. Build again, and let nothing else write to the output meanwhile"
+    return PublicationError(message)
+
+
+def _copied(source: BinaryIO, copy: BinaryIO) -> Iterator[bytes]:
+    while chunk := source.read(_CHUNK):
+        copy.write(chunk)
+        yield chunk
+
+
+def _time(document: Document) -> datetime | None:
+    md = document.md or Metadata()
+    return md.until or md.at or md.from_

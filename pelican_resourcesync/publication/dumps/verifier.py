@@ -1,0 +1,100 @@
+"""Bytes are what an entry says, checked while they pass (`RD06`)."""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from queue import SimpleQueue
+from threading import Thread
+from types import TracebackType
+from typing import Any, Self
+
+from pelican_resourcesync.errors import PublicationError
+
+_AHEAD = 4  # chunks that wait to be hashed: they are all that is held
+_SMALL = 100_000  # bytes of a file that are hashed sooner than they are handed over
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """What is said of the bytes of a resource: SHA-256 (hexadecimal) and length (bytes)."""
+
+    uri: str
+    sha256: str
+    length: int
+
+
+class Verifier:
+    """Hashes large files in a thread of its own, because hashing and writing take about the same time.
+
+    So what is wrong with one is told a little later, and by the end of the `with` at the latest.
+    """
+
+    def __init__(self) -> None:
+        """Begin with nothing to do."""
+        self._tasks: SimpleQueue[tuple[Any, bytes | Claim] | None] = SimpleQueue()
+        self._room: SimpleQueue[None] = SimpleQueue()
+        for _ in range(_AHEAD):
+            self._room.put(None)
+        self._thread = Thread(target=self._work, name="verifier")
+        self._broken: list[Claim] = []
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._tasks.put(None)
+        self._thread.join()
+        if kind is None:
+            self._judge()
+
+    def passing(self, chunks: Iterable[bytes], claim: Claim) -> Iterator[bytes]:
+        """Give the chunks; raise `PublicationError` when these are not what is claimed, or earlier ones were not."""
+        self._judge()
+        digest = hashlib.sha256()
+        length = 0
+        for chunk in chunks:
+            length += len(chunk)
+            if length > claim.length:
+                raise _changed(claim)
+            self._hash(digest, chunk, claim)
+            yield chunk
+        if length < claim.length:
+            raise _changed(claim)
+        self._conclude(digest, claim)
+
+    def _hash(self, digest: Any, chunk: bytes, claim: Claim) -> None:
+        if claim.length < _SMALL:
+            digest.update(chunk)
+        else:
+            self._room.get()
+            self._tasks.put((digest, chunk))
+
+    def _conclude(self, digest: Any, claim: Claim) -> None:
+        if claim.length >= _SMALL:
+            self._tasks.put((digest, claim))
+        elif digest.hexdigest() != claim.sha256:
+            raise _changed(claim)
+
+    def _work(self) -> None:
+        while (task := self._tasks.get()) is not None:
+            digest, what = task
+            if isinstance(what, bytes):
+                digest.update(what)
+                self._room.put(None)
+            elif digest.hexdigest() != what.sha256:
+                self._broken.append(what)
+
+    def _judge(self) -> None:
+        if self._broken:
+            raise _changed(self._broken[0])
+
+
+def _changed(claim: Claim) -> PublicationError:
+    message = (
+        f"{claim.uri} is no longer the {claim.length:,} bytes with the SHA-256 {claim.sha256} that were listed: it"
+        " changed while it was packed. Build again, and let nothing else write to the output meanwhile"
+    )
+    return PublicationError(message)

@@ -1,0 +1,113 @@
+"""Dumps onto a stage: packages first, then the documents that lead to them."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from itertools import count, takewhile
+
+from pelican_resourcesync.protocol import Document, Entry, Metadata
+from pelican_resourcesync.publication.contents import DumpedRange, OpenBytes, Package, Snapshot
+from pelican_resourcesync.publication.documents import Documents, change_entries, resource_entry
+from pelican_resourcesync.publication.dumps.package import Bitstream, write_package
+from pelican_resourcesync.publication.dumps.portions import portions
+from pelican_resourcesync.publication.dumps.splitting import package_limits
+from pelican_resourcesync.publication.resource import Listed
+from pelican_resourcesync.publication.writing import Writing
+
+
+@dataclass(frozen=True, slots=True)
+class DumpWriter:
+    """Writes the dumps of one generation; `passed` is told how many more bytes were packed."""
+
+    writing: Writing
+    documents: Documents
+    open: OpenBytes
+    passed: Callable[[int], None]
+
+    def resource_dump(self, dump: Snapshot, at: datetime, archive: str = "") -> None:
+        """Write a Resource Dump with all its packages, or with those of before, which are carried (RD).
+
+        `at` is the time of the publication: its parts are named by that, because they change with what it links to.
+        """
+        layout = self.writing.options.layout
+        document = self.documents.resource_dump(dump.at, self.packages(dump), archive)
+        self.writing.put_parts(layout.resource_dump, document, partial(layout.resource_dump_part, at))
+
+    def packages(self, dump: Snapshot, archived: str = "") -> list[Entry]:
+        """Write the packages of a Resource Dump, or carry those of the one of before; give what it says of each.
+
+        `archived` is where that one lies, if it is archived already.
+        """
+        if dump.listed is not None:
+            return list(self._packed(dump, dump.listed))
+        previous = self.writing.previous
+        found = [entry.md for entry in previous.entries(archived or previous.layout.resource_dump)] if previous else []
+        self.carry(dump)
+        return [
+            self.documents.package_entry(path, md.length or 0, md.hash[0].digest, Metadata(at=dump.at))
+            for path, md in zip(self._paths(dump), found, strict=True)
+            if md
+        ]
+
+    def carry(self, dump: Snapshot) -> None:
+        """Take over the packages of a Resource Dump of before, with their manifests."""
+        for package in self._paths(dump):
+            self.writing.carry(package)
+            self.writing.carry(self.writing.options.layout.manifest(package))
+
+    def _paths(self, dump: Snapshot) -> list[str]:
+        """Give the packages of a Resource Dump of before: what leads to them may be of another address of the site."""
+        layout, previous = self.writing.options.layout, self.writing.previous
+        numbered = (layout.resource_dump_package(dump.at, number) for number in count(1))
+        return list(takewhile(lambda path: path in previous.state.documents, numbered)) if previous else []
+
+    def change_dump(self, dumped: DumpedRange) -> None:
+        """Write the Change Dump of a range: the packages of before are carried, new ones written (CD)."""
+        layout = self.writing.options.layout
+        path = layout.change_dump(dumped.start)
+        carried = dumped.carried and self.writing.stays
+        if carried:
+            self.writing.carry(path)
+        for each in dumped.packages:
+            self.writing.carry(each.path)
+            self.writing.carry(layout.manifest(each.path))
+        packages = [*dumped.packages, *self._fresh(dumped)]
+        if not carried:
+            self.writing.put(path, self.documents.change_dump(dumped, packages))
+
+    def _packed(self, dump: Snapshot, listed: Mapping[str, Listed]) -> Iterator[Entry]:
+        """Write the packages of a Resource Dump, one after another; give what it says of each."""
+        options = self.writing.options
+        limits = package_limits(options)
+        bitstreams = (self._bitstream(resource_entry(uri, listed[uri])) for uri in sorted(listed))
+        head = self.documents.resource_dump_manifest(dump.at)
+        for number, portion in zip(count(1), portions(bitstreams, limits), strict=False):
+            path = options.layout.resource_dump_package(dump.at, number)
+            length, digest = self._write(path, head, portion)
+            yield self.documents.package_entry(path, length, digest, Metadata(at=dump.at))
+
+    def _fresh(self, dumped: DumpedRange) -> Iterator[Package]:
+        start = dumped.packages[-1].until if dumped.packages else dumped.start
+        for changes in dumped.fresh:
+            until = changes[-1].time
+            path = self.writing.options.layout.change_dump_package(until)
+            head = self.documents.change_dump_manifest(start, until)
+            length, digest = self._write(path, head, map(self._bitstream, change_entries(changes)))
+            yield Package(path=path, start=start, until=until, length=length, sha256=digest)
+            start = until
+
+    def _write(self, path: str, head: Document, bitstreams: Iterable[Bitstream]) -> tuple[int, str]:
+        """Write a package, and its manifest beside it; give its length in bytes and its SHA-256."""
+        stage, options = self.writing.stage, self.writing.options
+        with stage.open(path) as package, stage.open(options.layout.manifest(path)) as manifest:
+            siteurl = options.layout.siteurl
+            write_package(
+                package, manifest, head, bitstreams, base=siteurl, edition=options.edition, passed=self.passed
+            )
+        digest, length = stage.measure(path)
+        return length, digest
+
+    def _bitstream(self, entry: Entry) -> Bitstream:
+        md = entry.md
+        return Bitstream(replace(entry, links=()), partial(self.open, md.hash[0].digest) if md and md.hash else None)

@@ -1,0 +1,33 @@
+"""The entrance: the documents that all sets of an output share, where Destinations and people come in."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pelican_resourcesync.protocol import Capability, Entry, write
+from pelican_resourcesync.publication.contents import Contents
+from pelican_resourcesync.publication.documents import description
+from pelican_resourcesync.publication.layout import DESCRIPTION, PEOPLE, WELL_KNOWN
+from pelican_resourcesync.publication.options import Options
+from pelican_resourcesync.publication.people import Shown, page
+from pelican_resourcesync.publication.staging import Stage
+
+
+@dataclass(frozen=True, slots=True)
+class Entered:
+    """A set as it was published: how, with which contents, and the paths of its documents by capability."""
+
+    options: Options
+    contents: Contents
+    capabilities: Mapping[Capability, str]
+
+
+def write_entrance(stage: Stage, sets: Sequence[Entered], neighbours: Sequence[Entry]) -> None:
+    """Write the Source Description, its well-known copy and the page for people, of these sets and of others'."""
+    options = sets[0].options
+    lists = [each.options.layout.uri(each.options.layout.capability_list) for each in sets]
+    document = description(lists, options.describedby or options.layout.uri(PEOPLE), neighbours)
+    with stage.open(DESCRIPTION) as stream:
+        write(document, stream, edition=options.edition)
+    stage.write(WELL_KNOWN, stage.read(DESCRIPTION))
+    shown = [Shown(each.options.layout, len(each.contents.listed), each.capabilities) for each in sets]
+    stage.write(PEOPLE, page(options.site_name, sets[0].contents.at, shown).encode())

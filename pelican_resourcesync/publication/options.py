@@ -1,0 +1,50 @@
+"""How to publish: where, for which edition of the standard, within which limits, and with which capabilities."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pelican_resourcesync.protocol import Limits
+from pelican_resourcesync.publication.layout import Layout
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dumps:
+    """Which dumps to publish, in packages of at most `package_size` bytes (RD, CD)."""
+
+    resourcedump: bool = False
+    changedump: bool = False
+    package_size: int = 100_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Archives:
+    """How many closed documents of each kind stay, `None` for all (AR).
+
+    Of Change Lists and Change Dumps, which need nothing but pointers, at least one stays. A Resource List or Resource
+    Dump is kept for each closed range, at the cost of its bytes; 0 keeps none.
+    """
+
+    resourcelist: int | None = 0
+    resourcedump: int | None = 0
+    changelist: int | None = None
+    changedump: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How to publish a set: where (`output`, `layout`), for which `edition` of the standard, within which `limits`.
+
+    `describedby` is the URI of a page about the site; empty, the page that is published for people. `allow_deletions`
+    lets more than a fifth of the resources go at once. `moved_from` is the `siteurl` of before, where it changed.
+    """
+
+    output: Path
+    layout: Layout
+    site_name: str = ""
+    edition: int = 2017
+    limits: Limits = field(default_factory=Limits)
+    dumps: Dumps = field(default_factory=Dumps)
+    archives: Archives = field(default_factory=Archives)
+    describedby: str = ""
+    allow_deletions: bool = False
+    moved_from: str = ""

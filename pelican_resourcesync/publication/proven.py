@@ -1,0 +1,124 @@
+"""Proven: the documents of a publication that are what its state says of them, read back."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from pelican_resourcesync.errors import DocumentError, PublicationError, ResourceSyncError
+from pelican_resourcesync.protocol import Document, Entry, Root, read
+from pelican_resourcesync.publication.change import Change, Representation
+from pelican_resourcesync.publication.layout import SHARED, Layout
+from pelican_resourcesync.publication.ranges import Range
+from pelican_resourcesync.publication.resource import Listed
+from pelican_resourcesync.publication.state import State
+from pelican_resourcesync.transport.folder import measure
+
+
+@contextmanager
+def explained(where: str) -> Iterator[None]:
+    """Say of what fails that the publication is damaged, and what to do."""
+    try:
+        yield
+    except (DocumentError, OSError, DamagedError) as error:
+        message = (
+            f"the publication in {where} is damaged: {error}: restore it, or name another `previous` in RESOURCESYNC "
+            "('none' begins anew)"
+        )
+        raise PublicationError(message) from error
+
+
+class DamagedError(ResourceSyncError):
+    """What is wrong with a publication."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proven:
+    """The documents in `folder` that are what `state` says of them; no other is read."""
+
+    folder: Path
+    layout: Layout
+    state: State
+
+    def verify(self) -> None:
+        """Compare every document of the set with its hash, and the superseded ones that are there."""
+        for path, digest in self.state.documents.items():
+            if path not in SHARED and self._sha256(path) != digest:
+                raise self._not_what(path)
+        for path, digest in self.state.superseded.items():
+            if self._sha256(path) not in (digest, None):
+                raise self._not_what(path)
+
+    def _sha256(self, path: str) -> str | None:
+        """Give the SHA-256 of a document, `None` where it is missing."""
+        if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
+            raise self._not_what(path)
+        file = self.folder / path
+        return measure(file)[0] if file.is_file() else None
+
+    def _not_what(self, path: str) -> "DamagedError":
+        return DamagedError(f"{path} is not what {self.layout.state} says")
+
+    def whole(self, path: str) -> Iterator[Entry]:
+        """Give the entries of a document that may be an index of parts."""
+        with self._open(path) as document:
+            if document.root is Root.URLSET:
+                yield from document.entries
+                return
+            for part in document.entries:
+                yield from self.entries(f"{path.rpartition('/')[0]}/{part.loc.rpartition('/')[2]}")
+
+    def ranges(self) -> Iterator[Range]:
+        """Give the ranges that the Change List Index lists, only the open one with its changes."""
+        index = self.layout.change_list_index
+        for pointer in self.entries(index) if index in self.state.documents else ():
+            if pointer.md is None or pointer.md.from_ is None:
+                what = f"{index} lists {pointer.loc} without its from"
+                raise DamagedError(what)
+            start, until = pointer.md.from_, pointer.md.until
+            path = self.layout.change_list(start)
+            self.require(path)
+            changes = () if until else tuple(self.changes(path))
+            yield Range(start, until, changes, carried=until is not None)
+
+    def changes(self, path: str) -> Iterator[Change]:
+        """Give the changes of a Change List."""
+        return (_change(entry, path) for entry in self.entries(path))
+
+    def entries(self, path: str) -> Iterator[Entry]:
+        """Give the entries of the document at `path`."""
+        with self._open(path) as document:
+            yield from document.entries
+
+    @contextmanager
+    def _open(self, path: str) -> Iterator[Document]:
+        self.require(path)
+        with (self.folder / path).open("rb") as stream:
+            yield read(stream, name=path)
+
+    def require(self, path: str) -> None:
+        """Raise an error where the state does not vouch for the document at `path`."""
+        if path not in self.state.documents:
+            what = f"{path} is not named by {self.layout.state}"
+            raise DamagedError(what)
+
+
+def listed_of(entry: Entry) -> Listed:
+    """Read what a Resource List says of a resource."""
+    return Listed(_representation(entry), entry.lastmod, entry.links)
+
+
+def _change(entry: Entry, path: str) -> Change:
+    md = entry.md
+    if md is None or md.change is None or entry.lastmod is None:
+        what = f"{path}: the change of {entry.loc} lacks its kind or its time"
+        raise DamagedError(what)
+    return Change(entry.lastmod, entry.loc, md.change, _representation(entry) if md.hash else None, entry.links)
+
+
+def _representation(entry: Entry) -> Representation:
+    md = entry.md
+    if md is None or not md.hash or md.length is None or md.type is None:
+        what = f"the entry of {entry.loc} lacks its hash, length or type"
+        raise DamagedError(what)
+    return Representation(md.hash[0].digest, md.length, md.type)

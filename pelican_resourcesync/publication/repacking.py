@@ -1,0 +1,118 @@
+"""Repacking: the contents of a publication once more without some resources, their bytes out of its own packages."""
+
+import zipfile
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from itertools import groupby
+from typing import BinaryIO, cast
+
+from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.protocol import Capability, Link
+from pelican_resourcesync.publication.advance import splitting_of
+from pelican_resourcesync.publication.change import Change
+from pelican_resourcesync.publication.contents import Contents, DumpedRange, Snapshot
+from pelican_resourcesync.publication.dumps.changedump import dumped_after, read_dumped
+from pelican_resourcesync.publication.layout import MANIFEST
+from pelican_resourcesync.publication.options import Options
+from pelican_resourcesync.publication.previous import Previous
+from pelican_resourcesync.publication.proven import listed_of
+from pelican_resourcesync.publication.ranges import Range
+from pelican_resourcesync.publication.resource import Listed
+
+_OPEN = 4  # packages that stay open: bytes that are packed together mostly come out of the same
+
+
+class Repacking:
+    """What a publication has in lists and packages, without some URIs."""
+
+    def __init__(self, previous: Previous, options: Options, uris: Collection[str]) -> None:
+        """Take the publication, how the next is written, and the URIs that are to be in none of it."""
+        self._previous = previous
+        self._options = options
+        self._uris = uris
+        self._places: dict[str, tuple[str, str]] = {}
+        self._opened: dict[str, zipfile.ZipFile] = {}
+
+    def contents(self, at: datetime, listed: Mapping[str, Listed], ranges: Sequence[Range]) -> Contents:
+        """Give all that the documents are to say as of `at`, with these resources and ranges."""
+        self._find_bytes()
+        return Contents(
+            at=at,
+            listed=listed,
+            ranges=ranges,
+            dump=Snapshot(at, listed) if self._options.dumps.resourcedump else None,
+            dumped=self._dumped(ranges),
+            lists=tuple(self._archived(Capability.RESOURCELIST)),
+            dumps=tuple(self._archived(Capability.RESOURCEDUMP)),
+            bytes=self._open,
+        )
+
+    def _dumped(self, ranges: Sequence[Range]) -> Sequence[DumpedRange]:
+        before = read_dumped(self._previous)
+        if not before:
+            return ()
+        uris = (change.uri for each in ranges for change in each.changes)
+        splitting = splitting_of(self._options, uris, None)
+        ends = [package.until for each in before for package in each.packages]
+
+        def split(changes: Iterable[Change]) -> Iterator[Sequence[Change]]:
+            """Divide where packages ended before, so that who has one goes on with the next."""
+            for _, together in groupby(changes, key=lambda change: bisect_left(ends, change.time)):
+                yield from splitting.into_packages(together)
+
+        return dumped_after([], ranges, begin=before[0].start, split=split)
+
+    def _archived(self, of: Capability) -> Iterator[Snapshot]:
+        layout = self._previous.layout
+        for pointer in self._previous.entries(layout.archive(of)):
+            at = pointer.md.at if pointer.md else None
+            if at is not None:
+                entries = self._previous.entries(layout.archived(of, at))
+                if of == Capability.RESOURCEDUMP:
+                    manifests = (layout.manifest(layout.resource_dump_package(at, i + 1)) for i in range(len(entries)))
+                    entries = tuple(entry for each in manifests for entry in self._previous.entries(each))
+                listed = {entry.loc: listed_of(entry) for entry in entries}
+                yield Snapshot(at, without(listed, self._uris))
+
+    def _find_bytes(self) -> None:
+        """Learn from the manifests which package holds which bytes."""
+        for path in self._previous.state.documents:
+            if path.endswith(MANIFEST):
+                package = f"{path.removesuffix(MANIFEST)}.zip"
+                for entry in self._previous.entries(path):
+                    if entry.md and entry.md.path and entry.md.hash:
+                        self._places[entry.md.hash[0].digest] = package, entry.md.path.removeprefix("/")
+
+    def _open(self, digest: str) -> BinaryIO:
+        """Open bytes within a package; what they are is proven where they are packed anew."""
+        if digest not in self._places:
+            message = f"no package of {self._previous.folder} has the bytes with the SHA-256 {digest}: build first"
+            raise PublicationError(message)
+        package, member = self._places[digest]
+        try:
+            return cast("BinaryIO", self._package(package).open(member))
+        except (KeyError, RuntimeError, zipfile.BadZipFile) as error:
+            message = f"the package {package} has no {member} that can be read, which its manifest names: restore it"
+            raise PublicationError(message) from error
+
+    def _package(self, path: str) -> zipfile.ZipFile:
+        """Open a package, or give it as it was opened before: its directory is long, and read once."""
+        package = self._opened.pop(path, None) or zipfile.ZipFile(self._previous.folder / path)
+        self._opened[path] = package
+        if len(self._opened) > _OPEN:
+            self._opened.pop(next(iter(self._opened))).close()
+        return package
+
+
+def without(listed: Mapping[str, Listed], uris: Collection[str]) -> dict[str, Listed]:
+    """Give resources without those of these URIs, and without links to them."""
+    return {
+        uri: replace(each, links=links_without(each.links, uris)) for uri, each in listed.items() if uri not in uris
+    }
+
+
+def links_without(links: tuple[Link, ...], uris: Collection[str]) -> tuple[Link, ...]:
+    """Give the links that do not lead to one of these URIs."""
+    return tuple(link for link in links if link.href not in uris)

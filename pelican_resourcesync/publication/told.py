@@ -1,0 +1,26 @@
+"""What history tells of a set: the changes since its last publication, and the clock to publish by."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from pelican_resourcesync.publication.change import Change
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What history tells: `changes` since the last publication, oldest first, and the clock to publish by.
+
+    `complete` is false where there is no history to tell anything from. `commit` is the commit built, `landed`
+    its landing time. `built` is the time of this build. `objects` gives the file with the bytes of a SHA-256, for
+    changes whose bytes are no longer those of a resource, `None` where they are not at hand.
+    """
+
+    built: datetime
+    changes: Sequence[Change] = ()
+    complete: bool = True
+    commit: str | None = None
+    landed: datetime | None = None
+    held: Mapping[str, datetime] = field(default_factory=dict)
+    objects: Callable[[str], Path | None] = field(default=lambda _digest: None)

@@ -1,0 +1,87 @@
+"""The setting `RESOURCESYNC` as a whole."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from pelican_resourcesync.errors import SettingsError
+from pelican_resourcesync.publication.options import Archives, Dumps
+from pelican_resourcesync.settings import checks
+from pelican_resourcesync.settings.capabilities import archives, dumps
+from pelican_resourcesync.settings.messages import unknown
+from pelican_resourcesync.settings.sets import THE_SITE, SetSettings, sets
+
+_NO_DUMPS, _NO_ARCHIVES = Dumps(), Archives()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What `RESOURCESYNC` may hold, with its defaults; the README's table explains each.
+
+    `changes_by` is a period, `"tag"`, `"tag:PATTERN"` or a number of commits. `exclude` are patterns of paths
+    in the output (`*` matches slashes too). `previous` is one of `PREVIOUS`, an http(s) URL without a slash at its end,
+    or a folder. `keep` is a number of closed commit ranges, `None` for all. `dumps`, `archives` and `sets` have modules
+    of their own. `moved_from` is like a `SITEURL`.
+    """
+
+    enabled: bool = True
+    previous: str = "live"
+    history: str = "all"
+    changes_by: str | int = "month"
+    keep: int | None = None
+    dumps: Dumps = _NO_DUMPS
+    archives: Archives = _NO_ARCHIVES
+    sets: tuple[SetSettings, ...] = (THE_SITE,)
+    exclude: tuple[str, ...] = ("404.html",)
+    edition: int = 2017
+    html_links: bool = True
+    robots: bool = False
+    link_headers: tuple[str, ...] = ()
+    describedby: str = ""
+    allow_deletions: bool = False
+    moved_from: str = ""
+
+    @property
+    def names_sets(self) -> bool:
+        """Tell whether the site is published as sets that it names."""
+        return self.sets != (THE_SITE,)
+
+
+def parse_settings(raw: object) -> Settings:
+    """Check the value of `RESOURCESYNC` and give it with its defaults; `SettingsError` says what is wrong."""
+    if raw is None:
+        return Settings()
+    if not isinstance(raw, Mapping):
+        message = f"RESOURCESYNC is {raw!r}: make it a dict, such as {{'changes_by': 'month'}}"
+        raise SettingsError(message)
+    for key in raw:
+        if key not in _CHECKS:
+            raise unknown(key, (field.name for field in fields(Settings)))
+    settings = Settings(**{key: _CHECKS[key](key, value) for key, value in raw.items()})
+    if settings.link_headers and not any(each.selection.everything for each in settings.sets):
+        message = (
+            "RESOURCESYNC['link_headers'] says of every answer which set it is in: leave it out, or name a set that"
+            " has everything, such as {'site': {}}, in RESOURCESYNC['sets']"
+        )
+        raise SettingsError(message)
+    return settings
+
+
+_CHECKS: Mapping[str, Callable[[str, object], Any]] = {
+    "enabled": checks.boolean,
+    "previous": checks.previous,
+    "history": checks.history,
+    "changes_by": checks.changes_by,
+    "keep": checks.keep,
+    "dumps": dumps,
+    "archives": archives,
+    "sets": sets,
+    "exclude": checks.patterns,
+    "edition": checks.edition,
+    "html_links": checks.boolean,
+    "robots": checks.boolean,
+    "link_headers": checks.link_headers,
+    "describedby": checks.describedby,
+    "allow_deletions": checks.boolean,
+    "moved_from": checks.moved_from,
+}

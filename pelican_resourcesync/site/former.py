@@ -1,0 +1,74 @@
+"""Former sets: those that the site was published as before, and that its settings name no more."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from pathlib import Path
+
+from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.publication.layout import FOLDER, Layout
+from pelican_resourcesync.publication.previous import read_state
+from pelican_resourcesync.publication.state import State
+from pelican_resourcesync.settings import Settings
+from pelican_resourcesync.site.aside import Aside
+from pelican_resourcesync.site.predecessor import Predecessor, Search
+
+
+def former_sets(
+    found: Mapping[str, Predecessor], settings: Settings, siteurl: str, aside: Aside, base: Path
+) -> Sequence[str]:
+    """Name the former sets, by what the predecessors of today's say that they were published together with.
+
+    Where none of today's was ever published, the set `site` may have been, which is all there is without `sets`, and
+    whatever lies in the output that was told by git. The other parameters are those of `Search`.
+    """
+    names = {name for each in found.values() for name in _together(each)}
+    site = Layout(siteurl)
+    if site.set_name not in found and not any(each.previous or each.over for each in found.values()):
+        with closing(Search(settings, site, aside, base)) as search, suppress(PublicationError):
+            before = search.find()
+            names |= {site.set_name, *_together(before)} if before.previous or before.over else set()
+        names.update(_sets_in(aside.folder, siteurl) if aside.folder else ())
+    return sorted(names - found.keys())
+
+
+def _together(predecessor: Predecessor) -> Sequence[str]:
+    known = predecessor.previous or predecessor.over
+    return known.state.sets if known else ()
+
+
+def _sets_in(folder: Path, siteurl: str) -> Iterator[str]:
+    """Name the sets in a folder that a site of that address published from git, as nobody else does."""
+    names = [each.name for each in (folder / FOLDER).iterdir() if each.is_dir()]
+    for layout in (Layout(siteurl, name) for name in names):
+        state = _state_in(folder, layout)
+        if state and state.commit and state.siteurl == siteurl:
+            yield layout.set_name
+
+
+def lying_in(output: Path, siteurl: str, names: Iterable[str]) -> Iterator[Layout]:
+    """Give where former sets lie in an output; what somebody else has published there since is none."""
+    for layout in (Layout(siteurl, name) for name in names):
+        state = _state_in(output, layout)
+        if state and (state.commit or state.sets or layout == Layout(siteurl)):
+            yield layout
+
+
+def _state_in(folder: Path, layout: Layout) -> State | None:
+    """Read the state of a set; `None` where there is none, or it cannot be read."""
+    with suppress(PublicationError):
+        sealed = read_state(folder, layout)
+        return sealed.state if sealed else None
+    return None
+
+
+def warnings_of(names: Sequence[str]) -> Iterator[str]:
+    """Say once that sets are gone, and what to do."""
+    if names:
+        several = len(names) > 1
+        yield (
+            f"the set{'s' if several else ''} {' and '.join(map(repr, names))} {'are' if several else 'is'} no longer "
+            f"in RESOURCESYNC['sets'], so {'their' if several else 'its'} documents are taken out, and whoever follows "
+            f"{'them' if several else 'it'} finds nothing more: remove "
+            f"{' and '.join(f'resourcesync/{name}/' for name in names)} from the host too, or name "
+            f"{'them' if several else 'it'} again"
+        )

@@ -1,0 +1,101 @@
+"""The sets of a build: which of its outputs are resources of which set, and where the documents of each lie."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pelican_resourcesync.publication.discovery import add_link_headers, add_robots_line, keep_dot_folders
+from pelican_resourcesync.publication.layout import Layout
+from pelican_resourcesync.settings import SetSettings, Settings
+from pelican_resourcesync.site.doubts import doubts_of
+from pelican_resourcesync.site.facets import UNFILED
+from pelican_resourcesync.site.head import COMPRESSED, add_link
+from pelican_resourcesync.site.inventory import Exclusion, is_html, take_inventory
+from pelican_resourcesync.site.selecting import Selector
+from pelican_resourcesync.site.uris import uri_of_path
+from pelican_resourcesync.site.wrappers import facets_of
+from pelican_resourcesync.site.written import Run, Written
+
+ROBOTS = "robots.txt"
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceSet:
+    """A set: its settings, what selects its resources, where its documents lie, and the outputs that are in it."""
+
+    settings: SetSettings
+    selector: Selector
+    layout: Layout
+    written: Sequence[Written]
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """All outputs of a build that are resources, in the order of their URIs, and the sets that have some of them.
+
+    `doubts` are warnings of selections that fit nothing.
+    """
+
+    written: Sequence[Written]
+    sets: Sequence[ResourceSet]
+    doubts: Sequence[str]
+
+    @property
+    def listed(self) -> Sequence[Written]:
+        """Those that are in some set."""
+        within = {each.uri for found in self.sets for each in found.written}
+        return [each for each in self.written if each.uri in within]
+
+
+def layouts_of(settings: Settings, siteurl: str) -> dict[str, Layout]:
+    """Give where the documents of each set lie, by its name, as long as none is begun anew."""
+    return {each.name: Layout(siteurl, each.name) for each in settings.sets}
+
+
+def collect(run: Run, settings: Settings, layouts: Mapping[str, Layout]) -> Collected:
+    """Let what a build wrote lead Destinations to the documents, and give what of it is in which set."""
+    keep_dot_folders(run.output)
+    if settings.robots:
+        for layout in layouts.values():
+            add_robots_line(run.output, layout)
+    whole = next((each.name for each in settings.sets if each.selection.everything), None)
+    if whole is not None:
+        add_link_headers(run.output, layouts[whole], settings.link_headers)
+    written = take_inventory(_outputs(run, settings), Exclusion(settings.exclude))
+    collected = _divide(run, settings, layouts, written)
+    if settings.html_links:
+        _link_pages(run, collected.sets, written)
+    return collected
+
+
+def _divide(run: Run, settings: Settings, layouts: Mapping[str, Layout], written: Sequence[Written]) -> Collected:
+    selectors = [Selector(each.selection, run.settings, run.siteurl) for each in settings.sets]
+    facets = facets_of(run, written) if any(each.by_facets for each in selectors) else {}
+    sets: list[ResourceSet] = []
+    doubts: list[str] = []
+    for each, selector in zip(settings.sets, selectors, strict=True):
+        within = [every for every in written if selector.covers(every.path, facets.get(every.uri, UNFILED))]
+        sets.append(ResourceSet(each, selector, layouts[each.name], within))
+        if settings.names_sets:
+            doubts += doubts_of(each, run.settings, written, facets)
+    return Collected(written, sets, doubts)
+
+
+def _outputs(run: Run, settings: Settings) -> Iterable[Written]:
+    """Give every file of this build; of `robots.txt` only we may know that it is none left over from another."""
+    outputs = {each.path: each for each in run.outputs()}
+    if settings.robots:
+        outputs.setdefault(ROBOTS, Written(ROBOTS, uri_of_path(run.siteurl, ROBOTS)))
+    return outputs.values()
+
+
+def _link_pages(run: Run, sets: Iterable[ResourceSet], written: Iterable[Written]) -> None:
+    """Let each page name the Capability List of the first set that it is in (`DI02`)."""
+    paths = {each.path for each in written}
+    linked: set[str] = set()
+    for each in sets:
+        capability_list = each.layout.uri(each.layout.capability_list)
+        for path in (every.path for every in each.written if is_html(every.path) and every.path not in linked):
+            linked.add(path)
+            if not any(path + end in paths for end in COMPRESSED):
+                add_link(Path(run.output, path), capability_list)

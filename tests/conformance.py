@@ -1,0 +1,219 @@
+"""The table of `docs/conformance.md`: what each rule asks, who writes it, who checks it, and which test proves it.
+
+`python -m tests.conformance > docs/conformance.md` writes it anew; `tests/test_conformance.py` holds the file to it.
+"""
+
+import sys
+from collections.abc import Iterator
+
+from pelican_resourcesync.check import RULES, UNSEEN
+from tests.check.between import DEEP, FAULTS, HOSTED
+from tests.check.faults import ALONE, PACKED
+from tests.check.faults import FAULTS as SINGLE
+
+CHAPTERS = {
+    "X": "Every document",
+    "SD": "Source Description",
+    "CL": "Capability List",
+    "RL": "Resource List",
+    "RD": "Resource Dump",
+    "CH": "Change List",
+    "CD": "Change Dump",
+    "LN": "Links to related resources",
+    "AR": "Archives",
+    "DI": "Discovery",
+    "V11": "The edition of 2017",
+    "CN": "Change Notification",
+    "DE": "Destination",
+    "EA": "The early draft of 2012",
+}
+
+#: What the rules ask that no function checks, in our words.
+ASKS = {
+    "X16": "A document with until is closed, and never changes again",
+    "CH08": "From a closed Change List, a Destination finds the next by index, or else by up",
+    "V1102": "lastmod of a change may be left out, and may be any time that HTTP says of the resource",
+    "V1103": "A change is written with lastmod and datetime, which are its time: right in either edition",
+    "LN06": "A resource may link to the collections that it belongs to",
+    "CN02": "The Source posts notifications to the hub, with links to the topic and the hub",
+    "CN03": "The topic's URI answers with the same links; there is one topic a set",
+    "DE01": "A Destination copies everything from a Resource List or a Resource Dump",
+    "DE02": "A Destination goes on from Change Lists or Change Dumps",
+    "DE03": "A Destination finds the first change that it has not yet processed",
+    "DE04": "A Destination audits its copy",
+    "DE05": "A Destination ignores links that it does not understand",
+    "DE06": "A Destination catches up, or restores a state of the past, from archives",
+    "EA01": "Tags for selective synchronisation became sets of resources, and links of LN06",
+    "EA02": "A memory of changes in linked files became Change Lists and their archives: CH07, AR06",
+    "EA03": "A memory of changes in a database is what publishing from a database is for",
+    "EA04": "Notification by HTTP callback became CN01 to CN04",
+    "EA05": "Notification by XMPP would have the payload of CN01",
+    "EA06": "Dumps with a manifest became RD01 to RD07 and CD01 to CD05",
+    "EA07": "Other URIs to fetch from became LN01 and LN02",
+    "EA08": "A memory of resources became LN05",
+    "EA09": "Millions of resources, and thousands of changes a day",
+    "EA10": "Millions of resources, and changes every second",
+    "EA11": "Years of changes in one archive",
+}
+
+#: Who writes what a rule asks for, in `pelican_resourcesync`, and which test shows it, in `tests`.
+WRITTEN = """
+X01 protocol/writer.py protocol/test_writer.py::test_bytes_by_hand
+X02 protocol/writer.py protocol/test_writer.py::test_document_without_capability_is_refused
+X03 protocol/attributes.py protocol/test_writer.py::test_metadata_that_is_refused
+X04 protocol/parts.py protocol/test_parts.py::test_any_limits
+X05 protocol/datetimes.py protocol/test_datetimes.py::test_rendering
+X06 protocol/attributes.py protocol/test_writer.py::test_link_that_is_refused
+X07 protocol/attributes.py protocol/test_writer.py::test_link_that_is_refused
+X08 publication/resource.py publication/test_resource.py::test_represent
+X09 publication/resource.py,publication/media_types.py publication/test_resource.py::test_represent
+X10 protocol/uris.py protocol/test_writer.py::test_loc_that_is_refused
+X11 protocol/writer.py protocol/test_writer.py::test_bytes_by_hand
+X12 publication/documents.py publication/test_documents.py::test_change_list_archive
+X13 publication/documents.py publication/test_generation.py::test_links_between_documents
+X14 publication/documents.py publication/test_documents.py::test_change_list
+X15 publication/ranges.py publication/test_ranges.py::test_every_change_lies_in_one_range
+X16 publication/staging.py test_live.py::test_each_build_in_a_fresh_clone_carries_the_live_publication_forward
+SD01 publication/entrance.py publication/test_generation.py::test_the_same_description_in_both_places
+SD02 publication/documents.py publication/test_documents.py::test_description
+SD03 publication/documents.py publication/test_documents.py::test_description
+SD04 publication/documents.py publication/test_documents.py::test_description
+SD05 publication/documents.py publication/test_documents.py::test_description
+CL01 publication/documents.py publication/test_documents.py::test_capability_list
+CL02 publication/documents.py publication/test_documents.py::test_capability_list
+CL03 publication/documents.py publication/test_documents.py::test_capability_list
+CL04 publication/documents.py publication/test_documents.py::test_capability_list
+CL05 publication/documents.py publication/test_documents.py::test_capability_list
+CL06 publication/publish.py test_adds_up.py::test_publications_one_after_another_add_up
+CL07 publication/documents.py publication/test_documents.py::test_capability_list
+CL08 publication/documents.py publication/test_documents.py::test_capability_list
+RL01 publication/documents.py publication/test_documents.py::test_resource_list
+RL02 publication/publish.py publication/test_publish.py::test_at_grows_with_the_commit
+RL03 publication/documents.py publication/test_documents.py::test_resource_list
+RL04 protocol/parts.py publication/test_generation.py::test_resource_list_in_parts
+RD01 publication/documents.py test_everything.py::test_walk_meets_every_document_and_no_fault
+RD02 publication/dumps/writer.py test_everything.py::test_walk_meets_every_document_and_no_fault
+RD03 publication/dumps/zip_writer.py publication/dumps/test_zip_writer.py::test_any_members
+RD04 publication/dumps/package.py publication/dumps/test_package.py::test_resource_dump_package
+RD05 publication/dumps/package.py publication/dumps/test_package.py::test_resource_dump_package
+RD06 publication/dumps/paths.py,publication/dumps/verifier.py publication/dumps/test_paths.py::test_any_uris
+RD07 publication/dumps/portions.py,publication/writing.py publication/dumps/test_portions.py::test_any_division
+CH01 publication/documents.py publication/test_documents.py::test_change_list
+CH02 publication/documents.py publication/test_documents.py::test_change_list
+CH03 publication/ranges.py publication/test_ranges.py::test_in_steps_or_in_one_go
+CH04 publication/account.py publication/test_publish.py::test_a_series_of_publications
+CH05 publication/account.py publication/test_publish.py::test_several_told_changes_are_one
+CH06 publication/ranges.py publication/test_ranges.py::test_every_change_lies_in_one_range
+CH07 publication/documents.py publication/test_documents.py::test_change_list_index
+CH08 publication/documents.py test_ten_publications.py::test_ten_publications_are_followed
+CD01 publication/documents.py test_everything.py::test_change_dumps_say_what_change_lists_say
+CD02 publication/dumps/package.py publication/dumps/test_package.py::test_change_dump_package
+CD03 publication/dumps/package.py publication/dumps/test_package.py::test_change_dump_package
+CD04 publication/dumps/paths.py publication/dumps/test_paths.py::test_versions_of_one_resource
+CD05 publication/documents.py test_everything.py::test_walk_meets_every_document_and_no_fault
+LN06 site/wrappers.py test_sets.py::test_entries_lead_on_where_sets_are_named
+AR01 publication/archives.py test_everything.py::test_archives_hold_the_last_of_each_closed_range
+AR02 publication/archives.py test_everything.py::test_archives_hold_the_last_of_each_closed_range
+AR03 publication/documents.py publication/test_documents.py::test_change_list_archive
+AR04 publication/writing.py protocol/test_parts.py::test_any_limits
+AR05 publication/documents.py publication/test_documents.py::test_change_list_index
+AR06 publication/ranges.py publication/test_ranges.py::test_every_change_lies_in_one_range
+DI01 publication/entrance.py publication/test_generation.py::test_the_same_description_in_both_places
+DI02 site/head.py test_plugin.py::test_every_page_of_the_set_links_to_the_capability_list
+DI03 publication/discovery.py test_plugin.py::test_headers_link_to_the_capability_list
+DI04 publication/discovery.py test_plugin.py::test_robots_names_the_resource_list
+V1101 publication/documents.py test_adds_up.py::test_editions_differ_in_the_time_of_changes_alone
+V1102 publication/documents.py test_adds_up.py::test_editions_differ_in_the_time_of_changes_alone
+V1103 publication/documents.py test_adds_up.py::test_editions_differ_in_the_time_of_changes_alone
+V1104 publication/documents.py publication/test_documents.py::test_change_list
+V1105 protocol/writer.py,publication/media_types.py test_adds_up.py::test_all_documents_are_valid
+EA01 site/selecting.py test_everything.py::test_sets_are_what_the_sources_say
+"""
+
+#: What is not written, by chapter or identifier, and why.
+NOT_WRITTEN = {
+    "SD06": "one Source Description names all sets",
+    **{f"LN0{number}": "what is published has no such links" for number in (1, 2, 3, 4, 5, 7)},
+    "CN": "no hub is told",
+    "DE": "nothing of a Destination is here yet",
+    **{f"EA{number:02}": "see what it became" for number in range(2, 12)},
+}
+
+#: The tables of seeded faults, and the tests that show that each is found by its rule and no other.
+SEEDED = {
+    "check/test_rules.py::test_fault_is_found": [fault.rule for fault in SINGLE],
+    "check/test_alone.py::test_document_alone": [*ALONE],
+    "check/test_alone.py::test_package_alone": [*PACKED],
+    "check/test_alone.py::test_host_alone": [rule for _, rule in HOSTED.values()],
+    "check/test_source.py::test_fault_between_documents": [*FAULTS],
+    "check/test_source.py::test_deep_faults": [rule for _, rule in DEEP.values()],
+}
+
+HEAD = """\
+# Conformance
+
+What ResourceSync (ANSI/NISO Z39.99) requires, rule by rule, under the identifiers that [`check`](check.md) reports:
+what a rule asks, which module of `pelican_resourcesync` writes what it asks for and which function checks it, and which
+tests prove either. `tests/check/test_matrix.py::test_settings_together` shows that what this project publishes breaks
+no rule; `tests/check/test_alone.py::test_every_function_finds_what_no_other_rule_does`, that each function is needed.
+
+A rule is broken by an error where the standard says MUST, by a warning where it says SHOULD or RECOMMENDED.
+
+This page is written by `tests/conformance.py`, and a test holds it to the rules.
+"""
+
+
+def identifiers() -> list[str]:
+    """Give all identifiers, chapter by chapter."""
+    known = {rule.identifier for rule in RULES} | set(UNSEEN)
+    return sorted(known, key=lambda each: (list(CHAPTERS).index(chapter(each)), each))
+
+
+def chapter(identifier: str) -> str:
+    """Give the chapter of an identifier: its letters, and what follows them but for the last two digits."""
+    return identifier[:-2]
+
+
+def written() -> dict[str, tuple[list[str], str]]:
+    """Give the modules and the test of each identifier that is written."""
+    rows = (line.split() for line in WRITTEN.strip().splitlines())
+    return {identifier: (modules.split(","), test) for identifier, modules, test in rows}
+
+
+def proofs(identifier: str) -> list[str]:
+    """Give the tests that show that breaking a rule is found."""
+    return [test for test, names in SEEDED.items() if any(name.split()[0] == identifier for name in names)]
+
+
+def table() -> str:
+    """Give the whole page."""
+    parts = [HEAD]
+    for name, title in CHAPTERS.items():
+        of_chapter = [each for each in identifiers() if chapter(each) == name]
+        parts.append(f"\n## {name} · {title}\n\n")
+        parts.append(
+            "| rule | what it asks | level | written by | checked by | proven by |\n|---|---|---|---|---|---|\n"
+        )
+        parts += [f"| {' | '.join(_cells(each))} |\n" for each in of_chapter]
+    return "".join(parts)
+
+
+def _cells(identifier: str) -> Iterator[str]:
+    rules = [rule for rule in RULES if rule.identifier == identifier]
+    yield identifier
+    yield "; ".join(dict.fromkeys(rule.sentence for rule in rules)) or ASKS[identifier]
+    yield ", ".join(dict.fromkeys(rule.level for rule in rules)) or "no"
+    modules, test = written().get(identifier, ([], ""))
+    yield ", ".join(f"`{module}`" for module in modules) or f"nobody: {_why_not(identifier)}"
+    checks = (f"{rule.check.__module__.rpartition('.check.')[2]}.{rule.check.__name__}" for rule in rules)
+    yield ", ".join(f"`{each}`" for each in dict.fromkeys(checks)) or f"nobody: {UNSEEN[identifier]}"
+    tests = [*proofs(identifier), *([test] if test else [])]
+    yield ", ".join(f"`tests/{each}`" for each in tests) or "no"
+
+
+def _why_not(identifier: str) -> str:
+    return NOT_WRITTEN.get(identifier) or NOT_WRITTEN[chapter(identifier)]
+
+
+if __name__ == "__main__":
+    sys.stdout.write(table())

@@ -1,0 +1,211 @@
+"""Several sets of one site: published together, each by itself, all or none."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.protocol import ChangeKind, Limits
+from pelican_resourcesync.publication.options import Archives, Dumps
+from pelican_resourcesync.publication.previous import publications_in
+from pelican_resourcesync.publication.publish import Publication, publish
+from pelican_resourcesync.publication.ranges import Calendar
+from pelican_resourcesync.publication.request import Request
+from pelican_resourcesync.publication.resource import Resource
+from pelican_resourcesync.publication.told import Told
+from tests.publication.archivist import Archivist, read, walk
+from tests.publication.faults import disturbed, fail
+from tests.publication.support import SITEURL, Source, tree, utc
+from tests.publication.test_dumps import seen
+from tests.publication.unpacking import resource_dump, resources_in
+
+OPTIONS: dict[str, Any] = {
+    "dumps": Dumps(resourcedump=True, changedump=True),
+    "archives": Archives(resourcelist=None, resourcedump=None),
+}
+NEIGHBOUR = {
+    "resourcesync/other/capabilitylist.xml": b'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"/>',
+    "resourcesync/other/dump.zip": b"PK",
+}
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> list[Source]:
+    """Give three sets of one output, with ranges of their own."""
+    periods = {"site": "month", "papers": "day", "pictures": "year"}
+    return [Source(tmp_path / "output", Calendar(period), set_name=name) for name, period in periods.items()]
+
+
+def request(source: Source, contents: Mapping[str, bytes], day: int, **options: Any) -> Request:
+    """Ask for the publication of a set."""
+    resources = [Resource(f"{SITEURL}/{path}", source.write(path, data)) for path, data in contents.items()]
+    told = Told(built=utc(f"2024-01-{day:02}T12:00"))
+    made = source.options(**(OPTIONS | options))
+    return Request(resources=resources, told=told, cuts=source.cuts, options=made, previous=source.previous())
+
+
+def publish_day(sources: list[Source], day: int) -> list[Publication]:
+    """Publish sets together, all of them with other resources; one is in two."""
+    contents = [{f"{source.set_name}.html": b"%d" % day, "shared.html": b"%d" % (day // 2)} for source in sources]
+    return publish([request(source, each, day) for source, each in zip(sources, contents, strict=True)])
+
+
+def described(source: Source) -> list[str]:
+    """Give the Capability Lists that the Source Description names."""
+    items = source.paper(f"{SITEURL}/.well-known/resourcesync").items
+    assert items == source.paper(f"{SITEURL}/resourcesync/description.xml").items
+    return [item.loc for item in items]
+
+
+def files_of(source: Source) -> dict[str, bytes]:
+    """Give the documents in the folder of a set."""
+    home = f"{source.layout.home}/"
+    return {path: data for path, data in source.documents().items() if path.startswith(home)}
+
+
+def test_each_is_a_publication_by_itself(sources: list[Source]) -> None:
+    """SD03: one Source Description names all; each set has its folder, its state, its dumps and archives."""
+    archivists = [Archivist(source) for source in sources]
+    for day in range(1, 7):
+        counts = publish_day(sources, day)
+        assert [each.resources for each in counts] == [2, 2, 2]
+        assert [each.first for each in counts] == [day == 1] * 3
+        assert described(sources[0]) == [
+            f"{SITEURL}/resourcesync/{name}/capabilitylist.xml" for name in ("papers", "pictures", "site")
+        ]
+        for source, archivist in zip(sources, archivists, strict=True):
+            archivist.look({f"{source.set_name}.html": b"%d" % day, "shared.html": b"%d" % (day // 2)}, OPTIONS)
+    lists = [len(source.change_lists()) for source in sources]
+    assert lists == [1, 6, 1]
+    assert all(archivist.checked > 10 for archivist in archivists)
+    found = publications_in(sources[0].output)
+    assert [each.layout.set_name for each in found] == ["site", "papers", "pictures"]
+    assert [each.state.generation for each in found] == [6, 6, 6]
+    page = (sources[0].output / "resourcesync/index.html").read_text()
+    assert all(f"resourcesync/{source.set_name}/resourcedump.xml" in page for source in sources)
+
+
+def test_one_alone_is_the_same_as_among_others(sources: list[Source], tmp_path: Path) -> None:
+    """What a set is does not depend on which others come with it."""
+    alone = replace(sources[1], output=tmp_path / "alone")
+    for day in range(1, 5):
+        publish_day(sources, day)
+        publish([request(alone, {"papers.html": b"%d" % day, "shared.html": b"%d" % (day // 2)}, day)])
+    states = [files_of(each) for each in (sources[1], alone)]
+    for each in states:
+        del each[sources[1].layout.state]  # which says which sets came together
+    assert states[0] == states[1]
+
+
+def test_one_that_begins_later(sources: list[Source]) -> None:
+    """It is a first publication of its own, while the others are carried forward; one that is left out stays."""
+    publish_day(sources[:2], 1)
+    first = files_of(sources[1])
+    counts = publish_day(sources, 2)
+    assert [each.first for each in counts] == [False, False, True]
+    assert len(described(sources[0])) == 3
+    assert first.keys() & files_of(sources[1]).keys()
+    papers = files_of(sources[1])
+    publish_day([sources[0], sources[2]], 3)
+    assert files_of(sources[1]) == papers
+    assert len(described(sources[0])) == 3
+    counts = publish_day(sources, 4)
+    assert [each.first for each in counts] == [False, False, False]
+    assert counts[1].new[ChangeKind.UPDATED] == 2
+
+
+def test_one_that_begins_anew_beside_the_others(sources: list[Source]) -> None:
+    """Its documents lie in a folder of a new start; those of the others stay where they are."""
+    publish_day(sources, 1)
+    before = [files_of(source) for source in sources]
+    anew = request(sources[1], {"papers.html": b"new", "shared.html": b"0"}, 2)
+    anew = replace(anew, previous=None, over=anew.previous)
+    publish([request(sources[0], {"site.html": b"1", "shared.html": b"0"}, 1), anew])
+    assert described(sources[0]) == [
+        f"{SITEURL}/resourcesync/{name}/capabilitylist.xml" for name in ("papers/2", "pictures", "site")
+    ]
+    assert [files_of(source) == each for source, each in zip(sources, before, strict=True)] == [True, False, True]
+    dump = resource_dump(lambda uri: read(sources[1], uri), f"{SITEURL}/resourcesync/papers/2/resourcedump.xml")
+    assert resources_in(dump)[f"{SITEURL}/papers.html"] == b"new"
+
+
+def test_a_neighbour_stays(sources: list[Source]) -> None:
+    """The set of a third party is named, and no byte of it is touched."""
+    for path, data in NEIGHBOUR.items():
+        sources[0].write(path, data)
+    for day in (1, 2, 3):
+        publish_day(sources, day)
+        assert f"{SITEURL}/resourcesync/other/capabilitylist.xml" in described(sources[0])
+        assert {path: sources[0].documents()[path] for path in NEIGHBOUR} == NEIGHBOUR
+    assert len(described(sources[0])) == 4
+    walk(sources[0])
+
+
+def test_all_or_nothing(sources: list[Source]) -> None:
+    """Where one set cannot be published, none is, whichever comes first."""
+    many = {f"{number}.txt": b"many" for number in range(30)}
+    publish([request(source, many, 1) for source in sources])
+    before = tree(sources[0].output / "resourcesync")
+    good = request(sources[0], {**many, "new.html": b"new"}, 2)
+    resources = [
+        *request(sources[1], many, 2).resources,
+        Resource(f"{SITEURL}/a.html", sources[1].write("a.html", b"a")),
+    ]
+    changed = replace(resources[-1], measured=seen(b"b"))
+    bad = replace(request(sources[1], {}, 2), resources=[*resources[:-1], changed])
+    for requests in ([good, bad], [bad, good]):
+        with pytest.raises(PublicationError, match=r"a\.html is no longer"):
+            publish(requests)
+        assert tree(sources[0].output / "resourcesync") == before
+    assert publish([good, replace(bad, resources=resources)])[1].new[ChangeKind.CREATED] == 1
+
+
+def test_whatever_fails_no_set_goes_ahead_of_the_others(sources: list[Source]) -> None:
+    """Some calls into the output are made to fail: the sets are of one publication, the old or the new."""
+    output = sources[0].output
+    publish_day(sources[:2], 1)
+    requests = [request(source, {f"{source.set_name}.html": b"2", "shared.html": b"1"}, 2) for source in sources[:2]]
+    before = tree(output / "resourcesync")
+    outcomes = set()
+    with disturbed(output, "exchange", 0, fail(0)) as undisturbed:
+        pass
+    for at in range(5, 1_000, 60):
+        try:
+            with disturbed(output, "exchange", at, fail(at)) as undisturbed:
+                publish(requests)
+        except PublicationError:
+            assert tree(output / "resourcesync") == before
+            outcomes.add(False)
+        else:
+            generations = {each.state.generation for each in publications_in(output)}
+            assert generations == {2}
+            outcomes.add(True)
+            break
+    assert outcomes == {True, False}
+    assert len(undisturbed.calls) > 100
+
+
+def test_each_has_options_of_its_own(sources: list[Source]) -> None:
+    """Dumps, archives, limits and packages of one are no matter of the other."""
+    for day in (1, 2, 3):
+        contents = {"a.png": bytes(9_000), "b.png": b"%d" % day}
+        publish(
+            [
+                request(sources[0], contents, day, limits=Limits(entries=1)),
+                request(sources[1], contents, day, dumps=Dumps(), archives=Archives()),
+                request(sources[2], contents, day, dumps=Dumps(resourcedump=True, package_size=1)),
+            ]
+        )
+    kinds = [set(source.capabilities()) for source in sources]
+    assert {"resourcedump", "changedump"} <= kinds[0]
+    assert not {"resourcedump", "changedump"} & kinds[1]
+    assert kinds[2] & {"resourcedump", "changedump"} == {"resourcedump"}
+    dumps = [
+        resource_dump(lambda uri: read(sources[0], uri), sources[each].capabilities()["resourcedump"])
+        for each in (0, 2)
+    ]
+    assert [len(each) for each in dumps] == [2, 2]
+    assert resources_in(dumps[0]) == resources_in(dumps[1])

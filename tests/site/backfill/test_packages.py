@@ -1,0 +1,172 @@
+"""A backfill with dumps, archives and sets: the bytes of all the past are in packages, and can be forgotten there."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.papers import Item
+from tests.serving import public_files
+from tests.site.backfill.support import run
+from tests.sites import ROOT, Site, import_sample_site
+from tests.test_everything import SITEURL, is_in, path_of, walk
+from tests.test_mirror import PRIVATE
+from tests.walker import CAPABILITIES, Walker
+
+SETS: dict[str, Any] = {"site": {}, "coins": {"categories": ["Coins"]}, "images": {"types": ["image/*"]}}
+EVERYTHING = {"previous": "output", "dumps": True, "archives": True, "sets": SETS}
+
+#: The commits that are built: in the second the three coins move, in the fifth the lantern is hidden.
+SINCE = "main~10"
+REVISIONS = [*(f"main~{number}" for number in range(10, 0, -1)), "main"]
+HIDDEN = {f"main~{number}": ("lamps/keepers-lantern.html",) for number in range(6, 0, -1)}
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Site:
+    """Backfill the sample site with everything, by its settings of today."""
+    site = import_sample_site(tmp_path_factory.mktemp("packages") / "site")
+    with (site.folder / "pelicanconf.py").open("a") as settings:
+        settings.write(f"RESOURCESYNC = {EVERYTHING!r}\n")
+    assert run(site, since=SINCE, jobs=2).skipped == {}
+    return site
+
+
+@pytest.fixture
+def past(filled: Site, tmp_path: Path) -> Site:
+    """Give a copy of it."""
+    shutil.copytree(filled.folder, tmp_path / "site", symlinks=True)
+    site = Site(tmp_path / "site", filled.settings)
+    site.git("config", "user.name", "A writer")
+    site.git("config", "user.email", "writer@example.org")
+    return site
+
+
+def builds(site: Site) -> Iterator[dict[str, bytes]]:
+    """Give what a build of each commit is, all of it public."""
+    for number, revision in enumerate(REVISIONS):
+        site.git("checkout", "-q", "--force", revision)
+        output = site.folder.parent / f"build{number}"
+        site.build(OUTPUT_PATH=str(output), RESOURCESYNC={**EVERYTHING, "previous": "none"})
+        yield public_files(output, *PRIVATE, *HIDDEN.get(revision, ()))
+
+
+def test_dumps_rebuild_each_commit(past: Site) -> None:
+    """Set by set: from the very first change on, each commit's site, byte for byte; at the end the Resource Dump."""
+    walker = walk(past.output)
+    assert walker.faults == []
+    assert {name: tuple(each.papers) for name, each in walker.sets.items()} == dict.fromkeys(
+        sorted(SETS), tuple(each for each in CAPABILITIES if not each.startswith("resource") or "-" not in each)
+    )
+    commits = past.git("log", "--first-parent", "--reverse", "--format=%ct", f"{SINCE}~1..main").split()
+    sites = list(builds(past))
+    assert len(commits) == len(sites)
+    for each in walker.sets.values():
+        changes = [(item, parcel.bytes_of(item)) for parcel in each.changed for item in parcel.manifest.items]
+        assert [_said(item) for item, _ in changes] == [_said(item) for item in each.changes]
+        assert each.papers["changedump"].md["from"] == each.papers["changelist"].md["from"]
+        copy: dict[str, bytes | None] = {}
+        for time, files in zip(commits, sites, strict=True):
+            while changes and changes[0][0].time.timestamp() < int(time) + 1:  # some landed a moment later
+                _apply(copy, *changes.pop(0))
+            assert copy == {path: data for path, data in files.items() if is_in(each.name, path)}, (each.name, time)
+        assert changes == []
+        assert copy == {path_of(item): parcel.bytes_of(item) for parcel in each.dump for item in parcel.manifest.items}
+
+
+def test_forget_in_sets_with_packages(past: Site) -> None:
+    """Through the command: no document and no package names it, sets without it stay, and the next build goes on."""
+    before = {name: _state(past, name) for name in SETS}
+    uris = [f"{SITEURL}/coins/river-coins.html", f"{SITEURL}/coins/three-coins.html"]
+    said = _command(past, "forget", *uris)
+    assert "Forgotten: " in said
+    assert "site: generation 2" in said
+    assert "coins: generation 2" in said
+    assert "images" not in said
+    for path in ("coins/river-coins.html", "coins/three-coins.html"):
+        (past.output / path).unlink(missing_ok=True)
+    walker = walk(past.output)
+    assert walker.faults == []
+    assert _state(past, "images") == before["images"]
+    assert {name: _state(past, name)["start"] for name in SETS} == {"site": 2, "coins": 2, "images": 1}
+    _check_forgotten(past, walker, "river-coins", "Three coins from the river")
+
+    past.remove("content/coins/river-coins.md")
+    past.commit("2024-12-01T10:00:00Z")
+    past.build(RESOURCESYNC=EVERYTHING)
+    walker = walk(past.output)
+    assert walker.faults == []
+    assert [_state(past, name)["generation"] for name in SETS] == [3, 3, 2]
+    assert {path_of(item) for item in walker.sets["coins"].resources} == {
+        "category/coins.html",
+        "coins/denarius-de.html",
+        "coins/denarius.html",
+        "coins/tariff-board.html",
+        "feeds/coins.atom.xml",
+    }
+    deleted = [item for item in walker.sets["coins"].changes if item.md["change"] == "deleted"]
+    assert "river-coins" not in "".join(item.uri for item in walker.sets["coins"].changes if item not in deleted)
+
+
+def _check_forgotten(site: Site, walker: Walker, slug: str, title: str) -> None:
+    """Check that what is forgotten is named by its deletion alone, and its bytes are in no package."""
+    for each in walker.sets.values():
+        for item in (*each.changes, *(every for parcel in each.changed for every in parcel.manifest.items)):
+            assert slug not in item.uri or item.md["change"] == "deleted"
+        for parcel in (*each.changed, *each.dump):
+            assert not any(slug in path for path in parcel.members)
+            assert not any(f"<h1>{title}".encode() in data for data in parcel.members.values())
+        assert not any(slug in item.uri for item in each.resources)
+
+
+def test_former_set_goes_with_a_backfill(past: Site) -> None:
+    """What begins anew does so without the sets that are no longer named; it is said once."""
+    with (past.folder / "pelicanconf.py").open("a") as settings:
+        settings.write("del RESOURCESYNC['sets']['images']\n")
+    past.commit("2024-12-01T10:00:00Z")
+    said = _command(past, "backfill", "--since", "main~1", "--jobs", "1")
+    assert said.count("the set 'images' is no longer in RESOURCESYNC['sets']") == 1
+    walker = walk(past.output)
+    assert walker.faults == []
+    assert set(walker.sets) == {"site", "coins"}
+    assert not (past.output / "resourcesync/images").exists()
+
+
+def _state(site: Site, name: str) -> dict[str, Any]:
+    place = "resourcesync" if name == "site" else f"resourcesync/{name}"
+    state = json.loads((site.output / place / "publication.json").read_bytes())
+    assert isinstance(state, dict)
+    return state
+
+
+def _command(site: Site, *arguments: str) -> str:
+    """Run our command in the site's folder; give all that it says."""
+    done = subprocess.run(
+        [sys.executable, "-m", "pelican_resourcesync", *arguments],
+        cwd=site.folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
+
+
+def _said(item: Item) -> tuple[str, str | None, str, str]:
+    return item.uri, item.lastmod, item.md["change"], item.digest
+
+
+def _apply(copy: dict[str, bytes | None], item: Item, data: bytes | None) -> None:
+    path = path_of(item)
+    assert (path in copy) == (item.md["change"] != "created"), (path, item.md)
+    if item.md["change"] == "deleted":
+        del copy[path]
+    else:
+        copy[path] = data

@@ -1,0 +1,69 @@
+"""Doubts about a selection that fits nothing."""
+
+import pytest
+from pelican.settings import DEFAULT_CONFIG
+
+from pelican_resourcesync.settings import Selection, SetSettings
+from pelican_resourcesync.site.doubts import doubts_of
+from pelican_resourcesync.site.facets import Facets
+from pelican_resourcesync.site.written import Written
+from tests.site.support import SITEURL
+
+FACETS = {
+    "blog/a.html": Facets("news", ("red", "öl"), "en"),
+    "blog/b.html": Facets("olds", (), "pt-br"),
+    "index.html": Facets(),
+}
+WRITTEN = [Written(path, f"{SITEURL}/{path}") for path in FACETS]
+BY_URI = {f"{SITEURL}/{path}": facets for path, facets in FACETS.items()}
+EMPTY = (
+    "no resource of this build fits RESOURCESYNC['sets']['mine'], so nothing is in that set: ask for less, "
+    "or leave it out"
+)
+
+
+def doubts(selection: Selection) -> list[str]:
+    """Give what is doubted of a set of that selection."""
+    return list(doubts_of(SetSettings(name="mine", selection=selection), DEFAULT_CONFIG, WRITTEN, BY_URI))
+
+
+@pytest.mark.parametrize(
+    "selection",
+    [
+        Selection(),
+        Selection(paths=("blog", "*.html")),
+        Selection(types=("text/*",)),
+        Selection(categories=("News", "olds"), languages=("EN", "pt-BR")),
+        Selection(tags=("Red",), paths=("blog/a.html",)),
+    ],
+)
+def test_what_fits_is_not_doubted(selection: Selection) -> None:
+    """Each value fits something, and so do all together."""
+    assert doubts(selection) == []
+
+
+@pytest.mark.parametrize(
+    ("criterion", "value", "near"),
+    [
+        ("paths", "blgo/*", ""),
+        ("types", "image/*", ""),
+        ("categories", "Newz", " (did you mean 'news'?)"),
+        ("categories", "Red", ""),
+        ("tags", "REDS", " (did you mean 'red'?)"),
+        ("tags", "News", ""),
+        ("languages", "PT", ""),
+        ("languages", "pt_BR", " (did you mean 'pt-br'?)"),
+        ("categories", "???", ""),
+    ],
+)
+def test_a_value_that_fits_nothing(criterion: str, value: str, near: str) -> None:
+    """The warning names it, and the nearest there is; if nothing is left, the set is empty."""
+    known = {"paths": "*", "types": "text/html", "categories": "news", "tags": "red", "languages": "en"}[criterion]
+    said = f"RESOURCESYNC['sets']['mine'][{criterion!r}] has {value!r}, which fits no resource of this build{near}"
+    assert doubts(Selection(**{criterion: (value,)})) == [said, EMPTY]
+    assert doubts(Selection(**{criterion: (known, value)})) == [said]
+
+
+def test_together_they_fit_nothing() -> None:
+    """Each value may fit, and no resource all criteria."""
+    assert doubts(Selection(categories=("olds",), languages=("en",))) == [EMPTY]

@@ -1,0 +1,108 @@
+"""The summary: in one line a set, what was published, as people say it."""
+
+from typing import Any
+
+import pytest
+
+from pelican_resourcesync.protocol import ChangeKind
+from pelican_resourcesync.publication.publish import Publication
+from pelican_resourcesync.site.summary import in_bytes, summaries
+from tests.sites import Site, strip
+
+WHERE = "https://example.org/resourcesync/"
+
+
+def made(**values: Any) -> Publication:
+    """Give what came of a publication in which nothing changed, but for some values."""
+    counts = {"first": False, "resources": 2, "changes": 3, "ranges": 1, "gone": 0}
+    return Publication(**{"new": dict.fromkeys(ChangeKind, 0), **counts, **values})
+
+
+def said(publication: Publication) -> str:
+    """Give the line of one set."""
+    [line] = summaries({"site": publication}, WHERE, 1.234)
+    return line
+
+
+def new(created: int = 0, updated: int = 0, deleted: int = 0) -> dict[ChangeKind, int]:
+    """Give new changes by kind."""
+    return {ChangeKind.CREATED: created, ChangeKind.UPDATED: updated, ChangeKind.DELETED: deleted}
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (0, "0 bytes"),
+        (999, "999 bytes"),
+        (1_000, "1.0 kB"),
+        (1_049, "1.0 kB"),
+        (1_500_000, "1.5 MB"),
+        (999_900, "999.9 kB"),
+        (100_000_000_000, "100.0 GB"),
+        (12_345_600_000_000_000, "12345.6 TB"),
+    ],
+)
+def test_bytes_are_said_in_a_fitting_unit(number: int, text: str) -> None:
+    """Thousands, as makers of disks count them; what is more than all units is still said."""
+    assert in_bytes(number) == text
+
+
+def test_one_line_says_all() -> None:
+    """Counts, where, how long, and what is new."""
+    begin = f"ResourceSync: 2 resources, 3 changes in 1 Change List at {WHERE} in 1.23 seconds; "
+    assert said(made()) == f"{begin}nothing changed since the last publication."
+    assert said(made(new=new(1, 2, 3))) == f"{begin}1 created, 2 updated, 3 deleted since the last publication."
+    assert said(made(new=new(deleted=1))) == f"{begin}1 deleted since the last publication."
+    assert said(made(first=True, new=new(2))) == f"{begin}first publication."
+
+
+@pytest.mark.parametrize(
+    ("counts", "text"),
+    [
+        ({"resources": 0, "changes": 0, "ranges": 0}, "0 resources, 0 changes in 0 Change Lists at"),
+        ({"resources": 1, "changes": 1, "ranges": 1}, "1 resource, 1 change in 1 Change List at"),
+        ({"packages": (1, 736)}, "3 changes in 1 Change List, 1 package of 736 bytes at"),
+        ({"packages": (12, 1_234_567_890)}, "3 changes in 1 Change List, 12 packages of 1.2 GB at"),
+        ({"packages": (0, 0)}, "3 changes in 1 Change List at"),
+    ],
+)
+def test_numbers_and_nouns_agree(counts: dict[str, Any], text: str) -> None:
+    """One is one; what there is not, as packages without dumps, is not said."""
+    assert text in said(made(**counts))
+
+
+@pytest.mark.parametrize(
+    ("gone", "text"),
+    [
+        (1, "first publication, which names 1 URL that is no longer there."),
+        (2, "first publication, which names 2 URLs that are no longer there."),
+    ],
+)
+def test_a_first_publication_says_what_is_gone(gone: int, text: str) -> None:
+    """History tells of what was there before anybody looked."""
+    assert said(made(first=True, gone=gone)).endswith(text)
+
+
+def test_each_set_has_a_line() -> None:
+    """With its name, where there are several."""
+    lines = [*summaries({"site": made(), "papers": made(resources=1, first=True)}, WHERE, 0.5)]
+    assert [line.partition(",")[0] for line in lines] == [
+        "ResourceSync: site: 2 resources",
+        "ResourceSync: papers: 1 resource",
+    ]
+    assert lines[1].endswith("in 0.50 seconds; first publication.")
+
+
+def test_a_build_says_it(site: Site, capfd: pytest.CaptureFixture[str]) -> None:
+    """A line a set at the end of what Pelican prints, with packages only where there are some."""
+    strip(site)
+    site.configure(RESOURCESYNC={"sets": {"site": {}, "texts": {"types": ["text/html"], "dumps": True}}})
+    site.article("one.md", title="One title")
+    site.commit("2024-01-05T12:00:00Z")
+    site.build()
+    out, err = capfd.readouterr()
+    lines = [line for line in out.splitlines() if line.startswith("ResourceSync: ")]
+    assert len(lines) == 2
+    assert lines[0].startswith("ResourceSync: site: 1 resource, 1 change in 1 Change List at https://example.org/")
+    assert "texts: 1 resource, 1 change in 1 Change List, 1 package of " in lines[1]
+    assert "packed" not in out + err
