@@ -1,0 +1,57 @@
+"""The assetstore: the folders in which DSpace keeps the bytes of its files."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from repo_bridge.model import Bitstream
+
+#: What the internal id of a registered file begins with; the rest is its path in the store.
+_REGISTERED = "-R"
+_LEVELS, _DIGITS = 3, 2
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Where a file is; or, with no `path`, why it cannot be had: one sentence that names it."""
+
+    path: Path | None
+    reason: str = ""
+
+
+def find_file(bitstream: Bitstream, stores: Mapping[int, Path]) -> Found:
+    """Find the bytes of a file in the folders of stores by their numbers (0 is the first).
+
+    A file that is missing, lies outside its store, or is not as long as the database says, is not had.
+    """
+    store = stores.get(bitstream.store_number or 0)
+    where = relative_path(bitstream.internal_id or "")
+    name = f"the file {bitstream.name!a} ({bitstream.id})"
+    if store is None or where is None:
+        what = f"store {bitstream.store_number}" if store is None else f"internal id {bitstream.internal_id!a}"
+        return Found(None, f"{name} has the {what}, which is not known")
+    path = store / where
+    try:
+        if not path.resolve().is_relative_to(store.resolve()):
+            return Found(None, f"{name} lies outside its store, at {path}")
+        length = path.stat().st_size
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        return Found(None, f"{name} cannot be had from {str(path)!a}: {reason}")
+    if bitstream.length not in {None, length}:
+        return Found(None, f"{name} has {length} bytes at {path}, and {bitstream.length} by the database")
+    return Found(path)
+
+
+def relative_path(internal_id: str) -> PurePosixPath | None:
+    """Give the path of a file in its store; `None` where the internal id leads nowhere.
+
+    A registered file is where its internal id says; another one lies three folders deep, called by its first digits.
+    """
+    if internal_id.startswith(_REGISTERED):
+        path = PurePosixPath(internal_id.removeprefix(_REGISTERED).lstrip("/"))
+        return path if path.name and ".." not in path.parts else None
+    if not internal_id.isalnum() or not internal_id.isascii() or len(internal_id) < _LEVELS * _DIGITS:
+        return None
+    folders = [internal_id[start : start + _DIGITS] for start in range(0, _LEVELS * _DIGITS, _DIGITS)]
+    return PurePosixPath(*folders, internal_id)

@@ -1,0 +1,141 @@
+"""Opening a repository's database: one read-only snapshot, in which nothing can be written.
+
+What a database says may name hosts and users, but never a password.
+"""
+
+import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.pool import NullPool
+
+from repo_bridge.errors import DatabaseError
+from repo_bridge.reading.digest import FUNCTION, Digest
+
+#: What the databases are called that can be read.
+_POSTGRESQL, _SQLITE = "postgresql", "sqlite"
+
+#: How PostgreSQL is asked for all rows soon rather than the first ones, in forms that all servers write alike.
+_SESSION = (
+    "SET LOCAL cursor_tuple_fraction = 1",
+    "SET LOCAL work_mem = '64MB'",
+    "SET LOCAL DateStyle = 'ISO, YMD'",
+    "SET LOCAL TimeZone = 'UTC'",
+    "SET LOCAL statement_timeout = 0",
+    "SET LOCAL idle_in_transaction_session_timeout = 0",
+)
+
+
+@contextmanager
+def open_database(url: str, password: str | None = None) -> Iterator[Connection]:
+    """Open the database of an SQLAlchemy URL for reading, in one transaction that sees one moment.
+
+    `postgresql://…` is read with psycopg, `sqlite:///…` as it is. `password` is used where the URL has none; else
+    PostgreSQL's own ways (`PGPASSWORD`, `.pgpass`) hold. Raises `DatabaseError` where it cannot be opened or read.
+    """
+    address = _address(url, password)
+    with explained(address):
+        engine = _engine(address)
+        try:
+            with engine.connect() as connection:
+                yield _begun(connection)
+        finally:
+            engine.dispose()
+
+
+@contextmanager
+def explained(address: URL) -> Iterator[None]:
+    """Say in one sentence why the database cannot be read, without what is secret."""
+    try:
+        yield
+    except (SQLAlchemyError, UnicodeDecodeError) as error:
+        message = f"the database {shown(address)} cannot be read: {_reason(error, address)}"
+        raise DatabaseError(message) from None
+
+
+def shown(address: URL) -> str:
+    """Give the URL as messages show it: without user, password and options."""
+    if address.get_backend_name() == _SQLITE:
+        return str(address.database)
+    port = f":{address.port}" if address.port else ""
+    return f"{address.host or address.query.get('host') or 'localhost'}{port}/{address.database or ''}"
+
+
+def _address(url: str, password: str | None) -> URL:
+    if url.partition(":")[0].partition("+")[0] == _SQLITE:
+        return URL.create("sqlite+pysqlite", database=str(_file(url.partition(":///")[2])))
+    try:
+        address = make_url(url)
+    except (ArgumentError, ValueError):
+        message = "the database is no URL: write postgresql://USER@HOST/DATABASE or sqlite:///FILE"
+        raise DatabaseError(message) from None
+    if address.get_backend_name() != _POSTGRESQL:
+        message = f"databases of the kind {address.get_backend_name()} cannot be read: postgresql and sqlite can"
+        raise DatabaseError(message)
+    given = address.set(password=password) if password and not address.password else address
+    return given.set(drivername="postgresql+psycopg")
+
+
+def _file(name: str) -> Path:
+    """Find the file that a URL names, as it is written or percent-encoded."""
+    for each in (name, unquote(name)):
+        if each and "\0" not in each and Path(each).is_file():
+            return Path(each)
+    message = f"there is no database {name or 'in memory'}: name the file, as in sqlite:///export.db"
+    raise DatabaseError(message)
+
+
+def _engine(address: URL) -> Engine:
+    if address.get_backend_name() == _SQLITE:
+        return _sqlite(Path(str(address.database)))
+    try:
+        return create_engine(address, poolclass=NullPool, connect_args={"application_name": "repo-bridge"})
+    except (ImportError, NoSuchModuleError):
+        message = "psycopg is not installed, which reads PostgreSQL: pip install 'pelican-resourcesync[bridge]'"
+        raise DatabaseError(message) from None
+
+
+def _sqlite(file: Path) -> Engine:
+    digest: Any = Digest
+
+    def connect() -> sqlite3.Connection:
+        # The driver begins no transaction for a SELECT, so we do.
+        connection = sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
+        connection.execute("PRAGMA query_only = ON")
+        connection.create_aggregate(FUNCTION, 1, digest)
+        return connection
+
+    engine = create_engine("sqlite+pysqlite://", creator=connect, poolclass=NullPool)
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        connection.exec_driver_sql("BEGIN")
+
+    return engine
+
+
+def _begun(connection: Connection) -> Connection:
+    """Begin the transaction that everything is read in."""
+    if connection.dialect.name == _POSTGRESQL:
+        connection = connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+        for statement in _SESSION:
+            connection.exec_driver_sql(statement)
+    else:
+        connection.exec_driver_sql("SELECT 1 FROM sqlite_master").close()
+    return connection
+
+
+def _reason(error: Exception, address: URL) -> str:
+    """Give the first line of what the driver says, without any password."""
+    lines = str(getattr(error, "orig", None) or error).strip().splitlines()
+    text = lines[0].strip().rstrip(".") if lines else type(error).__name__
+    for secret in (address.password, address.query.get("password")):
+        if secret:
+            text = text.replace(str(secret), "…")
+    return re.sub(r"(?i)(password)=\S+", r"\1=…", text)

@@ -1,0 +1,55 @@
+"""Timestamps and dates as databases and dumps write them: ISO text, and what PostgreSQL adds to it.
+
+Read as text everywhere, so that every source gives the same values, and judged here: PostgreSQL knows times that
+Python does not (`infinity`, years after 9999 and before 1).
+"""
+
+import re
+from datetime import UTC, date, datetime, time
+from functools import lru_cache
+from zoneinfo import ZoneInfo
+
+#: A calendar day: year, month, day. A tuple, because an embargo for ever is often written as the year 10000.
+Day = tuple[int, int, int]
+
+FIRST_DAY: Day = (-(10**9), 1, 1)
+LAST_DAY: Day = (10**9, 1, 1)
+
+_DAY = re.compile(r"(\d{4,9})-(\d\d)-(\d\d)(?:[ T][0-9:.+-]*Z?)?( BC)?", re.ASCII)
+
+
+@lru_cache(maxsize=4096)
+def parse_day(text: str) -> Day | None:
+    """Read a date; `None` for what is none."""
+    if text in {"infinity", "-infinity"}:
+        return LAST_DAY if text == "infinity" else FIRST_DAY
+    form = _DAY.fullmatch(text)
+    if form is None:
+        return None
+    year = int(form[1])
+    return (1 - year if form[4] else year), int(form[2]), int(form[3])
+
+
+def day_at(moment: datetime, zone: ZoneInfo) -> Day:
+    """Give the day that it is in a time zone."""
+    local = moment.astimezone(zone)
+    return local.year, local.month, local.day
+
+
+def midnight(day: Day, zone: ZoneInfo) -> datetime | None:
+    """Give the moment a day begins in a time zone (UTC); `None` where Python's calendar does not reach."""
+    try:
+        return datetime.combine(date(*day), time(), zone).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def parse_moment(text: str | None) -> datetime | None:
+    """Read a timestamp (UTC); one without an offset is in UTC. `None` for none, and where the calendar ends."""
+    if not text:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None

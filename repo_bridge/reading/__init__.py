@@ -1,0 +1,1 @@
+"""From rows of the database to values: what is asked, and how sorted rows are merged into items."""

@@ -1,0 +1,94 @@
+"""Collections and communities: all that are public, in memory, because there are few beside items."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+
+from sqlalchemy import Connection, Table
+
+from repo_bridge.discretion import Period, View, readable
+from repo_bridge.model import Collection, Community
+from repo_bridge.reading.follower import Row
+from repo_bridge.reading.queries import Key, Queries
+from repo_bridge.schema import ObjectType
+
+
+@dataclass(frozen=True, slots=True)
+class Hierarchy:
+    """The public communities and collections by their keys."""
+
+    communities: Mapping[Key, Community]
+    collections: Mapping[Key, Collection]
+
+    def find(self, keys: Iterable[Key]) -> tuple[Collection, ...]:
+        """Give the public collections among `keys`, each once, in their order."""
+        return tuple(self.collections[key] for key in dict.fromkeys(keys) if key in self.collections)
+
+
+def read_hierarchy(connection: Connection, queries: Queries) -> Hierarchy:
+    """Read what is public; what is in something that is not public counts as not in it."""
+    tables = queries.tables
+    communities = _named(connection, queries, tables.community, ObjectType.COMMUNITY)
+    collections = _named(connection, queries, tables.collection, ObjectType.COLLECTION)
+    inside, within = tables.community2community, tables.community2collection
+    parents = _pairs(connection, queries, inside, ("child_comm_id", "parent_comm_id"), communities)
+    holders = _pairs(connection, queries, within, ("collection_id", "community_id"), communities)
+    return Hierarchy(
+        {
+            key: Community(id=str(key), handle=handle, name=name, parents=_ids(parents.get(key, ())))
+            for key, (handle, name) in communities.items()
+        },
+        {
+            key: Collection(
+                id=str(key), handle=handle, name=name, communities=_ids(_around(holders.get(key, ()), parents))
+            )
+            for key, (handle, name) in collections.items()
+        },
+    )
+
+
+def _named(
+    connection: Connection, queries: Queries, table: Table, kind: ObjectType
+) -> dict[Key, tuple[str | None, str]]:
+    """Read the handle and the name of each collection or community that is public."""
+    rows: Iterable[Row] = connection.execute(queries.containers(table, kind))
+    found: dict[Key, tuple[str | None, str]] = {}
+    for key, group in groupby(rows, itemgetter(0)):
+        same = [*group]
+        if _is_public(same, queries.view):
+            found[key] = same[0][1], same[0][2] or ""
+    return found
+
+
+def _is_public(rows: Iterable[Row], view: View) -> bool:
+    periods = {(row[4], row[5]) for row in rows}
+    return readable((Period.parse(start, end) for start, end in periods), view.today)
+
+
+def _pairs(
+    connection: Connection, queries: Queries, table: Table, columns: tuple[str, str], public: Mapping[Key, object]
+) -> dict[Key, list[Key]]:
+    """Read what is in which public communities."""
+    found: dict[Key, list[Key]] = {}
+    inner_column, outer_column = (table.c[column] for column in columns)
+    for inner, outer in connection.execute(queries.pairs(inner_column, outer_column)):
+        if outer in public:
+            found.setdefault(inner, []).append(outer)
+    return found
+
+
+def _around(keys: Iterable[Key], parents: Mapping[Key, Iterable[Key]]) -> set[Key]:
+    """Give the keys and all that are around them; what goes in circles is gone through once."""
+    found: set[Key] = set()
+    waiting = [*keys]
+    while waiting:
+        key = waiting.pop()
+        if key not in found:
+            found.add(key)
+            waiting += parents.get(key, ())
+    return found
+
+
+def _ids(keys: Iterable[Key]) -> tuple[str, ...]:
+    return tuple(str(key) for key in sorted(set(keys), key=lambda key: (isinstance(key, str), key)))

@@ -1,0 +1,155 @@
+"""From items to resources: what a set of the repository lists, as values that the publication takes.
+
+An item becomes a record in each metadata format, a file of ours, and its bitstreams, which are at the repository.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from pelican_resourcesync.protocol import Link
+from pelican_resourcesync.publication.media_types import UNKNOWN
+from repo_bridge.addresses import Addresses, record_path
+from repo_bridge.crosswalks import Crosswalk
+from repo_bridge.model import Bitstream, Collection, Hidden, Item
+
+XML = "application/xml"
+HTML = "text/html"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """A record of an item in one format: where it is, the path of its file below the folder of records, its bytes.
+
+    `changed` is when the database says that it last changed (UTC), if it does: by rules 12 and 13 the time of a change,
+    should there be one since the publication before and that time be after it.
+    """
+
+    uri: str
+    path: str
+    content: bytes
+    links: tuple[Link, ...]
+    changed: datetime | None
+    type: str = XML
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileResource:
+    """A bitstream at its public URI. `length` (bytes) and `md5` (hexadecimal) are `None` where they are not known."""
+
+    uri: str
+    bitstream: Bitstream
+    length: int | None
+    md5: str | None
+    type: str
+    links: tuple[Link, ...]
+    changed: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemResources:
+    """All resources of one item; `sets` are what it belongs to: its owner first, for sets by collection."""
+
+    item: Item
+    records: tuple[Record, ...]
+    files: tuple[FileResource, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Departure:
+    """A URI that is not public, whether it ever was or not, and since when, as far as the database tells (rule 13)."""
+
+    uri: str
+    closed: datetime | None
+
+
+def resources_of(item: Item, addresses: Addresses, crosswalks: Sequence[Crosswalk], at: datetime) -> ItemResources:
+    """Make the resources of an item; `at` (UTC) is the time of evaluation, later than which nothing has changed."""
+    paths = [record_path(crosswalk.prefix, item.id, item.handle) for crosswalk in crosswalks]
+    uris = [addresses.record(path) for path in paths]
+    placed = [(uri, bitstream) for bitstream in item.bitstreams if (uri := _uri_of(item, bitstream, addresses))]
+    shared = (*_describes(placed), *_page(item, addresses), *_within(item, addresses))
+    since = latest(at, item.last_modified, item.opened)
+    records = tuple(
+        Record(
+            uri=uri,
+            path=path,
+            content=crosswalk.render(item.metadata),
+            links=(Link(href=crosswalk.profile, rel="profile"), *_formats(uri, uris), *shared),
+            changed=since,
+        )
+        for crosswalk, path, uri in zip(crosswalks, paths, uris, strict=True)
+    )
+    about = (*(Link(href=uri, rel="describedby", type=XML) for uri in uris), *_within(item, addresses))
+    files = tuple(
+        FileResource(
+            uri=uri,
+            bitstream=bitstream,
+            length=bitstream.length,
+            md5=bitstream.md5,
+            type=bitstream.type or UNKNOWN,
+            links=about,
+            changed=latest(at, since, bitstream.opened),
+        )
+        for uri, bitstream in placed
+    )
+    return ItemResources(item=item, records=records, files=files)
+
+
+def departures_of(
+    hidden: Hidden, addresses: Addresses, crosswalks: Sequence[Crosswalk], at: datetime
+) -> Iterator[Departure]:
+    """Give the URIs that something hidden would have: for each that was listed before, the time of its deletion."""
+    if hidden.whole:
+        for crosswalk in crosswalks:
+            path = record_path(crosswalk.prefix, hidden.id, hidden.handle)
+            yield Departure(addresses.record(path), latest(at, hidden.closed))
+    for each in hidden.bitstreams:
+        uri = addresses.bitstream(each.id, hidden.handle, each.sequence_id, each.name)
+        if uri is not None:
+            yield Departure(uri, latest(at, hidden.closed, each.closed))
+
+
+def latest(at: datetime, *times: datetime | None) -> datetime | None:
+    """Give the last of the times that are known and not after `at`; `None` where there is none (rule 13)."""
+    return max((time for time in times if time is not None and time <= at), default=None)
+
+
+def _uri_of(item: Item, bitstream: Bitstream, addresses: Addresses) -> str | None:
+    return addresses.bitstream(bitstream.id, item.handle, bitstream.sequence_id, bitstream.name)
+
+
+def _formats(uri: str, uris: Sequence[str]) -> Iterator[Link]:
+    """Link the first format to the others, and each of these to the first (`LN02`)."""
+    if uri != uris[0]:
+        yield Link(href=uris[0], rel="canonical")
+        return
+    for other in uris[1:]:
+        yield Link(href=other, rel="alternate", type=XML)
+
+
+def _describes(placed: Sequence[tuple[str, Bitstream]]) -> Iterator[Link]:
+    """Link to what a record describes (`LN04`)."""
+    for uri, bitstream in placed:
+        yield Link(href=uri, rel="describes", type=bitstream.type or UNKNOWN)
+
+
+def _page(item: Item, addresses: Addresses) -> Iterator[Link]:
+    """Link to the page that shows people what the record says."""
+    page = addresses.landing_page(item.id, item.handle)
+    if page is not None:
+        yield Link(href=page, rel="alternate", type=HTML)
+
+
+def _within(item: Item, addresses: Addresses) -> Iterator[Link]:
+    """Link to the collections that the item is in (`LN06`)."""
+    for collection in collections_of(item):
+        uri = addresses.collection(collection)
+        if uri is not None:
+            yield Link(href=uri, rel="collection")
+
+
+def collections_of(item: Item) -> tuple[Collection, ...]:
+    """Give the public collections of an item, its owner first."""
+    others = (each for each in item.collections if item.owner is None or each.id != item.owner.id)
+    return (*([item.owner] if item.owner else []), *others)

@@ -1,0 +1,158 @@
+"""DSpace's tables, with no column that is not needed.
+
+The same thing has the same key in every version: `item.c.id` is the column `item_id` in version 5 and `uuid` from 6 on.
+Keys, timestamps and dates are described as text: what they hold is judged where it is read. Version 7 stands for 8 and
+9 too, and 10 for what comes after it, as long as the columns are there.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from sqlalchemy import BigInteger, Boolean, Column, ColumnElement, Integer, MetaData, Table, Text, true
+from sqlalchemy.types import NullType, TypeEngine
+
+from repo_bridge.schema.vocabulary import ObjectType
+
+#: The versions whose tables differ; keys are integers in the first.
+INTEGER_KEYS, UUID_KEYS, ENTITIES, SECURITY_LEVELS = VERSIONS = (5, 6, 7, 10)
+
+
+#: Types of columns; the first stands for a key of an object: an integer in version 5, a uuid later.
+_KEY, _TEXT, _NUMBER, _SIZE, _FLAG = NullType(), Text(), Integer(), BigInteger(), Boolean()
+_Type = TypeEngine[Any]
+
+_COLUMNS: Mapping[str, Mapping[str, _Type]] = {
+    "item": {
+        "id": _KEY,
+        "in_archive": _FLAG,
+        "withdrawn": _FLAG,
+        "discoverable": _FLAG,
+        "last_modified": _TEXT,
+        "owning_collection": _KEY,
+    },
+    "item2bundle": {"item_id": _KEY, "bundle_id": _KEY},
+    "bundle2bitstream": {"bundle_id": _KEY, "bitstream_id": _KEY, "bitstream_order": _NUMBER},
+    "bitstream": {
+        "id": _KEY,
+        "bitstream_format_id": _NUMBER,
+        "checksum": _TEXT,
+        "checksum_algorithm": _TEXT,
+        "internal_id": _TEXT,
+        "deleted": _FLAG,
+        "store_number": _NUMBER,
+        "sequence_id": _NUMBER,
+        "size_bytes": _SIZE,
+    },
+    "bitstreamformatregistry": {"bitstream_format_id": _NUMBER, "mimetype": _TEXT},
+    "metadatavalue": {
+        "metadata_value_id": _NUMBER,
+        "metadata_field_id": _NUMBER,
+        "text_value": _TEXT,
+        "text_lang": _TEXT,
+        "place": _NUMBER,
+        "object_id": _KEY,
+        "resource_type_id": _NUMBER,
+        "security_level": _NUMBER,
+    },
+    "metadatafieldregistry": {
+        "metadata_field_id": _NUMBER,
+        "metadata_schema_id": _NUMBER,
+        "element": _TEXT,
+        "qualifier": _TEXT,
+    },
+    "metadataschemaregistry": {"metadata_schema_id": _NUMBER, "short_id": _TEXT},
+    "handle": {"handle_id": _NUMBER, "handle": _TEXT, "resource_type_id": _NUMBER, "object_id": _KEY},
+    "collection": {"id": _KEY},
+    "community": {"id": _KEY},
+    "collection2item": {"collection_id": _KEY, "item_id": _KEY},
+    "community2collection": {"community_id": _KEY, "collection_id": _KEY},
+    "community2community": {"parent_comm_id": _KEY, "child_comm_id": _KEY},
+    "resourcepolicy": {
+        "object_id": _KEY,
+        "resource_type_id": _NUMBER,
+        "action_id": _NUMBER,
+        "start_date": _TEXT,
+        "end_date": _TEXT,
+        "epersongroup_id": _KEY,
+    },
+    "epersongroup": {"id": _KEY, "name": _TEXT},
+    "group2groupcache": {"parent_id": _KEY, "child_id": _KEY},
+    "entity_type": {"id": _NUMBER},
+}
+
+#: What keys are called in the database, where that is something else: in version 5, and later.
+_NAMES: Mapping[str, tuple[str, str]] = {
+    "item.id": ("item_id", "uuid"),
+    "bitstream.id": ("bitstream_id", "uuid"),
+    "collection.id": ("collection_id", "uuid"),
+    "community.id": ("community_id", "uuid"),
+    "epersongroup.id": ("eperson_group_id", "uuid"),
+    "metadatavalue.object_id": ("resource_id", "dspace_object_id"),
+    "resourcepolicy.object_id": ("resource_id", "dspace_object"),
+    "handle.object_id": ("resource_id", "resource_id"),
+    "entity_type.id": ("id", "id"),
+}
+
+#: The first and the last version that has a column, where not all have it.
+_ONLY: Mapping[str, tuple[int, int]] = {
+    "metadatavalue.resource_type_id": (INTEGER_KEYS, INTEGER_KEYS),
+    "metadatavalue.security_level": (SECURITY_LEVELS, SECURITY_LEVELS),
+    "resourcepolicy.resource_type_id": (INTEGER_KEYS, INTEGER_KEYS),
+    "epersongroup.name": (UUID_KEYS, SECURITY_LEVELS),
+    "entity_type.id": (ENTITIES, SECURITY_LEVELS),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tables:
+    """The tables of one version; `entity_type` has no columns where there are no entities."""
+
+    version: int
+    item: Table
+    item2bundle: Table
+    bundle2bitstream: Table
+    bitstream: Table
+    bitstreamformatregistry: Table
+    metadatavalue: Table
+    metadatafieldregistry: Table
+    metadataschemaregistry: Table
+    handle: Table
+    collection: Table
+    community: Table
+    collection2item: Table
+    community2collection: Table
+    community2community: Table
+    resourcepolicy: Table
+    epersongroup: Table
+    group2groupcache: Table
+    entity_type: Table
+
+    @property
+    def all(self) -> tuple[Table, ...]:
+        """Every table that this version has."""
+        values = (getattr(self, field.name) for field in fields(self))
+        return tuple(value for value in values if isinstance(value, Table) and len(value.c))
+
+    def is_of(self, table: Table, kind: ObjectType) -> ColumnElement[bool]:
+        """Give the condition that a row is about an object of this kind, which a uuid says alone."""
+        return table.c.resource_type_id == int(kind) if self.version == INTEGER_KEYS else true()
+
+
+def describe(version: int) -> Tables:
+    """Give the tables of a version, which is one of `VERSIONS`."""
+    metadata = MetaData()
+    tables = {name: Table(name, metadata, *_columns(name, version)) for name in _COLUMNS}
+    return Tables(version=version, **tables)
+
+
+def _columns(table: str, version: int) -> list[Column[Any]]:
+    key = _NUMBER if version == INTEGER_KEYS else _TEXT
+    columns: list[Column[Any]] = []
+    for attribute, type_ in _COLUMNS[table].items():
+        path = f"{table}.{attribute}"
+        first, last = _ONLY.get(path, (VERSIONS[0], VERSIONS[-1]))
+        name = _NAMES.get(path, (attribute, attribute))[version != INTEGER_KEYS]
+        if first <= version <= last:
+            columns.append(Column(name, key if type_ is _KEY else type_, key=attribute))
+    return columns

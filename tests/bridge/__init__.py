@@ -1,0 +1,1 @@
+"""The bridge from a repository's database."""

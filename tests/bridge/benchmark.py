@@ -1,0 +1,186 @@
+"""What reading a repository costs: `python -m tests.bridge.benchmark [ITEMS]`.
+
+Makes a repository of so many items in PostgreSQL (see `server`), each with two public files, three others and about
+twenty values, and gives ratios to `psql` copying the rows of the same statements, and to writing the same records
+plainly: the figures of one run on one machine.
+"""
+
+# ruff: noqa: T201
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from sqlalchemy import ClauseElement, make_url
+from sqlalchemy.dialects import postgresql
+
+from repo_bridge.crosswalks import CROSSWALKS
+from repo_bridge.discretion import View
+from repo_bridge.dump import import_dump
+from repo_bridge.reading.queries import Queries
+from repo_bridge.repository import open_repository
+from repo_bridge.schema import describe
+from tests.bridge.repository import FIELDS, Sample, rows_of
+from tests.bridge.server import Server, running
+
+_VIEW = View(at=datetime(2025, 6, 15, tzinfo=UTC))
+_SECRETS = FIELDS.index("dc.description.provenance") + 1
+_TITLE = FIELDS.index("dc.title") + 1
+_MEBIBYTE = 1024
+
+_FILL = f"""
+CREATE FUNCTION key(kind text, n bigint) RETURNS uuid IMMUTABLE LANGUAGE sql AS $$ SELECT md5(kind || n)::uuid $$;
+CREATE FUNCTION anybody() RETURNS uuid STABLE LANGUAGE sql AS
+  $$ SELECT uuid FROM epersongroup WHERE name = 'Anonymous' $$;
+INSERT INTO item SELECT n, true, false, true, timestamptz '2020-01-01' + n * interval '1 minute', key('item', n)
+  FROM generate_series(1, %(items)s) n ORDER BY random();
+INSERT INTO handle SELECT n, '123456789/' || n, 2, NULL, key('item', n) FROM generate_series(1, %(items)s) n;
+INSERT INTO metadatavalue SELECT n * 20 + v, (v * 7) %% {len(FIELDS)} + 1,
+    'Value ' || n || ' of ' || repeat('some words & others, ', v %% 6), 'en', v, NULL, -1, key('item', n)
+  FROM generate_series(1, %(items)s) n, generate_series(1, 20) v;
+INSERT INTO item2bundle SELECT key('bundle', n * 4 + b), key('item', n)
+  FROM generate_series(1, %(items)s) n, generate_series(0, 3) b;
+INSERT INTO metadatavalue SELECT 100000000 + n * 4 + b, {_TITLE},
+    (ARRAY['ORIGINAL', 'TEXT', 'THUMBNAIL', 'LICENSE'])[b + 1],
+    NULL, 0, NULL, -1, key('bundle', n * 4 + b) FROM generate_series(1, %(items)s) n, generate_series(0, 3) b;
+INSERT INTO bitstream SELECT n * 5 + f, 2, md5('x' || n), 'MD5', n::text, false, 0, f, n, key('file', n * 5 + f)
+  FROM generate_series(1, %(items)s) n, generate_series(0, 4) f;
+INSERT INTO metadatavalue SELECT 200000000 + n * 5 + f, {_TITLE}, 'file ' || f || '.pdf', NULL, 0, NULL, -1,
+    key('file', n * 5 + f) FROM generate_series(1, %(items)s) n, generate_series(0, 4) f;
+INSERT INTO bundle2bitstream SELECT NULL, key('bundle', n * 4 + greatest(f - 1, 0)), key('file', n * 5 + f), f
+  FROM generate_series(1, %(items)s) n, generate_series(0, 4) f;
+INSERT INTO resourcepolicy SELECT n, 2, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, anybody(), key('item', n)
+  FROM generate_series(1, %(items)s) n;
+INSERT INTO resourcepolicy SELECT n * 5 + f, 0, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, anybody(),
+    key('file', n * 5 + f)
+  FROM generate_series(1, %(items)s) n, generate_series(0, 4) f;
+ANALYZE;
+"""
+
+
+def main(items: str = "100000") -> None:
+    """Make the repository, measure, and print the ratios."""
+    with running() as server, tempfile.TemporaryDirectory() as folder:
+        url = server.database(rows_of(Sample(), 7), 7)
+        with psycopg.connect(_dsn(url), autocommit=True) as connection:
+            for statement in (_FILL % {"items": int(items)}).split(";\n"):
+                connection.execute(statement.encode())
+        measure(server, url, Path(folder))
+
+
+def measure(server: Server, url: str, folder: Path) -> None:
+    """Read in several ways, each in a process of its own."""
+    copied = min(_timed(lambda: _copy(server, url)) for _ in range(2))
+    read, memory, values = _apart(_read, url)
+    print(f"psql COPY of the same statements {copied:.1f} s; {values:,} values read in {read / copied:.2f} times that")
+    print(f"peak memory {memory / _MEBIBYTE:.0f} MiB")
+    digested, _, _ = _apart(_digest, url)
+    print(f"with digests instead of metadata in {digested / copied:.2f} times that")
+    hidden, _, _ = _apart(_hidden, url)
+    print(f"what is hidden is read in {hidden / copied:.2f} times that")
+    published, memory, size = _apart(_publish, url, str(folder / "records"))
+    plain = _timed(lambda: _rewrite(folder / "records", folder / "plain"))
+    both = copied + plain
+    print(f"writing the same {size:,} bytes plainly {plain:.1f} s; all {published / both:.2f} times COPY and that")
+    print(f"peak memory {memory / _MEBIBYTE:.0f} MiB")
+    dump = server.dump(url, folder / "dump.sql")
+    loaded, memory, _ = _apart(_import, str(dump), str(folder / "export.db"))
+    print(f"import of a plain dump {loaded / copied:.2f} times COPY; peak memory {memory / _MEBIBYTE:.0f} MiB")
+    read, memory, _ = _apart(_read, f"sqlite:///{folder / 'export.db'}")
+    print(f"read from SQLite in {read / copied:.2f} times COPY; peak memory {memory / _MEBIBYTE:.0f} MiB")
+
+
+def statements() -> list[str]:
+    """Give the statements that reading asks, with their values."""
+    queries = Queries(tables=describe(7), view=_VIEW, titles=[_TITLE], dialect="postgresql")
+    asked = (queries.items(), queries.handles(), queries.memberships(), queries.metadata(), queries.bitstreams())
+    return [_literal(statement) for statement in asked]
+
+
+def _literal(statement: Any) -> str:
+    assert isinstance(statement, ClauseElement)
+    dialect: Any = postgresql.dialect
+    return str(statement.compile(dialect=dialect(), compile_kwargs={"literal_binds": True}))
+
+
+def _copy(server: Server, url: str) -> None:
+    program = str(server.programs / "psql") if server.programs else "psql"
+    script = "SET work_mem = '64MB';\n" + "".join(f"COPY ({each}) TO STDOUT;\n" for each in statements())
+    command = [program, "--quiet", "--dbname", _dsn(url), "--file", "-"]
+    subprocess.run(command, input=script.encode(), stdout=subprocess.DEVNULL, check=True)
+
+
+def _read(url: str) -> int:
+    with open_repository(url, _VIEW) as repository:
+        return sum(len(item.metadata) for item in repository.items())
+
+
+def _digest(url: str) -> int:
+    with open_repository(url, _VIEW) as repository:
+        return sum(1 for _ in repository.digested_items())
+
+
+def _hidden(url: str) -> int:
+    with open_repository(url, _VIEW) as repository:
+        return sum(1 for _ in repository.hidden())
+
+
+def _publish(url: str, folder: str) -> int:
+    size = 0
+    with open_repository(url, _VIEW) as repository:
+        for item in repository.items():
+            data = CROSSWALKS["oai_dc"].render(item.metadata)
+            size += len(data)
+            _write(Path(folder) / item.id[:2] / f"{item.id}.xml", data)
+    return size
+
+
+def _import(dump: str, export: str) -> int:
+    return sum(import_dump(Path(dump), Path(export)).rows.values())
+
+
+def _write(file: Path, data: bytes) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(data)
+
+
+def _rewrite(source: Path, target: Path) -> None:
+    """Write what is in a folder again; that reading it costs little is a part of the measure."""
+    for folder, _, names in os.walk(source):
+        for name in names:
+            _write(target / Path(folder).name / name, Path(folder, name).read_bytes())
+
+
+def _apart(work: Callable[..., int], *arguments: str) -> tuple[float, int, int]:
+    """Do the work in a new process: its seconds, its peak memory (KiB), and what it gives."""
+    with get_context("spawn").Pool(1) as pool:
+        return pool.apply(_measured, (work, *arguments))
+
+
+def _measured(work: Callable[..., int], *arguments: str) -> tuple[float, int, int]:
+    start = time.perf_counter()
+    result = work(*arguments)
+    return time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, result
+
+
+def _timed(work: Callable[[], None]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def _dsn(url: str) -> str:
+    return make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

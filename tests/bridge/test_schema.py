@@ -1,0 +1,123 @@
+"""Which DSpace a database is of, and what of it is missing."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection
+
+from repo_bridge.database import open_database
+from repo_bridge.errors import SchemaError
+from repo_bridge.schema import VERSIONS, describe, detect, find_tables
+from tests.bridge.reading import read, url_of
+from tests.bridge.repository import Sample, Thing, rows_of
+from tests.bridge.tables import TABLES, columns_of, write_sqlite
+
+
+@contextmanager
+def database(folder: Path, version: int, *changes: str) -> Iterator[Connection]:
+    """Open a small repository after some changes to its tables."""
+    file = write_sqlite(rows_of(Sample(items=[Thing(1)]), version), version, folder / "r.db")
+    connection = sqlite3.connect(file)
+    for change in changes:
+        connection.execute(change)
+    connection.commit()
+    connection.close()
+    with open_database(url_of(file)) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_detected(tmp_path: Path, version: int) -> None:
+    """Each version is told by its own tables, and asking for it by name is the same."""
+    with database(tmp_path, version) as connection:
+        assert detect(connection) == version
+        assert find_tables(connection).version == version
+        assert find_tables(connection, version).version == version
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_described_as_it_is(version: int) -> None:
+    """What is described as needed is there, by the definitions that were written down by hand."""
+    for table in describe(version).all:
+        assert {column.name for column in table.c} <= {*columns_of(version, table.name)}
+
+
+def test_versions_between(tmp_path: Path) -> None:
+    """Versions 8 and 9 have the tables of 7."""
+    with database(tmp_path, 7) as connection:
+        assert {find_tables(connection, version).version for version in (7, 8, 9)} == {7}
+
+
+@pytest.mark.parametrize("version", [1, 4, 11])
+def test_unknown_version(tmp_path: Path, version: int) -> None:
+    """A version that is not known is refused."""
+    with (
+        database(tmp_path, 7) as connection,
+        pytest.raises(SchemaError, match=f"DSpace {version} is not known: 5 to 10"),
+    ):
+        find_tables(connection, version)
+
+
+def test_no_dspace(tmp_path: Path) -> None:
+    """A database without DSpace's tables is said to be none."""
+    with database(tmp_path, 7, "DROP TABLE item") as connection, pytest.raises(SchemaError, match="no DSpace database"):
+        detect(connection)
+
+
+def test_older_dspace(tmp_path: Path) -> None:
+    """A database of version 4, where values were of items alone, is said to be too old."""
+    rename = "ALTER TABLE metadatavalue RENAME COLUMN dspace_object_id TO item_id"
+    with database(tmp_path, 6, rename) as connection, pytest.raises(SchemaError, match="older than 5"):
+        detect(connection)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_missing_table(tmp_path: Path, version: int) -> None:
+    """Each table that is missing is named in one sentence."""
+    for table in describe(version).all:
+        if table.name in {"item", "metadatavalue", "entity_type"}:
+            continue
+        (tmp_path / "r.db").unlink(missing_ok=True)
+        with (
+            database(tmp_path, version, f"DROP TABLE {table.name}") as connection,
+            pytest.raises(SchemaError, match=rf"\Athe table {table.name} is not there, which DSpace {version} has: "),
+        ):
+            find_tables(connection)
+
+
+def test_missing_column(tmp_path: Path) -> None:
+    """A column that is missing is named, and so is one of another version than was asked for."""
+    with (
+        database(tmp_path, 7, "ALTER TABLE item DROP COLUMN discoverable") as connection,
+        pytest.raises(SchemaError, match=r"the column item\.discoverable is not there, which DSpace 7 has"),
+    ):
+        find_tables(connection)
+    (tmp_path / "r.db").unlink()
+    with database(tmp_path, 7) as connection, pytest.raises(SchemaError, match=r"metadatavalue\.security_level"):
+        find_tables(connection, 10)
+
+
+def test_more_than_needed(tmp_path: Path) -> None:
+    """Tables and columns that are not known are not looked at."""
+    with database(tmp_path, 10, "ALTER TABLE item ADD COLUMN mood TEXT", "CREATE TABLE cris (x)"):
+        assert len(read(url_of(tmp_path / "r.db"))) == 1
+    assert "relationship" in TABLES[10]
+
+
+@pytest.mark.parametrize(
+    ("version", "change", "message"),
+    [
+        (7, "UPDATE epersongroup SET name = 'anonymous'", r"there is no group Anonymous"),
+        (5, "DELETE FROM epersongroup WHERE eperson_group_id = 0", r"there is no group Anonymous"),
+        (7, "DELETE FROM metadatafieldregistry", r"the metadata registry has no field dc\.title"),
+    ],
+)
+def test_not_the_whole(tmp_path: Path, version: int, change: str, message: str) -> None:
+    """A database in which nothing can be public, or no bundle has a name, is not taken for an empty repository."""
+    with database(tmp_path, version, change):
+        pass
+    with pytest.raises(SchemaError, match=message):
+        read(url_of(tmp_path / "r.db"))
