@@ -33,6 +33,9 @@ from pelican_resourcesync.publication.told import Told
 from tests.publication.archivist import walk
 from tests.publication.support import SITEURL, Item, Source, paper, publish_one, utc
 
+#: The client calls what Python 3.12 advises against.
+pytestmark = pytest.mark.filterwarnings("ignore:datetime.datetime.utc:DeprecationWarning")
+
 READERS: Mapping[str, Any] = {
     "description": SourceDescription,
     "capabilitylist": CapabilityList,

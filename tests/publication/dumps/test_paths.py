@@ -276,7 +276,9 @@ def test_time_grows_no_faster_than_the_paths(form: str) -> None:
     assert _take_many(form, 20_000) < 100 * few
 
 
-@pytest.mark.parametrize("form", ["{}/", "{}/a-rather-long-slug-as-titles-make-them.html"])
+@pytest.mark.parametrize(
+    "form", ["{}/", pytest.param("{}/a-rather-long-slug-as-titles-make-them.html", marks=pytest.mark.long)]
+)
 def test_fifty_thousand_paths_take_little_memory(form: str) -> None:
     """Less than 20 MB for what a package holds at most, half of them folders or none."""
     tracemalloc.start()
