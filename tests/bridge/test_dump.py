@@ -116,7 +116,7 @@ def test_plain_by_hand(tmp_path: Path) -> None:
 
 def test_what_is_imported(tmp_path: Path) -> None:
     """Only tables and columns that are needed are imported, and their rows are counted."""
-    (tmp_path / "dump").write_text(plain_dump(every_case(), 7))
+    (tmp_path / "dump").write_text(plain_dump(every_case(), 7), "utf-8")
     imported = import_dump(tmp_path / "dump", tmp_path / "export.db")
     assert imported.version == 7
     assert imported.rows["item"] == len(every_case().items)
@@ -198,7 +198,7 @@ def test_no_file(tmp_path: Path) -> None:
     """A dump that is not there, and a place that cannot be written, are told."""
     with pytest.raises(DumpError, match="cannot be read: No such file or directory"):
         import_dump(tmp_path / "dump", tmp_path / "export.db")
-    (tmp_path / "dump").write_text(SMALL)
+    (tmp_path / "dump").write_text(SMALL, "utf-8")
     with pytest.raises(DumpError, match="cannot be written"):
         import_dump(tmp_path / "dump", tmp_path / "no folder" / "export.db")
     (tmp_path / "folder").mkdir()
