@@ -12,22 +12,9 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 import pytest
-from resync import (
-    CapabilityList,
-    ChangeDump,
-    ChangeDumpArchive,
-    ChangeList,
-    ChangeListArchive,
-    ResourceDump,
-    ResourceDumpArchive,
-    ResourceDumpManifest,
-    ResourceList,
-    ResourceListArchive,
-    SourceDescription,
-)
-from resync.change_dump_manifest import ChangeDumpManifest
 from resync.sitemap import Sitemap
 
+from tests.client import READERS, uses_client
 from tests.papers import Item, Paper, Parcel, Set
 from tests.serving import public_files, served
 from tests.sites import ROOT, Row, expected_changes, import_sample_site
@@ -299,24 +286,9 @@ def test_a_page_names_the_first_set_that_it_is_in(museum: Museum) -> None:
             assert data.count(f'href="{SITEURL}/resourcesync/site/capabilitylist.xml"'.encode()) == 1
 
 
-# The client calls what Python 3.12 advises against.
-@pytest.mark.filterwarnings("ignore:datetime.datetime.utc:DeprecationWarning")
+@uses_client
 def test_client_library_reads_every_document(museum: Museum) -> None:
     """`resync` reads as many entries as there are; indexes of changes by its sitemap parser, as it cannot otherwise."""
-    kinds: dict[str, type[Any]] = {
-        "description": SourceDescription,
-        "capabilitylist": CapabilityList,
-        "resourcelist": ResourceList,
-        "resourcedump": ResourceDump,
-        "resourcedump-manifest": ResourceDumpManifest,
-        "changelist": ChangeList,
-        "changedump": ChangeDump,
-        "changedump-manifest": ChangeDumpManifest,
-        "resourcelist-archive": ResourceListArchive,
-        "resourcedump-archive": ResourceDumpArchive,
-        "changelist-archive": ChangeListArchive,
-        "changedump-archive": ChangeDumpArchive,
-    }
     read = set()
     for uri, data in museum.walker.read.items():
         if b"<rs:md capability" not in data[:2000] or uri.endswith(".html"):
@@ -326,12 +298,12 @@ def test_client_library_reads_every_document(museum: Museum) -> None:
         if paper.root == "sitemapindex":
             found = Sitemap().parse_xml(io.BytesIO(data), sitemapindex=True).resources
         else:
-            found = kinds[capability]()
+            found = READERS[capability]()
             found.parse(str_data=data.decode())
             assert found.capability == capability
         assert sorted(each.uri for each in found) == sorted(item.uri for item in paper.items), uri
         read.add(capability)
-    assert read == kinds.keys()
+    assert read == READERS.keys()
 
 
 @pytest.mark.long

@@ -202,6 +202,15 @@ def test_entries_lead_on_where_sets_are_named(blog: Site) -> None:
 # --- which sets there are ----------------------------------------------------
 
 
+def test_build_warns_of_what_fits_nothing(blog: Site) -> None:
+    """A name that may be misspelt, with the one that it is like."""
+    blog.configure(RESOURCESYNC={"sets": {"site": {}, "news": {"categories": ["News", "Nots"]}}})
+    status, said = run(blog, "--fatal", "warnings")
+    assert status == 1
+    warning = "['categories'] has 'Nots', which fits no resource of this build (did you mean 'notes'?)"
+    assert warning in " ".join(said.split())
+
+
 @pytest.fixture(params=["at once", "in order"])
 def _either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param == "in order":

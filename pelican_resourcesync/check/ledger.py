@@ -89,7 +89,8 @@ class Ledger:
         once = "SELECT MIN(rowid) FROM listed WHERE snapshot >= 0 GROUP BY snapshot, uri"
         more = "SELECT 1 FROM listed WHERE snapshot >= 0 GROUP BY snapshot, uri HAVING COUNT(*) > 1 LIMIT 1"
         if any(self.ask(more)):
-            query = f"SELECT document, line FROM listed WHERE snapshot >= 0 AND rowid NOT IN ({once}) ORDER BY rowid"  # noqa: S608
+            again = f"snapshot >= 0 AND rowid NOT IN ({once})"
+            query = f"SELECT document, line FROM listed WHERE {again} ORDER BY rowid"  # noqa: S608 - our words
             for document, line in self.ask(query):
                 yield document, line, "the resource is already listed"
 

@@ -53,6 +53,11 @@ class Pair:
         return max(self.after.end, self.before.end if self.before else -math.inf)
 
 
+def _nearest(found: Iterable[Snapshot], at: float) -> Snapshot:
+    """Give the one that is nearest in time, the earlier of two."""
+    return min(found, key=lambda each: (abs(each.at - at), each.at))
+
+
 def pairs(walk: Walk) -> Iterator[Pair]:
     """Give the snapshots of each set that add up with the changes between them, where these are all listed.
 
@@ -66,7 +71,7 @@ def pairs(walk: Walk) -> Iterator[Pair]:
             yield from _pair(before, after, covered, book)
         for dump in found if any(not each.dump for each in found) else ():
             if dump.dump:
-                nearest = min(lists, key=lambda each, at=dump.at: (abs(each.at - at), each.at))  # type: ignore[misc]
+                nearest = _nearest(lists, dump.at)
                 before, after = (nearest, dump) if nearest.at <= dump.at else (dump, nearest)
                 yield from (pair for pair in _pair(before, after, covered, book) if pair.before)
 

@@ -120,13 +120,11 @@ class ArchiveWriter:
         """Archive a Resource Dump: its packages stay where they are, and a document of its own leads to them."""
         layout, previous = self.writing.options.layout, self.writing.previous
         path = layout.archived(_DUMP, archived.at)
-        there = previous is not None and path in previous.state.documents
-        if there and self.writing.stays:
+        if previous and path in previous.state.documents and self.writing.stays:
             self.writing.carry_all(path)
             self.dumps.carry(archived)
         else:
-            packages = self.dumps.packages(archived, path if there else "")
-            document = self.documents.resource_dump(archived.at, packages)
+            document = self.documents.resource_dump(archived.at, self.dumps.packages(archived))
             self.writing.put_parts(path, document, partial(layout.archived_part, _DUMP, archived.at))
 
     def _states(self, of: Capability, archive: Capability, archived: Sequence[Snapshot]) -> dict[Capability, str]:

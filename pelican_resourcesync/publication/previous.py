@@ -62,19 +62,22 @@ def read_state(folder: Path, layout: Layout) -> Sealed | None:
     return Sealed.parse(file.read_bytes(), str(file)) if file.is_file() else None
 
 
-def read_previous(folder: Path, layout: Layout, where: str = "the output") -> Previous | None:
+def read_previous(folder: Path, layout: Layout, where: str = "the output", *, packages: bool = True) -> Previous | None:
     """Read the publication in `folder`, of whatever address; `None` where there is none. Messages call it `where`.
 
     One of an address of this machine alone was nobody's, and is none for another address. Raises `PublicationError`
     where it is damaged: a document of the set is missing or is not what the state says. The documents that sets share
-    are not looked at, because whoever publishes last writes them; one that is superseded may be missing.
+    are not looked at, because whoever publishes last writes them; one that is superseded may be missing. Nor are
+    packages, where only what the documents say of them is wanted.
     """
     with explained(where):
         sealed = read_state(folder, layout)
         if sealed is None or (sealed.state.siteurl != layout.siteurl and is_loopback(sealed.state.siteurl)):
             return None
         layout = replace(layout, siteurl=sealed.state.siteurl, start=sealed.state.start)
-        return _read(Proven(folder, layout, sealed.state), sealed.digest)
+        proven = Proven(folder, layout, sealed.state)
+        proven.verify(packages=packages)
+        return _read(proven, sealed.digest)
 
 
 def publications_in(folder: Path) -> list[Previous]:
@@ -95,7 +98,6 @@ def publications_in(folder: Path) -> list[Previous]:
 
 
 def _read(proven: Proven, digest: str) -> Previous:
-    proven.verify()
     ranges = [*proven.ranges()]
     opened = next((each for each in ranges if not each.closed), None)
     times = [

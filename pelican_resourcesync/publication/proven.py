@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from pelican_resourcesync.errors import DocumentError, PublicationError, ResourceSyncError
 from pelican_resourcesync.protocol import Document, Entry, Root, read
 from pelican_resourcesync.publication.change import Change, Representation
-from pelican_resourcesync.publication.layout import SHARED, Layout
+from pelican_resourcesync.publication.layout import SHARED, Layout, is_package
 from pelican_resourcesync.publication.ranges import Range
 from pelican_resourcesync.publication.resource import Listed
 from pelican_resourcesync.publication.state import State
@@ -40,10 +40,11 @@ class Proven:
     layout: Layout
     state: State
 
-    def verify(self) -> None:
-        """Compare every document of the set with its hash, and the superseded ones that are there."""
+    def verify(self, *, packages: bool = True) -> None:
+        """Compare every document of the set with its hash, `packages` too, and the superseded ones that are there."""
         for path, digest in self.state.documents.items():
-            if path not in SHARED and self._sha256(path) != digest:
+            wanted = path not in SHARED and (packages or not is_package(path))
+            if wanted and self._sha256(path) != digest:
                 raise self._not_what(path)
         for path, digest in self.state.superseded.items():
             if self._sha256(path) not in (digest, None):
@@ -66,7 +67,7 @@ class Proven:
                 yield from document.entries
                 return
             for part in document.entries:
-                yield from self.entries(f"{path.rpartition('/')[0]}/{part.loc.rpartition('/')[2]}")
+                yield from self.entries(part.loc.removeprefix(f"{self.layout.siteurl}/"))
 
     def ranges(self) -> Iterator[Range]:
         """Give the ranges that the Change List Index lists, only the open one with its changes."""

@@ -14,10 +14,8 @@ from pelican_resourcesync.errors import (
     TransportError,
 )
 from pelican_resourcesync.publication.fetch import Allowance, Fetched, Reason, fetch_publication
-from pelican_resourcesync.publication.layout import DESCRIPTION, FOLDER, PEOPLE, WELL_KNOWN, Layout, is_package
+from pelican_resourcesync.publication.layout import DESCRIPTION, FOLDER, PEOPLE, WELL_KNOWN, Layout
 from pelican_resourcesync.publication.previous import Previous, read_previous
-from pelican_resourcesync.publication.sealing import TOOL
-from pelican_resourcesync.publication.state import render_state
 from pelican_resourcesync.publication.status import Status, WellKnown, capability_lists_in, status_of
 from pelican_resourcesync.transport.http import Web
 from pelican_resourcesync.transport.paths import is_plain
@@ -83,13 +81,7 @@ def _read(web: Web, layout: Layout, folder: Path) -> Previous | None:
     found = _fetch(web, layout.state, folder)
     if found is None:
         return None
-    file = folder / layout.state
-    data = file.read_bytes()
-    documents = {path: digest for path, digest in found.state.documents.items() if not is_package(path)}
-    file.write_bytes(render_state(replace(found.state, documents=documents), TOOL))  # all that is to be proven
-    previous = read_previous(folder, replace(layout, siteurl=found.state.siteurl), web.base)
-    file.write_bytes(data)
-    return replace(previous, state=found.state) if previous else None
+    return read_previous(folder, replace(layout, siteurl=found.state.siteurl), web.base, packages=False)
 
 
 def _fetch(web: Web, state: str, folder: Path) -> Fetched | None:

@@ -17,6 +17,8 @@ MAGIC = b"PGDMP"
 _OLDEST, _NEWEST = (1, 12), (1, 16)
 _WITH_ACCESS_METHOD, _WITH_ALGORITHM, _WITH_KIND = (1, 14), (1, 15), (1, 16)
 _CUSTOM = 1
+_WIDTHS = frozenset(range(1, 9))  # of integers and offsets, in bytes
+_NO_DATA = 3
 _NONE, _GZIP = 0, 1
 _ROWS, _LARGE_OBJECTS = 1, 3
 _TABLE_DATA = b"TABLE DATA"
@@ -86,7 +88,7 @@ class CustomDump:
         self._version = (major, minor)
         if not _OLDEST <= self._version <= _NEWEST:
             self.fail(f"is in archive format {major}.{minor}, which is not known: dump with --format=plain")
-        if form != _CUSTOM or not 1 <= self._integer <= 8 or not 1 <= self._offset <= 8:  # noqa: PLR2004
+        if form != _CUSTOM or not {self._integer, self._offset} <= _WIDTHS:
             self.fail("is no dump in custom format: dump with --format=plain")
         algorithm = self._read(1)[0] if self._version >= _WITH_ALGORITHM else int(self._read_integer() != 0)
         if algorithm not in {_NONE, _GZIP}:
@@ -121,7 +123,7 @@ class CustomDump:
         self._read_text()
         while self._read_text():
             pass
-        has_rows = self._read(1 + self._offset)[0] != 3  # noqa: PLR2004 - the entry has no data
+        has_rows = self._read(1 + self._offset)[0] != _NO_DATA
         if kind == b"ENCODING" and definition.count(b"'") > 1:
             self.encoding = definition.split(b"'")[1].decode(errors="replace")
         table = tag.decode(errors="replace")

@@ -18,8 +18,9 @@ from pelican_resourcesync.protocol import ChangeKind, Limits
 from pelican_resourcesync.publication.change import Change
 from pelican_resourcesync.publication.options import Archives
 from pelican_resourcesync.publication.previous import Previous, read_previous
-from pelican_resourcesync.publication.ranges import PERIODS, Calendar, Cuts, Marks
+from pelican_resourcesync.publication.ranges import Cuts
 from pelican_resourcesync.publication.told import Told
+from tests.publication.strategies import cuts, times
 from tests.publication.support import SITEURL, Source, tree
 from tests.publication.watching import Watch
 
@@ -30,14 +31,6 @@ LONG = settings().max_examples > 1_000
 _paths = st.sampled_from(PATHS)
 _bytes = st.binary(max_size=1)
 _kinds = st.sampled_from(ChangeKind)
-_times = st.builds(
-    lambda day, off: datetime(2024, 1, 1, tzinfo=UTC) + timedelta(days=day, milliseconds=off),
-    st.integers(0, 90),
-    st.integers(-2, 2),
-)
-_cuts = st.builds(Calendar, st.sampled_from(PERIODS)) | st.builds(
-    lambda times: Marks(sorted(times)), st.lists(_times, max_size=4)
-)
 _limits = st.sampled_from([1, 2, 3, 50_000])
 _keeps = st.sampled_from([None, 1, 2, 3])
 
@@ -45,7 +38,7 @@ _keeps = st.sampled_from([None, 1, 2, 3])
 class Carried(Watch, RuleBasedStateMachine):
     """A set of resources, its drafts, and what history will tell of them when it is published next."""
 
-    @initialize(cuts=_cuts, limit=_limits)
+    @initialize(cuts=cuts, limit=_limits)
     def begin(self, cuts: Cuts, limit: int) -> None:
         """Begin with nothing."""
         self.folder = TemporaryDirectory()
@@ -67,19 +60,19 @@ class Carried(Watch, RuleBasedStateMachine):
         if time is not None:
             self.pending.append(Change(time, f"{self.source.siteurl}/{path}", kind))
 
-    @rule(path=_paths, data=_bytes, time=st.none() | _times)
+    @rule(path=_paths, data=_bytes, time=st.none() | times)
     def save(self, path: str, data: bytes, time: datetime | None) -> None:
         """Add a resource, or edit it."""
         self.tell(path, ChangeKind.UPDATED if path in self.contents else ChangeKind.CREATED, time)
         self.contents[path] = data
 
-    @rule(path=_paths, time=st.none() | _times)
+    @rule(path=_paths, time=st.none() | times)
     def remove(self, path: str, time: datetime | None) -> None:
         """Remove a resource."""
         if self.contents.pop(path, None) is not None:
             self.tell(path, ChangeKind.DELETED, time)
 
-    @rule(path=_paths, to=_paths, time=st.none() | _times)
+    @rule(path=_paths, to=_paths, time=st.none() | times)
     def rename(self, path: str, to: str, time: datetime | None) -> None:
         """Give the bytes of a resource another address."""
         if path in self.contents and path != to:
@@ -87,7 +80,7 @@ class Carried(Watch, RuleBasedStateMachine):
             self.tell(to, ChangeKind.UPDATED if to in self.contents else ChangeKind.CREATED, time)
             self.contents[to] = self.contents.pop(path)
 
-    @rule(path=_paths, time=st.none() | _times)
+    @rule(path=_paths, time=st.none() | times)
     def toggle(self, path: str, time: datetime | None) -> None:
         """Make a draft of a resource, or publish a draft."""
         if path in self.contents:
@@ -97,41 +90,41 @@ class Carried(Watch, RuleBasedStateMachine):
             self.contents[path] = self.drafts.pop(path)
             self.tell(path, ChangeKind.CREATED, time)
 
-    @rule(path=_paths, kind=_kinds, time=_times)
+    @rule(path=_paths, kind=_kinds, time=times)
     def lie(self, path: str, kind: ChangeKind, time: datetime) -> None:
         """Let history tell what did not happen, or what was undone."""
         self.tell(path, kind, time)
 
-    @rule(cuts=_cuts, limit=_limits, keep=_keeps)
+    @rule(cuts=cuts, limit=_limits, keep=_keeps)
     def reconfigure(self, cuts: Cuts, limit: int, keep: int | None) -> None:
         """Cut otherwise, allow more or less, keep more or less."""
         self.source.cuts, self.limits, self.keep = cuts, Limits(entries=limit), keep
 
-    @rule(landed=_times, built=_times, emptied=st.booleans())
+    @rule(landed=times, built=times, emptied=st.booleans())
     def publish(self, landed: datetime, built: datetime, emptied: bool) -> None:
         """Commit and publish; clocks say what they like."""
         self.commit, self.landed = self.commit + 1, landed
         self.build(built, emptied=emptied)
 
-    @rule(built=_times)
+    @rule(built=times)
     def rebuild(self, built: datetime) -> None:
         """Publish the same commit again, with the work tree as it is."""
         self.build(built)
 
-    @rule(built=_times, landed=_times, complete=st.booleans())
+    @rule(built=times, landed=times, complete=st.booleans())
     def rewrite(self, built: datetime, landed: datetime, complete: bool) -> None:
         """Rewrite history or lose it, and publish: nothing is told."""
         self.commit, self.landed, self.pending = self.commit + 1, landed, []
         self.build(built, complete=complete)
 
-    @rule(built=_times)
+    @rule(built=times)
     def move(self, built: datetime) -> None:
         """Publish at another address."""
         former = self.source.siteurl if self.past else ""
         self.source.siteurl = SITES[1 - SITES.index(self.source.siteurl)]
         self.build(built, moved_from=former)
 
-    @rule(built=_times, complete=st.booleans())
+    @rule(built=times, complete=st.booleans())
     def begin_anew(self, built: datetime, complete: bool) -> None:
         """Publish without carrying anything forward, at addresses that were never public."""
         if not self.past:

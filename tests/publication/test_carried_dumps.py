@@ -4,7 +4,7 @@ A machine adds, edits and removes resources, tells what it likes of them, turns 
 publishes. An archivist looks on (`archivist.py`).
 """
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,9 +16,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from pelican_resourcesync.protocol import ChangeKind, Limits
 from pelican_resourcesync.publication.change import Change
 from pelican_resourcesync.publication.options import Archives, Dumps
-from pelican_resourcesync.publication.ranges import PERIODS, Calendar, Cuts, Marks
+from pelican_resourcesync.publication.ranges import Cuts
 from pelican_resourcesync.publication.told import Told
 from tests.publication.archivist import Archivist
+from tests.publication.strategies import cuts, times
 from tests.publication.support import Source, tree
 
 PATHS = ("a.html", "A.html", "b", "c/d.txt", "e.png")
@@ -27,14 +28,6 @@ LONG = settings().max_examples > 1_000
 
 _paths = st.sampled_from(PATHS)
 _states = st.sampled_from(sorted(STATES))
-_times = st.builds(
-    lambda day, off: datetime(2024, 1, 1, tzinfo=UTC) + timedelta(days=day, milliseconds=off),
-    st.integers(0, 90),
-    st.integers(-2, 2),
-)
-_cuts = st.builds(Calendar, st.sampled_from(PERIODS)) | st.builds(
-    lambda times: Marks(sorted(times)), st.lists(_times, max_size=4)
-)
 _sizes = st.sampled_from([1, 8_000, 11_000, 100_000_000])
 _keeps = st.sampled_from([None, 0, 1, 2])
 _closed = st.sampled_from([None, 1, 2])
@@ -46,7 +39,7 @@ _archives = st.builds(Archives, resourcelist=_keeps, resourcedump=_keeps, change
 class CarriedDumps(RuleBasedStateMachine):
     """A set of resources with dumps and archives."""
 
-    @initialize(cuts=_cuts, limit=st.sampled_from([1, 2, 3, 50_000]), dumps=_all_dumps)
+    @initialize(cuts=cuts, limit=st.sampled_from([1, 2, 3, 50_000]), dumps=_all_dumps)
     def begin(self, cuts: Cuts, limit: int, dumps: Dumps) -> None:
         """Begin with nothing, and all turned on."""
         self.folder = TemporaryDirectory()
@@ -66,13 +59,13 @@ class CarriedDumps(RuleBasedStateMachine):
         if hasattr(self, "folder"):
             self.folder.cleanup()
 
-    @rule(path=_paths, state=_states, time=st.none() | _times)
+    @rule(path=_paths, state=_states, time=st.none() | times)
     def save(self, path: str, state: str, time: datetime | None) -> None:
         """Add a resource, or edit it."""
         self.tell(path, ChangeKind.UPDATED if path in self.contents else ChangeKind.CREATED, time)
         self.contents[path] = STATES[state]
 
-    @rule(path=_paths, time=st.none() | _times)
+    @rule(path=_paths, time=st.none() | times)
     def remove(self, path: str, time: datetime | None) -> None:
         """Remove a resource."""
         if self.contents.pop(path, None) is not None:
@@ -94,18 +87,18 @@ class CarriedDumps(RuleBasedStateMachine):
         before = self.options["dumps"]
         self.options["dumps"] = Dumps(resourcedump=before.resourcedump, changedump=before.changedump, package_size=size)
 
-    @rule(cuts=_cuts)
+    @rule(cuts=cuts)
     def recut(self, cuts: Cuts) -> None:
         """Cut otherwise."""
         self.source.cuts = cuts
 
-    @rule(landed=st.none() | _times, built=_times, complete=st.booleans())
+    @rule(landed=st.none() | times, built=times, complete=st.booleans())
     def publish(self, landed: datetime | None, built: datetime, complete: bool) -> None:
         """Commit and publish; clocks say what they like."""
         self.commit += 1
         self.build(built, landed=landed, complete=complete)
 
-    @rule(built=_times)
+    @rule(built=times)
     def rebuild(self, built: datetime) -> None:
         """Publish the same commit again, with the work tree as it is."""
         self.build(built, landed=None, complete=True)

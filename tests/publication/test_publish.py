@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
@@ -17,10 +17,11 @@ from pelican_resourcesync.protocol import ChangeKind, Limits
 from pelican_resourcesync.publication.change import Change
 from pelican_resourcesync.publication.layout import SHARED, Layout
 from pelican_resourcesync.publication.publish import Publication
-from pelican_resourcesync.publication.ranges import PERIODS, Calendar, Cuts, Marks
+from pelican_resourcesync.publication.ranges import Cuts
 from pelican_resourcesync.publication.resource import Resource
 from pelican_resourcesync.publication.sealing import TOOL
 from pelican_resourcesync.publication.told import Told
+from tests.publication.strategies import cuts, times
 from tests.publication.support import (
     CREATED,
     DELETED,
@@ -40,16 +41,11 @@ from tests.publication.watching import time_of
 
 PATHS = ("a.html", "b.txt", "c/d.html", "e")
 
-_times = st.builds(
-    lambda day, off: datetime(2024, 1, 1, tzinfo=UTC) + timedelta(days=day, milliseconds=off),
-    st.integers(0, 90),
-    st.integers(-2, 2),
-)
 _contents = st.dictionaries(st.sampled_from(PATHS), st.binary(max_size=1), max_size=4)
 _changes = st.lists(
     st.builds(
         Change,
-        _times,
+        times,
         st.sampled_from(PATHS).map(f"{SITEURL}/{{}}".format),
         st.sampled_from(ChangeKind),
         st.none(),
@@ -59,14 +55,11 @@ _changes = st.lists(
 ).map(lambda changes: sorted(changes, key=lambda each: each.time))
 _told = st.builds(
     Told,
-    built=_times,
+    built=times,
     changes=_changes,
     complete=st.booleans(),
     commit=st.none() | st.sampled_from(["c1", "c2", "c3"]),
-    landed=st.none() | _times,
-)
-_cuts = st.builds(Calendar, st.sampled_from(PERIODS)) | st.builds(
-    lambda times: Marks(sorted(times)), st.lists(_times, max_size=4)
+    landed=st.none() | times,
 )
 _series = st.lists(st.tuples(_contents, _told), min_size=1, max_size=4)
 
@@ -178,7 +171,7 @@ def check_summary(publication: Publication, seen: Seen, before: Seen | None) -> 
 
 
 @settings(max_examples=settings().max_examples // 2)  # each is a series of its own
-@given(_series, _cuts, st.sampled_from([2, 50_000]))
+@given(_series, cuts, st.sampled_from([2, 50_000]))
 def test_a_series_of_publications(series: list[tuple[Contents, Told]], cuts: Cuts, limit: int) -> None:
     """Whatever is published, in whatever order clocks say: each follower comes to what there is, and all adds up."""
     with TemporaryDirectory() as folder:

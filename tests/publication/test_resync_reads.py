@@ -9,20 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from resync import (
-    CapabilityList,
-    ChangeDump,
-    ChangeDumpArchive,
-    ChangeList,
-    ChangeListArchive,
-    ResourceDump,
-    ResourceDumpArchive,
-    ResourceDumpManifest,
-    ResourceList,
-    ResourceListArchive,
-    SourceDescription,
-)
-from resync.change_dump_manifest import ChangeDumpManifest
 from resync.resource_container import ResourceContainer
 from resync.sitemap import Sitemap, SitemapParseError
 
@@ -30,26 +16,11 @@ from pelican_resourcesync.protocol import Limits, Link
 from pelican_resourcesync.publication.options import Archives, Dumps
 from pelican_resourcesync.publication.resource import Resource
 from pelican_resourcesync.publication.told import Told
+from tests.client import READERS, uses_client
 from tests.publication.archivist import walk
 from tests.publication.support import SITEURL, Item, Source, paper, publish_one, utc
 
-#: The client calls what Python 3.12 advises against.
-pytestmark = pytest.mark.filterwarnings("ignore:datetime.datetime.utc:DeprecationWarning")
-
-READERS: Mapping[str, Any] = {
-    "description": SourceDescription,
-    "capabilitylist": CapabilityList,
-    "resourcelist": ResourceList,
-    "resourcedump": ResourceDump,
-    "resourcedump-manifest": ResourceDumpManifest,
-    "changelist": ChangeList,
-    "changedump": ChangeDump,
-    "changedump-manifest": ChangeDumpManifest,
-    "resourcelist-archive": ResourceListArchive,
-    "resourcedump-archive": ResourceDumpArchive,
-    "changelist-archive": ChangeListArchive,
-    "changedump-archive": ChangeDumpArchive,
-}
+pytestmark = uses_client
 
 
 def published(output: Path, limits: Limits) -> Source:
@@ -138,6 +109,6 @@ def test_every_document_is_read(tmp_path: Path, entries: int) -> None:
 def test_the_client_notices(tmp_path: Path) -> None:
     """The witness can say no: a document of another kind is refused."""
     source = published(tmp_path / "output", Limits())
-    read, file = ChangeDump(), source.output / "resourcesync/site/resourcedump.xml"
+    read, file = READERS["changedump"](), source.output / "resourcesync/site/resourcedump.xml"
     with file.open("rb") as stream, pytest.raises(SitemapParseError, match="read a changedump document, got resourced"):
         read.parse(fh=stream)

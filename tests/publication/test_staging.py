@@ -56,6 +56,28 @@ def test_what_is_staged_is_installed(tmp_path: Path, mode: Mode) -> None:
     }
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_packages_are_not_copied(tmp_path: Path, mode: Mode) -> None:
+    """What is carried from elsewhere is the same file, and so is what stays where it was; nobody reads it again."""
+    output, elsewhere = tmp_path / "output", tmp_path / "elsewhere.zip"
+    elsewhere.write_bytes(b"package")
+    inode, path = elsewhere.stat().st_ino, "resourcesync/site/resourcedump-20240105T120000Z-00001.zip"
+    for source in (elsewhere, output / path):
+        with coming_in(mode), staging(output) as stage:
+            stage.carry(path, source, "its SHA-256")
+            assert stage.measure(path) == ("its SHA-256", len(b"package"))
+            stage.write(WELL_KNOWN, b"well-known")
+            stage.install([LAYOUT])
+        assert (output / path).stat().st_ino == inode
+    before = (output / "resourcesync").stat()
+    with coming_in(mode), staging(output) as stage:  # all is as it was: nothing comes in
+        stage.carry(path, output / path, "its SHA-256")
+        stage.write(WELL_KNOWN, b"well-known")
+        stage.install([LAYOUT])
+    after = (output / "resourcesync").stat()
+    assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
 def test_nothing_is_installed_unasked(source: Source) -> None:
     """A stage that is left without installing changes nothing and leaves nothing."""
     before = tree(source.output)

@@ -1,10 +1,8 @@
 """Change Dumps: which changes each covers, in which packages, and what an earlier publication has of them (CD)."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from itertools import groupby
-from operator import attrgetter
 
 from pelican_resourcesync.protocol import ChangeKind, Entry
 from pelican_resourcesync.publication.change import Change
@@ -15,8 +13,6 @@ from pelican_resourcesync.publication.ranges import Range
 
 #: Divides changes, in chronological order, into those of one package each.
 Split = Callable[[Iterable[Change]], Iterable[Sequence[Change]]]
-
-_by_time = attrgetter("time")
 
 
 def read_dumped(previous: Previous) -> list[DumpedRange]:
@@ -101,8 +97,3 @@ def retain_dumped(dumped: Sequence[DumpedRange], keep: int | None, first: dateti
     closed = [each for each in dumped if each.until is not None and (first is None or each.until > first)]
     closed = closed if keep is None else closed[max(0, len(closed) - keep) :]
     return [*closed, *(each for each in dumped if not each.closed)]
-
-
-def by_time(changes: Iterable[Change]) -> Iterator[list[Change]]:
-    """Give the changes that share a time together: no package parts them."""
-    return (list(group) for _, group in groupby(changes, key=_by_time))

@@ -34,21 +34,16 @@ class DumpWriter:
         document = self.documents.resource_dump(dump.at, self.packages(dump), archive)
         self.writing.put_parts(layout.resource_dump, document, partial(layout.resource_dump_part, at))
 
-    def packages(self, dump: Snapshot, archived: str = "") -> list[Entry]:
-        """Write the packages of a Resource Dump, or carry those of the one of before; give what it says of each.
-
-        `archived` is where that one lies, if it is archived already.
-        """
+    def packages(self, dump: Snapshot) -> list[Entry]:
+        """Write the packages of a Resource Dump, or carry those of the one of before; give what it says of each."""
         if dump.listed is not None:
             return list(self._packed(dump, dump.listed))
-        previous = self.writing.previous
-        found = [entry.md for entry in previous.entries(archived or previous.layout.resource_dump)] if previous else []
         self.carry(dump)
-        return [
-            self.documents.package_entry(path, md.length or 0, md.hash[0].digest, Metadata(at=dump.at))
-            for path, md in zip(self._paths(dump), found, strict=True)
-            if md
-        ]
+        return [self._entry(path, dump.at) for path in self._paths(dump)]
+
+    def _entry(self, package: str, at: datetime) -> Entry:
+        digest, length = self.writing.stage.measure(package)
+        return self.documents.package_entry(package, length, digest, Metadata(at=at))
 
     def carry(self, dump: Snapshot) -> None:
         """Take over the packages of a Resource Dump of before, with their manifests."""
@@ -84,8 +79,8 @@ class DumpWriter:
         head = self.documents.resource_dump_manifest(dump.at)
         for number, portion in zip(count(1), portions(bitstreams, limits), strict=False):
             path = options.layout.resource_dump_package(dump.at, number)
-            length, digest = self._write(path, head, portion)
-            yield self.documents.package_entry(path, length, digest, Metadata(at=dump.at))
+            self._write(path, head, portion)
+            yield self._entry(path, dump.at)
 
     def _fresh(self, dumped: DumpedRange) -> Iterator[Package]:
         start = dumped.packages[-1].until if dumped.packages else dumped.start
@@ -93,20 +88,19 @@ class DumpWriter:
             until = changes[-1].time
             path = self.writing.options.layout.change_dump_package(until)
             head = self.documents.change_dump_manifest(start, until)
-            length, digest = self._write(path, head, map(self._bitstream, change_entries(changes)))
+            self._write(path, head, map(self._bitstream, change_entries(changes)))
+            digest, length = self.writing.stage.measure(path)
             yield Package(path=path, start=start, until=until, length=length, sha256=digest)
             start = until
 
-    def _write(self, path: str, head: Document, bitstreams: Iterable[Bitstream]) -> tuple[int, str]:
-        """Write a package, and its manifest beside it; give its length in bytes and its SHA-256."""
+    def _write(self, path: str, head: Document, bitstreams: Iterable[Bitstream]) -> None:
+        """Write a package, and its manifest beside it."""
         stage, options = self.writing.stage, self.writing.options
         with stage.open(path) as package, stage.open(options.layout.manifest(path)) as manifest:
             siteurl = options.layout.siteurl
             write_package(
                 package, manifest, head, bitstreams, base=siteurl, edition=options.edition, passed=self.passed
             )
-        digest, length = stage.measure(path)
-        return length, digest
 
     def _bitstream(self, entry: Entry) -> Bitstream:
         md = entry.md
