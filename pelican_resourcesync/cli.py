@@ -106,8 +106,9 @@ def _add_settings(verb: ArgumentParser) -> None:
 
 
 def _status(options: Namespace) -> int:
-    from pelican_resourcesync.commands.status import as_json, as_text, report_on
+    from pelican_resourcesync.commands.status import as_text, report_on
     from pelican_resourcesync.site.configuration import read_configuration
+    from pelican_resourcesync.terminal.programs import as_json
 
     site, why = None, ""
     try:
@@ -123,9 +124,10 @@ def _status(options: Namespace) -> int:
 
 
 def _forget(options: Namespace) -> int:
-    from pelican_resourcesync.commands.forget import as_json, as_text
+    from pelican_resourcesync.commands.forget import as_text
     from pelican_resourcesync.site.configuration import read_configuration
     from pelican_resourcesync.site.takedown import take_down, take_down_in
+    from pelican_resourcesync.terminal.programs import as_json
 
     if options.output and not options.settings:
         done = take_down_in(options.output, options.uris)

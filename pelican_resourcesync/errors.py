@@ -25,6 +25,15 @@ class PublicationError(ResourceSyncError):
     """A publication that cannot be made; the message names the file or the URI and what to do about it."""
 
 
+class BytesError(PublicationError):
+    """Bytes that are not what was listed; `uri` says of which resource."""
+
+    def __init__(self, message: str, uri: str) -> None:
+        """Take the message, and the URI of the resource."""
+        super().__init__(message)
+        self.uri = uri
+
+
 class TransportError(ResourceSyncError):
     """Bytes that cannot be had from elsewhere; the message names the URL, without its query, and says why."""
 

@@ -9,10 +9,12 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from email.message import Message
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import Any
+
+from tests.serving import Server
 
 TYPES = {".json": "application/json", ".xml": "application/xml", ".html": "text/html; charset=utf-8"}
 PAGE = b"<!DOCTYPE html>\n<title>The museum</title>\n<div id=app></div>\n"
@@ -108,9 +110,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
+class _Server(Server):
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing: a client that has seen enough hangs up."""
 

@@ -27,11 +27,11 @@ KEPT = ".resourcesync/live"
 #: What stays of a build's patience in these tests.
 HASTY = """
     from dataclasses import replace
-    from pelican_resourcesync.site import predecessor
+    from pelican_resourcesync.publication.predecessor import search
 
     def register():
-        predecessor.ALLOWANCE = replace(predecessor.ALLOWANCE, patience=0.1)
-        predecessor.BOUNDS = replace(predecessor.BOUNDS, timeout=0.3)
+        search.ALLOWANCE = replace(search.ALLOWANCE, patience=0.1)
+        search.BOUNDS = replace(search.BOUNDS, timeout=0.3)
 """
 
 Tree = dict[str, tuple[bytes, int]]

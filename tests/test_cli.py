@@ -335,7 +335,7 @@ def test_a_damaged_repository_does_not_tell(published: Site, capsys: pytest.Capt
     assert "how many are new is not known: git cannot read the history of" in text
 
 
-@pytest.mark.parametrize("where", ["Aside", "Search.find"])
+@pytest.mark.parametrize("where", ["LastingOutput", "Search.find"])
 def test_a_disk_that_fails_is_one_sentence(published: Site, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
     """Wherever it does."""
 
@@ -484,4 +484,4 @@ def as_public(monkeypatch: pytest.MonkeyPatch, site: Live) -> None:
         def __init__(self, base: str, *bounds: Bounds) -> None:
             super().__init__(base.replace(URL, site.url), *bounds)
 
-    monkeypatch.setattr("pelican_resourcesync.site.predecessor.Web", Public)
+    monkeypatch.setattr("pelican_resourcesync.publication.predecessor.search.Web", Public)

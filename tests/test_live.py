@@ -240,7 +240,7 @@ def test_what_cannot_be_known_stops_the_build(museum: Museum, manner: Callable[[
     sentence = museum.stops()
     assert why in sentence
     assert "what is published stays as it is: try again, or repair what is published there" in sentence
-    assert "another `previous` in RESOURCESYNC (a folder, a URL, 'output', or 'none')" in sentence
+    assert "another with the setting `previous` (a folder, a URL, 'output', or 'none')" in sentence
     museum.host.manner = files(museum.www)
     museum.build_again()
     assert museum.state()["generation"] == 2
@@ -383,7 +383,9 @@ def test_site_that_changed_its_scheme(museum: Museum) -> None:
     museum.deploy()
     museum.site.configure(SITEURL=MUSEUM)
     museum.edit(2)
-    assert f"set SITEURL back, or moved_from to '{old}' where the site has moved" in museum.stops()
+    assert (
+        f"set the address (SITEURL, base-url) back, or moved_from to '{old}' where the site has moved" in museum.stops()
+    )
     museum.build(moved_from=old)
     assert museum.state()["generation"] == 2
     assert sorted(kind for _, kind, _ in museum.site.changes()) == ["created", "created", "deleted"]

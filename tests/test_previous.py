@@ -50,7 +50,7 @@ def test_folder_that_is_not_there_stops_the_build(museum: Museum) -> None:
     museum.site.configure(RESOURCESYNC={"previous": "public"})
     sentence = museum.stops()
     assert f"`previous` is 'public', but there is no folder {museum.site.folder / 'public'}" in sentence
-    assert "name another `previous` in RESOURCESYNC" in sentence
+    assert "name another with the setting `previous` (a folder" in sentence
 
 
 def test_folder_without_a_publication_is_the_first(museum: Museum, capsys: pytest.CaptureFixture[str]) -> None:
@@ -90,7 +90,7 @@ def test_url_without_a_publication_stops_the_build(museum: Museum) -> None:
     museum.publish(1)
     museum.host.manner = hosts({ARCHIVE: status(404)})
     museum.site.configure(RESOURCESYNC={"previous": ARCHIVE})
-    assert f"there is no publication at {ARCHIVE}/{STATE}: name another `previous`" in museum.stops()
+    assert f"there is no publication at {ARCHIVE}/{STATE}: name another with the setting `previous`" in museum.stops()
 
 
 # --- the output --------------------------------------------------------------

@@ -2,9 +2,9 @@
 
 import os
 
-from pelican_resourcesync.commands.words import counted
 from pelican_resourcesync.publication.publish import Publication
 from pelican_resourcesync.site.backfill.backfill import Outcome
+from pelican_resourcesync.terminal.words import counted
 
 
 def default_jobs() -> int:

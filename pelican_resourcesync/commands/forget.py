@@ -1,21 +1,14 @@
 """`forget`: what was done for a takedown order, and what its user must still do."""
 
-import json
 from collections.abc import Iterator
-from dataclasses import asdict
 
-from pelican_resourcesync.commands.words import counted
 from pelican_resourcesync.site.takedown import Takedown
+from pelican_resourcesync.terminal.words import counted
 
 
 def as_text(done: Takedown) -> str:
     """Say what was forgotten and what is still to be done, a line each."""
     return "\n".join(_lines(done))
-
-
-def as_json(done: Takedown) -> str:
-    """Say for programs what was forgotten of each set, by its name, and where that was written."""
-    return json.dumps(asdict(done), indent=1, ensure_ascii=True, default=str)
 
 
 def _lines(done: Takedown) -> Iterator[str]:

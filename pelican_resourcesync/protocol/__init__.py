@@ -7,9 +7,11 @@ docstrings (X10, CH02, …) are the names of the rules of the standard everywher
 
 from pelican_resourcesync.protocol.datetimes import parse_datetime, render_datetime
 from pelican_resourcesync.protocol.hashes import Hash, parse_hashes, render_hashes
-from pelican_resourcesync.protocol.model import Document, Entry, Link, Metadata
+from pelican_resourcesync.protocol.model import Document, Entry, Link, Metadata, Rendered
 from pelican_resourcesync.protocol.parts import Limits, write_parts
+from pelican_resourcesync.protocol.quick import quick_link, quick_md
 from pelican_resourcesync.protocol.reader import read
+from pelican_resourcesync.protocol.render import Renderer
 from pelican_resourcesync.protocol.vocabulary import RS_NS, SITEMAP_NS, Capability, ChangeFreq, ChangeKind, Root
 from pelican_resourcesync.protocol.writer import write
 
@@ -25,9 +27,13 @@ __all__ = [
     "Limits",
     "Link",
     "Metadata",
+    "Rendered",
+    "Renderer",
     "Root",
     "parse_datetime",
     "parse_hashes",
+    "quick_link",
+    "quick_md",
     "read",
     "render_datetime",
     "render_hashes",

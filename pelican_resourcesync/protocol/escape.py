@@ -5,15 +5,15 @@ and so is white space that a parser would otherwise turn into something else.
 """
 
 import re
+from collections.abc import Iterable
 
 from pelican_resourcesync.errors import DocumentError
 
 _HARMLESS = re.compile(r"[ !#-%(-;=?-~]*")
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_TEXT = str.maketrans(
-    {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;", "\r": "&#13;"},
-)
-_ATTRIBUTE = _TEXT | str.maketrans({"\t": "&#9;", "\n": "&#10;"})
+_AMPERSAND = ("&", "&amp;")  # before all others, which are written with one
+_TEXT = (_AMPERSAND, ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&apos;"), ("\r", "&#13;"))
+_ATTRIBUTE = (*_TEXT, ("\t", "&#9;"), ("\n", "&#10;"))
 
 
 def text(value: str) -> str:
@@ -26,7 +26,7 @@ def attribute(value: str) -> str:
     return _escape(value, _ATTRIBUTE)
 
 
-def _escape(value: str, table: dict[int, str]) -> str:
+def _escape(value: str, table: Iterable[tuple[str, str]]) -> str:
     # Most values are plain ASCII: one scan, and no copy.
     if _HARMLESS.fullmatch(value):
         return value
@@ -34,4 +34,7 @@ def _escape(value: str, table: dict[int, str]) -> str:
     if forbidden:
         message = f"XML 1.0 cannot hold the character U+{ord(forbidden[0]):04X}; remove it from {value[:80]!a}"
         raise DocumentError(message)
-    return value.translate(table)
+    for mark, written in table:
+        if mark in value:
+            value = value.replace(mark, written)
+    return value

@@ -82,6 +82,13 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Rendered(Entry):
+    """An entry that was written before, of which only the `loc` is read: `text` is what the `Renderer` gave for it."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
     """A whole document; `entries` may be an iterator that passes once, so that any size fits into memory.
 

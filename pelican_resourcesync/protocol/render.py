@@ -10,7 +10,7 @@ from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.protocol import escape
 from pelican_resourcesync.protocol.attributes import LINK, METADATA, element_renderer
 from pelican_resourcesync.protocol.datetimes import render_datetime
-from pelican_resourcesync.protocol.model import Document, Entry, Link, Metadata
+from pelican_resourcesync.protocol.model import Document, Entry, Link, Metadata, Rendered
 from pelican_resourcesync.protocol.uris import LONGEST_LOC, require_absolute
 from pelican_resourcesync.protocol.vocabulary import RS_NS, SITEMAP_NS, Root
 
@@ -62,6 +62,8 @@ class Renderer:
 
     def entry(self, entry: Entry) -> str:
         """Write one entry; raises `DocumentError`, which names its `loc`, for what a document must not hold."""
+        if isinstance(entry, Rendered):
+            return entry.text
         try:
             return self._entry_text(entry)
         except DocumentError as error:
@@ -73,18 +75,26 @@ class Renderer:
         return f"</{self._root}>\n"
 
     def _entry_text(self, entry: Entry) -> str:
-        rendered = f"  <{self._entry}>\n    <loc>{_loc(entry.loc)}</loc>\n"
-        if entry.lastmod is not None:
-            rendered += f"    <lastmod>{_lastmod(entry.lastmod)}</lastmod>\n"
+        lastmod = "" if entry.lastmod is None else f"    <lastmod>{_lastmod(entry.lastmod)}</lastmod>\n"
         if entry.changefreq is not None:
-            rendered += f"    <changefreq>{escape.text(entry.changefreq)}</changefreq>\n"
-        if entry.md is not None:
-            rendered += self._entry_md(entry.md)
-        if entry.links:
-            rendered += self._links(entry.links, "    ")
-        return f"{rendered}  </{self._entry}>\n"
+            lastmod += f"    <changefreq>{escape.text(entry.changefreq)}</changefreq>\n"
+        md = "" if entry.md is None else self.entry_md(entry.md)
+        links = self.entry_links(entry.links) if entry.links else ""
+        return f"  <{self._entry}>\n    <loc>{_loc(entry.loc)}</loc>\n{lastmod}{md}{links}  </{self._entry}>\n"
 
-    def _entry_md(self, md: Metadata) -> str:
+    def composed(self, loc: str, lastmod: str, md: str, links: str) -> str:
+        """Put an entry together of pieces that were written before: `lastmod` bare, the others as the methods below.
+
+        Raises `DocumentError` for a `loc` that a document must not hold.
+        """
+        time = f"    <lastmod>{lastmod}</lastmod>\n" if lastmod else ""
+        return f"  <{self._entry}>\n    <loc>{_loc(loc)}</loc>\n{time}{md}{links}  </{self._entry}>\n"
+
+    def entry_links(self, links: tuple[Link, ...]) -> str:
+        """Write the links of an entry; raises `DocumentError` as `entry` does."""
+        return self._links(links, "    ")
+
+    def entry_md(self, md: Metadata) -> str:
         """Write the `rs:md` of an entry; one that the entry before had too (the same object) is written once."""
         if md is not self._last_md:
             self._last_text = f"    {self._md(md)}"

@@ -25,32 +25,44 @@ def changes_since(
     told: Iterable[Change],
     *,
     unexplained: datetime,
+    among: Iterable[str] | None = None,
 ) -> list[Change]:
     """Give the changes between two publications, in chronological order and by URI.
 
     `previous` is the last Resource List, `None` where this is the first publication; `now` the resources as
     built; `told` what history tells of the time between, oldest first. A change that history does not explain has
-    the time `unexplained`. Where there is a publication to compare with, a URI has at most one change, with the hash,
-    length and type of its bytes; the first time a URI has as many as history tells, without.
+    the time `unexplained`. `among` are all URIs that may have changed, where that is known. Where there is a
+    publication to compare with, a URI has at most one change, with the hash, length and type of its bytes; the first
+    time a URI has as many as history tells, without.
     """
-    found = _told(now, told, unexplained) if previous is None else _by_bytes(previous, now, told, unexplained)
+    if previous is None:
+        found = _told(now, told, unexplained)
+    else:
+        found = _by_bytes(previous, now, told, unexplained, {**previous, **now} if among is None else among)
     changes = sorted(found, key=_by_uri)
     changes.sort(key=_by_time)  # in two steps: a key of both would be a tuple for each of what may be millions
     return changes
 
 
 def _by_bytes(
-    previous: Mapping[str, Listed], now: Mapping[str, Representation], told: Iterable[Change], unexplained: datetime
+    previous: Mapping[str, Listed],
+    now: Mapping[str, Representation],
+    told: Iterable[Change],
+    unexplained: datetime,
+    among: Iterable[str],
 ) -> Iterator[Change]:
-    """Give the one change of each URI that came, went or has another hash; history says of it when, no more."""
+    """Give the one change of each URI that came, went or has other bytes; history says of it when, no more.
+
+    Where the bytes are not known, history alone can say that they changed.
+    """
     times = {change.uri: change.time for change in told}
-    for uri in {**previous, **now}:
+    for uri in among:
         was, stands = previous.get(uri), now.get(uri)
         if was is None:
             kind = ChangeKind.CREATED
         elif stands is None:
             kind = ChangeKind.DELETED
-        elif was.representation.sha256 != stands.sha256:
+        elif was.representation.differs(stands) or (stands.hash is None and uri in times):
             kind = ChangeKind.UPDATED
         else:
             continue

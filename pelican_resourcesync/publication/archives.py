@@ -10,11 +10,11 @@ from pelican_resourcesync.publication.contents import Contents, DumpedRange, Sna
 from pelican_resourcesync.publication.documents import Documents
 from pelican_resourcesync.publication.dumps.changedump import read_dumped
 from pelican_resourcesync.publication.dumps.writer import DumpWriter
+from pelican_resourcesync.publication.listing import Listing
 from pelican_resourcesync.publication.options import Options
 from pelican_resourcesync.publication.previous import Previous
 from pelican_resourcesync.publication.proven import explained, listed_of
 from pelican_resourcesync.publication.ranges import Range
-from pelican_resourcesync.publication.resource import Listed
 from pelican_resourcesync.publication.writing import Writing
 
 _LIST, _DUMP = Capability.RESOURCELIST, Capability.RESOURCEDUMP
@@ -112,9 +112,9 @@ class ArchiveWriter:
             document = self.documents.resource_list(archived.at, listed)
             self.writing.put_parts(path, document, partial(layout.archived_part, _LIST, archived.at))
 
-    def _read(self, path: str) -> dict[str, Listed]:
+    def _read(self, path: str) -> Listing:
         previous = self.writing.previous
-        return {entry.loc: listed_of(entry) for entry in previous.entries(path)} if previous else {}
+        return Listing.of((each.loc, listed_of(each)) for each in (previous.entries(path) if previous else ()))
 
     def _dump(self, archived: Snapshot) -> None:
         """Archive a Resource Dump: its packages stay where they are, and a document of its own leads to them."""

@@ -1,6 +1,9 @@
 """Times as a publication uses them: UTC, strictly growing, never on the boundary of a calendar period."""
 
+import os
 from datetime import UTC, datetime, timedelta
+
+from pelican_resourcesync.errors import PublicationError
 
 #: The finest step between two times that are published.
 TICK = timedelta(milliseconds=1)
@@ -26,3 +29,17 @@ def later(time: datetime, floor: datetime | None) -> datetime:
 def whole_milliseconds(time: datetime) -> datetime:
     """Cut a time down to the millisecond, the precision of everything published."""
     return time.replace(microsecond=time.microsecond // 1000 * 1000)
+
+
+def build_time() -> datetime:
+    """Give the time of this publication in UTC: of `SOURCE_DATE_EPOCH` where that is set, as reproducible builds ask.
+
+    Raises `PublicationError` where that is no time.
+    """
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    try:
+        now = datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)
+    except (ValueError, OverflowError, OSError) as error:
+        message = f"SOURCE_DATE_EPOCH is {epoch!r}: make it a number of seconds since 1970, or leave it unset"
+        raise PublicationError(message) from error
+    return whole_milliseconds(now)

@@ -1,21 +1,22 @@
 """The contents of one generation: all that its documents are to say, before any of them is written."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import BinaryIO
 
+from pelican_resourcesync.protocol import Hash
 from pelican_resourcesync.publication.change import Change
+from pelican_resourcesync.publication.listing import Listing
 from pelican_resourcesync.publication.ranges import Range
-from pelican_resourcesync.publication.resource import Listed
 
-#: Opens the bytes that have a SHA-256; `OSError` where they cannot be had.
-OpenBytes = Callable[[str], BinaryIO]
+#: Gives what opens the bytes that a resource has since a time, and which have a hash as far as one is known (`OSError`
+#: where it cannot), `None` where they are not at hand and are not expected to be.
+FindBytes = Callable[[str, Hash | None, datetime | None], Callable[[], BinaryIO] | None]
 
 
-def no_bytes(digest: str) -> BinaryIO:
-    """Open nothing: where there are no dumps, nobody asks."""
-    raise FileNotFoundError(digest)
+def no_bytes(_uri: str, _hash: Hash | None, _since: datetime | None) -> None:
+    """Have nothing: where there are no dumps, nobody asks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ class Snapshot:
     """
 
     at: datetime
-    listed: Mapping[str, Listed] | None = None
+    listed: Listing | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,14 +66,14 @@ class Contents:
     """What a generation holds, as of `at`: resources by URI, ranges of changes, and what of it is dumped and archived.
 
     `dump` is the Resource Dump, `None` for none; `dumped` are the Change Dumps. `lists` and `dumps` are the archived
-    Resource Lists and Resource Dumps, oldest first. `bytes` opens the bytes of what goes into packages.
+    Resource Lists and Resource Dumps, oldest first. `bytes` finds those of what goes into packages.
     """
 
     at: datetime
-    listed: Mapping[str, Listed]
+    listed: Listing
     ranges: Sequence[Range] = ()
     dump: Snapshot | None = None
     dumped: Sequence[DumpedRange] = ()
     lists: Sequence[Snapshot] = ()
     dumps: Sequence[Snapshot] = ()
-    bytes: OpenBytes = field(default=no_bytes)
+    bytes: FindBytes = field(default=no_bytes)

@@ -51,7 +51,7 @@ def volume_of(previous: Previous, sizes: Mapping[str, Amount]) -> Volume:
     resources = packed = listed = 0
     for uri, each in previous.resources.items():
         weighed = weight(resource_entry(uri, each))
-        resources += each.representation.length
+        resources += each.representation.length or 0
         packed += weighed.size
         listed += weighed.manifest
     packages = [sizes[kind] for kind in ("changedump packages", "changedump-manifest") if kind in sizes]

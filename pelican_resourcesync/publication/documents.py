@@ -14,11 +14,13 @@ from pelican_resourcesync.protocol import (
     Metadata,
     Root,
 )
-from pelican_resourcesync.publication.change import Change, Representation
+from pelican_resourcesync.publication.change import SHA_256, Change, Representation
 from pelican_resourcesync.publication.contents import DumpedRange, Package
 from pelican_resourcesync.publication.layout import DESCRIPTION, Layout
+from pelican_resourcesync.publication.listing import Listing
 from pelican_resourcesync.publication.ranges import Range
 from pelican_resourcesync.publication.resource import Listed
+from pelican_resourcesync.publication.rows import EDITION, Row
 
 #: The media types of packages and of the documents themselves.
 ZIP, XML = "application/zip", "application/xml"
@@ -29,10 +31,14 @@ Closed = tuple[str, datetime, datetime | None]
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """Makes the documents of one set. `describedby` is the URI of a page about the site (`SD04`, `CL03`)."""
+    """Makes the documents of one set, in an edition.
+
+    `describedby` is the URI of a page about the site (`SD04`, `CL03`).
+    """
 
     layout: Layout
     describedby: str
+    edition: int = EDITION
 
     def capability_list(self, capabilities: Mapping[Capability, str]) -> Document:
         """Make the Capability List of these documents, given by their paths (`CL01` to `CL05`)."""
@@ -47,12 +53,12 @@ class Documents:
         md = Metadata(capability=Capability.CAPABILITYLIST)
         return Document(root=Root.URLSET, md=md, links=links, entries=entries)
 
-    def resource_list(self, at: datetime, resources: Mapping[str, Listed], archive: str = "") -> Document:
+    def resource_list(self, at: datetime, resources: Listing, archive: str = "") -> Document:
         """Make the Resource List as of `at` (`RL01` to `RL03`), in the order of the URIs.
 
         `archive` is the path of the archive of its kind, if there is one (`AR05`).
         """
-        entries = (resource_entry(uri, resources[uri]) for uri in sorted(resources))
+        entries = map(Row.entry, resources.rows()) if self.edition == EDITION else _entries(resources)
         md = Metadata(capability=Capability.RESOURCELIST, at=at)
         return Document(root=Root.URLSET, md=md, links=self._links(archive), entries=entries)
 
@@ -68,7 +74,7 @@ class Documents:
 
     def package_entry(self, path: str, length: int, sha256: str, interval: Metadata) -> Entry:
         """Say of a package what a dump says of it, with a link to the copy of its manifest (`RD01`, `RD02`, `CD01`)."""
-        hashes = (Hash(algorithm="sha-256", digest=sha256),)
+        hashes = (Hash(algorithm=SHA_256, digest=sha256),)
         return Entry(
             loc=self.layout.uri(path),
             md=replace(interval, hash=hashes, length=length, type=ZIP),
@@ -143,11 +149,14 @@ class Documents:
         return Entry(loc=self.layout.uri(path), changefreq=changefreq, md=Metadata(from_=start, until=until))
 
 
-def description(capability_lists: Iterable[str], describedby: str, neighbours: Iterable[Entry] = ()) -> Document:
-    """Make the Source Description of sets, by the URIs of their Capability Lists, and of neighbours (SD)."""
+def description(sets: Mapping[str, str], describedby: str, neighbours: Iterable[Entry] = ()) -> Document:
+    """Make the Source Description of a site and of neighbours (SD).
+
+    `sets` are the URIs of Capability Lists, each with that of a page about the set; `describedby` is about the site.
+    """
     about = (Link(rel="describedby", href=describedby),)
     md = Metadata(capability=Capability.CAPABILITYLIST)
-    own = [Entry(loc=loc, md=md, links=about) for loc in capability_lists]
+    own = [Entry(loc=loc, md=md, links=(Link(rel="describedby", href=page),)) for loc, page in sets.items()]
     entries = sorted([*own, *neighbours], key=lambda entry: entry.loc)
     return Document(root=Root.URLSET, md=Metadata(capability=Capability.DESCRIPTION), links=about, entries=entries)
 
@@ -155,6 +164,10 @@ def description(capability_lists: Iterable[str], describedby: str, neighbours: I
 def resource_entry(uri: str, listed: Listed) -> Entry:
     """Say of a resource what a Resource List says of it (`RL03`)."""
     return Entry(loc=uri, lastmod=listed.lastmod, md=_metadata(listed.representation), links=listed.links)
+
+
+def _entries(resources: Listing) -> Iterator[Entry]:
+    return (resource_entry(uri, each) for uri, each in resources.items())
 
 
 def change_entries(changes: Iterable[Change]) -> Iterator[Entry]:
@@ -167,9 +180,11 @@ def change_entries(changes: Iterable[Change]) -> Iterator[Entry]:
         yield Entry(loc=change.uri, lastmod=change.time, md=md, links=change.links)
 
 
-def _metadata(representation: Representation) -> Metadata:
+def _metadata(representation: Representation) -> Metadata | None:
+    if representation == Representation():
+        return None
     return Metadata(
-        hash=(Hash(algorithm="sha-256", digest=representation.sha256),),
+        hash=(representation.hash,) if representation.hash else (),
         length=representation.length,
         type=representation.type,
     )
@@ -180,7 +195,7 @@ def _change(change: Change) -> Metadata:
     return Metadata(
         change=change.kind,
         datetime=change.time,
-        hash=(Hash(algorithm="sha-256", digest=shown.sha256),) if shown else (),
+        hash=(shown.hash,) if shown and shown.hash else (),
         length=shown.length if shown else None,
         type=shown.type if shown else None,
     )

@@ -3,13 +3,18 @@
 import errno
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 
 #: What begins the names of all that is only passing: stages, and files about to replace others.
 PREFIX = ".resourcesync-"
+
+#: How many files are written through one by one: many take less time together.
+_MANY = 200
 
 _WINDOWS = os.name == "nt"
 
@@ -33,6 +38,16 @@ def sync(paths: Iterable[Path]) -> None:
                 raise
         finally:
             os.close(handle)
+
+
+def sync_all(paths: Iterable[Path]) -> None:
+    """Return when all of these are on the disk; where they are many, all that there is is written through at once."""
+    found = iter(paths)
+    sync(islice(found, _MANY))
+    if sys.platform != "linux":  # elsewhere the system may return sooner
+        sync(found)
+    elif next(found, None) is not None:
+        os.sync()
 
 
 def move(new: Path, target: Path) -> None:

@@ -24,10 +24,15 @@ class Entered:
 def write_entrance(stage: Stage, sets: Sequence[Entered], neighbours: Sequence[Entry]) -> None:
     """Write the Source Description, its well-known copy and the page for people, of these sets and of others'."""
     options = sets[0].options
-    lists = [each.options.layout.uri(each.options.layout.capability_list) for each in sets]
-    document = description(lists, options.describedby or options.layout.uri(PEOPLE), neighbours)
+    people = options.layout.uri(PEOPLE)
+    lists = {
+        each.options.layout.uri(each.options.layout.capability_list): each.options.describedby or people
+        for each in sets
+    }
+    document = description(lists, options.describedby or people, neighbours)
     with stage.open(DESCRIPTION) as stream:
         write(document, stream, edition=options.edition)
     stage.write(WELL_KNOWN, stage.read(DESCRIPTION))
     shown = [Shown(each.options.layout, len(each.contents.listed), each.capabilities) for each in sets]
-    stage.write(PEOPLE, page(options.site_name, sets[0].contents.at, shown).encode())
+    others = [each.loc for each in neighbours]
+    stage.write(PEOPLE, page(options.site_name, sets[0].contents.at, shown, others).encode())

@@ -26,8 +26,8 @@ from pelican_resourcesync.transport.store import Store
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _ADVICE = (
-    "what is published stays as it is: try again, or repair what is published there, or name another `previous` in"
-    " RESOURCESYNC (a folder, a URL, 'output', or 'none')"
+    "what is published stays as it is: try again, or repair what is published there, or name another with the"
+    " setting `previous` (a folder, a URL, 'output', or 'none')"
 )
 
 

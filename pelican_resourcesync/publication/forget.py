@@ -13,7 +13,6 @@ from pathlib import Path
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import ChangeKind, Entry
 from pelican_resourcesync.publication.account import spread
-from pelican_resourcesync.publication.advance import capacity
 from pelican_resourcesync.publication.change import Change
 from pelican_resourcesync.publication.contents import Contents
 from pelican_resourcesync.publication.entrance import Entered, write_entrance
@@ -30,6 +29,7 @@ from pelican_resourcesync.publication.sealing import carry_whole, seal
 from pelican_resourcesync.publication.spelling import find_uris
 from pelican_resourcesync.publication.staging import Stage, staging
 from pelican_resourcesync.publication.state import MOST_ANCESTORS, State
+from pelican_resourcesync.publication.survey import Survey
 from pelican_resourcesync.publication.writing import Writing
 
 #: What is said of a resource of which nothing is left to forget.
@@ -89,6 +89,7 @@ def _write(taken: Sequence[_Taken], output: Path) -> tuple[str, ...]:
         for each in taken:
             if each.state is not None:
                 seal(stage, each.state, each.options.layout, None)  # after no other: what it supersedes must not stay
+            stage.keep_holdings(each.options.layout, each.forgotten.uris)
         stage.install([each.options.layout for each in taken])
     return neighbours.notes
 
@@ -135,7 +136,7 @@ class _Taking:
         return _Taken(previous=previous, options=options, forgotten=forgotten, contents=contents, state=state)
 
     def _without(self, uris: Collection[str], built: datetime, options: Options) -> list[Range]:
-        limit = capacity(options.limits, uris, self._previous)
+        limit = Survey.of(uris, self._previous).capacity(options.limits)
         gone = [Change(built, uri, ChangeKind.DELETED) for uri in sorted(uris)]
         last = spread(gone, floor=self._previous.last, limit=limit)
         return _with(_without(self._ranges, uris), last, self._previous, limit)

@@ -22,7 +22,7 @@ class Generation:
         self._writing = writing
         self._layout = options.layout
         self._contents = contents
-        self._documents = Documents(options.layout, options.describedby or options.layout.uri(PEOPLE))
+        self._documents = Documents(options.layout, options.describedby or options.layout.uri(PEOPLE), options.edition)
         self._dumps = DumpWriter(writing, self._documents, contents.bytes, passed)
 
     def write(self) -> dict[Capability, str]:

@@ -5,21 +5,27 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.publication.rows import paired
 
 #: More than one in so many resources deleted at once is taken for a mistake.
 _FEW = 5
+_EXAMPLES = 2
 
 
-def require_few_deletions(before: Iterable[str], now: Iterable[str], *, allowed: bool) -> None:
-    """Raise `PublicationError` where more than a fifth of the URIs `before` are not there `now`, unless `allowed`."""
-    listed = set(before)
-    gone = sorted(listed.difference(now))
-    if allowed or len(gone) * _FEW <= len(listed):
+def require_few_deletions(before: Iterable[str], now: Iterable[str]) -> None:
+    """Raise `PublicationError` where more than a fifth of the URIs `before` are not there `now`; both are in order."""
+    listed, gone = 0, 0
+    examples: list[str] = []
+    for was, stands in paired(zip(before), zip(now)):
+        listed += was is not None
+        if was is not None and stands is None:
+            gone += 1
+            examples += was[: max(0, _EXAMPLES - len(examples))]
+    if gone * _FEW <= listed:
         return
-    examples = " and ".join(gone[:2])
     message = (
-        f"{len(gone)} of {len(listed)} resources would be listed as deleted, such as {examples}: find out whether a"
-        " plug-in or a folder is missing, or set allow_deletions to True for one build where they are meant to go"
+        f"{gone} of {listed} resources would be listed as deleted, such as {' and '.join(examples)}: find out what is"
+        " missing (a plug-in, a folder, a table), or set allow_deletions for one publication where they are meant to go"
     )
     raise PublicationError(message)
 
@@ -35,7 +41,7 @@ def require_same_site(before: str, siteurl: str, moved_from: str) -> bool:
         return True
     message = (
         f"the previous publication is of {before}, this one would be of {siteurl}, and every URI would change: set"
-        f" SITEURL back, or moved_from to {before!r} where the site has moved"
+        f" the address (SITEURL, base-url) back, or moved_from to {before!r} where the site has moved"
     )
     raise PublicationError(message)
 

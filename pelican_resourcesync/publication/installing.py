@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from pelican_resourcesync.publication.durable import PREFIX, is_there, remove, sync, walk
+from pelican_resourcesync.publication.durable import PREFIX, is_there, remove, sync, sync_all, walk
 from pelican_resourcesync.publication.exchange import can_exchange, exchange
-from pelican_resourcesync.publication.layout import FOLDER, WELL_KNOWN, Layout, is_package
+from pelican_resourcesync.publication.holdings import compare
+from pelican_resourcesync.publication.layout import FOLDER, HOLDINGS, WELL_KNOWN, Layout, is_package
 from pelican_resourcesync.publication.moves import DOCUMENTS, Moves, in_order, roll_forward
 from pelican_resourcesync.publication.takeover import belong, keep_file, same_bytes, take_over
 
@@ -26,7 +27,7 @@ def install(stage: Path, output: Path, layouts: Sequence[Layout]) -> None:
 def documents_in(stage: Path) -> list[str]:
     """Give the paths of the documents in a stage, in order; `OSError` where they cannot be listed."""
     top = stage / DOCUMENTS
-    files = (folder / name for folder, _, names in walk(top) for name in names) if top.is_dir() else ()
+    files = _files_in(top, depth=2) if top.is_dir() else ()
     return sorted(file.relative_to(top).as_posix() for file in files)
 
 
@@ -41,7 +42,11 @@ class _Installation:
         self._staged = documents_in(stage)
         there = self._there()
         moved = [path for path in self._staged if path not in there or not self._stays(path)]
-        self._moves = Moves(in_order(moved, layouts), tuple(sorted(there.difference(self._staged))))
+        held = [compare(each.holdings, self._documents, output) for each in layouts]
+        self._moves = Moves(
+            (*(path for new, _ in held for path in new), *in_order(moved, layouts)),
+            (*sorted(there.difference(self._staged)), *(path for _, gone in held for path in gone)),
+        )
 
     def run(self) -> None:
         if not self._moves.moved and not self._moves.removed:
@@ -60,7 +65,7 @@ class _Installation:
         found = [self._output / path for path in points if (self._output / path).is_file()]
         found += [file for file in top.iterdir() if file.name.startswith(PREFIX)] if top.is_dir() else []
         for layout in self._layouts:
-            found += _files_in(self._output / layout.home)
+            found += _files_in(self._output / layout.home, depth=0)
         return {file.relative_to(self._output).as_posix() for file in found}
 
     def _stays(self, path: str) -> bool:
@@ -85,7 +90,7 @@ class _Installation:
         if is_there(old) and not can_exchange(self._stage):
             return False
         taken = self._complete(old) if is_there(old) else []
-        sync(_fresh(self._documents))
+        sync_all(_fresh(self._documents))
         with ExitStack() as undo:
             _make_folder(well_known.parent, undo)
             if not _trade(new, old, undo):
@@ -122,9 +127,11 @@ class _Installation:
         return taken
 
 
-def _files_in(home: Path) -> Iterator[Path]:
-    """Give the files in the folder of a set, and the links."""
-    for folder, folders, files in walk(home) if home.is_dir() and not home.is_symlink() else ():
+def _files_in(top: Path, *, depth: int) -> Iterator[Path]:
+    """Give the files in a folder, and the links, but not what lies in holdings, `depth` folders below it."""
+    for folder, folders, files in walk(top) if top.is_dir() and not top.is_symlink() else ():
+        if HOLDINGS in folders and len(folder.relative_to(top).parts) == depth and not (folder / HOLDINGS).is_symlink():
+            folders.remove(HOLDINGS)
         yield from (folder / name for name in files)
         yield from (folder / name for name in folders if (folder / name).is_symlink())
 

@@ -13,6 +13,9 @@ STATE = f"{FOLDER}/publication.json"
 #: The documents that all sets of an output share: each publication writes them anew, and none vouches for them.
 SHARED = (PEOPLE, DESCRIPTION, WELL_KNOWN)
 
+#: The folder, in that of a set, of resources that are published with it: no documents.
+HOLDINGS = "records"
+
 #: How the copy of a package's manifest ends.
 MANIFEST = "-manifest.xml"
 
@@ -40,6 +43,11 @@ class Layout:
     def folder(self) -> str:
         """The folder of the documents of this start."""
         return self.home if self.start == 1 else f"{self.home}/{self.start}"
+
+    @property
+    def holdings(self) -> str:
+        """The folder of the resources that are published with the set, whatever its start."""
+        return f"{self.home}/{HOLDINGS}"
 
     @property
     def state(self) -> str:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from pelican_resourcesync.publication.durable import is_there, move, remove, sync, walk
+from pelican_resourcesync.publication.durable import is_there, move, remove, sync, sync_all, walk
 from pelican_resourcesync.publication.layout import (
     DESCRIPTION,
     FOLDER,
@@ -40,7 +40,7 @@ class Moves:
     def mark(self, stage: Path) -> None:
         """Mark a stage as complete: its files and this list of moves are on the disk before the mark is there."""
         documents = stage / DOCUMENTS
-        sync(documents / path for path in self.moved)
+        sync_all(documents / path for path in self.moved)
         sync(folder for folder, _, _ in walk(documents))
         draft = stage / f"{_MARK}-draft"
         draft.write_text(json.dumps({"moved": self.moved, "removed": self.removed}))
@@ -92,7 +92,8 @@ def roll_forward(stage: Path, output: Path) -> None:
     for path in moves.removed:
         remove(output / path)
         with suppress(OSError):
-            (output / path).parent.rmdir()  # only where it is empty
+            for folder in PurePosixPath(path).parents[:-1]:
+                (output / folder).rmdir()  # only where it is empty
     touched = {(output / path).parent for path in (*moves.moved, *moves.removed)}
     sync(sorted(folder for folder in touched if folder.is_dir()))
     (stage / _MARK).unlink()

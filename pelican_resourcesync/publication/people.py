@@ -1,6 +1,6 @@
 """The page for people who meet the documents: what they are, and where they begin. It is what `describedby` names."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from html import escape
@@ -55,12 +55,17 @@ class Shown:
     capabilities: Mapping[Capability, str]
 
 
-def page(site_name: str, at: datetime, sets: Sequence[Shown]) -> str:
-    """Make the page of the site of that name, whose sets were published as of `at`."""
+def page(site_name: str, at: datetime, sets: Sequence[Shown], others: Sequence[str] = ()) -> str:
+    """Make the page of the site of that name, whose sets were published as of `at`.
+
+    `others` are the URIs of Capability Lists of sets that somebody else publishes here.
+    """
     layout = sets[0].layout
     parts = [_list(layout, {"Source Description": DESCRIPTION, **_documents(sets[0])})] if len(sets) == 1 else []
     if not parts:
         parts = [_list(layout, {"Source Description": DESCRIPTION}), *map(_section, sets)]
+    if others:
+        parts.append(f"<h2>Other sets</h2>\n{_links([('Capability List', uri) for uri in others])}")
     title = escape(f"{site_name} over ResourceSync" if site_name else "This site over ResourceSync")
     about = f"It lists {sets[0].count} resources" if len(sets) == 1 else f"It has {len(sets)} sets of resources"
     return _PAGE.format(title=title, about=about, at=render_datetime(at), parts="\n".join(parts))
@@ -77,8 +82,12 @@ def _documents(shown: Shown) -> dict[str, str]:
 
 
 def _list(layout: Layout, documents: Mapping[str, str]) -> str:
+    return _links([(name, layout.uri(path)) for name, path in documents.items()])
+
+
+def _links(named: Iterable[tuple[str, str]]) -> str:
     items = "\n".join(
         f'<dt>{escape(name)}</dt><dd><a href="{uri}"><code>{uri}</code></a></dd>'
-        for name, uri in ((name, escape(layout.uri(path))) for name, path in documents.items())
+        for name, uri in ((name, escape(uri)) for name, uri in named)
     )
     return f"<dl>\n{items}\n</dl>"

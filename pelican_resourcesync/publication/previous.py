@@ -1,6 +1,6 @@
 """The previous publication: the documents that are public, read back and believed only if they prove whole."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -10,10 +10,17 @@ from pelican_resourcesync.publication.change import Change
 from pelican_resourcesync.publication.guards import is_loopback
 from pelican_resourcesync.publication.layout import FOLDER, Layout
 from pelican_resourcesync.publication.lineage import Sealed
-from pelican_resourcesync.publication.proven import Proven, explained, listed_of
+from pelican_resourcesync.publication.listing import Listing
+from pelican_resourcesync.publication.proven import Proven, explained
 from pelican_resourcesync.publication.ranges import Range
-from pelican_resourcesync.publication.resource import Listed
 from pelican_resourcesync.publication.state import State
+
+#: Gives what the publication with this digest lists, where it was kept.
+FindListing = Callable[[str], Listing | None]
+
+
+def find_none(_: str) -> None:
+    """Have kept nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +35,7 @@ class Previous:
     layout: Layout
     state: State
     digest: str
-    resources: dict[str, Listed]
+    resources: Listing
     closed: tuple[Range, ...]
     open: Range | None
     last: datetime
@@ -62,13 +69,21 @@ def read_state(folder: Path, layout: Layout) -> Sealed | None:
     return Sealed.parse(file.read_bytes(), str(file)) if file.is_file() else None
 
 
-def read_previous(folder: Path, layout: Layout, where: str = "the output", *, packages: bool = True) -> Previous | None:
+def read_previous(
+    folder: Path,
+    layout: Layout,
+    where: str = "the output",
+    *,
+    packages: bool = True,
+    find: FindListing = find_none,
+) -> Previous | None:
     """Read the publication in `folder`, of whatever address; `None` where there is none. Messages call it `where`.
 
     One of an address of this machine alone was nobody's, and is none for another address. Raises `PublicationError`
     where it is damaged: a document of the set is missing or is not what the state says. The documents that sets share
     are not looked at, because whoever publishes last writes them; one that is superseded may be missing. Nor are
-    packages, where only what the documents say of them is wanted.
+    packages, where only what the documents say of them is wanted. The Resource List need not be taken apart where
+    `find` has what it lists.
     """
     with explained(where):
         sealed = read_state(folder, layout)
@@ -77,7 +92,7 @@ def read_previous(folder: Path, layout: Layout, where: str = "the output", *, pa
         layout = replace(layout, siteurl=sealed.state.siteurl, start=sealed.state.start)
         proven = Proven(folder, layout, sealed.state)
         proven.verify(packages=packages)
-        return _read(proven, sealed.digest)
+        return _read(proven, sealed.digest, find)
 
 
 def publications_in(folder: Path) -> list[Previous]:
@@ -97,7 +112,7 @@ def publications_in(folder: Path) -> list[Previous]:
     return found
 
 
-def _read(proven: Proven, digest: str) -> Previous:
+def _read(proven: Proven, digest: str, find: FindListing) -> Previous:
     ranges = [*proven.ranges()]
     opened = next((each for each in ranges if not each.closed), None)
     times = [
@@ -110,7 +125,7 @@ def _read(proven: Proven, digest: str) -> Previous:
         layout=proven.layout,
         state=proven.state,
         digest=digest,
-        resources={entry.loc: listed_of(entry) for entry in proven.whole(proven.layout.resource_list)},
+        resources=find(digest) or Listing.of(proven.listed()),
         closed=tuple(each for each in ranges if each.closed),
         open=opened,
         last=max(times),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from pelican_resourcesync.errors import DocumentError, PublicationError, ResourceSyncError
-from pelican_resourcesync.protocol import Document, Entry, Root, read
+from pelican_resourcesync.protocol import Document, Entry, Metadata, Root, read
 from pelican_resourcesync.publication.change import Change, Representation
 from pelican_resourcesync.publication.layout import SHARED, Layout, is_package
 from pelican_resourcesync.publication.ranges import Range
@@ -22,7 +22,7 @@ def explained(where: str) -> Iterator[None]:
         yield
     except (DocumentError, OSError, DamagedError) as error:
         message = (
-            f"the publication in {where} is damaged: {error}: restore it, or name another `previous` in RESOURCESYNC "
+            f"the publication in {where} is damaged: {error}: restore it, or name another with the setting `previous` "
             "('none' begins anew)"
         )
         raise PublicationError(message) from error
@@ -66,8 +66,16 @@ class Proven:
             if document.root is Root.URLSET:
                 yield from document.entries
                 return
-            for part in document.entries:
-                yield from self.entries(part.loc.removeprefix(f"{self.layout.siteurl}/"))
+            for pointer in document.entries:
+                with self._open(pointer.loc.removeprefix(f"{self.layout.siteurl}/")) as part:
+                    if part.root is not Root.URLSET:
+                        what = f"{path} leads to {pointer.loc}, which is an index too"
+                        raise DamagedError(what)
+                    yield from part.entries
+
+    def listed(self) -> Iterator[tuple[str, Listed]]:
+        """Give what the Resource List lists."""
+        return ((entry.loc, listed_of(entry)) for entry in self.whole(self.layout.resource_list))
 
     def ranges(self) -> Iterator[Range]:
         """Give the ranges that the Change List Index lists, only the open one with its changes."""
@@ -114,12 +122,10 @@ def _change(entry: Entry, path: str) -> Change:
     if md is None or md.change is None or entry.lastmod is None:
         what = f"{path}: the change of {entry.loc} lacks its kind or its time"
         raise DamagedError(what)
-    return Change(entry.lastmod, entry.loc, md.change, _representation(entry) if md.hash else None, entry.links)
+    shown = _representation(entry)
+    return Change(entry.lastmod, entry.loc, md.change, None if shown == Representation() else shown, entry.links)
 
 
 def _representation(entry: Entry) -> Representation:
-    md = entry.md
-    if md is None or not md.hash or md.length is None or md.type is None:
-        what = f"the entry of {entry.loc} lacks its hash, length or type"
-        raise DamagedError(what)
-    return Representation(md.hash[0].digest, md.length, md.type)
+    md = entry.md or Metadata()
+    return Representation(md.hash[0] if md.hash else None, md.length, md.type)

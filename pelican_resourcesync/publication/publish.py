@@ -1,8 +1,10 @@
 """Publishing: `publication = publish(previous publication, resources as they are now, history)`."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from heapq import merge
+from itertools import groupby
 
 from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication.advance import Advance, advance
@@ -56,7 +58,8 @@ def publish(
     options = [each.request.options for each in advances]
     neighbours = _neighbours(advances, former)
     names = tuple(sorted(each.layout.set_name for each in options))
-    with staging(options[0].output) as stage:
+    held = [each.holdings.parent for each in requests if each.holdings]
+    with staging(options[0].output, held) as stage:
         entered, packages = [], []
         for each in advances:
             writing = Writing(stage, each.request.options, each.request.previous)
@@ -67,16 +70,21 @@ def publish(
         for each in advances:
             state = replace(each.state, sets=names if len(names) > 1 else ())
             seal(stage, state, each.request.options.layout, each.request.previous)
+            if each.request.holdings:
+                stage.hold(each.request.options.layout, each.request.holdings)
         stage.install([*(each.layout for each in options), *former])
     found = [_summary(each, packed) for each, packed in zip(advances, packages, strict=True)]
     return [replace(found[0], notes=neighbours.notes), *found[1:]]
 
 
+def expect(requests: Sequence[Request]) -> list[Advance]:
+    """Work out what `publish` would publish, set by set, without its guards; nothing is written."""
+    return [advance(_placed(request)) for request in requests]
+
+
 def _advances(requests: Sequence[Request]) -> list[Advance]:
-    placed = [_placed(request) for request in requests]
-    built = [{resource.uri: resource for resource in request.resources} for request in placed]
-    _guard(placed, built)
-    return [advance(request, resources) for request, resources in zip(placed, built, strict=True)]
+    guard(requests)
+    return expect(requests)
 
 
 def _placed(request: Request) -> Request:
@@ -85,22 +93,32 @@ def _placed(request: Request) -> Request:
     return replace(request, options=replace(request.options, layout=layout))
 
 
-def _guard(requests: Sequence[Request], built: Sequence[Mapping[str, object]]) -> None:
+def guard(requests: Sequence[Request]) -> None:
     """Raise `PublicationError` for what cannot be meant: another site, a great part of this one gone, or a whole set.
 
-    One page of a small set is a great part of that, and yet a thing of every day: so parts are those of the site.
+    One page of a small set is a great part of that, and yet a thing of every day: so parts are those of the site. What
+    may go from one set is not asked for.
     """
-    before: set[str] = set()
-    allowed = False
-    for request, uris in zip(requests, built, strict=True):
+    before: list[Iterable[str]] = []
+    now: list[Iterable[str]] = []
+    for request in requests:
         previous, options = request.previous, request.options
+        moved = previous is not None and require_same_site(
+            previous.state.siteurl, options.layout.siteurl, options.moved_from
+        )
+        if moved or options.allow_deletions:
+            continue
         if previous:
-            moved = require_same_site(previous.state.siteurl, options.layout.siteurl, options.moved_from)
-            allowed = allowed or moved or options.allow_deletions
-            before.update(previous.resources)
-            if not uris:
-                require_few_deletions(previous.resources, (), allowed=allowed)
-    require_few_deletions(before, {uri for uris in built for uri in uris}, allowed=allowed)
+            before.append(previous.resources)
+            if not len(request.resources):
+                require_few_deletions(previous.resources, ())
+        now.append(request.resources.uris())
+    require_few_deletions(_each_once(before), _each_once(now))
+
+
+def _each_once(sets: Iterable[Iterable[str]]) -> Iterator[str]:
+    """Give the URIs of all sets in order."""
+    return (uri for uri, _ in groupby(merge(*sets)))
 
 
 def _neighbours(advances: Sequence[Advance], gone: Sequence[Layout]) -> Neighbours:
@@ -119,7 +137,7 @@ def _summary(made: Advance, packages: tuple[int, int]) -> Publication:
         changes=state.changes,
         ranges=len(contents.ranges),
         new={kind: kinds[kind] for kind in ChangeKind},
-        gone=len({change.uri for change in made.fresh} - contents.listed.keys()),
+        gone=len({change.uri for change in made.fresh if change.uri not in contents.listed}),
         restless={uri: count for uri, count in state.restless.items() if count >= _RESTLESS},
         packages=packages,
     )

@@ -2,24 +2,27 @@
 
 import zipfile
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from itertools import groupby
 from typing import BinaryIO, cast
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.protocol import Capability, Link
-from pelican_resourcesync.publication.advance import splitting_of
+from pelican_resourcesync.protocol import Capability, Entry, Hash, Link
 from pelican_resourcesync.publication.change import Change
 from pelican_resourcesync.publication.contents import Contents, DumpedRange, Snapshot
 from pelican_resourcesync.publication.dumps.changedump import dumped_after, read_dumped
+from pelican_resourcesync.publication.dumps.splitting import Splitting
 from pelican_resourcesync.publication.layout import MANIFEST
+from pelican_resourcesync.publication.listing import Listing
 from pelican_resourcesync.publication.options import Options
 from pelican_resourcesync.publication.previous import Previous
 from pelican_resourcesync.publication.proven import listed_of
 from pelican_resourcesync.publication.ranges import Range
 from pelican_resourcesync.publication.resource import Listed
+from pelican_resourcesync.publication.survey import Survey
 
 _OPEN = 4  # packages that stay open: bytes that are packed together mostly come out of the same
 
@@ -32,10 +35,10 @@ class Repacking:
         self._previous = previous
         self._options = options
         self._uris = uris
-        self._places: dict[str, tuple[str, str]] = {}
+        self._places: dict[Hash | tuple[str, datetime | None], tuple[str, str]] = {}
         self._opened: dict[str, zipfile.ZipFile] = {}
 
-    def contents(self, at: datetime, listed: Mapping[str, Listed], ranges: Sequence[Range]) -> Contents:
+    def contents(self, at: datetime, listed: Listing, ranges: Sequence[Range]) -> Contents:
         """Give all that the documents are to say as of `at`, with these resources and ranges."""
         self._find_bytes()
         return Contents(
@@ -46,7 +49,7 @@ class Repacking:
             dumped=self._dumped(ranges),
             lists=tuple(self._archived(Capability.RESOURCELIST)),
             dumps=tuple(self._archived(Capability.RESOURCEDUMP)),
-            bytes=self._open,
+            bytes=self._find,
         )
 
     def _dumped(self, ranges: Sequence[Range]) -> Sequence[DumpedRange]:
@@ -54,7 +57,7 @@ class Repacking:
         if not before:
             return ()
         uris = (change.uri for each in ranges for change in each.changes)
-        splitting = splitting_of(self._options, uris, None)
+        splitting = Splitting(self._options, Survey.of(uris).capacity(self._options.limits))
         ends = [package.until for each in before for package in each.packages]
 
         def split(changes: Iterable[Change]) -> Iterator[Sequence[Change]]:
@@ -73,8 +76,7 @@ class Repacking:
                 if of == Capability.RESOURCEDUMP:
                     manifests = (layout.manifest(layout.resource_dump_package(at, i + 1)) for i in range(len(entries)))
                     entries = tuple(entry for each in manifests for entry in self._previous.entries(each))
-                listed = {entry.loc: listed_of(entry) for entry in entries}
-                yield Snapshot(at, without(listed, self._uris))
+                yield Snapshot(at, without(Listing.of((each.loc, listed_of(each)) for each in entries), self._uris))
 
     def _find_bytes(self) -> None:
         """Learn from the manifests which package holds which bytes."""
@@ -82,15 +84,16 @@ class Repacking:
             if path.endswith(MANIFEST):
                 package = f"{path.removesuffix(MANIFEST)}.zip"
                 for entry in self._previous.entries(path):
-                    if entry.md and entry.md.path and entry.md.hash:
-                        self._places[entry.md.hash[0].digest] = package, entry.md.path.removeprefix("/")
+                    if entry.md and entry.md.path:
+                        self._places[_key(entry)] = package, entry.md.path.removeprefix("/")
 
-    def _open(self, digest: str) -> BinaryIO:
+    def _find(self, uri: str, of: Hash | None, since: datetime | None) -> Callable[[], BinaryIO] | None:
+        """Find bytes by their hash, or by URI and time where they have none; what could not be packed never was."""
+        place = self._places.get(of or (uri, since))
+        return partial(self._open, *place) if place else None
+
+    def _open(self, package: str, member: str) -> BinaryIO:
         """Open bytes within a package; what they are is proven where they are packed anew."""
-        if digest not in self._places:
-            message = f"no package of {self._previous.folder} has the bytes with the SHA-256 {digest}: build first"
-            raise PublicationError(message)
-        package, member = self._places[digest]
         try:
             return cast("BinaryIO", self._package(package).open(member))
         except (KeyError, RuntimeError, zipfile.BadZipFile) as error:
@@ -106,11 +109,15 @@ class Repacking:
         return package
 
 
-def without(listed: Mapping[str, Listed], uris: Collection[str]) -> dict[str, Listed]:
+def _key(entry: Entry) -> Hash | tuple[str, datetime | None]:
+    return entry.md.hash[0] if entry.md and entry.md.hash else (entry.loc, entry.lastmod)
+
+
+def without(listed: Mapping[str, Listed], uris: Collection[str]) -> Listing:
     """Give resources without those of these URIs, and without links to them."""
-    return {
-        uri: replace(each, links=links_without(each.links, uris)) for uri, each in listed.items() if uri not in uris
-    }
+    return Listing.of(
+        (uri, replace(each, links=links_without(each.links, uris))) for uri, each in listed.items() if uri not in uris
+    )
 
 
 def links_without(links: tuple[Link, ...], uris: Collection[str]) -> tuple[Link, ...]:

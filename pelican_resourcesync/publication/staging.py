@@ -6,13 +6,14 @@ files in order (`moves.py`). What a build that was killed leaves is made whole b
 
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication.durable import PREFIX, beside, remove, sync
+from pelican_resourcesync.publication.holdings import keep_all_but
 from pelican_resourcesync.publication.installing import documents_in, install
 from pelican_resourcesync.publication.layout import DESCRIPTION, WELL_KNOWN, Layout, is_package
 from pelican_resourcesync.publication.moves import DOCUMENTS, marked, roll_forward
@@ -73,6 +74,16 @@ class Stage:
         if proven is not None:
             self._measured[path] = proven, target.stat().st_size
 
+    def hold(self, layout: Layout, folder: Path) -> None:
+        """Take a folder, which lies in the output, as the holdings of a set: it is there no more."""
+        target = self._documents / layout.holdings
+        target.parent.mkdir(parents=True, exist_ok=True)
+        folder.rename(target)
+
+    def keep_holdings(self, layout: Layout, uris: Collection[str] = ()) -> None:
+        """Let the holdings of a set be those that are there, but for these URIs."""
+        keep_all_but(layout, uris, self._output, self._documents)
+
     def paths(self) -> list[str]:
         """Give the paths of the documents written, in order."""
         return documents_in(self._folder)
@@ -97,11 +108,14 @@ class Stage:
 
 
 @contextmanager
-def staging(output: Path) -> Iterator[Stage]:
-    """Give a stage below `output` and remove what is left of it; a failing disk is one clear error."""
+def staging(output: Path, spared: Collection[Path] = ()) -> Iterator[Stage]:
+    """Give a stage below `output` and remove what is left of it; a failing disk is one clear error.
+
+    What a former build has left there goes, but for what is `spared`.
+    """
     try:
         output.mkdir(parents=True, exist_ok=True)
-        _settle(output)
+        _settle(output, spared)
         stage = Stage(output, Path(tempfile.mkdtemp(prefix=PREFIX, dir=output)))
     except OSError as error:
         raise _unwritable(output, error) from error
@@ -152,10 +166,10 @@ def replace_file(file: Path, data: bytes) -> None:
         raise PublicationError(message) from error
 
 
-def _settle(output: Path) -> None:
+def _settle(output: Path, spared: Collection[Path] = ()) -> None:
     """Finish the stages that are complete, and remove all."""
     for left in sorted(output.iterdir()) if output.exists() else ():
-        if left.name.startswith(PREFIX):
+        if left.name.startswith(PREFIX) and left.name not in {each.name for each in spared}:
             if not left.is_symlink() and marked(left):
                 roll_forward(left, output)
             remove(left)

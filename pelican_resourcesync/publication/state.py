@@ -30,7 +30,8 @@ class State:
     `documents` are the SHA-256 of every document of the set by its path relative to the output, `superseded` those of
     the generation before that are there no more, but for readers still under way. `restless` counts for each URI in how
     many publications in a row its bytes changed though history told no change. `sets` are the names of all that were
-    published together, where these are several sets.
+    published together, where these are several sets. `evaluated` is the time as of which a repository was looked at:
+    whatever happened before, and was not told, can only be told as of later.
     """
 
     generation: int
@@ -47,6 +48,7 @@ class State:
     superseded: Mapping[str, str] = field(default_factory=dict)
     restless: Mapping[str, int] = field(default_factory=dict)
     sets: tuple[str, ...] = ()
+    evaluated: datetime | None = None
 
     @property
     def ancestry(self) -> tuple[str, ...]:
@@ -73,6 +75,7 @@ def render_state(state: State, tool: str) -> bytes:
         "documents": dict(state.documents),
         "superseded": dict(state.superseded),
         **({"sets": list(state.sets)} if state.sets else {}),
+        **({"evaluated": render_datetime(state.evaluated)} if state.evaluated else {}),
     }
     return json.dumps(content, indent=1, sort_keys=True, ensure_ascii=True).encode() + b"\n"
 
@@ -86,7 +89,7 @@ def parse_state(data: bytes, name: str) -> State:
             raise PublicationError(message)
         return _state(content)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError, DocumentError) as error:
-        message = f"{name} is damaged ({error}): restore it, or begin anew with RESOURCESYNC['previous'] = 'none'"
+        message = f"{name} is damaged ({error}): restore it, or begin anew with the setting `previous` 'none'"
         raise PublicationError(message) from error
 
 
@@ -106,6 +109,7 @@ def _state(content: Mapping[str, Any]) -> State:
         documents=_digests(content["documents"]),
         superseded=_digests(content.get("superseded", {})),
         sets=tuple(_name(name) for name in content.get("sets", ())),
+        evaluated=_time(content["evaluated"]) if "evaluated" in content else None,
     )
 
 

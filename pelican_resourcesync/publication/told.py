@@ -14,13 +14,16 @@ class Told:
 
     `complete` is false where there is no history to tell anything from. `commit` is the commit built, `landed`
     its landing time. `built` is the time of this build. `objects` gives the file with the bytes of a SHA-256, for
-    changes whose bytes are no longer those of a resource, `None` where they are not at hand.
+    changes whose bytes are no longer those of a resource, `None` where they are not at hand. `times` gives for URIs
+    when the resources last changed or went, as far as a witness beside history knows, who was asked as of `evaluated`.
     """
 
     built: datetime
+    evaluated: datetime | None = None
     changes: Sequence[Change] = ()
     complete: bool = True
     commit: str | None = None
     landed: datetime | None = None
     held: Mapping[str, datetime] = field(default_factory=dict)
     objects: Callable[[str], Path | None] = field(default=lambda _digest: None)
+    times: Callable[[Sequence[str]], Mapping[str, datetime]] = field(default=lambda _uris: {})

@@ -1,12 +1,12 @@
-"""The settings `dumps` and `archives`: `True` for all of them, `False` for none, a dict for more or less."""
+"""The settings `dumps` and `archives`: all of them, none, or some."""
 
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
 from pelican_resourcesync.publication.options import Archives, Dumps
-from pelican_resourcesync.settings.checks import boolean, is_count
-from pelican_resourcesync.settings.messages import unknown, wrong
+from pelican_resourcesync.settings.checks import boolean, count, is_count
+from pelican_resourcesync.settings.setting import Setting
 
 _ALL_DUMPS: Mapping[str, Any] = {"resourcedump": True, "changedump": True}
 
@@ -17,39 +17,39 @@ _ALL_ARCHIVES: Mapping[str, Any] = {"resourcelist": None, "resourcedump": 12}
 _OF_CHANGES = ("changelist", "changedump")
 
 
-def dumps(key: str, value: object) -> Dumps:
+def dumps(setting: Setting, value: object) -> Dumps:
     """Check which dumps are asked for."""
-    given = _given(key, value, [each.name for each in fields(Dumps)])
+    given = _given(setting, value, [each.name for each in fields(Dumps)])
     if given is None:
         return Dumps()
     for name, each in given.items():
-        within = f"{key}.{name}"
+        within = setting.within(name)
         if name != "package_size":
             boolean(within, each)
         elif not is_count(each, least=1):
-            raise wrong(within, each, "a number of bytes from 1 on")
+            raise within.wrong(each, "a number of bytes from 1 on")
     return Dumps(**{**_ALL_DUMPS, **given})
 
 
-def archives(key: str, value: object) -> Archives:
+def archives(setting: Setting, value: object) -> Archives:
     """Check how much is to be archived."""
-    given = _given(key, value, [each.name for each in fields(Archives)])
+    given = _given(setting, value, [each.name for each in fields(Archives)])
     if given is None:
         return Archives()
+    counts = {}
     for name, each in given.items():
-        within, least = f"{key}.{name}", int(name in _OF_CHANGES)
-        if each is not None and not is_count(each, least=least):
-            raise wrong(within, each, f"None, for all, or a number from {least} on")
-    return Archives(**{**_ALL_ARCHIVES, **given})
+        counts[name] = count(setting.within(name), each, least=int(name in _OF_CHANGES), of="a number")
+    return Archives(**{**_ALL_ARCHIVES, **counts})
 
 
-def _given(key: str, value: object, known: list[str]) -> Mapping[str, Any] | None:
+def _given(setting: Setting, value: object, known: list[str]) -> Mapping[str, Any] | None:
     """Give what is set within; `None` where all is off."""
     if isinstance(value, bool):
         return {} if value else None
     if not isinstance(value, Mapping):
-        raise wrong(key, value, f"True, False or a dict of {', '.join(known)}")
+        words = setting.words
+        raise setting.wrong(value, f"{words.yes}, {words.no} or a {words.table} of {', '.join(known)}")
     for name in value:
         if name not in known:
-            raise unknown(name, known, key)
+            raise setting.unknown(name, known)
     return value

@@ -8,8 +8,8 @@ from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.publication.options import Archives, Dumps
 from pelican_resourcesync.settings import checks
 from pelican_resourcesync.settings.capabilities import archives, dumps
-from pelican_resourcesync.settings.messages import unknown
 from pelican_resourcesync.settings.sets import THE_SITE, SetSettings, sets
+from pelican_resourcesync.settings.setting import Setting
 
 _NO_DUMPS, _NO_ARCHIVES = Dumps(), Archives()
 
@@ -56,8 +56,8 @@ def parse_settings(raw: object) -> Settings:
         raise SettingsError(message)
     for key in raw:
         if key not in _CHECKS:
-            raise unknown(key, (field.name for field in fields(Settings)))
-    settings = Settings(**{key: _CHECKS[key](key, value) for key, value in raw.items()})
+            raise Setting("").unknown(key, (field.name for field in fields(Settings)))
+    settings = Settings(**{key: _CHECKS[key](Setting(key), value) for key, value in raw.items()})
     if settings.link_headers and not any(each.selection.everything for each in settings.sets):
         message = (
             "RESOURCESYNC['link_headers'] says of every answer which set it is in: leave it out, or name a set that"
@@ -67,7 +67,7 @@ def parse_settings(raw: object) -> Settings:
     return settings
 
 
-_CHECKS: Mapping[str, Callable[[str, object], Any]] = {
+_CHECKS: Mapping[str, Callable[[Setting, object], Any]] = {
     "enabled": checks.boolean,
     "previous": checks.previous,
     "history": checks.history,

@@ -8,7 +8,7 @@ from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.publication.options import Archives, Dumps
 from pelican_resourcesync.settings.capabilities import archives, dumps
 from pelican_resourcesync.settings.checks import texts
-from pelican_resourcesync.settings.messages import called, unknown, wrong
+from pelican_resourcesync.settings.setting import Setting
 
 #: A name is a folder's, and no number: those are of sets begun anew.
 _NAME = re.compile(r"(?=.*[a-z])[a-z0-9]+(?:[-_][a-z0-9]+)*")
@@ -62,33 +62,31 @@ _CRITERIA: Mapping[str, str] = {
 _CAPABILITIES = ("dumps", "archives")
 
 
-def sets(key: str, value: object) -> tuple[SetSettings, ...]:
+def sets(setting: Setting, value: object) -> tuple[SetSettings, ...]:
     """Check the sets, in the order in which they are given."""
     if not isinstance(value, Mapping) or not value:
-        raise wrong(key, value, "a dict of at least one set, such as {'site': {}, 'news': {'categories': ['News']}}")
-    return tuple(_set(key, name, each) for name, each in value.items())
+        raise setting.wrong(value, "a dict of at least one set, such as {'site': {}, 'news': {'categories': ['News']}}")
+    return tuple(_set(setting, name, each) for name, each in value.items())
 
 
-def _set(key: str, name: object, value: object) -> SetSettings:
-    name = _name(key, name)
-    here = f"{key}.{name}"
+def _set(setting: Setting, name: object, value: object) -> SetSettings:
+    name = set_name(setting, name)
+    here = setting.within(name)
     if not isinstance(value, Mapping):
-        raise wrong(
-            here, value, "a dict that says what is in the set, such as {'paths': ['blog/*']}, {} for everything"
-        )
+        raise here.wrong(value, "a dict that says what is in the set, such as {'paths': ['blog/*']}, {} for everything")
     for each in value:
         if each not in _CRITERIA and each not in _CAPABILITIES:
-            raise unknown(each, [*_CRITERIA, *_CAPABILITIES], here)
-    criteria = {each: _some(f"{here}.{each}", value[each], of) for each, of in _CRITERIA.items() if each in value}
+            raise here.unknown(each, [*_CRITERIA, *_CAPABILITIES])
+    criteria = {each: _some(here.within(each), value[each], of) for each, of in _CRITERIA.items() if each in value}
     return SetSettings(
         name=name,
         selection=Selection(**criteria),
-        dumps=dumps(f"{here}.dumps", value["dumps"]) if "dumps" in value else None,
-        archives=archives(f"{here}.archives", value["archives"]) if "archives" in value else None,
+        dumps=dumps(here.within("dumps"), value["dumps"]) if "dumps" in value else None,
+        archives=archives(here.within("archives"), value["archives"]) if "archives" in value else None,
     )
 
 
-def _name(key: str, name: object) -> str:
+def set_name(setting: Setting, name: object) -> str:
     """Check the name of a set, which is part of its URIs and of folders."""
     if not isinstance(name, str) or not _NAME.fullmatch(name) or len(name) > _LONGEST:
         advice = f"make it of at least one lower-case letter, digits, and single '-' or '_' between, {_LONGEST} at most"
@@ -96,12 +94,12 @@ def _name(key: str, name: object) -> str:
         advice = "choose another name, because something else has that address"
     else:
         return name
-    message = f"{called(key)} names a set {name!r}: {advice}"
+    message = f"{setting} names a set {setting.words.shown(name)}: {advice}"
     raise SettingsError(message)
 
 
-def _some(key: str, value: object, of: str) -> tuple[str, ...]:
-    found = texts(key, value, of)
+def _some(setting: Setting, value: object, of: str) -> tuple[str, ...]:
+    found = texts(setting, value, of)
     if not found:
-        raise wrong(key, value, f"a list of {of}; leave it out where it does not matter")
+        raise setting.wrong(value, f"a list of {of}; leave it out where it does not matter")
     return found

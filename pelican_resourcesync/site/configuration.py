@@ -11,9 +11,8 @@ from pelican.settings import read_settings
 
 from pelican_resourcesync.errors import PublicationError, SettingsError
 from pelican_resourcesync.publication.layout import Layout
+from pelican_resourcesync.publication.predecessor import LastingOutput, Predecessor, Search
 from pelican_resourcesync.settings import Settings, parse_settings, parse_siteurl
-from pelican_resourcesync.site.aside import Aside
-from pelican_resourcesync.site.predecessor import Predecessor, Search
 from pelican_resourcesync.site.scope import beside_settings
 from pelican_resourcesync.site.sets import layouts_of
 
@@ -75,10 +74,16 @@ def predecessors(site: Configuration, output: Path) -> Iterator[Mapping[str, Pre
     """
     with ExitStack() as stack:
         try:
-            aside = Aside(output)
+            lasting, base = LastingOutput(output), beside_settings(site.pelican)
             found = {}
             for name, layout in site.layouts.items():
-                search = Search(site.settings, layout, aside, beside_settings(site.pelican))
+                search = Search(
+                    layout,
+                    lasting,
+                    base,
+                    previous=site.settings.previous,
+                    moved_from=site.settings.moved_from,
+                )
                 stack.callback(search.close)
                 found[name] = search.find()
         except OSError as error:

@@ -6,15 +6,14 @@ from pathlib import Path
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication.layout import FOLDER, Layout
+from pelican_resourcesync.publication.predecessor import Output, Predecessor, Search
 from pelican_resourcesync.publication.previous import read_state
 from pelican_resourcesync.publication.state import State
 from pelican_resourcesync.settings import Settings
-from pelican_resourcesync.site.aside import Aside
-from pelican_resourcesync.site.predecessor import Predecessor, Search
 
 
 def former_sets(
-    found: Mapping[str, Predecessor], settings: Settings, siteurl: str, aside: Aside, base: Path
+    found: Mapping[str, Predecessor], settings: Settings, siteurl: str, output: Output, base: Path
 ) -> Sequence[str]:
     """Name the former sets, by what the predecessors of today's say that they were published together with.
 
@@ -24,10 +23,11 @@ def former_sets(
     names = {name for each in found.values() for name in _together(each)}
     site = Layout(siteurl)
     if site.set_name not in found and not any(each.previous or each.over for each in found.values()):
-        with closing(Search(settings, site, aside, base)) as search, suppress(PublicationError):
+        search = Search(site, output, base, previous=settings.previous, moved_from=settings.moved_from)
+        with closing(search), suppress(PublicationError):
             before = search.find()
             names |= {site.set_name, *_together(before)} if before.previous or before.over else set()
-        names.update(_sets_in(aside.folder, siteurl) if aside.folder else ())
+        names.update(_sets_in(output.folder, siteurl) if output.folder else ())
     return sorted(names - found.keys())
 
 

@@ -13,13 +13,13 @@ from pelican_resourcesync.publication.clock import whole_milliseconds
 from pelican_resourcesync.publication.layout import Layout
 from pelican_resourcesync.publication.lineage import layout_after
 from pelican_resourcesync.publication.options import Archives, Options
+from pelican_resourcesync.publication.predecessor import Predecessor
 from pelican_resourcesync.publication.publish import Publication, publish
 from pelican_resourcesync.publication.request import Request
-from pelican_resourcesync.publication.resource import Resource
+from pelican_resourcesync.publication.resource import Built, Resource
 from pelican_resourcesync.publication.told import Told
 from pelican_resourcesync.settings import SetSettings, Settings
 from pelican_resourcesync.site.former import lying_in, warnings_of
-from pelican_resourcesync.site.predecessor import Predecessor
 from pelican_resourcesync.site.sets import Collected, ResourceSet, collect, layouts_of
 from pelican_resourcesync.site.telling import Since, Teller, Tells
 from pelican_resourcesync.site.wrappers import links_of
@@ -113,7 +113,7 @@ class Publisher:
             for each in resource_set.written
         ]
         return Request(
-            resources=resources,
+            resources=Built(resources),
             told=history,
             cuts=cuts,
             options=options_of(self._run.settings, self._settings, resource_set.layout, resource_set.settings),

@@ -15,18 +15,18 @@ from pelican_resourcesync.publication.discovery import well_known_reachable
 from pelican_resourcesync.publication.guards import require_same_site
 from pelican_resourcesync.publication.layout import FOLDER
 from pelican_resourcesync.publication.lock import locked
+from pelican_resourcesync.publication.predecessor import Predecessor, Search, lines_of
 from pelican_resourcesync.publication.staging import recover
 from pelican_resourcesync.settings import Settings, parse_settings, parse_siteurl
 from pelican_resourcesync.site.aside import PLACE, Aside
 from pelican_resourcesync.site.former import former_sets
 from pelican_resourcesync.site.occasion import why_not_to_publish
-from pelican_resourcesync.site.packing import Packing
-from pelican_resourcesync.site.predecessor import Predecessor, Search, lines_of
 from pelican_resourcesync.site.publisher import Outcome, Publisher
 from pelican_resourcesync.site.scope import beside_settings
 from pelican_resourcesync.site.sets import layouts_of
-from pelican_resourcesync.site.summary import summaries
 from pelican_resourcesync.site.written import Run
+from pelican_resourcesync.terminal.progress import Progress
+from pelican_resourcesync.terminal.summary import summaries
 
 logger = logging.getLogger(__name__)
 
@@ -72,7 +72,13 @@ class Session:
         stack.callback(self._aside.close)
         if self._why_not is None:
             for name, layout in layouts_of(self._settings, self._siteurl).items():
-                search = Search(self._settings, layout, self._aside, base)
+                search = Search(
+                    layout,
+                    self._aside,
+                    base,
+                    previous=self._settings.previous,
+                    moved_from=self._settings.moved_from,
+                )
                 stack.callback(search.close)
                 found = self._predecessors[name] = search.find()
                 if found.previous:
@@ -111,8 +117,8 @@ class Session:
                 if self._settings.enabled:
                     logger.info("ResourceSync: %s; nothing was written", self._why_not)
                 return
-            with Packing.shown(sys.stderr) as packing:
-                publisher = Publisher(self._run, self._settings, self._predecessors, self._former, packing.passed)
+            with Progress.shown(sys.stderr) as progress:
+                publisher = Publisher(self._run, self._settings, self._predecessors, self._former, progress.packed)
                 outcome = publisher.publish()
         self._published = True
         self._say(outcome)

@@ -4,7 +4,6 @@ Where git does not tell, a warning says why, and nothing is invented.
 """
 
 import gc
-import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -13,9 +12,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from pelican_resourcesync.errors import HistoryError, PublicationError
+from pelican_resourcesync.errors import HistoryError
 from pelican_resourcesync.publication.change import Change, Representation
-from pelican_resourcesync.publication.clock import whole_milliseconds
+from pelican_resourcesync.publication.clock import build_time
 from pelican_resourcesync.publication.previous import Previous
 from pelican_resourcesync.publication.ranges import PERIODS, Calendar, Cuts, Marks
 from pelican_resourcesync.publication.resource import Listed
@@ -277,14 +276,3 @@ def cuts_of(settings: Settings, repository: Repository | None, landings: Sequenc
     tags = repository.tags() if repository else {}
     tagged = {commit for commit, names in tags.items() if any(fnmatchcase(name, pattern) for name in names)}
     return Marks([each.time for each in landings if each.commit.sha in tagged])
-
-
-def build_time() -> datetime:
-    """Give the time of this build in UTC: of `SOURCE_DATE_EPOCH` where that is set, as reproducible builds ask."""
-    epoch = os.environ.get("SOURCE_DATE_EPOCH")
-    try:
-        now = datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)
-    except (ValueError, OverflowError, OSError) as error:
-        message = f"SOURCE_DATE_EPOCH is {epoch!r}: make it a number of seconds since 1970, or leave it unset"
-        raise PublicationError(message) from error
-    return whole_milliseconds(now)

@@ -3,22 +3,22 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
 from threading import Lock, Thread
 from time import sleep
 from typing import Any
 
 from tests.check.documents import Files, lay
+from tests.serving import Server
 
 Headers = dict[str, dict[str, str]]
 """Headers by the path, and by the name of the header; a path that is not named has those that any host sends."""
 
 
-class Host(ThreadingHTTPServer):
+class Host(Server):
     """Serves a folder; `most` is the greatest number of requests that it answered at once, `count` that of all."""
 
-    daemon_threads = True
     headers: Headers
     delay = 0.0
     most = 0

@@ -4,7 +4,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -15,7 +15,7 @@ from pelican_resourcesync.check import CheckError, Report, Request, check
 from pelican_resourcesync.errors import TransportError
 from pelican_resourcesync.transport.addresses import connect_to_public, is_public
 from tests.check.documents import SOURCE, lay, names
-from tests.serving import served
+from tests.serving import Server, served
 
 DOCUMENTS = sum(name.endswith((".xml", "/resourcesync")) for name in SOURCE)
 
@@ -152,7 +152,7 @@ class _Headers(SimpleHTTPRequestHandler):
 
 def test_what_the_host_says(tmp_path: Path) -> None:
     """DI03, X09: the Link header leads to the set's Capability List, and the media type is the one listed."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Headers, directory=str(tmp_path))) as server:
+    with Server(("127.0.0.1", 0), partial(_Headers, directory=str(tmp_path))) as server:
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         thread.start()
         address = f"http://127.0.0.1:{server.server_address[1]}"

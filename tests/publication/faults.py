@@ -1,12 +1,13 @@
 """Disturbing publications: any call into the file system made to fail, or the process killed in it.
 
-As a program, `python -m tests.publication.faults OUTPUT MODE GENERATION CALL [dumps]` publishes a generation and
-kills itself in that call; where CALL is 0, it publishes one generation after another until it is killed.
+As a program, `python -m tests.publication.faults OUTPUT MODE GENERATION CALL [dumps] [held]` publishes a generation
+and kills itself in that call; where CALL is 0, it publishes one generation after another until it is killed.
 """
 
 import ctypes
 import errno
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -19,6 +20,7 @@ from unittest import mock
 
 from pelican_resourcesync.protocol import Limits
 from pelican_resourcesync.publication import exchange
+from pelican_resourcesync.publication.layout import HOLDINGS
 from pelican_resourcesync.publication.options import Archives, Dumps
 from pelican_resourcesync.publication.previous import Previous
 from pelican_resourcesync.publication.ranges import Calendar
@@ -54,6 +56,9 @@ _EVENTS = {
     "tempfile.mkdtemp": 1,
     "tempfile.mkstemp": 1,
 }
+
+#: Where files are made ready to be published with a set, in the output.
+READY = Path(".resourcesync-held", HOLDINGS)
 
 _ERRORS = (errno.ENOSPC, errno.EACCES, errno.EIO)
 
@@ -181,11 +186,12 @@ def coming_in(mode: Mode, disturbance: Disturbance | None = None) -> Iterator[No
 class Series:
     """A set of resources that is different in each generation, with limits so low that lists have parts.
 
-    With `dumps`, all dumps and archives are on.
+    With `dumps`, all dumps and archives are on; with `held`, files are published with the set.
     """
 
     output: Path
     dumps: bool = False
+    held: bool = False
 
     @property
     def source(self) -> Source:
@@ -198,7 +204,21 @@ class Series:
             f"{number}.html": f"{number} {generation // (number % 3 + 1)}".encode()
             for number in range(generation % 3, 6 + generation % 2)
         }
+        if self.held:
+            self.make_ready(generation)
         return [Resource(f"{SITEURL}/{path}", self.source.write(path, data)) for path, data in contents.items()]
+
+    def make_ready(self, generation: int) -> None:
+        """Make the files ready that a generation is published with: new ones, and links to those of before."""
+        old = self.output / self.source.layout.holdings
+        for number in range(generation % 3, 8 + generation % 2):
+            path, data = f"{number % 2}/{number}.xml", f"{number} {generation // (number % 3 + 1)}".encode()
+            new = self.output / READY / path
+            new.parent.mkdir(parents=True, exist_ok=True)
+            if (old / path).is_file() and (old / path).read_bytes() == data:
+                new.hardlink_to(old / path)
+            else:
+                new.write_bytes(data)
 
     def publish(self, generation: int, resources: list[Resource], previous: Previous | None) -> None:
         """Publish a generation after the previous one; each has another Source Description too."""
@@ -211,7 +231,12 @@ class Series:
             archives=Archives(resourcelist=2 * kept, resourcedump=kept, changelist=1, changedump=1),
             describedby=f"{SITEURL}/about-{generation}.html",
         )
-        publish_one(resources, told, source.cuts, options, previous)
+        holdings = self.output / READY if self.held else None
+        try:
+            publish_one(resources, told, source.cuts, options, previous, holdings=holdings)
+        finally:
+            if self.held:
+                shutil.rmtree((self.output / READY).parent, ignore_errors=True)
 
     def next(self, generation: int) -> None:
         """Build and publish a generation."""
@@ -221,6 +246,7 @@ class Series:
     def settle_neighbours(self) -> None:
         """Put there what belongs to others: sets, files, links."""
         others = {"other/capabilitylist.xml": b"<urlset/>", "other/deep/package.zip": b"PK", "notes.txt": b"own"}
+        others |= {"other/records/0/1.xml": b"<a/>"} if self.held else {}
         for path, data in others.items():
             self.source.write(f"resourcesync/{path}", data)
         (self.output / "resourcesync" / "latest").symlink_to("other/deep")
@@ -242,8 +268,8 @@ class Seen:
     well_known: bytes
 
 
-def _main(output: str, mode: Mode, generation: str, call: str, dumps: str = "") -> None:
-    series = Series(Path(output), bool(dumps))
+def _main(output: str, mode: Mode, generation: str, call: str, *kinds: str) -> None:
+    series = Series(Path(output), "dumps" in kinds, "held" in kinds)
     if int(call):
         resources, previous = series.build(int(generation)), series.source.previous()
         with disturbed(series.output, mode, int(call), kill):

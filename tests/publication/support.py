@@ -20,7 +20,7 @@ from pelican_resourcesync.publication.previous import Previous, read_previous
 from pelican_resourcesync.publication.publish import Publication, publish
 from pelican_resourcesync.publication.ranges import Calendar, Cuts
 from pelican_resourcesync.publication.request import Request
-from pelican_resourcesync.publication.resource import Resource
+from pelican_resourcesync.publication.resource import Built, Resource
 from pelican_resourcesync.publication.told import Told
 
 SITEURL = "https://example.org"
@@ -115,9 +115,18 @@ def publish_one(  # noqa: PLR0917 - as the sentence has it
     options: Options,
     previous: Previous | None = None,
     over: Known | None = None,
+    holdings: Path | None = None,
 ) -> Publication:
     """Publish one set by itself."""
-    request = Request(resources=resources, told=told, cuts=cuts, options=options, previous=previous, over=over)
+    request = Request(
+        resources=Built(resources),
+        told=told,
+        cuts=cuts,
+        options=options,
+        previous=previous,
+        over=over,
+        holdings=holdings,
+    )
     [publication] = publish([request])
     return publication
 

@@ -13,12 +13,12 @@ from pelican_resourcesync.publication.change import Change, Representation
 from pelican_resourcesync.publication.resource import Listed
 from tests.publication.support import CREATED, DELETED, MILLISECOND, SITEURL, UPDATED, change, utc
 
-OLD, NEW = Representation("0" * 64, 3, "text/html"), Representation("1" * 64, 4, "text/html")
+OLD, NEW = Representation.measured("0" * 64, 3, "text/html"), Representation.measured("1" * 64, 4, "text/html")
 PAGE = f"{SITEURL}/page"
 LATE = utc("2024-05-01T12:00")
 
 _uris = st.sampled_from([f"{SITEURL}/{name}" for name in "abcd"])
-_representations = st.builds(Representation, st.sampled_from("123"), st.integers(0, 2), st.just("text/html"))
+_representations = st.builds(Representation.measured, st.sampled_from("123"), st.integers(0, 2), st.just("text/html"))
 _times = st.builds(
     lambda day, off: datetime(2024, 1, day, tzinfo=UTC) + timedelta(milliseconds=off),
     st.integers(2, 4),
@@ -53,8 +53,8 @@ def test_bytes_decide(
     previous: Mapping[str, Listed] | None, now: Mapping[str, Representation], told: Sequence[Change], time: datetime
 ) -> None:
     """Each URI that came, went or has another hash has one change, with its bytes and the last time told; no other."""
-    before = {uri: each.representation.sha256 for uri, each in (previous or {}).items()}
-    after = {uri: each.sha256 for uri, each in now.items()}
+    before = {uri: each.representation.hash for uri, each in (previous or {}).items()}
+    after = {uri: each.hash for uri, each in now.items()}
     found = changes_since(previous, now, told, unexplained=time)
     if previous is None:
         assert all(each.representation is None for each in found)

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.publication.clock import later, off_boundary, whole_milliseconds
+from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.publication.clock import build_time, later, off_boundary, whole_milliseconds
 from tests.publication.support import MILLISECOND, utc
 
 TOKYO = timezone(timedelta(hours=9))
@@ -62,3 +63,27 @@ def test_whole_milliseconds() -> None:
     """A time is cut down, never up."""
     assert whole_milliseconds(utc("2024-03-01T12:00:00.123999")) == utc("2024-03-01T12:00:00.123")
     assert whole_milliseconds(utc("2024-03-01T12:00:00.000999")) == utc("2024-03-01T12:00")
+
+
+def test_time_of_a_publication_is_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In UTC and whole milliseconds; an empty variable is none."""
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "")
+    before = whole_milliseconds(datetime.now(UTC))
+    found = build_time()
+    assert before <= found <= datetime.now(UTC)
+    assert found.tzinfo is UTC
+    assert whole_milliseconds(found) == found
+
+
+def test_time_of_a_publication_is_what_reproducible_builds_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whole seconds since 1970."""
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1735689600")
+    assert build_time() == utc("2025-01-01T00:00")
+
+
+@pytest.mark.parametrize("epoch", ["yesterday", "1.5", "1" * 30])
+def test_time_that_is_none_is_one_sentence(monkeypatch: pytest.MonkeyPatch, epoch: str) -> None:
+    """Nothing is guessed."""
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
+    with pytest.raises(PublicationError, match=f"SOURCE_DATE_EPOCH is '{epoch}': make it a number of seconds"):
+        build_time()

@@ -7,6 +7,7 @@ import pytest
 from pelican_resourcesync.protocol import Capability, Document, Entry, Link, Metadata, write
 from pelican_resourcesync.publication.change import Representation
 from pelican_resourcesync.publication.documents import Documents, description
+from pelican_resourcesync.publication.listing import Listing
 from pelican_resourcesync.publication.ranges import Range
 from pelican_resourcesync.publication.resource import Listed
 from tests.publication.support import (
@@ -26,7 +27,7 @@ ABOUT = f"{SITEURL}/about.html"
 DOCUMENTS = Documents(LAYOUT, ABOUT)
 SET = f"{SITEURL}/resourcesync/site"
 UP = {"up": f"{SET}/capabilitylist.xml"}
-SHOWN = Representation("ab" * 32, 17, "text/html")
+SHOWN = Representation.measured("ab" * 32, 17, "text/html")
 CLOSED = Range(utc("2024-01-01"), utc("2024-03-01"), (change("2024-01-05T12:00", "a"),))
 OPEN = Range(utc("2024-03-01"), None, (change("2024-03-05T12:00", "a", UPDATED, SHOWN),))
 
@@ -43,7 +44,7 @@ def test_description() -> None:
     before, after = f"{SITEURL}/resourcesync/books/capabilitylist.xml", "https://other.example/capabilities.xml"
     md = Metadata(capability=Capability.CAPABILITYLIST)
     other = Entry(loc=after, md=md, links=(Link(rel="describedby", href="https://other.example/"),))
-    assert seen(description([f"{SET}/capabilitylist.xml"], ABOUT, [other, Entry(loc=before, md=md)])) == Paper(
+    assert seen(description({f"{SET}/capabilitylist.xml": ABOUT}, ABOUT, [other, Entry(loc=before, md=md)])) == Paper(
         root="urlset",
         md={"capability": "description"},
         links={"describedby": ABOUT},
@@ -75,7 +76,8 @@ def test_capability_list() -> None:
 
 def test_resource_list() -> None:
     """RL01, RL03: `at`, and the resources in the order of their URIs; a time only where one is known."""
-    resources = {f"{SITEURL}/b": Listed(SHOWN, None), f"{SITEURL}/a": Listed(SHOWN, utc("2024-02-01T12:00"))}
+    listed = {f"{SITEURL}/b": Listed(SHOWN, None), f"{SITEURL}/a": Listed(SHOWN, utc("2024-02-01T12:00"))}
+    resources = Listing.of(listed.items())
     md = {"hash": f"sha-256:{'ab' * 32}", "length": "17", "type": "text/html"}
     assert seen(DOCUMENTS.resource_list(utc("2024-03-01T12:00"), resources)) == Paper(
         root="urlset",

@@ -40,28 +40,29 @@ class Ground:
     new: Seen
     after: dict[str, object]
     dumps: bool = False
+    held: bool = False
 
     @classmethod
-    def prepare(cls, folder: Path, *, dumps: bool = False) -> "Ground":
+    def prepare(cls, folder: Path, *, dumps: bool = False, held: bool = False) -> "Ground":
         """Publish all generations up to the one that is to be disturbed, and that one undisturbed, elsewhere."""
-        series = Series(folder / "before", dumps)
+        series = Series(folder / "before", dumps, held)
         for generation in range(1, THIS):
             series.next(generation)
             if generation == 1:
                 series.settle_neighbours()
-        undisturbed = Series(folder / "undisturbed", dumps)
+        undisturbed = Series(folder / "undisturbed", dumps, held)
         shutil.copytree(series.output, undisturbed.output, symlinks=True)
         undisturbed.next(THIS)
         old, new = series.seen(), undisturbed.seen()
         assert old.documents.keys() != new.documents.keys()
         assert old.well_known != new.well_known
-        return cls(series.output, old, new, tree(undisturbed.output), dumps)
+        return cls(series.output, old, new, tree(undisturbed.output), dumps, held)
 
     def copy(self, to: Path) -> Series:
         """Give a copy of the output as it was before."""
         shutil.rmtree(to, ignore_errors=True)
         shutil.copytree(self.output, to, symlinks=True)
-        return Series(to, self.dumps)
+        return Series(to, self.dumps, self.held)
 
     def finish(self, series: Series, mode: Mode) -> None:
         """Let the next build come: then all is as if nothing had been."""
@@ -147,7 +148,7 @@ def test_each_call_of_the_recovery_fails(ground: Ground, tmp_path: Path, share: 
     """A build that stopped between its moves is finished by the next, though that is disturbed too."""
     begun = stop_between_moves(ground, tmp_path / "begun")
     for at in range(1 + share, 5000, 2):
-        series = Series(tmp_path / "output")
+        series = Series(tmp_path / "output", ground.dumps, ground.held)
         shutil.rmtree(series.output, ignore_errors=True)
         shutil.copytree(begun.output, series.output, symlinks=True)
         with disturbed(series.output, "ordered", at, fail(at)) as disturbance:
@@ -194,7 +195,8 @@ def test_no_room(ground: Ground, tmp_path: Path, mode: Mode) -> None:
 
 def start(series: Series, mode: Mode, generation: int, call: int) -> "subprocess.Popen[str]":
     """Publish in another process, which is to be killed."""
-    what = [str(series.output), mode, str(generation), str(call), *(["dumps"] if series.dumps else [])]
+    kinds = [kind for kind in ("dumps", "held") if getattr(series, kind)]
+    what = [str(series.output), mode, str(generation), str(call), *kinds]
     command = [sys.executable, "-m", "tests.publication.faults", *what]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)

@@ -48,8 +48,8 @@ from tests.live import (
 from tests.publication.support import LAYOUT, STATE, Source
 
 ADVICE = (
-    "what is published stays as it is: try again, or repair what is published there, or name another `previous` in"
-    " RESOURCESYNC (a folder, a URL, 'output', or 'none')"
+    "what is published stays as it is: try again, or repair what is published there, or name another with the"
+    " setting `previous` (a folder, a URL, 'output', or 'none')"
 )
 HALF = "the publication is damaged, or its deployment is not done"
 DESCRIPTION, WELL_KNOWN = "resourcesync/description.xml", ".well-known/resourcesync"

@@ -336,7 +336,7 @@ def test_a_full_list_ends(tmp_path: Path) -> None:
     previous = source.previous()
     assert previous
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pelican_resourcesync.publication.forget.capacity", lambda *_: 1)
+        patch.setattr("pelican_resourcesync.publication.forget.Survey.capacity", lambda *_: 1)
         forget([previous], [f"{SITEURL}/b.html"], source.output, built=NOW)
     ends = intervals(source)
     assert len(ends) == 2

@@ -1,8 +1,9 @@
 """Forgetting with dumps, archives and several sets: no package holds the bytes, and nothing else is lost."""
 
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pelican_resourcesync.protocol import Limits, Link
+from pelican_resourcesync.publication.change import Representation
 from pelican_resourcesync.publication.forget import forget
 from pelican_resourcesync.publication.options import Archives, Dumps
 from pelican_resourcesync.publication.previous import publications_in
 from pelican_resourcesync.publication.publish import publish
 from pelican_resourcesync.publication.request import Request
-from pelican_resourcesync.publication.resource import Resource
+from pelican_resourcesync.publication.resource import Built, Resource
 from pelican_resourcesync.publication.told import Told
 from tests.publication.archivist import check_valid, read, walk
 from tests.publication.support import SITEURL, Source, paper, publish_one, tree, utc
@@ -181,7 +183,7 @@ def request(source: Source, contents: Mapping[str, bytes], day: int) -> Request:
     resources = [Resource(f"{SITEURL}/{path}", source.write(path, data)) for path, data in contents.items()]
     told = Told(built=utc(f"2024-01-{day:02}T12:00"))
     options = source.options(**OPTIONS)
-    return Request(resources=resources, told=told, cuts=source.cuts, options=options, previous=source.previous())
+    return Request(resources=Built(resources), told=told, cuts=source.cuts, options=options, previous=source.previous())
 
 
 def test_sets_that_do_not_have_it_keep_every_byte(tmp_path: Path) -> None:
@@ -268,3 +270,44 @@ def test_after_a_move_with_an_archived_list_in_parts(tmp_path: Path) -> None:
     assert done.uris == tuple(sorted(asked))
     assert [len(listed) for _, listed in archived(after, "resourcelist")] == [1, 1]
     assert not [path for path, data in said(after) if GONE in data]
+
+
+def test_bytes_without_a_hash_stay_those_of_their_time(tmp_path: Path) -> None:
+    """Two states of a resource, of one length, of which no hash is known: each package keeps its own."""
+    source = Source(tmp_path / "output")
+    states = [b"old", b"new", b"NEW"]  # the first one is in no range that has ended
+    for number, data in enumerate(states):
+        time = utc(f"2024-0{number + 1}-05T12:00")
+        file = source.write(f"{number}.txt", data)
+        resources = [
+            Resource(f"{SITEURL}/bare", file, time, Representation(None, 3)),
+            Resource(f"{SITEURL}/far", None, time, Representation(None, 3)),
+            Resource(SECRET, source.write("secret.html", GONE)),
+        ]
+        told = Told(built=time, complete=False, times=witness(time))
+        publish_one(resources, told, source.cuts, source.options(**OPTIONS), source.previous())
+    assert unpacked(source) == (states[1:], states[1:])
+    previous = source.previous()
+    assert previous
+    forget([previous], [SECRET], source.output, built=NOW)
+    assert unpacked(source) == (states[1:], states[1:])
+    assert not [path for path, data in said(source) if GONE in data]
+
+
+def witness(time: datetime) -> Callable[[Sequence[str]], Mapping[str, datetime]]:
+    """Say of all resources that they changed at a time."""
+    return lambda uris: dict.fromkeys(uris, time)
+
+
+def unpacked(source: Source) -> tuple[list[bytes], list[bytes]]:
+    """Give the states of the resource without a hash in the Resource Dumps, the archived ones first, and of changes."""
+    capabilities = source.capabilities()
+    archive = [item.loc for item in source.paper(capabilities["resourcedump-archive"]).items]
+    uris = [*archive, capabilities["resourcedump"]]
+    dumps = [resource_dump(lambda each: read(source, each), uri, partly=True) for uri in uris]
+    changes = change_dumps(lambda each: read(source, each), capabilities["changedump"], partly=True)
+    dumped = [
+        [each.data or b"" for package in one for each in package.bitstreams if each.uri == f"{SITEURL}/bare"]
+        for one in (*dumps, changes)
+    ]
+    return [data for each in dumped[:-1] for data in each], dumped[-1]

@@ -4,10 +4,16 @@ import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication.guards import is_loopback, require_few_deletions, require_same_site
-from tests.publication.support import SITEURL, Source
+from pelican_resourcesync.publication.publish import guard, publish
+from pelican_resourcesync.publication.request import Request
+from pelican_resourcesync.publication.resource import Built, Resource
+from pelican_resourcesync.publication.told import Told
+from tests.publication.support import SITEURL, Source, utc
 
 MOVED = "https://museum.example"
 
@@ -54,19 +60,72 @@ def test_what_comes_is_not_weighed_against_what_goes(source: Source) -> None:
         source.publish(contents, "2024-02-05T12:00", allow_deletions=False)
 
 
+def asked(source: Source, count: int, *, guarded: bool = True, day: int = 5) -> Request:
+    """Ask for so many pages of a set; pages of two sets with one name are one resource."""
+    contents = {f"{source.set_name[0]}-{path}": data for path, data in pages(count).items()}
+    resources = [Resource(f"{SITEURL}/{path}", source.write(path, data)) for path, data in contents.items()]
+    return Request(
+        resources=Built(resources),
+        told=Told(built=utc(f"2024-02-{day:02}T12:00")),
+        cuts=source.cuts,
+        options=source.options(allow_deletions=not guarded),
+        previous=source.previous(),
+    )
+
+
+def test_a_set_of_which_all_may_go_beside_others(tmp_path: Path) -> None:
+    """It is neither counted nor asked for: what goes of the others is a part of those alone."""
+    one, other, third = (Source(tmp_path / "output", set_name=name) for name in ("a", "b", "c"))
+    publish([asked(one, 10), asked(other, 100), asked(third, 10)])
+    guard([asked(one, 8), asked(other, 100), asked(third, 7)])
+    guard([asked(one, 10), asked(other, 0, guarded=False), asked(third, 10)])
+    with pytest.raises(
+        PublicationError, match=r"^5 of 20 resources would be listed as deleted, such as .*/a-8.html and "
+    ):
+        guard([asked(one, 8), asked(other, 100, guarded=False), asked(third, 7)])
+    with pytest.raises(PublicationError, match=r"^100 of 100 resources would be listed as deleted"):
+        guard([asked(one, 10), asked(other, 0), asked(third, 10)])
+    guard([asked(each, 0, guarded=False) for each in (one, other, third)])
+
+
+def test_what_two_sets_have_counts_once(tmp_path: Path) -> None:
+    """And what goes from one of them is still there."""
+    one, other = (Source(tmp_path / "output", set_name=name) for name in ("all", "art"))
+    publish([asked(one, 10), asked(other, 6)])
+    guard([asked(one, 10), asked(other, 1)])
+    guard([asked(one, 4), asked(other, 6, guarded=True), asked(Source(tmp_path / "new", set_name="arms"), 10)])
+    with pytest.raises(PublicationError, match=r"^3 of 10 resources"):
+        guard([asked(one, 7), asked(other, 6)])
+    with pytest.raises(PublicationError, match=r"^6 of 6 resources"):
+        guard([asked(one, 10), asked(other, 0)])
+
+
+@given(*[st.sets(st.text("abc", min_size=1, max_size=2))] * 2)
+def test_any_uris(before: set[str], now: set[str]) -> None:
+    """Stopped is what two sets say; the message gives their numbers and the first two in order."""
+    gone = sorted(before - now)
+    if len(gone) * 5 <= len(before):
+        require_few_deletions(iter(sorted(before)), iter(sorted(now)))
+        return
+    with pytest.raises(PublicationError) as error:
+        require_few_deletions(iter(sorted(before)), iter(sorted(now)))
+    examples = " and ".join(gone[:2])
+    said = f"{len(gone)} of {len(before)} resources would be listed as deleted, such as {examples}: "
+    assert str(error.value).startswith(said)
+
+
 @pytest.mark.parametrize(
     ("before", "gone", "stops"),
     [(0, 0, False), (1, 1, True), (4, 1, True), (5, 1, False), (100, 20, False), (100, 21, True)],
 )
 def test_the_fifth(before: int, gone: int, stops: bool) -> None:
     """The bound itself is allowed."""
-    uris = [str(number) for number in range(before)]
-    require_few_deletions(uris, uris[gone:], allowed=True)
+    uris = [f"{number:03}" for number in range(before)]
     if stops:
         with pytest.raises(PublicationError, match=f"^{gone} of {before} resources"):
-            require_few_deletions(uris, uris[gone:], allowed=False)
+            require_few_deletions(uris, uris[gone:])
     else:
-        require_few_deletions(uris, uris[gone:], allowed=False)
+        require_few_deletions(uris, uris[gone:])
 
 
 @pytest.mark.parametrize("moved_from", ["", "https://third.example"])

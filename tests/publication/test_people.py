@@ -59,3 +59,12 @@ def test_several_sets() -> None:
         "https://example.org/resourcesync/news/changedump.xml",
     ]
     assert "2 sets of resources" in "".join(str(text) for text in root.itertext())
+
+
+def test_sets_of_others() -> None:
+    """What somebody else publishes here is shown too, wherever it is."""
+    others = ["https://example.org/resourcesync/repository/capabilitylist.xml", "https://other.example/'<x>&.xml"]
+    root = html.fromstring(page("A site", NOON, [Shown(LAYOUT, 3, {})], others))
+    assert [each.text for each in root.iter("h2")] == ["Other sets"]
+    assert [each.get("href") for each in root.iter("a")][2:] == others
+    assert not list(root.iter("x"))

@@ -1,13 +1,16 @@
 """Resources as built."""
 
+from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.errors import DocumentError, PublicationError
+from pelican_resourcesync.protocol import Link
 from pelican_resourcesync.publication.change import Representation
-from pelican_resourcesync.publication.resource import Resource
+from pelican_resourcesync.publication.resource import Built, Represented, Resource
+from pelican_resourcesync.publication.rows import parse_representation
 
 
 def test_represent(tmp_path: Path) -> None:
@@ -15,10 +18,39 @@ def test_represent(tmp_path: Path) -> None:
     file = tmp_path / "index.html"
     file.write_bytes(b"<p>\xe9\r\n")
     shown = Resource("https://example.org/", file).represent()
-    assert shown == Representation(sha256(b"<p>\xe9\r\n").hexdigest(), 6, "text/html")
+    assert shown == Representation.measured(sha256(b"<p>\xe9\r\n").hexdigest(), 6, "text/html")
 
 
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     """A resource that went while it was published is one clear error."""
     with pytest.raises(PublicationError, match=r"gone\.html cannot be read: .*: build the site again"):
         Resource("https://example.org/gone.html", tmp_path / "gone.html").represent()
+
+
+def test_built_resources() -> None:
+    """They are given in the order of their URIs, the last of each, and found by them."""
+    said = [Representation(length=number) for number in range(3)]
+    resources = Built(Resource(f"urn:x:{name}", None, measured=each) for name, each in zip("bab", said, strict=True))
+    assert [(each.uri, parse_representation(each.representation)) for each in resources.standings()] == [
+        ("urn:x:a", said[1]),
+        ("urn:x:b", said[2]),
+    ]
+    assert list(resources.uris()) == ["urn:x:a", "urn:x:b"]
+    assert len(resources) == 2
+    assert dict(Represented(resources)) == {"urn:x:a": said[1], "urn:x:b": said[2]}
+    assert resources.get("urn:x:c") is None
+    assert "urn:x:c" not in Represented(resources)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        Resource("urn:x:1", None, datetime(2024, 2, 29)),  # noqa: DTZ001
+        Resource("urn:x:1", None, measured=Representation(length=-1)),
+        Resource("urn:x:1", None, links=(Link(href="no URI", rel="up"),)),
+    ],
+)
+def test_what_no_document_can_hold(wrong: Resource) -> None:
+    """The resource is named of which it is said."""
+    with pytest.raises(DocumentError, match=r"^the resource 'urn:x:1': "):
+        list(Built([wrong]).standings())

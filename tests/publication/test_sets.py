@@ -14,7 +14,7 @@ from pelican_resourcesync.publication.previous import publications_in
 from pelican_resourcesync.publication.publish import Publication, publish
 from pelican_resourcesync.publication.ranges import Calendar
 from pelican_resourcesync.publication.request import Request
-from pelican_resourcesync.publication.resource import Resource
+from pelican_resourcesync.publication.resource import Built, Resource
 from pelican_resourcesync.publication.told import Told
 from tests.publication.archivist import Archivist, read, walk
 from tests.publication.faults import disturbed, fail
@@ -44,7 +44,7 @@ def request(source: Source, contents: Mapping[str, bytes], day: int, **options: 
     resources = [Resource(f"{SITEURL}/{path}", source.write(path, data)) for path, data in contents.items()]
     told = Told(built=utc(f"2024-01-{day:02}T12:00"))
     made = source.options(**(OPTIONS | options))
-    return Request(resources=resources, told=told, cuts=source.cuts, options=made, previous=source.previous())
+    return Request(resources=Built(resources), told=told, cuts=source.cuts, options=made, previous=source.previous())
 
 
 def publish_day(sources: list[Source], day: int) -> list[Publication]:
@@ -150,17 +150,15 @@ def test_all_or_nothing(sources: list[Source]) -> None:
     publish([request(source, many, 1) for source in sources])
     before = tree(sources[0].output / "resourcesync")
     good = request(sources[0], {**many, "new.html": b"new"}, 2)
-    resources = [
-        *request(sources[1], many, 2).resources,
-        Resource(f"{SITEURL}/a.html", sources[1].write("a.html", b"a")),
-    ]
-    changed = replace(resources[-1], measured=seen(b"b"))
-    bad = replace(request(sources[1], {}, 2), resources=[*resources[:-1], changed])
+    resources = [Resource(f"{SITEURL}/{path}", sources[1].write(path, data)) for path, data in many.items()]
+    right = Resource(f"{SITEURL}/a.html", sources[1].write("a.html", b"a"))
+    wrong = replace(right, measured=seen(b"b"))
+    bad = replace(request(sources[1], {}, 2), resources=Built([*resources, wrong]))
     for requests in ([good, bad], [bad, good]):
         with pytest.raises(PublicationError, match=r"a\.html is no longer"):
             publish(requests)
         assert tree(sources[0].output / "resourcesync") == before
-    assert publish([good, replace(bad, resources=resources)])[1].new[ChangeKind.CREATED] == 1
+    assert publish([good, replace(bad, resources=Built([*resources, right]))])[1].new[ChangeKind.CREATED] == 1
 
 
 def test_whatever_fails_no_set_goes_ahead_of_the_others(sources: list[Source]) -> None:

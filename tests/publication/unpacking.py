@@ -54,10 +54,13 @@ def time_in(md: Mapping[str, str], name: str) -> datetime:
     return datetime.fromisoformat(md[name])
 
 
-def resource_dump(read: Read, uri: str) -> list[Package]:
-    """Unpack a Resource Dump, or all parts of its index (RD01 to RD07); no resource is in it twice."""
+def resource_dump(read: Read, uri: str, *, partly: bool = False) -> list[Package]:
+    """Unpack a Resource Dump, or all parts of its index (RD01 to RD07); no resource is in it twice.
+
+    Where less is known of bytes than their SHA-256 and type, `partly` lets that be: an MD5 or a length is enough.
+    """
     packages = [
-        _unpacked(read, entry, "resourcedump-manifest")
+        _unpacked(read, entry, "resourcedump-manifest", partly)
         for document in _documents(read, uri, "resourcedump")
         for entry in document.findall(f"{_SITEMAP}url")
     ]
@@ -69,7 +72,7 @@ def resource_dump(read: Read, uri: str) -> list[Package]:
     return packages
 
 
-def change_dumps(read: Read, uri: str) -> list[Package]:
+def change_dumps(read: Read, uri: str, *, partly: bool = False) -> list[Package]:
     """Unpack all Change Dumps that an index names, oldest first (CD01 to CD05); they and their packages touch."""
     index = etree.fromstring(read(uri))
     assert index.tag == f"{_SITEMAP}sitemapindex"
@@ -80,7 +83,7 @@ def change_dumps(read: Read, uri: str) -> list[Package]:
     assert [each.get("until") for each in intervals[:-1]] == [each["from"] for each in intervals[1:]]
     packages: list[Package] = []
     for pointer, interval in zip(pointers, intervals, strict=True):
-        packages += _change_dump(read, _loc(pointer), interval)
+        packages += _change_dump(read, _loc(pointer), interval, partly)
     times = [bitstream.time for each in packages for bitstream in each.bitstreams]
     assert times == sorted(times)
     return packages
@@ -112,11 +115,11 @@ def lay_out(resources: Mapping[str, bytes], siteurl: str, folder: Path) -> None:
         file.write_bytes(data)
 
 
-def _change_dump(read: Read, uri: str, interval: Mapping[str, str]) -> Iterator[Package]:
+def _change_dump(read: Read, uri: str, interval: Mapping[str, str], partly: bool) -> Iterator[Package]:
     document = etree.fromstring(read(uri))
     md = _md(document)
     assert md == {"capability": "changedump", **interval}
-    packages = [_unpacked(read, entry, "changedump-manifest") for entry in document.findall(f"{_SITEMAP}url")]
+    packages = [_unpacked(read, entry, "changedump-manifest", partly) for entry in document.findall(f"{_SITEMAP}url")]
     assert packages, "a Change Dump without packages"
     assert packages[0].said["from"] == md["from"]
     assert all(one.said["until"] == other.said["from"] for one, other in pairwise(packages))
@@ -131,7 +134,7 @@ def _change_dump(read: Read, uri: str, interval: Mapping[str, str]) -> Iterator[
         yield each
 
 
-def _unpacked(read: Read, entry: etree._Element, capability: str) -> Package:
+def _unpacked(read: Read, entry: etree._Element, capability: str, partly: bool) -> Package:
     """Read a package that an entry leads to, and believe nothing."""
     uri, said = _loc(entry), _md(entry)
     data = read(uri)
@@ -149,12 +152,12 @@ def _unpacked(read: Read, entry: etree._Element, capability: str) -> Package:
     root = etree.fromstring(manifest)
     md = _md(root)
     assert md["capability"] == capability
-    bitstreams = [_bitstream(each, members) for each in root.findall(f"{_SITEMAP}url")]
+    bitstreams = [_bitstream(each, members, partly) for each in root.findall(f"{_SITEMAP}url")]
     assert not members, f"in {uri}, but not in its manifest: {sorted(members)}"
     return Package(uri, said, md, bitstreams, len(data))
 
 
-def _bitstream(entry: etree._Element, members: dict[str, bytes]) -> Bitstream:
+def _bitstream(entry: etree._Element, members: dict[str, bytes], partly: bool) -> Bitstream:
     """Take what an entry of a manifest names from the members, so that no two can name the same."""
     uri, md, lastmod = _loc(entry), _md(entry), entry.findtext(f"{_SITEMAP}lastmod")
     if md.get("change") == "deleted":
@@ -165,6 +168,10 @@ def _bitstream(entry: etree._Element, members: dict[str, bytes]) -> Bitstream:
     assert not {"", ".", ".."} & set(path.removeprefix("/").split("/"))
     data = members.pop(path.removeprefix("/"))
     assert md["length"] == str(len(data))
+    if partly:
+        known = {f"sha-256:{hashlib.sha256(data).hexdigest()}", f"md5:{hashlib.md5(data).hexdigest()}"}
+        assert "hash" not in md or md["hash"] in known
+        return Bitstream(uri, lastmod, md, data)
     assert md["hash"] == f"sha-256:{hashlib.sha256(data).hexdigest()}"
     assert md["type"]
     return Bitstream(uri, lastmod, md, data)

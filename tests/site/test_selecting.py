@@ -570,7 +570,7 @@ def test_changes_of_a_set_end_in_what_it_holds(
         for day in days:
             assert left([each for each in told if each.time <= day]) == standing(selector, changes, facets, day)
     held = {uri for uri, each in now.items() if selector.covers(uri.removeprefix(f"{SITEURL}/"), each)}
-    representations = {uri: Representation("0" * 64, 1, "text/html") for uri in held}
+    representations = {uri: Representation.measured("0" * 64, 1, "text/html") for uri in held}
     assert left(changes_since(None, representations, told, unexplained=NOW)) == held
 
 

@@ -30,7 +30,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 NOW = datetime(2025, 1, 1, 12, tzinfo=UTC)
 DAY = 86_400
 MIDNIGHT = 19_875 * DAY
-REPRESENTATION = Representation("0" * 64, 1, "text/html")
+REPRESENTATION = Representation.measured("0" * 64, 1, "text/html")
 MANY = 50_000
 
 #: Clocks that agree, that stand still, that go back, that were never set, that are years ahead.

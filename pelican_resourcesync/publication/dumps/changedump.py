@@ -11,7 +11,7 @@ from pelican_resourcesync.publication.previous import Previous
 from pelican_resourcesync.publication.proven import DamagedError, Proven, explained
 from pelican_resourcesync.publication.ranges import Range
 
-#: Divides changes, in chronological order, into those of one package each.
+#: Divides changes, in chronological order, into those of one package each; leaves out what cannot be packed.
 Split = Callable[[Iterable[Change]], Iterable[Sequence[Change]]]
 
 
@@ -55,8 +55,9 @@ def dumped_after(
 ) -> list[DumpedRange]:
     """Give the Change Dumps of `ranges`, going on from those `before`.
 
-    Changes after `begin` are new, and their bytes are at hand; `None` where there is nothing to dump yet. Where there
-    is no Change Dump before, the first begins at `begin`: what is in it, and all that it claims, comes after that.
+    Changes after `begin` are new, and `split` gives those that can be packed; `None` where there is nothing to dump
+    yet. Where there is no Change Dump before, the first begins at `begin`: what is in it, and all that it claims, comes
+    after that. One that would have no package is none (V1105): the next one reaches over its range.
     """
     kept = [each for each in before if each.closed]
     if begin is None:
@@ -66,16 +67,13 @@ def dumped_after(
         if each.carried:
             continue
         fresh = [change for change in each.changes if change.time > begin]
-        if opened is None and fresh:
-            opened = DumpedRange(start=each.start if kept else begin)
+        packed = tuple(map(tuple, split(fresh))) if fresh else ()
+        if opened is None and packed:
+            opened = DumpedRange(start=(kept[-1].until if kept else None) or begin)
         if opened is not None:
-            opened = _with(opened, fresh, each.until, split)
+            opened = replace(opened, until=each.until, fresh=packed)
             kept, opened = ([*kept, opened], None) if opened.closed else (kept, opened)
     return kept if opened is None else [*kept, opened]
-
-
-def _with(dumped: DumpedRange, fresh: Sequence[Change], until: datetime | None, split: Split) -> DumpedRange:
-    return replace(dumped, until=until, fresh=tuple(map(tuple, split(fresh))) if fresh else ())
 
 
 def begin_of(changes: Sequence[Change], ranges: Sequence[Range]) -> datetime | None:

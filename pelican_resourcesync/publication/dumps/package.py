@@ -11,7 +11,7 @@ from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import Document, Entry, Metadata, write
 from pelican_resourcesync.publication.dumps.compressed import is_compressed
 from pelican_resourcesync.publication.dumps.paths import Paths
-from pelican_resourcesync.publication.dumps.verifier import Claim, Verifier
+from pelican_resourcesync.publication.dumps.verifier import Claim, Verifier, known_hash
 from pelican_resourcesync.publication.dumps.zip_writer import Member, ZipWriter
 
 #: The member that lists all others (`RD04`, `CD02`).
@@ -24,8 +24,9 @@ _IN_MEMORY = 1_000_000  # bytes of a manifest that need no file
 class Bitstream(NamedTuple):
     """What a package is to hold of one resource, or of one change of it.
 
-    `entry` is what the manifest says, without the path: `loc`, `lastmod`, and `rs:md` with hash (SHA-256), length, type
-    and, of a change, its kind and time. `open` gives the bytes, from the first; `None` for a deletion, which has none.
+    `entry` is what the manifest says, without the path: `loc`, `lastmod`, and `rs:md` with length, type, a hash where
+    one is known and, of a change, its kind and time. `open` gives the bytes, from the first; `None` for a deletion,
+    which has none.
     """
 
     entry: Entry
@@ -102,11 +103,10 @@ class _Packing:
 
 def _claim(entry: Entry) -> Claim:
     md = entry.md or Metadata()
-    digest = next((each.digest for each in md.hash if each.algorithm == "sha-256"), None)
-    if digest is None or md.length is None:
-        message = f"the entry of {entry.loc} lacks a SHA-256 or a length, so its bytes cannot be packed; measure them"
+    if md.length is None:
+        message = f"the entry of {entry.loc} lacks a length, so its bytes cannot be packed; measure them"
         raise PublicationError(message)
-    return Claim(uri=entry.loc, sha256=digest.lower(), length=md.length)
+    return Claim(uri=entry.loc, length=md.length, hash=known_hash(md.hash))
 
 
 def _opened(opener: Callable[[], BinaryIO], uri: str) -> BinaryIO:

@@ -5,10 +5,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from queue import SimpleQueue
 from threading import Thread
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
-from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.errors import BytesError
+from pelican_resourcesync.protocol import Hash
+from pelican_resourcesync.publication.change import MD5, SHA_256
+
+#: What is made of bytes, by the name of a hash in documents, and where none is known.
+_MADE, _ANY = MappingProxyType({SHA_256: "sha256", MD5: "md5"}), "md5"
 
 _AHEAD = 4  # chunks that wait to be hashed: they are all that is held
 _SMALL = 100_000  # bytes of a file that are hashed sooner than they are handed over
@@ -16,11 +21,19 @@ _SMALL = 100_000  # bytes of a file that are hashed sooner than they are handed 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """What is said of the bytes of a resource: SHA-256 (hexadecimal) and length (bytes)."""
+    """What is said of the bytes of a resource: length (bytes), and the hash, where one is known that we can make."""
 
     uri: str
-    sha256: str
     length: int
+    hash: Hash | None
+
+    def begin(self) -> Any:
+        """Begin to make the hash."""
+        return hashlib.new(_MADE[self.hash.algorithm] if self.hash else _ANY, usedforsecurity=False)
+
+    def is_met(self, digest: Any) -> bool:
+        """Tell whether the bytes are those that it is said of."""
+        return self.hash is None or bool(digest.hexdigest() == self.hash.digest.lower())
 
 
 class Verifier:
@@ -51,9 +64,9 @@ class Verifier:
             self._judge()
 
     def passing(self, chunks: Iterable[bytes], claim: Claim) -> Iterator[bytes]:
-        """Give the chunks; raise `PublicationError` when these are not what is claimed, or earlier ones were not."""
+        """Give the chunks; raise `BytesError` when these are not what is claimed, or earlier ones were not."""
         self._judge()
-        digest = hashlib.sha256()
+        digest = claim.begin()
         length = 0
         for chunk in chunks:
             length += len(chunk)
@@ -75,7 +88,7 @@ class Verifier:
     def _conclude(self, digest: Any, claim: Claim) -> None:
         if claim.length >= _SMALL:
             self._tasks.put((digest, claim))
-        elif digest.hexdigest() != claim.sha256:
+        elif not claim.is_met(digest):
             raise _changed(claim)
 
     def _work(self) -> None:
@@ -84,7 +97,7 @@ class Verifier:
             if isinstance(what, bytes):
                 digest.update(what)
                 self._room.put(None)
-            elif digest.hexdigest() != what.sha256:
+            elif not what.is_met(digest):
                 self._broken.append(what)
 
     def _judge(self) -> None:
@@ -92,9 +105,16 @@ class Verifier:
             raise _changed(self._broken[0])
 
 
-def _changed(claim: Claim) -> PublicationError:
+def _changed(claim: Claim) -> BytesError:
+    known = f" with the {claim.hash.algorithm.upper()} {claim.hash.digest}" if claim.hash else ""
     message = (
-        f"{claim.uri} is no longer the {claim.length:,} bytes with the SHA-256 {claim.sha256} that were listed: it"
-        " changed while it was packed. Build again, and let nothing else write to the output meanwhile"
+        f"{claim.uri} is no longer the {claim.length:,} bytes{known} that were listed: it changed while it was packed."
+        " Build again, and let nothing else write to the output meanwhile"
     )
-    return PublicationError(message)
+    return BytesError(message, claim.uri)
+
+
+def known_hash(hashes: Iterable[Hash]) -> Hash | None:
+    """Give the strongest hash that we can make ourselves, `None` where there is none."""
+    found = {each.algorithm: each for each in hashes}
+    return next((found[each] for each in _MADE if each in found), None)

@@ -1,18 +1,18 @@
 """Dumps onto a stage: packages first, then the documents that lead to them."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from itertools import count, takewhile
 
-from pelican_resourcesync.protocol import Document, Entry, Metadata
-from pelican_resourcesync.publication.contents import DumpedRange, OpenBytes, Package, Snapshot
+from pelican_resourcesync.protocol import ChangeKind, Document, Entry, Metadata
+from pelican_resourcesync.publication.contents import DumpedRange, FindBytes, Package, Snapshot
 from pelican_resourcesync.publication.documents import Documents, change_entries, resource_entry
 from pelican_resourcesync.publication.dumps.package import Bitstream, write_package
 from pelican_resourcesync.publication.dumps.portions import portions
 from pelican_resourcesync.publication.dumps.splitting import package_limits
-from pelican_resourcesync.publication.resource import Listed
+from pelican_resourcesync.publication.listing import Listing
 from pelican_resourcesync.publication.writing import Writing
 
 
@@ -22,7 +22,7 @@ class DumpWriter:
 
     writing: Writing
     documents: Documents
-    open: OpenBytes
+    find: FindBytes
     passed: Callable[[int], None]
 
     def resource_dump(self, dump: Snapshot, at: datetime, archive: str = "") -> None:
@@ -71,11 +71,11 @@ class DumpWriter:
         if not carried:
             self.writing.put(path, self.documents.change_dump(dumped, packages))
 
-    def _packed(self, dump: Snapshot, listed: Mapping[str, Listed]) -> Iterator[Entry]:
+    def _packed(self, dump: Snapshot, listed: Listing) -> Iterator[Entry]:
         """Write the packages of a Resource Dump, one after another; give what it says of each."""
         options = self.writing.options
         limits = package_limits(options)
-        bitstreams = (self._bitstream(resource_entry(uri, listed[uri])) for uri in sorted(listed))
+        bitstreams = self._bitstreams(resource_entry(uri, each) for uri, each in listed.items())
         head = self.documents.resource_dump_manifest(dump.at)
         for number, portion in zip(count(1), portions(bitstreams, limits), strict=False):
             path = options.layout.resource_dump_package(dump.at, number)
@@ -88,7 +88,7 @@ class DumpWriter:
             until = changes[-1].time
             path = self.writing.options.layout.change_dump_package(until)
             head = self.documents.change_dump_manifest(start, until)
-            self._write(path, head, map(self._bitstream, change_entries(changes)))
+            self._write(path, head, self._bitstreams(change_entries(changes)))
             digest, length = self.writing.stage.measure(path)
             yield Package(path=path, start=start, until=until, length=length, sha256=digest)
             start = until
@@ -102,6 +102,12 @@ class DumpWriter:
                 package, manifest, head, bitstreams, base=siteurl, edition=options.edition, passed=self.passed
             )
 
-    def _bitstream(self, entry: Entry) -> Bitstream:
-        md = entry.md
-        return Bitstream(replace(entry, links=()), partial(self.open, md.hash[0].digest) if md and md.hash else None)
+    def _bitstreams(self, entries: Iterable[Entry]) -> Iterator[Bitstream]:
+        """Give what is packed of entries: deletions, and all whose bytes are at hand."""
+        for entry in entries:
+            md = entry.md or Metadata()
+            bare = replace(entry, links=())
+            if md.change is ChangeKind.DELETED:
+                yield Bitstream(bare)
+            elif opener := self.find(entry.loc, md.hash[0] if md.hash else None, entry.lastmod):
+                yield Bitstream(bare, opener)

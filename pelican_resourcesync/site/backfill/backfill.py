@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import TextIO
 
 from pelican_resourcesync.errors import HistoryError, PublicationError
+from pelican_resourcesync.publication.clock import build_time
 from pelican_resourcesync.publication.layout import FOLDER
 from pelican_resourcesync.publication.lineage import Known, layout_after
 from pelican_resourcesync.publication.lock import locked
+from pelican_resourcesync.publication.predecessor import LastingOutput, lines_of
 from pelican_resourcesync.publication.publish import Publication
 from pelican_resourcesync.publication.ranges import Cuts
 from pelican_resourcesync.publication.staging import recover
 from pelican_resourcesync.publication.told import Told
-from pelican_resourcesync.site.aside import Aside
 from pelican_resourcesync.site.backfill.builder import TIMEOUT, Builder
 from pelican_resourcesync.site.backfill.checkout import Checkouts
 from pelican_resourcesync.site.backfill.choice import choose, first_commit
@@ -30,10 +31,9 @@ from pelican_resourcesync.site.backfill.story import Story
 from pelican_resourcesync.site.configuration import Configuration, predecessors, read_configuration
 from pelican_resourcesync.site.former import former_sets, warnings_of
 from pelican_resourcesync.site.landing import Landing, land
-from pelican_resourcesync.site.predecessor import lines_of
 from pelican_resourcesync.site.repository import Repository
 from pelican_resourcesync.site.scope import beside_settings
-from pelican_resourcesync.site.telling import build_time, cuts_of, repository_of
+from pelican_resourcesync.site.telling import cuts_of, repository_of
 
 #: Where, beside the settings file, is kept what was built.
 PLACE = Path(".resourcesync", "backfill")
@@ -140,7 +140,7 @@ class _Backfill:
             for line in lines_of(found):
                 self._progress.say(f"ResourceSync: {line}.")
             base = beside_settings(today.pelican)
-            self._former = former_sets(found, today.settings, today.siteurl, Aside(today.output), base)
+            self._former = former_sets(found, today.settings, today.siteurl, LastingOutput(today.output), base)
             return {name: each.previous or each.over for name, each in found.items()}
 
     def _landings(self) -> list[Landing]:

@@ -14,7 +14,7 @@ from pelican_resourcesync.publication.lineage import Known
 from pelican_resourcesync.publication.publish import Publication, publish
 from pelican_resourcesync.publication.ranges import Cuts
 from pelican_resourcesync.publication.request import Request
-from pelican_resourcesync.publication.resource import Resource
+from pelican_resourcesync.publication.resource import Built, Resource
 from pelican_resourcesync.publication.told import Told
 from pelican_resourcesync.settings import SetSettings
 from pelican_resourcesync.site.backfill.objects import Objects
@@ -54,13 +54,18 @@ class Delivery:
 
     def _request(self, own: SetSettings, record: Record, told: Told, cuts: Cuts) -> Request:
         resources = [
-            Resource(each.uri, self._output / each.path, None, Representation(each.sha256, each.length, each.type))
+            Resource(
+                each.uri,
+                self._output / each.path,
+                None,
+                Representation.measured(each.sha256, each.length, each.type),
+            )
             for each in record.files
             if each.uri and own.name in each.sets
         ]
         options = options_of(self._site.pelican, self._site.plugin, self._site.layouts[own.name], own)
         told = replace(told, objects=self._objects.path)
-        return Request(resources=resources, told=told, cuts=cuts, options=options, over=self._over[own.name])
+        return Request(resources=Built(resources), told=told, cuts=cuts, options=options, over=self._over[own.name])
 
     def _clean(self) -> None:
         """Remove what a build would remove (`DELETE_OUTPUT_DIRECTORY`), and never the sources."""

@@ -32,7 +32,7 @@ class Record:
     def resources(self, set_name: str) -> Mapping[str, Representation]:
         """Give what the resources of a set are, by URI."""
         return {
-            each.uri: Representation(each.sha256, each.length, each.type)
+            each.uri: Representation.measured(each.sha256, each.length, each.type)
             for each in self.files
             if each.uri and set_name in each.sets
         }

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
-from hashlib import sha256
+from hashlib import md5, sha256
 from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.errors import DocumentError, PublicationError
+from pelican_resourcesync.errors import BytesError, DocumentError, PublicationError
 from pelican_resourcesync.protocol import ChangeKind, Entry, Hash, Metadata
 from pelican_resourcesync.publication.dumps.package import Bitstream, write_package
 from tests.publication.dumps.support import (
@@ -270,15 +270,32 @@ def test_a_disk_that_fails_while_it_is_read() -> None:
     "md",
     [
         None,
-        Metadata(length=3),
         Metadata(hash=(Hash(algorithm="sha-256", digest="ab"),)),
-        Metadata(length=3, hash=(Hash(algorithm="md5", digest="ab"),)),
     ],
 )
 def test_entries_that_say_too_little(md: Metadata | None) -> None:
-    """What an entry does not say cannot be checked, so it is not packed."""
-    with pytest.raises(PublicationError, match=rf"the entry of {SITEURL}/a.html lacks a SHA-256 or a length"):
+    """Without a length nobody knows what fits into a package, so it is not packed."""
+    with pytest.raises(PublicationError, match=rf"the entry of {SITEURL}/a.html lacks a length"):
         packed([Bitstream(Entry(loc=f"{SITEURL}/a.html", md=md), lambda: BytesIO(b"abc"))])
+
+
+def test_an_md5() -> None:
+    """What a repository keeps of its files is checked likewise, and named where it does not hold."""
+    good, bad = (Hash(algorithm="md5", digest=digest) for digest in (md5(b"abc").hexdigest().upper(), "0" * 32))
+    right, wrong = (Entry(loc=f"{SITEURL}/a.pdf", md=Metadata(length=3, hash=(each,))) for each in (good, bad))
+    assert members(packed([Bitstream(right, lambda: BytesIO(b"abc"))])[0])["resources/a.pdf"] == b"abc"
+    with pytest.raises(BytesError, match=f"{SITEURL}/a.pdf is no longer the 3 bytes with the MD5 {'0' * 32}") as error:
+        packed([Bitstream(wrong, lambda: BytesIO(b"abc"))])
+    assert error.value.uri == f"{SITEURL}/a.pdf"
+
+
+def test_no_hash() -> None:
+    """Where no hash is known that we can make, the length alone is checked."""
+    for hashes in ((), (Hash(algorithm="sha-3", digest="ab"),)):
+        said = Entry(loc=f"{SITEURL}/a.bin", md=Metadata(length=3, hash=hashes))
+        assert members(packed([Bitstream(said, lambda: BytesIO(b"abc"))])[0])["resources/a.bin"] == b"abc"
+        with pytest.raises(BytesError, match="is no longer the 3 bytes that were listed"):
+            packed([Bitstream(said, lambda: BytesIO(b"abcd"))])
 
 
 def test_one_of_several_hashes() -> None:

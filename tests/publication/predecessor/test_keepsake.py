@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.publication.layout import STATE, Layout
-from pelican_resourcesync.site.keepsake import PLACE, Keepsake
+from pelican_resourcesync.publication.predecessor.keepsake import PLACE, Keepsake
 from tests.museum import tree
 
 PAPERS = Layout("", "papers")

@@ -3,18 +3,17 @@
 import json
 import shutil
 import tempfile
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication.layout import STATE, Layout
-from pelican_resourcesync.settings import Settings
-from pelican_resourcesync.site.aside import Aside
-from pelican_resourcesync.site.keepsake import PLACE
-from pelican_resourcesync.site.predecessor import Predecessor, Search
+from pelican_resourcesync.publication.predecessor import LastingOutput, Predecessor, Search
+from pelican_resourcesync.publication.predecessor.keepsake import PLACE
 from tests.live import files, hosts, live
-from tests.museum import MUSEUM, digest
+from tests.museum import ARCHIVE, MUSEUM, digest
 from tests.publication.support import Source
 
 OTHER = "0" * 64
@@ -34,7 +33,7 @@ def find(base: Path, monkeypatch: pytest.MonkeyPatch, previous: str = "live") ->
     with live(hosts({MUSEUM: files(base.parent / "public")}), proxy=True) as host:
         monkeypatch.setenv("http_proxy", host.url)
         monkeypatch.delenv("no_proxy", raising=False)
-        search = Search(Settings(previous=previous), Layout(MUSEUM), Aside(base / "output"), base)
+        search = Search(Layout(MUSEUM), LastingOutput(base / "output"), base, previous=previous)
         try:
             found = search.find()
         finally:
@@ -102,3 +101,42 @@ def test_publication_of_this_machine_in_a_folder(base: Path, monkeypatch: pytest
     found, generation = find(base, monkeypatch, previous="../public")
     assert generation is None
     assert found.line.startswith("there is no publication of a public site in ")
+
+
+@pytest.mark.parametrize("previous", ["output", "output/../output", "../site/output"])
+def test_output_that_nobody_cleans_is_read_where_it_lies(
+    base: Path, monkeypatch: pytest.MonkeyPatch, previous: str
+) -> None:
+    """By the word or by any of its names; where it is empty, that is the first publication, of which nobody wonders."""
+    (base / "output").mkdir()
+    assert find(base, monkeypatch, previous=previous) == (Predecessor(), None)
+    shutil.copytree(base.parent / "public", base / "output", dirs_exist_ok=True)
+    found, generation = find(base, monkeypatch, previous=previous)
+    assert (found.line, generation) == ("", 1)
+    assert found.previous
+    assert found.previous.folder == base / "output"
+
+
+def test_folder_that_is_named_must_be_there(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sentence is right for whoever has a setting of that name, in whatever file."""
+    sentence = (
+        f"`previous` is 'elsewhere', but there is no folder {base / 'elsewhere'}: name another with the setting "
+        "`previous` (a folder, a URL, 'output', or 'none')"
+    )
+    with pytest.raises(PublicationError) as caught:
+        find(base, monkeypatch, previous="elsewhere")
+    assert str(caught.value) == sentence
+
+
+def test_where_the_site_was_before_is_looked_at(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It moved here, and nothing is public here yet."""
+    (base.parent / "public").rename(base.parent / "moved")
+    with live(hosts({MUSEUM: files(base), ARCHIVE: files(base.parent / "moved")}), proxy=True) as host:
+        monkeypatch.setenv("http_proxy", host.url)
+        monkeypatch.delenv("no_proxy", raising=False)
+        pretend(base.parent / "moved", siteurl=ARCHIVE)
+        search = Search(Layout(MUSEUM), LastingOutput(base / "output"), base, previous="live", moved_from=ARCHIVE)
+        with closing(search):
+            previous = search.find().previous
+    assert previous
+    assert previous.state.siteurl == ARCHIVE

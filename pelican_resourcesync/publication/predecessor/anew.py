@@ -14,7 +14,7 @@ from pelican_resourcesync.transport.folder import sha256
 from pelican_resourcesync.transport.http import Web
 
 #: What to do where nothing can be carried forward.
-OTHER = "name another `previous` in RESOURCESYNC (a folder, a URL, 'output', or 'none')"
+OTHER = "name another with the setting `previous` (a folder, a URL, 'output', or 'none')"
 #: More starts than any set has had: a site that has something at each of so many answers to any path.
 _MOST_STARTS = 100
 

@@ -1,8 +1,6 @@
-"""The predecessor: the publication that a build carries forward, which is the one last public."""
+"""The search for the predecessor: live, in the output, in a folder, or what was last seen live."""
 
-from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 
 from pelican_resourcesync.errors import PublicationError
@@ -10,12 +8,12 @@ from pelican_resourcesync.publication.fetch import STANDARD_ALLOWANCE, Fetched, 
 from pelican_resourcesync.publication.guards import is_loopback
 from pelican_resourcesync.publication.layout import Layout
 from pelican_resourcesync.publication.lineage import Known, Lineage, lineage
-from pelican_resourcesync.publication.previous import Previous, read_previous, read_state
+from pelican_resourcesync.publication.predecessor.anew import OTHER, known_in, known_live
+from pelican_resourcesync.publication.predecessor.keepsake import Keepsake
+from pelican_resourcesync.publication.predecessor.output import Output
+from pelican_resourcesync.publication.predecessor.predecessor import Predecessor
+from pelican_resourcesync.publication.previous import FindListing, Previous, find_none, read_previous, read_state
 from pelican_resourcesync.publication.state import MOST_ANCESTORS
-from pelican_resourcesync.settings import Settings
-from pelican_resourcesync.site.anew import OTHER, known_in, known_live
-from pelican_resourcesync.site.aside import Aside
-from pelican_resourcesync.site.keepsake import Keepsake
 from pelican_resourcesync.transport.bounds import STANDARD_BOUNDS
 from pelican_resourcesync.transport.http import Web
 
@@ -23,36 +21,31 @@ from pelican_resourcesync.transport.http import Web
 ALLOWANCE, BOUNDS = STANDARD_ALLOWANCE, STANDARD_BOUNDS
 
 
-@dataclass(frozen=True, slots=True)
-class Predecessor:
-    """What a build goes on from: the `previous` publication, or what it is to begin anew `over`; neither is the first.
-
-    `line` says where it comes from, or why there is none, where the user may wonder.
-    """
-
-    previous: Previous | None = None
-    over: Known | None = None
-    line: str = ""
-
-
-def lines_of(predecessors: Mapping[str, Predecessor]) -> Iterator[str]:
-    """Give what is to be said of predecessors, by the name of the set; what is true of all is said once."""
-    lines = {name: each.line for name, each in predecessors.items() if each.line}
-    if len(set(lines.values())) == 1 and len(lines) == len(predecessors):
-        yield next(iter(lines.values()))
-        return
-    yield from (f"{name}: {line}" for name, line in lines.items())
-
-
 class Search:
     """Finds the predecessor. Holds a temporary folder, in which it may lie: `close` lets go of it."""
 
-    def __init__(self, settings: Settings, layout: Layout, aside: Aside, base: Path) -> None:
-        """Take the plug-in's settings, what the output held, and the folder that the settings file lies in."""
-        self._settings = settings
+    def __init__(  # noqa: PLR0913 - keyword-only options
+        self,
+        layout: Layout,
+        output: Output,
+        base: Path,
+        *,
+        previous: str,
+        moved_from: str = "",
+        find: FindListing = find_none,
+    ) -> None:
+        """Take what the output held, the folder that the settings file lies in, and where to look.
+
+        `previous` is `"live"`, `"output"`, `"none"`, an http(s) URL, or a folder, which a relative path names from
+        `base`; `moved_from` is the address that the site had before, without a slash at its end. What is seen live is
+        kept in `base`. `find` is as in `read_previous`.
+        """
         self._layout = layout
-        self._aside = aside
+        self._output = output
         self._base = base
+        self._previous = previous
+        self._moved_from = moved_from
+        self._find = find
         self._kept = Keepsake(base, layout)
         self._stack = ExitStack()
 
@@ -66,7 +59,7 @@ class Search:
         Raises `PublicationError` where it cannot be known what is public, or what is public cannot be carried
         forward, with what to do; `OSError` where the disk does not let it.
         """
-        where = self._settings.previous
+        where = self._previous
         local = is_loopback(self._layout.siteurl)
         if where == "output" or (where == "live" and local):
             return self._in_output()
@@ -77,15 +70,16 @@ class Search:
         if "://" in where:
             return self._at(where)
         folder = self._base / where
-        return self._in_output() if self._aside.holds(folder) else self._in(folder)
+        return self._in_output() if self._output.holds(folder) else self._in(folder)
 
     def _in_output(self) -> Predecessor:
-        return Predecessor(read_previous(self._aside.folder, self._layout) if self._aside.folder else None)
+        folder = self._output.folder
+        return Predecessor(read_previous(folder, self._layout, find=self._find) if folder else None)
 
     def _live(self) -> Predecessor:
         """Give what is public at `SITEURL`, or where the site was before; else what was last seen there."""
         found: Fetched | Missing | None = None
-        for site in filter(None, (self._layout.siteurl, self._settings.moved_from)):
+        for site in filter(None, (self._layout.siteurl, self._moved_from)):
             found = found if isinstance(found, Fetched) else self._fetch(site)
         if isinstance(found, Fetched):
             if not is_loopback(found.state.siteurl):
@@ -145,7 +139,7 @@ class Search:
 
     def _in(self, folder: Path) -> Predecessor:
         if not folder.is_dir():
-            message = f"`previous` is {self._settings.previous!r}, but there is no folder {folder}: {OTHER}"
+            message = f"`previous` is {self._previous!r}, but there is no folder {folder}: {OTHER}"
             raise PublicationError(message)
         return self._found(folder, str(folder))
 
@@ -155,11 +149,11 @@ class Search:
         return Predecessor(previous, line=line)
 
     def _read(self, folder: Path) -> Previous | None:
-        return read_previous(folder, self._layout, str(folder))
+        return read_previous(folder, self._layout, str(folder), find=self._find)
 
     def _anew(self, *, local: bool) -> Predecessor:
         """Give what to begin anew over: whatever is public must keep its addresses for itself."""
-        known = [*known_in(self._aside.folder if local else self._kept.folder, self._layout)]
+        known = [*known_in(self._output.folder if local else self._kept.folder, self._layout)]
         known += [] if local else known_live(Web(self._layout.siteurl, BOUNDS), self._layout, ALLOWANCE.state_size)
         if not known:
             return Predecessor(line="nothing was public: this is the first publication")

@@ -6,7 +6,7 @@ import pytest
 
 from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication.publish import Publication
-from pelican_resourcesync.site.summary import in_bytes, summaries
+from pelican_resourcesync.terminal.summary import summaries
 from tests.sites import Site, strip
 
 WHERE = "https://example.org/resourcesync/"
@@ -29,29 +29,12 @@ def new(created: int = 0, updated: int = 0, deleted: int = 0) -> dict[ChangeKind
     return {ChangeKind.CREATED: created, ChangeKind.UPDATED: updated, ChangeKind.DELETED: deleted}
 
 
-@pytest.mark.parametrize(
-    ("number", "text"),
-    [
-        (0, "0 bytes"),
-        (999, "999 bytes"),
-        (1_000, "1.0 kB"),
-        (1_049, "1.0 kB"),
-        (1_500_000, "1.5 MB"),
-        (999_900, "999.9 kB"),
-        (100_000_000_000, "100.0 GB"),
-        (12_345_600_000_000_000, "12345.6 TB"),
-    ],
-)
-def test_bytes_are_said_in_a_fitting_unit(number: int, text: str) -> None:
-    """Thousands, as makers of disks count them; what is more than all units is still said."""
-    assert in_bytes(number) == text
-
-
 def test_one_line_says_all() -> None:
     """Counts, where, how long, and what is new."""
     begin = f"ResourceSync: 2 resources, 3 changes in 1 Change List at {WHERE} in 1.23 seconds; "
     assert said(made()) == f"{begin}nothing changed since the last publication."
     assert said(made(new=new(1, 2, 3))) == f"{begin}1 created, 2 updated, 3 deleted since the last publication."
+    assert said(made(new=new(12_300))) == f"{begin}12,300 created since the last publication."
     assert said(made(new=new(deleted=1))) == f"{begin}1 deleted since the last publication."
     assert said(made(first=True, new=new(2))) == f"{begin}first publication."
 
@@ -61,6 +44,7 @@ def test_one_line_says_all() -> None:
     [
         ({"resources": 0, "changes": 0, "ranges": 0}, "0 resources, 0 changes in 0 Change Lists at"),
         ({"resources": 1, "changes": 1, "ranges": 1}, "1 resource, 1 change in 1 Change List at"),
+        ({"resources": 12_300, "changes": 1_000_000}, "12,300 resources, 1,000,000 changes in 1 Change List at"),
         ({"packages": (1, 736)}, "3 changes in 1 Change List, 1 package of 736 bytes at"),
         ({"packages": (12, 1_234_567_890)}, "3 changes in 1 Change List, 12 packages of 1.2 GB at"),
         ({"packages": (0, 0)}, "3 changes in 1 Change List at"),

@@ -1,0 +1,174 @@
+"""A listing: what a Resource List says, resource by resource in the order of their URIs, kept where there is room.
+
+What is small stays in memory, and what is large lies on the disk: memory does not grow with the number of resources.
+"""
+
+import sqlite3
+import weakref
+from collections.abc import ItemsView, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.publication.resource import Listed
+from pelican_resourcesync.publication.rows import (
+    Row,
+    parse_links,
+    parse_representation,
+    parse_time,
+    render_links,
+    render_representation,
+    render_time,
+)
+
+#: How many bytes more than itself a character takes, at most, that a URI can hold and XML escapes.
+LONGER = 5
+MARKS = "&'\"<>"
+_UNMARKED = "uri"
+for _mark in MARKS:
+    _UNMARKED = f"replace({_UNMARKED}, '{_mark.replace(chr(39), chr(39) * 2)}', '')"
+_LONGEST = (
+    f"SELECT max(length(uri) + {LONGER} * (length(uri) - length({_UNMARKED}))), max(length(CAST(links AS BLOB)))"  # noqa: S608
+    " FROM listing"
+)
+
+#: How much of a listing is held in memory, in KiB, and how many rows are read at a time.
+_CACHE, _BATCH = 8_192, 512
+
+_PRAGMAS = ("journal_mode = OFF", "synchronous = OFF", f"cache_size = -{_CACHE}")
+_TABLE = """
+CREATE TABLE listing (
+  uri TEXT PRIMARY KEY, representation TEXT NOT NULL, links TEXT NOT NULL, lastmod TEXT NOT NULL
+) WITHOUT ROWID
+"""
+
+
+class Listing(Mapping[str, Listed]):
+    """Resources by URI, in that order. Every method raises `PublicationError` where the disk does not let it."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        """Take a database that has the table; it is closed with this."""
+        with _kept():
+            self._database = database
+            self._closed = weakref.finalize(self, database.close)
+            self._length: int = database.execute("SELECT count(*) FROM listing").fetchone()[0]
+
+    @classmethod
+    def keep(cls, rows: Iterable[Row], file: Path | None = None) -> "Listing":
+        """Keep these rows, the last of each URI: in `file`, which is not there yet, or for as long as this lives."""
+        with _kept():
+            database = _connect(file or "")
+            for pragma in _PRAGMAS:
+                database.execute(f"PRAGMA {pragma}")
+            database.execute(_TABLE)
+            database.execute("BEGIN")
+            database.executemany("INSERT OR REPLACE INTO listing VALUES (?, ?, ?, ?)", rows)
+            database.execute("COMMIT")
+            return cls(database)
+
+    def changed(self, rows: Iterable[Row], gone: Iterable[str], file: Path | None = None) -> "Listing":
+        """Give a copy with these rows in place of what is there of their URIs, and without the URIs `gone`."""
+        with _kept():
+            database = _connect(file or "")
+            self._database.backup(database)
+            for pragma in _PRAGMAS:
+                database.execute(f"PRAGMA {pragma}")
+            database.execute("BEGIN")
+            database.executemany("DELETE FROM listing WHERE uri = ?", ((uri,) for uri in gone))
+            database.executemany("INSERT OR REPLACE INTO listing VALUES (?, ?, ?, ?)", rows)
+            database.execute("COMMIT")
+            return Listing(database)
+
+    @classmethod
+    def of(cls, listed: Iterable[tuple[str, Listed]]) -> "Listing":
+        """Keep resources by URI."""
+        return cls.keep(
+            Row(uri, render_representation(each.representation), render_links(each.links), render_time(each.lastmod))
+            for uri, each in listed
+        )
+
+    @classmethod
+    def open(cls, file: Path) -> "Listing":
+        """Open one that was kept in a file, to be read; `PublicationError` where it is none."""
+        with _kept():
+            uri = f"{file.absolute().as_uri()}?mode=ro"
+            return cls(_connect(uri, uri=True))
+
+    def rows(self) -> Iterator[Row]:
+        """Give the resources as rows."""
+        yield from map(Row._make, self._select("uri, representation, links, lastmod"))
+
+    def row(self, uri: str) -> Row | None:
+        """Give the row of a resource, `None` where there is none."""
+        try:
+            with _kept():
+                row = self._database.execute("SELECT * FROM listing WHERE uri = ?", (uri,)).fetchone()
+        except UnicodeEncodeError:  # half a character, which no list can hold
+            row = None
+        return Row(*row) if row else None
+
+    def longest(self) -> tuple[int, int]:
+        """Give the length of the longest URI and of the longest links in entries, in bytes."""
+        with _kept():
+            uri, links = self._database.execute(_LONGEST).fetchone()
+        return uri or 0, links or 0
+
+    def items(self) -> ItemsView[str, Listed]:
+        """Give all with their URIs, read in one go."""
+        return _Items(self)
+
+    def close(self) -> None:
+        """Let go of it."""
+        self._closed()
+
+    def __iter__(self) -> Iterator[str]:
+        return (uri for (uri,) in self._select("uri"))
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __getitem__(self, uri: str) -> Listed:
+        row = self.row(uri)
+        if row is None:
+            raise KeyError(uri)
+        return listed_in(row.representation, row.links, row.lastmod)
+
+    def _select(self, columns: str) -> Iterator[tuple[str, ...]]:
+        with _kept():
+            cursor = self._database.cursor()
+            cursor.arraysize = _BATCH
+            cursor.execute(f"SELECT {columns} FROM listing ORDER BY uri")  # noqa: S608 - columns of ours
+        while True:
+            with _kept():
+                batch = cursor.fetchmany()
+            if not batch:
+                return
+            yield from batch
+
+
+class _Items(ItemsView[str, Listed]):
+    _mapping: Listing
+
+    def __iter__(self) -> Iterator[tuple[str, Listed]]:
+        for row in self._mapping.rows():
+            yield row.uri, listed_in(row.representation, row.links, row.lastmod)
+
+
+def listed_in(representation: str, links: str, lastmod: str) -> Listed:
+    """Read what a row says of a resource."""
+    return Listed(parse_representation(representation), parse_time(lastmod), parse_links(links))
+
+
+def _connect(database: Path | str, *, uri: bool = False) -> sqlite3.Connection:
+    """Open a database, which the garbage collector may close in whichever thread it runs."""
+    return sqlite3.connect(database, uri=uri, isolation_level=None, check_same_thread=False)
+
+
+@contextmanager
+def _kept() -> Iterator[None]:
+    """Say what a disk that fails comes to."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        message = f"what is listed cannot be kept while it is needed: {error}: make room in the temporary folder"
+        raise PublicationError(message) from error

@@ -1,0 +1,34 @@
+"""The summary: in one line a set, what was published."""
+
+from collections.abc import Iterator, Mapping
+
+from pelican_resourcesync.protocol import ChangeKind
+from pelican_resourcesync.publication.publish import Publication
+from pelican_resourcesync.terminal.words import counted, in_bytes
+
+
+def summaries(publications: Mapping[str, Publication], where: str, seconds: float) -> Iterator[str]:
+    """Say what was published: resources, changes, ranges, packages, where, and what is new.
+
+    Where several sets are published, each has a line.
+    """
+    for name, publication in publications.items():
+        of = f"{name}: " if len(publications) > 1 else ""
+        yield f"ResourceSync: {of}{_holds(publication)} at {where} in {seconds:.2f} seconds; {_news(publication)}."
+
+
+def _holds(publication: Publication) -> str:
+    found = f"{counted(publication.resources, 'resource')}, {counted(publication.changes, 'change')} in "
+    found += counted(publication.ranges, "Change List")
+    packages, size = publication.packages
+    return f"{found}, {counted(packages, 'package')} of {in_bytes(size)}" if packages else found
+
+
+def _news(publication: Publication) -> str:
+    new, gone = publication.new, publication.gone
+    if publication.first:
+        names = f", which names {counted(gone, 'URL')} that {'is' if gone == 1 else 'are'} no longer there"
+        return "first publication" + (names if gone else "")
+    if not any(new.values()):
+        return "nothing changed since the last publication"
+    return ", ".join(f"{new[kind]:,} {kind}" for kind in ChangeKind if new[kind]) + " since the last publication"

@@ -1,0 +1,24 @@
+"""Words: numbers as people read them, and text of others that is no command to a terminal."""
+
+UNKNOWN = "not known"
+
+_UNITS = ("bytes", "kB", "MB", "GB", "TB")
+_STEP = 1000
+
+
+def counted(number: int, noun: str) -> str:
+    """Give a number with its noun, as in `1 change` and `2,000 changes`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def in_bytes(number: int) -> str:
+    """Say a number of bytes in the unit that it is read best in: `1.5 MB`."""
+    size, unit = float(number), 0
+    while size >= _STEP and unit < len(_UNITS) - 1:
+        size, unit = size / _STEP, unit + 1
+    return f"{size:.1f} {_UNITS[unit]}" if unit else counted(number, "byte")
+
+
+def plain(text: str) -> str:
+    """Give text without what a terminal would take for a command, or for another line: much of it is anybody's."""
+    return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text)

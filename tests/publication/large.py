@@ -1,0 +1,107 @@
+"""Publishes a set of resources that are made while they are asked for, and prints what that took: run by `test_scale`.
+
+`python -m tests.publication.large FOLDER COUNT CHANGED DAY` publishes COUNT resources, the first CHANGED of which
+changed on that day of 2024, into FOLDER/output, goes on from the listing that was kept in FOLDER, and keeps one. It
+prints, as JSON, how many resources are listed, how many changes are new, and the most memory that the process has ever
+had, in MB (Linux: VmHWM, all of Python in it). With a COUNT of 0 nothing is published: that is what Python takes.
+"""
+
+import json
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from hashlib import sha256
+from pathlib import Path
+
+from pelican_resourcesync.protocol import Link
+from pelican_resourcesync.publication.change import Representation
+from pelican_resourcesync.publication.listing import Listing
+from pelican_resourcesync.publication.options import Options
+from pelican_resourcesync.publication.previous import read_previous
+from pelican_resourcesync.publication.publish import publish
+from pelican_resourcesync.publication.ranges import Calendar
+from pelican_resourcesync.publication.request import Request
+from pelican_resourcesync.publication.resource import Resource, Resources
+from pelican_resourcesync.publication.rows import Standing, render_links, render_representation, render_time
+from pelican_resourcesync.publication.told import Told
+from tests.publication.support import LAYOUT, SITEURL, utc
+
+_NAME = re.compile(rf"{SITEURL}/resource/(\d{{7}})\.xml")
+
+
+class Generated(Resources):
+    """So many resources, none of which is held; every third has no hash. The first `changed` changed on a day."""
+
+    def __init__(self, count: int, changed: int, at: datetime) -> None:
+        """Take how many, how many of them changed, and when."""
+        self._count, self._changed, self._at = count, changed, at
+
+    def __len__(self) -> int:
+        return self._count
+
+    def uris(self) -> Iterator[str]:
+        """Name one after another."""
+        return (_uri(number) for number in range(self._count))
+
+    def standings(self) -> Iterator[Standing]:
+        """Make one after another."""
+        for number in range(self._count):
+            each = self._make(number)
+            said = render_representation(each.measured or Representation())
+            yield Standing(each.uri, said, render_links(each.links), render_time(each.modified))
+
+    def get(self, uri: str) -> Resource | None:
+        """Make the one that is asked for."""
+        found = _NAME.fullmatch(uri)
+        return self._make(int(found[1])) if found and int(found[1]) < self._count else None
+
+    def times(self, uris: Sequence[str]) -> dict[str, datetime]:
+        """Give when resources changed."""
+        found = ((uri, self.get(uri)) for uri in uris)
+        return {uri: each.modified for uri, each in found if each and each.modified}
+
+    def _make(self, number: int) -> Resource:
+        uri, changed = _uri(number), number < self._changed
+        said = Representation.measured(sha256(f"{number} {changed}".encode()).hexdigest(), 1_000, "application/xml")
+        links = tuple(Link(href=f"{SITEURL}/{name}/{number}", rel=name) for name in ("collection", "describedby"))
+        time = self._at if changed else utc("2024-01-01T12:00") + timedelta(milliseconds=number)
+        return Resource(uri, None, time, said if number % 3 else replace(said, hash=None), links)
+
+
+def _uri(number: int) -> str:
+    return f"{SITEURL}/resource/{number:07}.xml"
+
+
+def main(folder: str, count: str, changed: str, day: str) -> None:
+    """Publish and print."""
+    output, kept = Path(folder, "output"), Path(folder, "listing.db")
+    built = utc(f"2024-02-{int(day):02}T12:00")
+    found = {"resources": 0, "changes": 0}
+    Path(folder).mkdir(exist_ok=True)
+    if int(count):
+        resources = Generated(int(count), int(changed), built)
+        previous = read_previous(output, LAYOUT, find=lambda _: Listing.open(kept) if kept.exists() else None)
+        draft = Path(folder, "draft.db")
+        [made] = publish(
+            [
+                Request(
+                    resources=resources,
+                    told=Told(built=built, complete=False, times=resources.times),
+                    cuts=Calendar("month"),
+                    options=Options(output=output, layout=LAYOUT),
+                    previous=previous,
+                    listing=draft,
+                )
+            ]
+        )
+        draft.replace(kept)
+        found = {"resources": made.resources, "changes": made.changes}
+    status = Path("/proc/self/status").read_text("ascii")
+    memory = int((re.search(r"VmHWM:\s+(\d+)", status) or [0, 0])[1]) // 1024
+    print(json.dumps(found | {"memory": memory}))  # noqa: T201
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

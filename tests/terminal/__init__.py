@@ -1,0 +1,1 @@
+"""Tests of what people at a terminal, and programs, are told."""

@@ -1,0 +1,56 @@
+"""A terminal for tests: what is written to it, somebody sees; and a clock that only the test moves."""
+
+import os
+import select
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TextIO
+
+import pytest
+
+pty = pytest.importorskip("pty", reason="this system has no pseudo-terminals")
+
+CLEAR = "\r\033[K"
+
+#: For how long nothing must come before that is all, in seconds.
+QUIET = 0.05
+
+
+@dataclass
+class Clock:
+    """A clock that only the test moves."""
+
+    now: float = 100.0
+
+    def __call__(self) -> float:
+        """Give the time."""
+        return self.now
+
+
+@dataclass
+class Terminal:
+    """A pseudo-terminal: what is written to `stream`, somebody sees."""
+
+    stream: TextIO
+    master: int
+
+    def seen(self) -> str:
+        """Give what has come since the last time."""
+        self.stream.flush()
+        come = b""
+        while select.select([self.master], [], [], QUIET)[0]:  # what was written comes in the kernel's own time
+            come += os.read(self.master, 65_536)
+        return come.decode()
+
+
+@contextmanager
+def terminal() -> Iterator[Terminal]:
+    """Give a terminal."""
+    master, slave = pty.openpty()
+    try:
+        with os.fdopen(slave, "w", encoding="utf-8") as stream:
+            assert stream.isatty()
+            yield Terminal(stream, master)
+    finally:
+        os.close(master)

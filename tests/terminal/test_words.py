@@ -1,0 +1,37 @@
+"""Words: numbers with their nouns and units, and nothing that a terminal would obey."""
+
+import pytest
+
+from pelican_resourcesync.terminal.words import counted, in_bytes, plain
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(0, "0 changes"), (1, "1 change"), (2, "2 changes"), (12_300, "12,300 changes")]
+)
+def test_numbers_and_nouns_agree(number: int, text: str) -> None:
+    """One is one; what is more is easy to read."""
+    assert counted(number, "change") == text
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (0, "0 bytes"),
+        (999, "999 bytes"),
+        (1_000, "1.0 kB"),
+        (1_049, "1.0 kB"),
+        (1_500_000, "1.5 MB"),
+        (999_900, "999.9 kB"),
+        (100_000_000_000, "100.0 GB"),
+        (12_345_600_000_000_000, "12345.6 TB"),
+    ],
+)
+def test_bytes_are_said_in_a_fitting_unit(number: int, text: str) -> None:
+    """Thousands, as makers of disks count them; what is more than all units is still said."""
+    assert in_bytes(number) == text
+
+
+def test_what_others_wrote_is_no_command() -> None:
+    """Escape sequences and ends of lines are shown as what cannot be shown; letters of all scripts stay."""
+    assert plain("c1\x1b[2J\x9b2J\nsite: other\r\u202e") == "c1\ufffd[2J\ufffd2J\ufffdsite: other\ufffd\ufffd"
+    assert plain("Zürich, 東京: 1 item") == "Zürich, 東京: 1 item"
