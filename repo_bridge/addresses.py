@@ -5,7 +5,7 @@ from enum import StrEnum
 from hashlib import sha256
 from urllib.parse import quote
 
-from repo_bridge.model import Collection
+from repo_bridge.model import Collection, Community
 
 #: What stands as it is in the name of a record's file; the rest is written as `~` and two hexadecimal digits.
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.")
@@ -27,7 +27,8 @@ class Addresses:
     """The addresses of one repository, all without a slash at their end.
 
     `version` is DSpace's; `ui` is where people see it; `server` the REST server of version 7 and later, from which
-    files are had without a detour. `records` is where the folder of records is served.
+    files are had without a detour. `records` is where the folder of records is served; `own_files` tells that files
+    are published there too, because what was exported says nothing of where else they are.
     """
 
     version: int
@@ -35,18 +36,20 @@ class Addresses:
     records: str
     server: str = ""
     interface: Interface = Interface.JSPUI
+    own_files: bool = False
 
     def landing_page(self, item: str, handle: str | None) -> str | None:
-        """Give the URI of an item's page; `None` for one without a handle before version 7."""
+        """Give the URI of an item's page; `None` for one without a handle before version 7, or in an archive."""
         if handle:
             return f"{self.ui}/handle/{quote(handle)}"
-        return f"{self.ui}/items/{item}" if self.version >= _FIRST_ANGULAR else None
+        return f"{self.ui}/items/{item}" if self.version >= _FIRST_ANGULAR and not self.own_files else None
 
-    def collection(self, collection: Collection) -> str | None:
-        """Give the URI of a collection's page; `None` for one without a handle before version 7."""
-        if collection.handle:
-            return f"{self.ui}/handle/{quote(collection.handle)}"
-        return f"{self.ui}/collections/{collection.id}" if self.version >= _FIRST_ANGULAR else None
+    def container(self, container: Collection | Community) -> str | None:
+        """Give the URI of the page of a collection or community; `None` for one without a handle before version 7."""
+        if container.handle:
+            return f"{self.ui}/handle/{quote(container.handle)}"
+        kind = "collections" if isinstance(container, Collection) else "communities"
+        return f"{self.ui}/{kind}/{container.id}" if self.version >= _FIRST_ANGULAR else None
 
     def bitstream(self, bitstream: str, handle: str | None, sequence_id: int | None, name: str) -> str | None:
         """Give the URI that answers with a file; `None` where it has none: before 7 that takes handle and number."""
@@ -74,8 +77,16 @@ def record_path(prefix: str, item: str, handle: str | None) -> str:
     names = [_file_name(part) for part in (handle or "").split("/", 1)]
     if len(names) == 2 and all(0 < len(name) <= _LONGEST_NAME for name in names):  # noqa: PLR2004 - prefix and suffix
         return f"{prefix}/{names[0]}/{names[1]}.xml"
-    name = _file_name(item)
-    return f"{prefix}/~item/{name if len(name) <= _LONGEST_NAME else sha256(item.encode()).hexdigest()}.xml"
+    return f"{prefix}/~item/{_short(_file_name(item), item)}.xml"
+
+
+def file_path(item: str, name: str) -> str:
+    """Give the path, below the folder of records, of a file that an item has under a name."""
+    return "/".join(["files", *(_short(_file_name(part), part) for part in (item, name))])
+
+
+def _short(name: str, text: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else f"~{sha256(text.encode()).hexdigest()}"
 
 
 def _file_name(text: str) -> str:

@@ -5,18 +5,19 @@ What a database says may name hosts and users, but never a password.
 
 import re
 import sqlite3
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
+from repo_bridge.digest import FUNCTION, Digest
 from repo_bridge.errors import DatabaseError
-from repo_bridge.reading.digest import FUNCTION, Digest
 
 #: What the databases are called that can be read.
 _POSTGRESQL, _SQLITE = "postgresql", "sqlite"
@@ -43,10 +44,31 @@ def open_database(url: str, password: str | None = None) -> Iterator[Connection]
     with explained(address):
         engine = _engine(address)
         try:
-            with engine.connect() as connection:
+            connection = engine.connect()
+            try:
                 yield _begun(connection)
+            finally:
+                with suppress(SQLAlchemyError):  # what was read was read, however it ends
+                    connection.close()
         finally:
             engine.dispose()
+
+
+def beside(connection: Connection) -> Connection | None:
+    """Open another connection to a PostgreSQL that `open_database` opened: what it reads is of the same moment.
+
+    `None` where the server gives no more, or not of that moment.
+    """
+    snapshot = str(connection.exec_driver_sql("SELECT pg_export_snapshot()").scalar_one())
+    try:
+        other = connection.engine.connect()
+    except DBAPIError:
+        return None
+    try:
+        return _begun(other, snapshot)
+    except DBAPIError:
+        other.close()
+        return None
 
 
 @contextmanager
@@ -54,7 +76,7 @@ def explained(address: URL) -> Iterator[None]:
     """Say in one sentence why the database cannot be read, without what is secret."""
     try:
         yield
-    except (SQLAlchemyError, UnicodeDecodeError) as error:
+    except _errors() as error:
         message = f"the database {shown(address)} cannot be read: {_reason(error, address)}"
         raise DatabaseError(message) from None
 
@@ -120,15 +142,23 @@ def _sqlite(file: Path) -> Engine:
     return engine
 
 
-def _begun(connection: Connection) -> Connection:
-    """Begin the transaction that everything is read in."""
+def _begun(connection: Connection, snapshot: str | None = None) -> Connection:
+    """Begin the transaction that everything is read in, of the moment of a PostgreSQL's snapshot, or of now."""
     if connection.dialect.name == _POSTGRESQL:
         connection = connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+        if snapshot:
+            connection.exec_driver_sql(f"SET TRANSACTION SNAPSHOT '{snapshot}'")
         for statement in _SESSION:
             connection.exec_driver_sql(statement)
     else:
         connection.exec_driver_sql("SELECT 1 FROM sqlite_master").close()
     return connection
+
+
+def _errors() -> tuple[type[Exception], ...]:
+    """Give what is raised where a database cannot be read: by SQLAlchemy, and by the drivers where rows pass it by."""
+    psycopg = sys.modules.get("psycopg")
+    return (SQLAlchemyError, UnicodeDecodeError, sqlite3.Error, *((psycopg.Error,) if psycopg else ()))
 
 
 def _reason(error: Exception, address: URL) -> str:

@@ -27,5 +27,9 @@ class QueryError(BridgeError):
     """A row of a statement of the user's that is no resource; the message says which row and which column."""
 
 
+class InventoryError(BridgeError):
+    """What a repository has cannot be taken down, or is not one thing a URI; the message says where."""
+
+
 class CrosswalkError(BridgeError):
     """A metadata format that no crosswalk makes; the message names those that there are."""

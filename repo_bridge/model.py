@@ -76,7 +76,7 @@ class Item:
 
     `last_modified` is the database's word for it (rule 12), `opened` when dated policies last made it public, `None`
     where it was for ever. `owner` is the collection that owns it, where that is public; `collections` are all public
-    ones that it is in, in the order of their ids. `digest` changes with the metadata, where it was asked for instead.
+    ones that it is in, in the order of their ids.
     """
 
     id: str
@@ -87,7 +87,6 @@ class Item:
     collections: tuple[Collection, ...] = ()
     metadata: tuple[MetadataValue, ...] = ()
     bitstreams: tuple[Bitstream, ...] = ()
-    digest: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection
@@ -19,6 +20,9 @@ from repo_bridge.moments import parse_moment
 from repo_bridge.reading.files import media_type_of
 
 _BATCH = 2000
+
+#: What people write in names of files and no URI has: spaces, a few signs, and all that is not ASCII.
+_NEVER = re.compile(r"""[ "<>\\^`{|}]|[^\x00-\x7f]+""")
 _YES, _NO = frozenset({"1", "t", "true", "y", "yes"}), frozenset({"", "0", "f", "false", "n", "no"})
 
 
@@ -89,7 +93,8 @@ def _parse(row: Mapping[str, Any], parsers: Mapping[str, Callable[[Any], object]
 
 
 def _uri(value: object) -> str:
-    uri = require_absolute(str(value))
+    """Percent-encode what may stand in no URI (`X10`); what may mean something in one stays as the statement has it."""
+    uri = require_absolute(_NEVER.sub(lambda found: quote(found[0]), str(value)))
     if len(uri) >= LONGEST_LOC:
         raise ValueError
     return uri

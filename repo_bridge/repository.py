@@ -2,30 +2,28 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
+from hashlib import sha256
 from itertools import groupby, islice
 from operator import itemgetter
-from typing import Any
 
-from sqlalchemy import Connection, CursorResult, Executable
+from sqlalchemy import Connection
 
 from repo_bridge.database import open_database
 from repo_bridge.discretion import Period, View, closed, opened, readable
-from repo_bridge.model import Field, Hidden, Item, MetadataValue
+from repo_bridge.model import Hidden, Item, MetadataValue
 from repo_bridge.moments import parse_moment
+from repo_bridge.reading.asking import Ask, Asking
+from repo_bridge.reading.digests import ask_digests
 from repo_bridge.reading.fields import find_titles, read_fields, require_everybody, visible_fields
-from repo_bridge.reading.files import files_of
+from repo_bridge.reading.files import File, files_of
 from repo_bridge.reading.follower import Follower, Row
 from repo_bridge.reading.hierarchy import read_hierarchy
 from repo_bridge.reading.queries import Key, Queries
 from repo_bridge.schema import Tables, find_tables
-from repo_bridge.schema.tables import INTEGER_KEYS
 
-#: How many rows the database gives at a time.
-_BATCH = 2000
-
-#: How many items' metadata is asked for in one question.
+#: How many items are asked for in one question.
 _KEYS = 500
 
 
@@ -51,11 +49,13 @@ class Repository:
     def __init__(self, connection: Connection, tables: Tables, view: View) -> None:
         """Read the registries, collections and communities, which are small."""
         self.version = tables.version
-        self._connection = connection
-        self._begun: list[CursorResult[Any]] = []
+        self._asking = Asking(connection)
         self._view = view
         fields = read_fields(connection, tables)
         self._fields = visible_fields(fields, view)
+        self._unwanted = [number for number in fields if number not in self._fields]
+        self._places = {number: place for number, (place, _) in self._fields.items()}
+        self._ordered = dict(self._fields.values())
         titles = find_titles(fields)
         require_everybody(connection, tables)
         self._queries = Queries(tables=tables, view=view, titles=titles, dialect=connection.dialect.name)
@@ -63,66 +63,88 @@ class Repository:
 
     def close(self) -> None:
         """End all that was begun to be read."""
-        for result in self._begun:
-            result.close()
+        self._asking.close()
 
     def items(self) -> Iterator[Item]:
         """Give the public items in the order of their ids, each with its public metadata, files and collections."""
-        metadata = self._follow(self._queries.metadata(), "metadata")
-        for key, item in self._bare_items():
-            yield replace(item, metadata=self._metadata(metadata.take(key)))
+        with self._asking.each() as ask:
+            yield from self._read(ask)
 
-    def digested_items(self) -> Iterator[Item]:
-        """Give the public items as `items` does, but for each a digest of its metadata instead of them.
+    def items_of(self, ids: Iterable[str]) -> Iterator[Item]:
+        """Give the items with these ids, in their order, as `items` gives them; those that are not public are left out.
 
-        Where a digest is what it was before, in the same database and of the same `View.hidden`, so is the metadata;
-        `with_metadata` gives it for the others.
+        A question is for many items at a time: of so many, what belongs to them is kept.
         """
-        digests = self._follow(self._queries.digests(self._fields), "digests")
-        for key, item in self._bare_items():
-            yield replace(item, digest="".join(str(row[1]) for row in digests.take(key)))
+        for some in _batches(ids, _KEYS):
+            found = {item.id: item for item in self._read(self._asking.all, self._queries.keys(some))}
+            yield from (found[each] for each in some if each in found)
 
-    def with_metadata(self, items: Iterable[Item]) -> Iterator[Item]:
-        """Give items, which this repository gave, with their metadata; in few questions, whatever their number."""
-        for some in _batches(items, _KEYS):
-            keys: dict[Key, Item] = {int(each.id) if self.version == INTEGER_KEYS else each.id: each for each in some}
-            rows = self._connection.execute(self._queries.metadata([*keys])).all()
-            found: dict[Key, list[Row]] = {}
-            for row in rows:
-                found.setdefault(row[0], []).append(row)
-            for key, item in keys.items():
-                yield replace(item, metadata=self._metadata(found.get(key, ())))
+    def digests(self) -> Iterator[tuple[str, str]]:
+        """Give the id of each item that may be public, and a digest of what `items` would give for it.
 
-    def _bare_items(self) -> Iterator[tuple[Key, Item]]:
-        """Give the public items without their metadata, and their keys."""
-        belongings = _Belongings(
-            handles=self._follow(self._queries.handles(), "handles"),
-            memberships=self._follow(self._queries.memberships(), "collections"),
-            files=self._follow(self._queries.bitstreams(), "bitstreams"),
+        They come in the order of the ids. In the same database, where a digest is what it was before and `basis` too,
+        so is the item, or it is not public still. Where that depends on the day, the digest contains it.
+        """
+        today = "-".join(map(str, self._view.today))
+        with self._asking.each() as ask:
+            for key, digest, dated in ask(ask_digests(self._queries, self._fields)):
+                yield str(key), f"{digest}@{today}" if dated else digest
+
+    def basis(self) -> str:
+        """Give a digest of what items share: where it differs, no digest of an item says anything.
+
+        That is the form of the database, the fields that are visible, the public collections and communities, and the
+        view but for its time.
+        """
+        view, hierarchy = self._view, self.hierarchy
+        told = (
+            (self.version, self._queries.dialect, self._queries.titles),
+            sorted(self._fields.items()),
+            sorted(hierarchy.communities.items()),
+            sorted(hierarchy.collections.items()),
+            (str(view.zone), view.bundles, sorted(view.hidden), view.fingerprints),
         )
-        for key, rows in self._grouped(self._queries.items()):
+        return sha256(repr(told).encode()).hexdigest()
+
+    def count(self) -> int:
+        """Count the items that may be public: as many as there are digests."""
+        return sum(number for (number,) in self._asking.all(self._queries.count()))
+
+    def _read(self, ask: Ask, keys: Sequence[Key] | None = None) -> Iterator[Item]:
+        """Give the public items, all or those with some keys."""
+        queries = self._queries
+        among = queries.candidates() if keys is None else keys
+        belongings = _Belongings(
+            handles=Follower(ask(queries.handles(among)), "handles"),
+            memberships=Follower(ask(queries.memberships(among)), "collections"),
+            metadata=Follower(ask(queries.metadata(among, self._unwanted)), "metadata"),
+            files=Follower(ask(queries.bitstreams(among)), "bitstreams"),
+        )
+        for key, rows in _grouped(ask(queries.items(keys))):
             periods = _periods(rows)
             if readable(periods, self._view.today):
-                yield key, self._item(key, rows[0], opened(periods, self._view), belongings)
+                yield self._item(key, rows[0], opened(periods, self._view), belongings)
 
     def hidden(self) -> Iterator[Hidden]:
         """Give what is not public: to tell since when a resource is not, and for nothing else (rule 13)."""
-        handles = self._follow(self._queries.handles(every=True), "handles")
-        files = self._follow(self._queries.bitstreams(every=True), "bitstreams")
-        for key, rows in self._grouped(self._queries.every_item()):
-            shown, periods = rows[0][2], _periods(rows)
-            whole = not (shown and readable(periods, self._view.today))
-            of_item = files_of(files.take(key), self._view)
-            hidden = tuple(each.hide(self._view) for each in of_item if whole or not each.is_public(self._view))
-            known = handles.take(key)
-            if whole or hidden:
-                yield Hidden(
-                    id=str(key),
-                    handle=known[0][1] if known else None,
-                    whole=whole,
-                    closed=self._latest(parse_moment(rows[0][1]), closed(periods, self._view) if whole else None),
-                    bitstreams=hidden,
-                )
+        with self._asking.each() as ask:
+            handles = Follower(ask(self._queries.handles(None)), "handles")
+            files = Follower(ask(self._queries.bitstreams(None)), "bitstreams")
+            for key, rows in _grouped(ask(self._queries.every_item())):
+                found = self._hidden(key, rows, handles.take(key), files_of(files.take(key), self._view))
+                if found.whole or found.bitstreams:
+                    yield found
+
+    def _hidden(self, key: Key, rows: Sequence[Row], handles: Sequence[Row], files: Iterable[File]) -> Hidden:
+        shown, periods = rows[0][2], _periods(rows)
+        whole = not (shown and readable(periods, self._view.today))
+        return Hidden(
+            id=str(key),
+            handle=handles[0][1] if handles else None,
+            whole=whole,
+            closed=self._latest(parse_moment(rows[0][1]), closed(periods, self._view) if whole else None),
+            bitstreams=tuple(each.hide(self._view) for each in files if whole or not each.is_public(self._view)),
+        )
 
     def _item(self, key: Key, row: Row, since: datetime | None, belongings: "_Belongings") -> Item:
         handles = belongings.handles.take(key)
@@ -133,37 +155,26 @@ class Repository:
             handle=handles[0][1] if handles else None,
             last_modified=parse_moment(row[1]),
             opened=since,
-            owner=next(iter(find([row[2]])), None),
+            owner=self.hierarchy.collections.get(row[2]),
             collections=find(each[1] for each in belongings.memberships.take(key)),
+            metadata=self._metadata(belongings.metadata.take(key)),
             bitstreams=tuple(each.publish(self._view) for each in files if each.is_public(self._view)),
         )
 
     def _metadata(self, rows: Sequence[Row]) -> tuple[MetadataValue, ...]:
         """Give the values of visible fields in the order of fields, then of their places (rule 8)."""
-        fields = self._fields
-        values: list[tuple[int, int, int, Field, str, str]] = []
-        for _key, number, place, value_number, text, language in rows:
-            visible = fields.get(number)
-            if visible is not None:
-                values.append((visible[0], place or 0, value_number, visible[1], text, language or ""))
+        places, fields, new = self._places, self._ordered, tuple.__new__
+        values = [
+            (places[number], place or 0, value_number, text, language or "")
+            for _, number, place, value_number, text, language in rows
+            if number in places
+        ]
         values.sort()
-        return tuple([MetadataValue(field, text, language) for _, _, _, field, text, language in values])
+        # There are millions of them, and a class takes twice as long to make one.
+        return tuple([new(MetadataValue, (fields[place], text, language)) for place, _, _, text, language in values])
 
     def _latest(self, *times: datetime | None) -> datetime | None:
         return max((time for time in times if time is not None and time <= self._view.at), default=None)
-
-    def _follow(self, statement: Executable, name: str) -> Follower:
-        return Follower(self._rows(statement), name)
-
-    def _grouped(self, statement: Executable) -> Iterator[tuple[Key, list[Row]]]:
-        return ((key, [*rows]) for key, rows in groupby(self._rows(statement), itemgetter(0)))
-
-    def _rows(self, statement: Executable) -> Iterator[Row]:
-        """Give the rows as they come; nothing is asked before the first is wanted."""
-        result = self._connection.execution_options(yield_per=_BATCH).execute(statement)
-        self._begun.append(result)
-        for batch in result.partitions():
-            yield from batch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,15 +183,20 @@ class _Belongings:
 
     handles: Follower
     memberships: Follower
+    metadata: Follower
     files: Follower
+
+
+def _grouped(rows: Iterable[Row]) -> Iterator[tuple[Key, list[Row]]]:
+    return ((key, [*same]) for key, same in groupby(rows, itemgetter(0)))
 
 
 def _periods(rows: Sequence[Row]) -> list[Period]:
     """Give the periods of the policies that end the rows of an item."""
-    return [*{Period.parse(start, end) for *_, action, start, end in rows if action is not None}]
+    return [Period.parse(row[-2], row[-1]) for row in rows if row[-3] is not None]
 
 
-def _batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
-    iterator = iter(items)
+def _batches(ids: Iterable[str], size: int) -> Iterator[list[str]]:
+    iterator = iter(ids)
     while batch := [*islice(iterator, size)]:
         yield batch

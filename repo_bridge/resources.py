@@ -6,15 +6,23 @@ An item becomes a record in each metadata format, a file of ours, and its bitstr
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
-from pelican_resourcesync.protocol import Link
 from pelican_resourcesync.publication.media_types import UNKNOWN
-from repo_bridge.addresses import Addresses, record_path
+from repo_bridge.addresses import Addresses, file_path, record_path
 from repo_bridge.crosswalks import Crosswalk
 from repo_bridge.model import Bitstream, Collection, Hidden, Item
 
 XML = "application/xml"
 HTML = "text/html"
+
+
+class Lead(NamedTuple):
+    """A link to a related resource (LN): there are a dozen to an item, so it is no more than it has to be."""
+
+    href: str
+    rel: str
+    type: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,22 +36,26 @@ class Record:
     uri: str
     path: str
     content: bytes
-    links: tuple[Link, ...]
+    links: tuple[Lead, ...]
     changed: datetime | None
     type: str = XML
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileResource:
-    """A bitstream at its public URI. `length` (bytes) and `md5` (hexadecimal) are `None` where they are not known."""
+    """A bitstream at its public URI. `length` (bytes) and `md5` (hexadecimal) are `None` where they are not known.
+
+    `path` is that of its file below the folder of records, `None` where others serve it.
+    """
 
     uri: str
     bitstream: Bitstream
     length: int | None
     md5: str | None
     type: str
-    links: tuple[Link, ...]
+    links: tuple[Lead, ...]
     changed: datetime | None
+    path: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,12 +87,12 @@ def resources_of(item: Item, addresses: Addresses, crosswalks: Sequence[Crosswal
             uri=uri,
             path=path,
             content=crosswalk.render(item.metadata),
-            links=(Link(href=crosswalk.profile, rel="profile"), *_formats(uri, uris), *shared),
+            links=(Lead(href=crosswalk.profile, rel="profile"), *_formats(uri, uris), *shared),
             changed=since,
         )
         for crosswalk, path, uri in zip(crosswalks, paths, uris, strict=True)
     )
-    about = (*(Link(href=uri, rel="describedby", type=XML) for uri in uris), *_within(item, addresses))
+    about = (*(Lead(href=uri, rel="describedby", type=XML) for uri in uris), *_within(item, addresses))
     files = tuple(
         FileResource(
             uri=uri,
@@ -90,6 +102,7 @@ def resources_of(item: Item, addresses: Addresses, crosswalks: Sequence[Crosswal
             type=bitstream.type or UNKNOWN,
             links=about,
             changed=latest(at, since, bitstream.opened),
+            path=_path_of(item, bitstream) if addresses.own_files else None,
         )
         for uri, bitstream in placed
     )
@@ -115,38 +128,44 @@ def latest(at: datetime, *times: datetime | None) -> datetime | None:
     return max((time for time in times if time is not None and time <= at), default=None)
 
 
+def _path_of(item: Item, bitstream: Bitstream) -> str:
+    return file_path(item.id, bitstream.id.removeprefix(f"{item.id}/"))
+
+
 def _uri_of(item: Item, bitstream: Bitstream, addresses: Addresses) -> str | None:
+    if addresses.own_files:
+        return addresses.record(_path_of(item, bitstream)) if bitstream.file else None
     return addresses.bitstream(bitstream.id, item.handle, bitstream.sequence_id, bitstream.name)
 
 
-def _formats(uri: str, uris: Sequence[str]) -> Iterator[Link]:
+def _formats(uri: str, uris: Sequence[str]) -> Iterator[Lead]:
     """Link the first format to the others, and each of these to the first (`LN02`)."""
     if uri != uris[0]:
-        yield Link(href=uris[0], rel="canonical")
+        yield Lead(href=uris[0], rel="canonical")
         return
     for other in uris[1:]:
-        yield Link(href=other, rel="alternate", type=XML)
+        yield Lead(href=other, rel="alternate", type=XML)
 
 
-def _describes(placed: Sequence[tuple[str, Bitstream]]) -> Iterator[Link]:
+def _describes(placed: Sequence[tuple[str, Bitstream]]) -> Iterator[Lead]:
     """Link to what a record describes (`LN04`)."""
     for uri, bitstream in placed:
-        yield Link(href=uri, rel="describes", type=bitstream.type or UNKNOWN)
+        yield Lead(href=uri, rel="describes", type=bitstream.type or UNKNOWN)
 
 
-def _page(item: Item, addresses: Addresses) -> Iterator[Link]:
+def _page(item: Item, addresses: Addresses) -> Iterator[Lead]:
     """Link to the page that shows people what the record says."""
     page = addresses.landing_page(item.id, item.handle)
     if page is not None:
-        yield Link(href=page, rel="alternate", type=HTML)
+        yield Lead(href=page, rel="alternate", type=HTML)
 
 
-def _within(item: Item, addresses: Addresses) -> Iterator[Link]:
+def _within(item: Item, addresses: Addresses) -> Iterator[Lead]:
     """Link to the collections that the item is in (`LN06`)."""
     for collection in collections_of(item):
-        uri = addresses.collection(collection)
+        uri = addresses.container(collection)
         if uri is not None:
-            yield Link(href=uri, rel="collection")
+            yield Lead(href=uri, rel="collection")
 
 
 def collections_of(item: Item) -> tuple[Collection, ...]:

@@ -69,7 +69,9 @@ def read_archive(folder: Path, view: View) -> Iterator[Item]:
 def _item(folder: Path, view: View) -> Item:
     handle = _text(folder / "handle").strip() or None
     collections = tuple(
-        Collection(id=line, handle=line, name="") for line in _text(folder / "collections").split("\n") if line.strip()
+        Collection(id=line.strip(), handle=line.strip(), name="")
+        for line in _text(folder / "collections").split("\n")
+        if line.strip()
     )
     return Item(
         id=folder.name,

@@ -10,14 +10,23 @@ from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import NamedTuple
 
 from lxml import etree
 
+from pelican_resourcesync.errors import DocumentError
+from pelican_resourcesync.protocol import escape
 from repo_bridge.model import Field, MetadataValue
 
 _XSI = "http://www.w3.org/2001/XMLSchema-instance"
 _LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 _LANGUAGE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*", re.ASCII)
+_DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
+
+#: What stands for a value and for its language where a line is written once: characters that mean nothing.
+_VALUE, _SPOKEN = "\ue000", "\ue001"
+
+
 #: What XML cannot hold, such as the form feeds in abstracts that were copied from a PDF.
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -29,23 +38,22 @@ def _language(text: str) -> str:
     return language if _LANGUAGE.fullmatch(language) else ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """A line of the table: its place, and what it makes: `value` leads from its root to where the value goes."""
+class _Line(NamedTuple):
+    """A line of the table: its place, and what it makes of a value, before and after it.
+
+    `speaking` is what comes before the language of a value that has one, and between that and the value.
+    """
 
     place: int
-    fragment: etree._Element
-    value: tuple[int, ...]
+    before: str
+    after: str
+    speaking: tuple[str, str]
 
-    def append_to(self, root: etree._Element) -> etree._Element:
-        """Add the fragment to a record; give the element where the value goes."""
-        if not self.value and not self.fragment.attrib:  # one element is made faster than copied
-            return etree.SubElement(root, self.fragment.tag)
-        element = deepcopy(self.fragment)
-        root.append(element)
-        for place in self.value:
-            element = element[place]
-        return element
+    def write(self, text: str, language: str) -> str:
+        """Write a value, which is escaped, and its language, which needs no escape."""
+        if language:
+            return f"{self.speaking[0]}{language}{self.speaking[1]}{text}{self.after}"
+        return f"{self.before}{text}{self.after}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +73,7 @@ class Crosswalk:
     table: Iterable[tuple[str, str]]
     _lines: dict[str, _Line] = field(default_factory=dict, init=False, repr=False)
     _found: dict[Field, _Line | None] = field(default_factory=dict, init=False, repr=False)
-    _empty: list[etree._Element] = field(default_factory=list, init=False, repr=False)
+    _around: list[str] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Read the table."""
@@ -73,21 +81,17 @@ class Crosswalk:
         empty = etree.Element(f"{{{self.namespaces[prefix]}}}{name}", nsmap={**self.namespaces, "xsi": _XSI})
         locations = " ".join(f"{uri} {where}" for uri, where in self.schemas.items())
         empty.set(f"{{{_XSI}}}schemaLocation", locations)
-        self._empty.append(empty)
+        self._around.extend(_written(empty, _VALUE).split(_VALUE))
         for place, (fields, fragment) in enumerate(self.table):
-            line = self._line(place, fragment)
+            line = self._line(empty, place, fragment)
             self._lines.update(dict.fromkeys(fields.split(), line))
 
     def render(self, values: Iterable[MetadataValue]) -> bytes:
         """Make the record of an item (UTF-8); what XML cannot hold becomes a space."""
-        root = deepcopy(self._empty[0])
-        for line, value in sorted(self._placed(values), key=lambda placed: placed[0].place):
-            target = line.append_to(root)
-            target.text = _FORBIDDEN.sub(" ", value.value)
-            language = _language(value.language)
-            if language:
-                target.set(_LANG, language)
-        return etree.tostring(root, encoding="UTF-8", xml_declaration=True, pretty_print=True)
+        head, tail = self._around
+        placed = sorted(self._placed(values), key=lambda placed: placed[0].place)
+        body = "".join([line.write(_escaped(value.value), _language(value.language)) for line, value in placed])
+        return f"{_DECLARATION}{head}{body}{tail}".encode()
 
     def _placed(self, values: Iterable[MetadataValue]) -> Iterator[tuple[_Line, MetadataValue]]:
         found = self._found
@@ -101,15 +105,35 @@ class Crosswalk:
     def _find(self, of: Field) -> _Line | None:
         return self._lines.get(str(of)) or self._lines.get(f"{of.schema}.{of.element}.*")
 
-    def _line(self, place: int, fragment: str) -> _Line:
+    def _line(self, empty: etree._Element, place: int, fragment: str) -> _Line:
+        """Let a line be written once, to see what is around its value."""
         declared = " ".join(f'xmlns:{prefix}="{uri}"' for prefix, uri in self.namespaces.items())
-        wrapped = etree.fromstring(f"<_ {declared}>{fragment}</_>")
-        root = wrapped[0]
+        root = deepcopy(empty)
+        root.append(etree.fromstring(f"<_ {declared}>{fragment}</_>")[0])
+        etree.cleanup_namespaces(root, keep_ns_prefixes=[*self.namespaces, "xsi"])
         target = next(element for element in root.iter() if element.text == "{}")
-        path: list[int] = []
-        while target is not root:
-            parent = target.getparent()
-            assert parent is not None  # noqa: S101 - the target is in the fragment
-            path.insert(0, parent.index(target))
-            target = parent
-        return _Line(place, root, tuple(path))
+        target.text = _VALUE
+        head, tail = self._around
+        before, after = _within(root, head, tail).split(_VALUE)
+        target.set(_LANG, _SPOKEN)
+        speaking, rest = _within(root, head, tail).split(_SPOKEN)
+        return _Line(place, before, after, (speaking, rest.split(_VALUE)[0]))
+
+
+def _written(root: etree._Element, body: str = "") -> str:
+    """Write a record as text; one without elements with a `body` between its tags."""
+    if not len(root):
+        root = deepcopy(root)
+        root.text = f"\n{body}"
+    return etree.tostring(root, encoding="unicode", pretty_print=True)
+
+
+def _within(root: etree._Element, head: str, tail: str) -> str:
+    return _written(root).removeprefix(head).removesuffix(tail)
+
+
+def _escaped(text: str) -> str:
+    try:
+        return escape.text(text)
+    except DocumentError:
+        return escape.text(_FORBIDDEN.sub(" ", text))

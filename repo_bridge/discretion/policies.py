@@ -1,7 +1,8 @@
 """Who may read an object: resource policies of the group Anonymous and of those around it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, NamedTuple, Self
 from zoneinfo import ZoneInfo
 
@@ -39,6 +40,7 @@ class Period(NamedTuple):
     end: Day
 
     @classmethod
+    @lru_cache(maxsize=4096)
     def parse(cls, start: str | None, end: str | None) -> Self:
         """Rule 5: valid from the start date on, and before the end date; a date that is none is never reached."""
         return cls(
@@ -47,22 +49,26 @@ class Period(NamedTuple):
         )
 
 
+#: The days of a policy without dates, which most are.
+ALWAYS = Period(FIRST_DAY, LAST_DAY)
+
+
 def valid(period: Period, today: Day) -> bool:
     """Rule 5: whether a policy is valid on a day."""
     return period.start <= today < period.end
 
 
-def readable(periods: Iterable[Period], today: Day) -> bool:
+def readable(periods: Collection[Period], today: Day) -> bool:
     """Rule 4: at least one of the policies that let everybody read is valid today; none is a no."""
-    return any(valid(period, today) for period in periods)
+    return ALWAYS in periods or any(valid(period, today) for period in periods)
 
 
-def opened(periods: Sequence[Period], view: View) -> datetime | None:
+def opened(periods: Collection[Period], view: View) -> datetime | None:
     """Rule 13: when the policies last made readable what is readable now; `None` where that has no beginning.
 
     Policies that follow each other without a day between them are one span.
     """
-    if all(each.start == FIRST_DAY for each in periods):
+    if ALWAYS in periods or all(each.start == FIRST_DAY for each in periods):
         return None
     begin = min((each.start for each in periods if valid(each, view.today)), default=FIRST_DAY)
     while earlier := min((each.start for each in periods if each.start < begin <= each.end), default=None):

@@ -1,6 +1,8 @@
 """Merging sorted rows: what belongs to one key after the other, without keeping what has passed."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from repo_bridge.errors import DatabaseError
@@ -13,29 +15,29 @@ class Follower:
 
     def __init__(self, rows: Iterable[Row], name: str) -> None:
         """Begin before the first row; messages call the rows `name`."""
-        self._rows = iter(rows)
+        self._groups = groupby(rows, itemgetter(0))
         self._name = name
-        self._row: Row | None = None
+        self._group: tuple[Any, Iterator[Row]] | None = None
         self._begun = False
         self._key: Any = None
 
     def take(self, key: int | str) -> list[Row]:
         """Give the rows of `key`, which is greater than all before; `DatabaseError` where rows are out of order."""
-        row = self._row if self._begun else next(self._rows, None)
+        group = self._group if self._begun else next(self._groups, None)
         self._begun = True
-        while row is not None and row[0] < key:
-            self._require_order(row)
-            row = next(self._rows, None)
-        taken = []
-        while row is not None and row[0] == key:
-            taken.append(row)
-            row = next(self._rows, None)
-        self._row, self._key = row, key
+        while group is not None and group[0] < key:
+            self._require_order(group[0])
+            group = next(self._groups, None)
+        taken: list[Row] = []
+        if group is not None and group[0] == key:
+            taken = [*group[1]]
+            group = next(self._groups, None)
+        self._group, self._key = group, key
         return taken
 
-    def _require_order(self, row: Row) -> None:
-        """Refuse a skipped row that does not lie between the key before and this one."""
-        if self._key is not None and row[0] <= self._key:
+    def _require_order(self, key: Any) -> None:
+        """Refuse skipped rows that do not lie between the key before and this one."""
+        if self._key is not None and key <= self._key:
             message = (
                 f"the database does not sort {self._name} by their keys as text: look at the collation of the keys"
             )

@@ -23,7 +23,7 @@ class Hierarchy:
 
     def find(self, keys: Iterable[Key]) -> tuple[Collection, ...]:
         """Give the public collections among `keys`, each once, in their order."""
-        return tuple(self.collections[key] for key in dict.fromkeys(keys) if key in self.collections)
+        return tuple([self.collections[key] for key in dict.fromkeys(keys) if key in self.collections])
 
 
 def read_hierarchy(connection: Connection, queries: Queries) -> Hierarchy:
@@ -62,8 +62,7 @@ def _named(
 
 
 def _is_public(rows: Iterable[Row], view: View) -> bool:
-    periods = {(row[4], row[5]) for row in rows}
-    return readable((Period.parse(start, end) for start, end in periods), view.today)
+    return readable({Period.parse(row[4], row[5]) for row in rows}, view.today)
 
 
 def _pairs(

@@ -2,16 +2,21 @@
 
 Rows come sorted by the key of their item, so that they are merged as they pass and no row has to be kept. Keys, dates
 and timestamps come as text (keys of version 5 as integers), which every database gives alike.
+
+`Among` says whose rows are asked for: those of items that another statement gives, or of a few keys.
 """
 
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
     Executable,
     FromClause,
     Integer,
+    Select,
     SQLColumnExpression,
     Table,
     Text,
@@ -19,16 +24,32 @@ from sqlalchemy import (
     and_,
     case,
     cast,
+    func,
+    literal_column,
     select,
+    true,
+    type_coerce,
 )
 
 from repo_bridge.discretion import View, discoverable, grants, live, stored, unsecured, unwanted, wanted
-from repo_bridge.reading.digest import digest_of
 from repo_bridge.schema import ObjectType, Tables
 from repo_bridge.schema.tables import INTEGER_KEYS
 
 #: A key as rows have it: an integer in version 5, text later.
 Key = int | str
+
+#: A statement that is asked, or that another is made of.
+Asked = Select[*tuple[Any, ...]]
+
+#: Which items rows are asked for: a statement that gives their keys, or keys (see `Queries.keys`).
+Among = Asked | Sequence[Key]
+
+#: What the dates of policies are called in the statements that ask for them.
+START, END = "start_date", "end_date"
+
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
+_INTEGER = re.compile(r"0|[1-9][0-9]{0,9}", re.ASCII)
+_LARGEST = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,19 +64,38 @@ class Queries:
     titles: Sequence[int]
     dialect: str
 
-    def items(self) -> Executable:
+    def candidates(self) -> Asked:
+        """Give the keys of items that some policy, valid today or not, may make public; one may come more than once."""
+        item, policy = self.tables.item, self.tables.resourcepolicy
+        return (
+            select(item.c.id)
+            .select_from(item.join(policy, self._policy_of(item, ObjectType.ITEM)))
+            .where(live(self.tables), discoverable(self.tables))
+        )
+
+    def count(self) -> Asked:
+        """Ask for the number of candidates."""
+        return select(func.count()).select_from(self.candidates().distinct().subquery())
+
+    def keys(self, ids: Iterable[str]) -> list[Key]:
+        """Give the keys that ids stand for; what no item can be called has none."""
+        if self.tables.version == INTEGER_KEYS:
+            return [int(each) for each in ids if _INTEGER.fullmatch(each) and int(each) <= _LARGEST]
+        return [each for each in ids if self.dialect == "sqlite" or _UUID.fullmatch(each)]
+
+    def items(self, keys: Sequence[Key] | None = None) -> Asked:
         """Ask for live, discoverable items with each policy that lets everybody read: last_modified, owner, dates."""
         item, policy = self.tables.item, self.tables.resourcepolicy
         return (
             select(
-                self._key(item.c.id),
+                self.key(item.c.id),
                 _text(item.c.last_modified),
-                self._key(item.c.owning_collection),
+                self.key(item.c.owning_collection),
                 *_policy(policy),
             )
             .select_from(item.join(policy, self._policy_of(item, ObjectType.ITEM)))
-            .where(live(self.tables), discoverable(self.tables))
-            .order_by(self._order(item.c.id))
+            .where(live(self.tables), discoverable(self.tables), self._among(item.c.id, keys))
+            .order_by(self.order(item.c.id))
         )
 
     def every_item(self) -> Executable:
@@ -63,75 +103,58 @@ class Queries:
         item, policy = self.tables.item, self.tables.resourcepolicy
         shown = case((and_(live(self.tables), discoverable(self.tables)), 1), else_=0)
         return (
-            select(self._key(item.c.id), _text(item.c.last_modified), shown, *_policy(policy))
+            select(self.key(item.c.id), _text(item.c.last_modified), shown, *_policy(policy))
             .select_from(item.outerjoin(policy, self._policy_of(item, ObjectType.ITEM)))
-            .order_by(self._order(item.c.id))
+            .order_by(self.order(item.c.id))
         )
 
-    def handles(self, *, every: bool = False) -> Executable:
-        """Ask for the handles of items, the oldest first."""
+    def handles(self, among: Among | None) -> Asked:
+        """Ask for the handles of items, the oldest first; of all items without `among`."""
         handle = self.tables.handle
-        of_item = and_(handle.c.resource_type_id == int(ObjectType.ITEM), handle.c.object_id.is_not(None))
         return (
-            select(self._key(handle.c.object_id), handle.c.handle)
-            .where(of_item, *self._of_candidates(handle.c.object_id, every=every))
-            .order_by(self._order(handle.c.object_id), handle.c.handle_id)
+            select(self.key(handle.c.object_id), handle.c.handle, handle.c.handle_id)
+            .where(handle.c.resource_type_id == int(ObjectType.ITEM), self._among(handle.c.object_id, among))
+            .order_by(self.order(handle.c.object_id), handle.c.handle_id)
         )
 
-    def memberships(self) -> Executable:
+    def memberships(self, among: Among) -> Asked:
         """Ask for the collections of items."""
         pairs = self.tables.collection2item
         return (
-            select(self._key(pairs.c.item_id), self._key(pairs.c.collection_id))
-            .where(*self._of_candidates(pairs.c.item_id))
-            .order_by(self._order(pairs.c.item_id), self._order(pairs.c.collection_id))
+            select(self.key(pairs.c.item_id), self.key(pairs.c.collection_id))
+            .where(self._among(pairs.c.item_id, among))
+            .order_by(self.order(pairs.c.item_id), self.order(pairs.c.collection_id))
         )
 
-    def metadata(self, keys: Sequence[Key] | None = None) -> Executable:
+    def metadata(self, among: Among, without: Collection[int] = ()) -> Asked:
         """Ask for values of items: the number of the field, place, the number of the value, text and language.
 
-        `keys` are of some public items (PostgreSQL has to be told that they are uuids); without them, of all.
+        Those of fields with the numbers `without` are left out.
         """
         value = self.tables.metadatavalue
-        which = self._of_candidates(value.c.object_id) if keys is None else [value.c.object_id.in_(self._typed(keys))]
         return (
             select(
-                self._key(value.c.object_id),
+                self.key(value.c.object_id),
                 value.c.metadata_field_id,
                 value.c.place,
                 value.c.metadata_value_id,
                 value.c.text_value,
                 value.c.text_lang,
             )
-            .where(*self._visible_values(), *which)
-            .order_by(self._order(value.c.object_id))
-        )
-
-    def digests(self, fields: Collection[int]) -> Executable:
-        """Ask for a digest of the metadata of each item, of the fields with these numbers."""
-        value = self.tables.metadatavalue
-        columns = (
-            value.c.metadata_field_id,
-            value.c.place,
-            value.c.metadata_value_id,
-            value.c.text_lang,
-            value.c.text_value,
-        )
-        return (
-            select(self._key(value.c.object_id), digest_of(*columns, dialect=self.dialect))
             .where(
-                value.c.metadata_field_id.in_([*fields]),
-                *self._visible_values(),
-                *self._of_candidates(value.c.object_id),
+                self.tables.is_of(value, ObjectType.ITEM),
+                unsecured(self.tables),
+                value.c.text_value.is_not(None),
+                self._among(value.c.object_id, among),
+                value.c.metadata_field_id.not_in([*without]) if without else true(),
             )
-            .group_by(value.c.object_id)
-            .order_by(self._order(value.c.object_id))
+            .order_by(self.order(value.c.object_id))
         )
 
-    def bitstreams(self, *, every: bool = False) -> Executable:
+    def bitstreams(self, among: Among | None) -> Asked:
         """Ask for files in the wanted bundles of items, with each title and each policy that lets everybody read.
 
-        With `every`, those of all items, and those that no policy lets everybody read too.
+        Without `among`, those of all items, and those that no policy lets everybody read too.
         """
         tables, bundles = self.tables, self.view.bundles
         bitstream, policy, order = tables.bitstream, tables.resourcepolicy, tables.bundle2bitstream
@@ -139,19 +162,20 @@ class Queries:
         kinds, holder = tables.bitstreamformatregistry, tables.item2bundle
         files: FromClause = (
             holder.join(
-                bundle, and_(self._title(bundle, holder.c.bundle_id, ObjectType.BUNDLE), wanted(bundle, bundles))
+                bundle,
+                and_(self._title(bundle, holder.c.bundle_id, ObjectType.BUNDLE), self._rare(wanted(bundle, bundles))),
             )
             .outerjoin(other, and_(self._title(other, holder.c.bundle_id, ObjectType.BUNDLE), unwanted(other, bundles)))
             .join(order, order.c.bundle_id == holder.c.bundle_id)
             .join(bitstream, bitstream.c.id == order.c.bitstream_id)
-            .join(policy, self._policy_of(bitstream, ObjectType.BITSTREAM), isouter=every)
+            .join(policy, self._policy_of(bitstream, ObjectType.BITSTREAM), isouter=among is None)
             .outerjoin(kinds, kinds.c.bitstream_format_id == bitstream.c.bitstream_format_id)
             .outerjoin(name, self._title(name, bitstream.c.id, ObjectType.BITSTREAM))
         )
         return (
             select(
-                self._key(holder.c.item_id),
-                self._key(bitstream.c.id),
+                self.key(holder.c.item_id),
+                self.key(bitstream.c.id),
                 bundle.c.text_value,
                 order.c.bitstream_order,
                 name.c.place,
@@ -167,8 +191,8 @@ class Queries:
                 *_policy(policy),
             )
             .select_from(files)
-            .where(other.c.object_id.is_(None), stored(tables), *self._of_candidates(holder.c.item_id, every=every))
-            .order_by(self._order(holder.c.item_id))
+            .where(other.c.object_id.is_(None), stored(tables), self._among(holder.c.item_id, among))
+            .order_by(self.order(holder.c.item_id))
         )
 
     def containers(self, table: Table, kind: ObjectType) -> Executable:
@@ -177,40 +201,40 @@ class Queries:
         handle, policy, name = tables.handle, tables.resourcepolicy, tables.metadatavalue.alias("name")
         of_kind = and_(handle.c.object_id == table.c.id, handle.c.resource_type_id == int(kind))
         return (
-            select(self._key(table.c.id), handle.c.handle, name.c.text_value, *_policy(policy))
+            select(self.key(table.c.id), handle.c.handle, name.c.text_value, *_policy(policy))
             .select_from(
                 table.join(policy, self._policy_of(table, kind))
                 .outerjoin(handle, of_kind)
                 .outerjoin(name, self._title(name, table.c.id, kind))
             )
-            .order_by(self._order(table.c.id), handle.c.handle_id, name.c.place, name.c.metadata_value_id)
+            .order_by(self.order(table.c.id), handle.c.handle_id, name.c.place, name.c.metadata_value_id)
         )
 
     def pairs(self, first: ColumnElement[object], second: ColumnElement[object]) -> Executable:
         """Ask for two keys that a table relates."""
-        return select(self._key(first), self._key(second)).where(first.is_not(None), second.is_not(None))
+        return select(self.key(first), self.key(second)).where(first.is_not(None), second.is_not(None))
 
-    def _of_candidates(self, key: ColumnElement[object], *, every: bool = False) -> list[ColumnElement[bool]]:
-        """Only rows of items that some policy, valid today or not, may make public."""
-        if every:
-            return [key.is_not(None)]
-        item, policy = self.tables.item, self.tables.resourcepolicy
-        of_items = select(policy.c.object_id).where(
-            grants(self.tables), self.tables.is_of(policy, ObjectType.ITEM), policy.c.object_id.is_not(None)
-        )
-        candidates = select(item.c.id).where(
-            live(self.tables), discoverable(self.tables), item.c.id.in_(of_items.correlate(None))
-        )
-        return [key.in_(candidates.correlate(None))]
+    def key(self, column: ColumnElement[object]) -> SQLColumnExpression[Key]:
+        """Give a key as rows have it."""
+        return cast(column, Integer) if isinstance(column.type, Integer) else _text(column)
 
-    def _visible_values(self) -> list[ColumnElement[bool]]:
-        value = self.tables.metadatavalue
-        return [self.tables.is_of(value, ObjectType.ITEM), unsecured(self.tables), value.c.text_value.is_not(None)]
+    def order(self, column: ColumnElement[object]) -> ColumnElement[object]:
+        """Give what to sort by: PostgreSQL's order of uuids is that of their text."""
+        return cast(column, Integer) if isinstance(column.type, Integer) else column
 
-    def _typed(self, keys: Sequence[Key]) -> Sequence[Key | SQLColumnExpression[str]]:
-        if self.tables.version == INTEGER_KEYS or self.dialect == "sqlite":
-            return [*keys]
-        return [cast(key, Uuid(as_uuid=False)) for key in keys]
+    def _among(self, key: ColumnElement[object], among: Among | None) -> ColumnElement[bool]:
+        """Only rows of these items; without any, of all that there are."""
+        if among is None:
+            return key.is_not(None)
+        if isinstance(among, Select):
+            return key.in_(among)
+        if self.tables.version != INTEGER_KEYS and self.dialect != "sqlite":
+            key = type_coerce(key, Uuid(as_uuid=False))
+        return key.in_(among)
+
+    def _rare(self, condition: ColumnElement[bool]) -> ColumnElement[bool]:
+        """Tell SQLite, which cannot know, that few rows are so, and that it should look at them first."""
+        return func.likelihood(condition, literal_column("0.01")) if self.dialect == "sqlite" else condition
 
     def _policy_of(self, table: Table, kind: ObjectType) -> ColumnElement[bool]:
         policy = self.tables.resourcepolicy
@@ -222,13 +246,6 @@ class Queries:
         conditions = [value.c.object_id == key, value.c.metadata_field_id.in_([*self.titles])]
         return and_(*conditions, *([] if of_kind is None else [of_kind]))
 
-    def _key(self, column: ColumnElement[object]) -> SQLColumnExpression[Key]:
-        return cast(column, Integer) if isinstance(column.type, Integer) else _text(column)
-
-    def _order(self, column: ColumnElement[object]) -> ColumnElement[object]:
-        """Give what to sort by: PostgreSQL's order of uuids is that of their text."""
-        return cast(column, Integer) if isinstance(column.type, Integer) else column
-
 
 def _text(column: ColumnElement[object]) -> SQLColumnExpression[str]:
     return cast(column, Text)
@@ -236,4 +253,4 @@ def _text(column: ColumnElement[object]) -> SQLColumnExpression[str]:
 
 def _policy(policy: Table) -> tuple[SQLColumnExpression[int], SQLColumnExpression[str], SQLColumnExpression[str]]:
     """Give the columns of a policy; without an action there is none."""
-    return policy.c.action_id, _text(policy.c.start_date), _text(policy.c.end_date)
+    return policy.c.action_id, _text(policy.c.start_date).label(START), _text(policy.c.end_date).label(END)

@@ -83,8 +83,10 @@ def measure(server: Server, url: str, folder: Path) -> None:
     read, memory, values = _apart(_read, url)
     print(f"psql COPY of the same statements {copied:.1f} s; {values:,} values read in {read / copied:.2f} times that")
     print(f"peak memory {memory / _MEBIBYTE:.0f} MiB")
-    digested, _, _ = _apart(_digest, url)
-    print(f"with digests instead of metadata in {digested / copied:.2f} times that")
+    digested, memory, _ = _apart(_digest, url)
+    print(f"digests in {digested / copied:.2f} times that; peak memory {memory / _MEBIBYTE:.0f} MiB")
+    some, memory, count = _apart(_read_some, url)
+    print(f"{count:,} items by their ids in {some / copied:.2f} times that; peak memory {memory / _MEBIBYTE:.0f} MiB")
     hidden, _, _ = _apart(_hidden, url)
     print(f"what is hidden is read in {hidden / copied:.2f} times that")
     published, memory, size = _apart(_publish, url, str(folder / "records"))
@@ -95,15 +97,19 @@ def measure(server: Server, url: str, folder: Path) -> None:
     dump = server.dump(url, folder / "dump.sql")
     loaded, memory, _ = _apart(_import, str(dump), str(folder / "export.db"))
     print(f"import of a plain dump {loaded / copied:.2f} times COPY; peak memory {memory / _MEBIBYTE:.0f} MiB")
-    read, memory, _ = _apart(_read, f"sqlite:///{folder / 'export.db'}")
+    export = f"sqlite:///{folder / 'export.db'}"
+    read, memory, _ = _apart(_read, export)
     print(f"read from SQLite in {read / copied:.2f} times COPY; peak memory {memory / _MEBIBYTE:.0f} MiB")
+    digested, memory, _ = _apart(_digest, export)
+    print(f"digests from SQLite in {digested / copied:.2f} times COPY; peak memory {memory / _MEBIBYTE:.0f} MiB")
 
 
 def statements() -> list[str]:
     """Give the statements that reading asks, with their values."""
     queries = Queries(tables=describe(7), view=_VIEW, titles=[_TITLE], dialect="postgresql")
-    asked = (queries.items(), queries.handles(), queries.memberships(), queries.metadata(), queries.bitstreams())
-    return [_literal(statement) for statement in asked]
+    among = queries.candidates()
+    asked = (queries.handles, queries.memberships, queries.metadata, queries.bitstreams)
+    return [_literal(statement) for statement in (queries.items(), *(ask(among) for ask in asked))]
 
 
 def _literal(statement: Any) -> str:
@@ -126,7 +132,14 @@ def _read(url: str) -> int:
 
 def _digest(url: str) -> int:
     with open_repository(url, _VIEW) as repository:
-        return sum(1 for _ in repository.digested_items())
+        return sum(1 for _ in repository.digests())
+
+
+def _read_some(url: str) -> int:
+    """Read a thousand items, as a day may have changed."""
+    with open_repository(url, _VIEW) as repository:
+        ids = [key for key, _ in repository.digests()]
+        return sum(1 for _ in repository.items_of(ids[:: max(1, len(ids) // 1000)]))
 
 
 def _hidden(url: str) -> int:

@@ -21,8 +21,8 @@ def test_rule_17_pages() -> None:
     assert SEVEN.landing_page(UUID, "123456789/1") == "https://repo.example/handle/123456789/1"
     assert SEVEN.landing_page(UUID, None) == f"https://repo.example/items/{UUID}"
     collection = Collection(id=UUID, handle=None, name="")
-    assert SEVEN.collection(collection) == f"https://repo.example/collections/{UUID}"
-    assert SEVEN.collection(replace(collection, handle="1/2")) == "https://repo.example/handle/1/2"
+    assert SEVEN.container(collection) == f"https://repo.example/collections/{UUID}"
+    assert SEVEN.container(replace(collection, handle="1/2")) == "https://repo.example/handle/1/2"
 
 
 def test_rule_17_files() -> None:
@@ -36,7 +36,7 @@ def test_rule_18_pages() -> None:
     """Rule 18: before version 7 a page takes a handle."""
     assert SIX.landing_page("1", "123456789/1") == "https://repo.example/handle/123456789/1"
     assert SIX.landing_page("1", None) is None
-    assert SIX.collection(Collection(id="1", handle=None, name="")) is None
+    assert SIX.container(Collection(id="1", handle=None, name="")) is None
 
 
 def test_rule_18_files() -> None:

@@ -66,7 +66,7 @@ def test_oai_dc_as_a_whole() -> None:
         [value("dc.type", "Map"), value("dc.creator", "B & Co"), value("dc.creator", "A", "en_US"), value("local.note")]
     )
     assert rendered.decode() == (
-        "<?xml version='1.0' encoding='UTF-8'?>\n"
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
         '<oai_dc:dc xmlns:oai_dc="http://www.openarchives.org/OAI/2.0/oai_dc/" '
         'xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" '
         'xsi:schemaLocation="http://www.openarchives.org/OAI/2.0/oai_dc/ '

@@ -57,6 +57,13 @@ def test_rows(journal: str) -> None:
     assert (third.deleted, third.lastmod) == (False, None)
 
 
+def test_what_no_uri_has_is_escaped(journal: str) -> None:
+    """Spaces, letters of other alphabets and the like are percent-encoded; what may mean something is not."""
+    text = 'https://j.example/Über uns/{a}|"b"/50%25/c+d?e=f&g=[1]#h'
+    (row, *_) = ask(journal, f"SELECT '{text}' AS uri FROM article")
+    assert row.uri == "https://j.example/%C3%9Cber%20uns/%7Ba%7D%7C%22b%22/50%25/c+d?e=f&g=[1]#h"
+
+
 def test_live_database(server: Server) -> None:
     """The values of PostgreSQL are read as they are: times, days, numbers and flags."""
     url = server.database(rows_of(Sample(items=[Thing(1)]), 7), 7)
@@ -82,6 +89,7 @@ def test_live_database(server: Server) -> None:
         ("'urn:x' AS uri, 'urn:y' AS uri", "one column twice"),
         ("NULL AS uri", "row 1 of the statement has the uri 'None', which is none"),
         ("'a b' AS uri", "the uri 'a b', which is none"),
+        ("'urn:x' || char(10) AS uri", "which is none"),
         ("'urn:' || hex(zeroblob(2000)) AS uri", "the uri 'urn:0000"),
         ("'urn:x' AS uri, 'yesterday' AS lastmod", "the lastmod 'yesterday', which is none"),
         ("'urn:x' AS uri, 5 AS lastmod", "the lastmod '5'"),

@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
-from pelican_resourcesync.protocol import Link
 from repo_bridge.addresses import Addresses
 from repo_bridge.crosswalks import find_crosswalks
 from repo_bridge.model import Bitstream, Collection, Field, Hidden, HiddenBitstream, Item, MetadataValue
 from repo_bridge.repository import open_repository
-from repo_bridge.resources import Departure, departures_of, latest, resources_of
+from repo_bridge.resources import Departure, Lead, departures_of, latest, resources_of
 from tests.bridge.reading import VIEW, url_of
 from tests.bridge.repository import rows_of
 from tests.bridge.samples import AT, PUBLIC, every_case
@@ -57,11 +56,11 @@ def test_record() -> None:
     assert (record.uri, record.path, record.type) == (RECORD, "oai_dc/1/2.xml", "application/xml")
     assert b"<dc:title>A coin</dc:title>" in record.content
     assert record.links == (
-        Link(href="http://www.openarchives.org/OAI/2.0/oai_dc/", rel="profile"),
-        Link(href=CONTENT, rel="describes", type="application/pdf"),
-        Link(href="https://repo.example/handle/1/2", rel="alternate", type="text/html"),
-        Link(href="https://repo.example/handle/1/maps", rel="collection"),
-        Link(href="https://repo.example/handle/1/coins", rel="collection"),
+        Lead(href="http://www.openarchives.org/OAI/2.0/oai_dc/", rel="profile"),
+        Lead(href=CONTENT, rel="describes", type="application/pdf"),
+        Lead(href="https://repo.example/handle/1/2", rel="alternate", type="text/html"),
+        Lead(href="https://repo.example/handle/1/maps", rel="collection"),
+        Lead(href="https://repo.example/handle/1/coins", rel="collection"),
     )
 
 
@@ -70,8 +69,8 @@ def test_file() -> None:
     (file,) = resources_of(ITEM, SITE, ALL[:2], AT).files
     assert (file.uri, file.length, file.md5, file.type) == (CONTENT, 9, "0" * 32, "application/pdf")
     assert file.links[:2] == (
-        Link(href=RECORD, rel="describedby", type="application/xml"),
-        Link(href="https://x.example/records/qdc/1/2.xml", rel="describedby", type="application/xml"),
+        Lead(href=RECORD, rel="describedby", type="application/xml"),
+        Lead(href="https://x.example/records/qdc/1/2.xml", rel="describedby", type="application/xml"),
     )
     assert {link.rel for link in file.links[2:]} == {"collection"}
 

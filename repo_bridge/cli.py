@@ -1,0 +1,168 @@
+"""The command line of the bridge: one thin verb a function, and the one place where errors become exits."""
+
+import sys
+from argparse import ArgumentParser, BooleanOptionalAction, Namespace, _SubParsersAction
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from pelican_resourcesync.errors import ResourceSyncError, SettingsError
+from pelican_resourcesync.settings.messages import nearest
+from pelican_resourcesync.version import __version__
+from repo_bridge.settings import FILE, KEYS, Settings, read_configuration
+from repo_bridge.settings.words import shown
+
+PROGRAM = "repo-bridge"
+DONE, PROBLEMS, UNUSABLE = 0, 1, 2
+#: Packages that are installed for the bridge alone.
+_OPTIONAL = ("sqlalchemy", "psycopg")
+
+Verbs: TypeAlias = "_SubParsersAction[ArgumentParser]"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command (by default that of this process) and give its exit status: see `docs/commands.md`.
+
+    Raises `SystemExit` for wrong usage, and for `--help` and `--version`, as `argparse` does.
+    """
+    options, rest = parser().parse_known_args(arguments)
+    try:
+        _require_no_more(rest, options.known)
+        status: int = options.verb(options)
+    except ResourceSyncError as error:
+        return _unusable(str(error))
+    except ModuleNotFoundError as error:
+        if error.name not in _OPTIONAL:
+            raise
+        return _unusable(f"{error.name} is not installed: pip install 'pelican-resourcesync[bridge]'")
+    return status
+
+
+def parser() -> ArgumentParser:
+    """Give the parser of the whole command line: each verb adds its own, in the order of `docs/commands.md`."""
+    top = ArgumentParser(prog=PROGRAM, description="Publish a repository over ResourceSync, from its database.")
+    top.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
+    verbs = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for add in (_add_publish, _add_import, _add_status):
+        verb = add(verbs)
+        verb.add_argument("--json", action="store_true", help="tell it as JSON")
+        verb.set_defaults(known=[name for action in verb._actions for name in action.option_strings])  # noqa: SLF001
+    return top
+
+
+def _add_publish(verbs: Verbs) -> ArgumentParser:
+    publish = verbs.add_parser("publish", help="publish what a repository has for everybody", allow_abbrev=False)
+    publish.set_defaults(verb=_publish)
+    _add_config(publish)
+    for name, key in KEYS.items():
+        if key.metavar:
+            publish.add_argument(f"--{name}", dest=name, metavar=key.metavar, help=key.help)
+        elif key.metavar is not None:
+            publish.add_argument(f"--{name}", dest=name, action=BooleanOptionalAction, help=key.help)
+    publish.add_argument("--dry-run", action="store_true", help="say what would be published, and write nothing")
+    return publish
+
+
+def _add_import(verbs: Verbs) -> ArgumentParser:
+    importing = verbs.add_parser("import", help="make a database of SQLite from a dump", allow_abbrev=False)
+    importing.set_defaults(verb=_import)
+    importing.add_argument("dump", type=Path, metavar="DUMP", help="of pg_dump, plain or in custom format")
+    importing.add_argument("export", type=Path, metavar="EXPORT", help="the database to write")
+    importing.add_argument("--schema", metavar=KEYS["schema"].metavar, help=KEYS["schema"].help)
+    return importing
+
+
+def _add_status(verbs: Verbs) -> ArgumentParser:
+    status = verbs.add_parser("status", help="tell what is published", allow_abbrev=False)
+    status.set_defaults(verb=_status)
+    status.add_argument("target", nargs="?", metavar="TARGET", help="a folder, or the URL where one is served")
+    _add_config(status)
+    return status
+
+
+def _add_config(verb: ArgumentParser) -> None:
+    verb.add_argument("--config", type=Path, metavar="FILE", help=f"the settings file ({FILE})")
+
+
+def _publish(options: Namespace) -> int:
+    given = {key: value for key in KEYS if (value := getattr(options, key, None)) is not None}
+    configuration = read_configuration(given, options.config)
+    _warn(configuration.warnings)
+    return (_foresee if options.dry_run else _publish_now)(configuration.settings, options)
+
+
+def _publish_now(settings: Settings, options: Namespace) -> int:
+    from pelican_resourcesync.publication.layout import FOLDER
+    from pelican_resourcesync.terminal.programs import as_json
+    from pelican_resourcesync.terminal.progress import Progress
+    from repo_bridge.commands.publish import outcome_text
+    from repo_bridge.publisher import publish
+
+    with Progress.shown(sys.stderr, PROGRAM) as progress:
+        outcome = publish(settings, progress)
+    _warn(outcome.warnings)
+    _say(as_json(outcome) if options.json else outcome_text(outcome, f"{settings.base_url}/{FOLDER}/"))
+    return DONE
+
+
+def _foresee(settings: Settings, options: Namespace) -> int:
+    from pelican_resourcesync.terminal.programs import as_json
+    from pelican_resourcesync.terminal.progress import Progress
+    from repo_bridge.commands.publish import foresight_text
+    from repo_bridge.publisher import foresee
+
+    with Progress.shown(sys.stderr, PROGRAM) as progress:
+        foresight = foresee(settings, progress)
+    _say(as_json(foresight) if options.json else foresight_text(foresight))
+    return PROBLEMS if foresight.stopped else DONE
+
+
+def _import(options: Namespace) -> int:
+    from pelican_resourcesync.terminal.programs import as_json
+    from repo_bridge.commands.importing import as_text, import_into
+    from repo_bridge.settings.options import given_options
+
+    version = given_options({"schema": options.schema})["schema"].checked() if options.schema else None
+    _progress(f"importing {options.dump}")
+    imported = import_into(options.dump, options.export, version)
+    _say(as_json(imported) if options.json else as_text(imported, options.export))
+    return DONE
+
+
+def _status(options: Namespace) -> int:
+    from pelican_resourcesync.terminal.programs import as_json
+    from repo_bridge.commands.status import as_text, find
+
+    _progress(f"looking at {options.target or 'the output'}")
+    found = find(options.target, options.config)
+    _say(as_json(found) if options.json else as_text(found))
+    return DONE if found.publication else PROBLEMS
+
+
+def _require_no_more(rest: Sequence[str], known: Sequence[str]) -> None:
+    """Raise `SettingsError` for an argument that no command has."""
+    if rest:
+        name = rest[0].partition("=")[0]
+        what = f"there is no option {name}" if name.startswith("-") else f"{shown(rest[0])} is too much"
+        message = f"{what}{nearest(name, known)}: see --help"
+        raise SettingsError(message)
+
+
+def _unusable(message: str) -> int:
+    sys.stderr.write(f"{PROGRAM}: {message}\n")
+    return UNUSABLE
+
+
+def _warn(warnings: Sequence[str]) -> None:
+    for each in warnings:
+        sys.stderr.write(f"{PROGRAM}: warning: {each}\n")
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+
+
+def _progress(doing: str) -> None:
+    """Tell somebody at a terminal what takes its time; a pipe gets results alone."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"{PROGRAM}: {doing} …\n")

@@ -1,0 +1,1 @@
+"""The commands of the bridge: what each says of what the parts have done."""

@@ -1,0 +1,22 @@
+"""`import`: the rows of a dump that are in a database of SQLite now."""
+
+from pathlib import Path
+
+from pelican_resourcesync.terminal.words import counted
+from repo_bridge.dump import Imported, import_dump
+from repo_bridge.errors import DumpError
+
+
+def import_into(dump: Path, export: Path, version: int | None) -> Imported:
+    """Import a dump; `DumpError` where it would take the place of itself, and what `import_dump` raises."""
+    if export.exists() and dump.exists() and export.samefile(dump):
+        message = f"{export} is the dump itself: name another file for the database"
+        raise DumpError(message)
+    return import_dump(dump, export, version)
+
+
+def as_text(imported: Imported, export: Path) -> str:
+    """Say of which version the dump is, and how many rows of each table it gave."""
+    lines = [f"{export}: a repository of DSpace {imported.version}"]
+    lines += [f"  {table}: {counted(number, 'row')}" for table, number in imported.rows.items()]
+    return "\n".join(lines)

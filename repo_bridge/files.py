@@ -1,0 +1,88 @@
+"""The files of resources: where their bytes are, for dumps, and which cannot be had."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from hashlib import md5
+from pathlib import Path
+
+from repo_bridge.assetstore import Found, find_file
+from repo_bridge.inventory.holding import Holding, Stored, parse_place
+from repo_bridge.model import Bitstream
+from repo_bridge.outcome import MOST_LEFT_OUT
+
+_CHUNK = 1 << 20
+
+
+@dataclass(slots=True)
+class Files:
+    """Finds files: of holdings in a folder, and of `stores` by their numbers; takes down what it does not find."""
+
+    holdings: Path | None
+    stores: Mapping[int, Path]
+    reasons: dict[str, str] = field(default_factory=dict)
+    _left_out: set[int] = field(default_factory=set)
+    _other: set[str] = field(default_factory=set)
+
+    @property
+    def left_out(self) -> int:
+        """How many files were not found."""
+        return len(self._left_out)
+
+    def find(self, uri: str, place: str) -> Path | None:
+        """Give the file of a resource, `None` where it cannot be had."""
+        where = parse_place(place)
+        if where is None:
+            return None
+        if isinstance(where, Holding):
+            return self.holdings / where.path if self.holdings else None
+        found = self._look(uri, where)
+        if found.path is None:
+            self._left_out.add(hash(uri))
+            if len(self.reasons) < MOST_LEFT_OUT:
+                self.reasons.setdefault(uri, found.reason)
+        return found.path
+
+    def _look(self, uri: str, stored: Stored) -> Found:
+        if uri in self._other:
+            return Found(None, f"the file {stored.name!a} ({stored.id}) has other bytes than the database says")
+        if stored.length is None:
+            return Found(None, f"the file {stored.name!a} ({stored.id}) has no length in the database")
+        return find_file(_bitstream(stored), self.stores)
+
+    def pass_over(self, uri: str) -> bool:
+        """Let a file count as not there, because it has other bytes; tell whether that is new."""
+        new = uri not in self._other
+        self._other.add(uri)
+        return new
+
+    def prove(self, resources: Iterable[tuple[str, str | None, Path | None]]) -> None:
+        """Pass over all files that have not the MD5 that is said of them."""
+        for uri, digest, file in resources:
+            if digest and file and _md5(file) != digest:
+                self._other.add(uri)
+
+
+def _bitstream(stored: Stored) -> Bitstream:
+    return Bitstream(
+        id=stored.id,
+        name=stored.name,
+        bundle="",
+        sequence_id=None,
+        length=stored.length,
+        md5=None,
+        type=None,
+        store_number=stored.store_number,
+        internal_id=stored.internal_id,
+    )
+
+
+def _md5(file: Path) -> str | None:
+    """Give the MD5 of a file, `None` where it cannot be read."""
+    digest = md5(usedforsecurity=False)
+    try:
+        with file.open("rb") as stream:
+            while chunk := stream.read(_CHUNK):
+                digest.update(chunk)
+    except OSError:
+        return None
+    return digest.hexdigest()

@@ -1,0 +1,115 @@
+"""Filling the inventory: from a database of DSpace, from an archive, or from the rows of a query.
+
+An inventory of last time holds for the items whose digests are what they were: only the others are read.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TypeVar
+
+from pelican_resourcesync.publication.rows import render_time
+from repo_bridge.errors import QueryError
+from repo_bridge.inventory.holding import Holding, parse_place
+from repo_bridge.inventory.inventory import Inventory
+from repo_bridge.inventory.making import Maker, entries_of
+from repo_bridge.model import Item
+from repo_bridge.outcome import Progress
+from repo_bridge.query import Queried
+from repo_bridge.repository import Repository
+from repo_bridge.resources import departures_of
+from repo_bridge.sets import Sets
+
+#: Where more than one item in so many changed, all are read anew: that takes less time.
+_MANY = 4
+
+#: After how many it is told how far it has come.
+_STEP = 500
+
+Thing = TypeVar("Thing")
+
+
+@dataclass(frozen=True, slots=True)
+class Filling:
+    """Fills an inventory; `progress` is told how many items were read."""
+
+    inventory: Inventory
+    progress: Progress
+
+    def from_repository(self, repository: Repository, maker: Maker) -> None:
+        """Take down what is public in a repository."""
+        self.progress.say("looking for what changed in the repository")
+        self.inventory.take_digests(self._told(repository.digests()))
+        changed = self.inventory.changed(_MANY)
+        if changed is None:
+            self.inventory.clear()
+            self._read(repository.items(), maker)
+        else:
+            self.inventory.remove(self.inventory.vanished())  # first, or their records would be kept
+            again = sorted({*changed, *self._keep(changed, maker)})
+            self.inventory.remove(again)
+            self._read(repository.items_of(again), maker)
+        self.inventory.settle_digests()
+
+    def from_archive(self, items: Iterable[Item], maker: Maker) -> None:
+        """Take down the items of an archive."""
+        self._read(items, maker)
+
+    def from_query(self, rows: Iterable[Queried], sets: Sets) -> None:
+        """Take down the rows of a query; `QueryError` where two of them say different things of one URI."""
+        self.progress.say("reading the rows of the query")
+        for uri, entry, changed in entries_of(self._told(rows), sets):
+            if entry is None:
+                self.inventory.take_gone([(uri, changed)])
+            elif not self.inventory.add_row(entry):
+                message = f"two rows of the statement say different things of {uri}: let it give one row a URI and set"
+                raise QueryError(message)
+        for uri in self.inventory.gone_and_there():
+            message = f"one row of the statement says that {uri} is deleted, and another one that it is not"
+            raise QueryError(message)
+
+    def _read(self, items: Iterable[Item], maker: Maker) -> None:
+        self.progress.say("reading the items that are public")
+        made = map(maker.make, self._told(items))
+        while batch := [*islice(made, _STEP)]:
+            self.inventory.add(batch)
+
+    def _keep(self, changed: Collection[str], maker: Maker) -> Sequence[str]:
+        """Let the files of unchanged items stay as they are; give the items of which one was not as it was left."""
+        holdings, skipped = maker.holdings, frozenset(changed)
+        if holdings is None:
+            return ()
+        self.progress.say("keeping the records that did not change")
+        places = ((item, parse_place(place)) for item, place in self._told(self.inventory.places()))
+        lost = {
+            item
+            for item, place in places
+            if item not in skipped and isinstance(place, Holding) and not holdings.keep(place)
+        }
+        if lost:
+            for item, text in self.inventory.places():
+                place = parse_place(text)
+                if item in lost and isinstance(place, Holding):
+                    holdings.drop(place.path)
+        return sorted(lost)
+
+    def _told(self, things: Iterable[Thing]) -> Iterator[Thing]:
+        """Give things as they come, and tell now and then how many there were."""
+        number = 0
+        for number, thing in enumerate(things, 1):
+            yield thing
+            if number % _STEP == 0:
+                self.progress.passed(_STEP)
+        self.progress.passed(number % _STEP)
+
+
+def take_departures(inventory: Inventory, uris: Collection[str], repository: Repository, maker: Maker) -> None:
+    """Take down since when these URIs are not public, as far as the repository tells (rule 13)."""
+    wanted = {uri for uri in uris if not inventory.holds(uri)}
+    if wanted:
+        inventory.take_gone(
+            (departure.uri, render_time(departure.closed))
+            for hidden in repository.hidden()
+            for departure in departures_of(hidden, maker.addresses, maker.crosswalks, maker.at)
+            if departure.uri in wanted
+        )

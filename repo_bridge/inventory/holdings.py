@@ -1,0 +1,128 @@
+"""The holdings of a set, made ready: records that are written, files that are copied, and those that stay as they are.
+
+They are made in a folder of the output that nobody looks into yet, and come in with the documents that list them.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from pelican_resourcesync.publication.durable import PREFIX, remove
+from pelican_resourcesync.publication.layout import HOLDINGS
+from pelican_resourcesync.publication.takeover import same_bytes
+from pelican_resourcesync.transport.folder import link_or_copy
+from repo_bridge.errors import InventoryError
+from repo_bridge.inventory.holding import Holding
+
+
+class Holdings:
+    """Files by their paths in `folder`; those of before lie in `old`. They are only replaced, so they may be links.
+
+    Every method raises `InventoryError` where the disk does not let it.
+    """
+
+    def __init__(self, folder: Path, old: Path) -> None:
+        """Take the folder to make them ready in, and that of those that are published."""
+        self.folder = folder
+        self._old = old
+        self._has_old = old.is_dir()
+        self._top = str(folder)
+        self._made: set[str] = set()
+
+    def write(self, path: str, content: bytes) -> Holding:
+        """Let there be a file with this content: the one of before, where that has it."""
+        with _failing(path):
+            new = self._room(path)
+            try:
+                if self._has_old and (old := self._old / path).is_file() and _holds(old, content):
+                    link_or_copy(old, Path(new))
+                else:
+                    _write(new, content)
+            except FileExistsError as error:
+                message = f"{path} would stand for two things: give one of two items another handle, or leave one out"
+                raise InventoryError(message) from error
+            return self._holding(path)
+
+    def copy(self, path: str, file: Path) -> Holding:
+        """Let there be a copy of a file: that of before, where it is one."""
+        with _failing(path):
+            old = self._old / path
+            if old.is_file() and same_bytes(file, old):
+                link_or_copy(old, Path(self._room(path)))
+            else:
+                shutil.copyfile(file, self._room(path))
+            return self._holding(path)
+
+    def keep(self, holding: Holding) -> bool:
+        """Let a file stay as it is; tell whether it was there as it was left."""
+        old = f"{self._old}/{holding.path}"  # there may be a hundred thousand: text is faster
+        with _failing(holding.path):
+            try:
+                stat = os.lstat(old)
+            except (FileNotFoundError, NotADirectoryError):
+                return False
+            if (stat.st_size, stat.st_mtime_ns) != (holding.length, holding.time):
+                return False
+            new = self._room(holding.path)
+            try:
+                os.link(old, new)
+            except OSError:  # another file system, or one without links
+                shutil.copy2(old, new)
+            return True
+
+    def drop(self, path: str) -> None:
+        """Let there be no such file."""
+        with _failing(path):
+            (self.folder / path).unlink(missing_ok=True)
+
+    def _room(self, path: str) -> str:
+        folder = path.rpartition("/")[0]
+        if folder not in self._made:
+            (self.folder / folder).mkdir(parents=True, exist_ok=True)
+            self._made.add(folder)
+        return f"{self._top}/{path}"
+
+    def _holding(self, path: str) -> Holding:
+        stat = os.lstat(f"{self._top}/{path}")
+        return Holding(path, stat.st_size, stat.st_mtime_ns)
+
+
+def _write(file: str, content: bytes) -> None:
+    """Write a file that is not there yet, in as few calls as can be."""
+    handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+    try:
+        while content:
+            content = content[os.write(handle, content) :]
+    finally:
+        os.close(handle)
+
+
+def _holds(file: Path, content: bytes) -> bool:
+    return not file.is_symlink() and file.stat().st_size == len(content) and file.read_bytes() == content
+
+
+@contextmanager
+def making_ready(output: Path, old: Path) -> Iterator[Holdings]:
+    """Give room for the holdings of a set in an output; what is not taken from there goes in the end."""
+    with _failing(str(output)):
+        output.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=output))
+    try:
+        with _failing(str(output)):
+            (folder / HOLDINGS).mkdir()
+        yield Holdings(folder / HOLDINGS, old)
+    finally:
+        with suppress(OSError):
+            remove(folder)
+
+
+@contextmanager
+def _failing(path: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        message = f"{path} cannot be published: {error}: make room in the output, and it writable"
+        raise InventoryError(message) from error

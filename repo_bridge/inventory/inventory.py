@@ -1,0 +1,341 @@
+"""The inventory: the resources of a repository by URI, with the items that they are of, in a database on the disk."""
+
+import sqlite3
+import weakref
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+from pelican_resourcesync.publication.resource import Resource, Resources
+from pelican_resourcesync.publication.rows import Standing, is_later, parse_links, parse_representation, parse_time
+from repo_bridge.errors import InventoryError
+
+_CACHE, _BATCH = 32_768, 1_000
+_TABLES = """
+CREATE TABLE item (id TEXT PRIMARY KEY, digest TEXT NOT NULL, records INT NOT NULL, files INT NOT NULL) WITHOUT ROWID;
+CREATE TABLE of_item (item TEXT, uri TEXT, PRIMARY KEY (item, uri)) WITHOUT ROWID;
+CREATE TABLE resource (
+  uri TEXT PRIMARY KEY, representation TEXT NOT NULL, links TEXT NOT NULL, changed TEXT NOT NULL, place TEXT NOT NULL,
+  item TEXT NOT NULL
+);
+CREATE TABLE member (set_name TEXT, uri TEXT, PRIMARY KEY (set_name, uri)) WITHOUT ROWID;
+CREATE TABLE gone (uri TEXT PRIMARY KEY, time TEXT NOT NULL) WITHOUT ROWID;
+"""
+
+#: The digest of an item that was just looked at; that of one to be looked at each time is empty.
+_FRESH = "fresh"
+
+#: Finds the file of a resource, by its URI and by where its bytes are.
+FindFile = Callable[[str, str], Path | None]
+
+
+class Entry(NamedTuple):
+    """A resource: texts as rows have them, where its bytes are, and the sets that it is in beside the whole."""
+
+    uri: str
+    representation: str
+    links: str = ""
+    changed: str = ""
+    place: str = ""
+    sets: tuple[str, ...] = ()
+
+
+class ItemEntries(NamedTuple):
+    """An item with its resources, of which so many are records; one that is not `lasting` may be another soon."""
+
+    item: str
+    entries: tuple[Entry, ...]
+    records: int = 0
+    lasting: bool = True
+
+
+class Inventory:
+    """What there is. Every method raises `InventoryError` where the disk does not let it."""
+
+    def __init__(self, file: Path) -> None:
+        """Open the inventory in a file, or begin one where there is none."""
+        with _kept(file):
+            begun = file.exists()
+            self._file = file
+            self._database = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
+            self._closed = weakref.finalize(self, self._database.close)
+            for pragma in ("journal_mode = OFF", "synchronous = OFF", f"cache_size = -{_CACHE}"):
+                self._database.execute(f"PRAGMA {pragma}")
+            if not begun:
+                self._database.executescript(_TABLES)
+            self._database.execute("CREATE TEMP TABLE now (id TEXT PRIMARY KEY, digest TEXT NOT NULL) WITHOUT ROWID")
+            self._database.execute("BEGIN")
+            self._database.execute("DELETE FROM gone")  # it is asked for each time
+
+    def close(self) -> None:
+        """Write all through to the file, and let go of it."""
+        if self._closed.alive:
+            with _kept(self._file):
+                self._database.execute("COMMIT")
+                self._closed()
+
+    def take_digests(self, digests: Iterable[tuple[str, str]]) -> None:
+        """Take the digests that items have now."""
+        with _kept(self._file):
+            self._database.executemany("INSERT INTO now VALUES (?, ?)", digests)
+
+    def changed(self, most: int) -> list[str] | None:
+        """Give the items whose digests are not what they were, or that were not there, in order; `None` for too many.
+
+        Those are more than one in `most` of all that were looked at.
+        """
+        changed = "FROM now LEFT JOIN item ON item.id = now.id WHERE item.digest IS NOT now.digest"
+        with _kept(self._file):
+            number, known = self._database.execute(
+                f"SELECT (SELECT count(*) {changed}), (SELECT count(*) FROM item)"  # noqa: S608 - ours
+            ).fetchone()
+        return None if number * most > known else self._names(f"SELECT now.id {changed} ORDER BY 1")
+
+    def vanished(self) -> list[str]:
+        """Give the items that have no digest now; in order."""
+        return self._names("SELECT id FROM item WHERE id NOT IN (SELECT id FROM now) ORDER BY 1")
+
+    def settle_digests(self) -> None:
+        """Let the digests of items be those that they have now, but for items that are to be looked at again anyway.
+
+        Those that turned out not to be public have theirs too.
+        """
+        with _kept(self._file):
+            self._database.execute(
+                "INSERT INTO item SELECT id, digest, 0, 0 FROM now WHERE id NOT IN (SELECT id FROM item)"
+            )
+            self._database.execute(
+                "UPDATE item SET digest = (SELECT digest FROM now WHERE now.id = item.id) WHERE digest = ?", (_FRESH,)
+            )
+
+    def clear(self) -> None:
+        """Take everything out, but for the digests that items have now."""
+        with _kept(self._file):
+            for table in ("item", "of_item", "resource", "member", "gone"):
+                self._database.execute(f"DELETE FROM {table}")  # noqa: S608 - a table of ours
+
+    def add(self, items: Sequence[ItemEntries]) -> None:
+        """Add items and their resources, and look again each time at what is not `lasting`.
+
+        A resource that is of two items has the links of both, and both are looked at again each time, because what is
+        said of it may change with either. Raises `InventoryError` where two things have the same URI.
+        """
+        rows = [(*entry[:5], each.item) for each in items for entry in each.entries]
+        with _kept(self._file):
+            before = self._database.total_changes
+            self._database.executemany("INSERT OR IGNORE INTO resource VALUES (?, ?, ?, ?, ?, ?)", rows)
+            shared = self._database.total_changes - before < len(rows)
+            self._database.executemany(
+                "INSERT INTO item VALUES (?, ?, ?, ?)",
+                (
+                    (each.item, _FRESH if each.lasting else "", each.records, len(each.entries) - each.records)
+                    for each in items
+                ),
+            )
+            self._database.executemany(
+                "INSERT OR IGNORE INTO of_item VALUES (?, ?)",
+                ((each.item, entry.uri) for each in items for entry in each.entries),
+            )
+            self._database.executemany(
+                "INSERT OR IGNORE INTO member VALUES (?, ?)",
+                ((name, entry.uri) for each in items for entry in each.entries for name in entry.sets),
+            )
+            if shared:
+                self._share(items)
+
+    def _share(self, items: Sequence[ItemEntries]) -> None:
+        """Merge those of new resources that were there already, of other items."""
+        for each in items:
+            if len({entry.uri for entry in each.entries}) < len(each.entries):
+                _refuse(_twice(entry.uri for entry in each.entries), each.item)
+            for number, entry in enumerate(each.entries):
+                row = self._database.execute("SELECT * FROM resource WHERE uri = ?", (entry.uri,)).fetchone()
+                if row[5] != each.item and number < each.records:
+                    _refuse(entry.uri, row[5], each.item)
+                if row[5] != each.item:
+                    self._merge(each.item, entry, Entry(*row[:5]), row[5])
+
+    def _merge(self, item: str, entry: Entry, before: Entry, first: str) -> None:
+        if before.representation != entry.representation:
+            _refuse(entry.uri, first, item)
+        lines = {*before.links.split("\n"), *entry.links.split("\n")} - {""}
+        links = "".join(f"{line}\n" for line in sorted(lines))
+        changed = entry.changed if is_later(entry.changed, before.changed) else before.changed
+        self._database.execute("UPDATE resource SET links = ?, changed = ? WHERE uri = ?", (links, changed, entry.uri))
+        self._database.execute("UPDATE item SET digest = '' WHERE id IN (?, ?)", (first, item))
+
+    def _insert(self, item: str, entry: Entry) -> bool:
+        statement = "INSERT OR IGNORE INTO resource VALUES (?, ?, ?, ?, ?, ?)"
+        return bool(self._database.execute(statement, (*entry[:5], item)).rowcount)
+
+    def add_row(self, entry: Entry) -> bool:
+        """Add a resource that is of no item; tell whether that is so, and not another thing of the same URI there."""
+        with _kept(self._file):
+            if not self._insert("", entry):
+                row = self._database.execute("SELECT * FROM resource WHERE uri = ?", (entry.uri,)).fetchone()
+                if Entry(*row[:5])._replace(sets=entry.sets) != entry:
+                    return False
+            members = [(name, entry.uri) for name in entry.sets]
+            self._database.executemany("INSERT OR IGNORE INTO member VALUES (?, ?)", members)
+        return True
+
+    def gone_and_there(self) -> list[str]:
+        """Give the URIs that are said to be gone and are there."""
+        return self._names("SELECT uri FROM gone JOIN resource USING (uri) ORDER BY 1")
+
+    def remove(self, items: Iterable[str]) -> None:
+        """Remove items with their resources."""
+        of_items = [(item,) for item in items]
+        uris = "(SELECT uri FROM of_item WHERE item = ?)"
+        with _kept(self._file):
+            for table in ("resource", "member"):
+                self._database.executemany(f"DELETE FROM {table} WHERE uri IN {uris}", of_items)  # noqa: S608 - ours
+            self._database.executemany("DELETE FROM of_item WHERE item = ?", of_items)
+            self._database.executemany("DELETE FROM item WHERE id = ?", of_items)
+
+    def take_gone(self, gone: Iterable[tuple[str, str]]) -> None:
+        """Take URIs that are known to be gone, and since when."""
+        with _kept(self._file):
+            self._database.executemany("INSERT OR REPLACE INTO gone VALUES (?, ?)", gone)
+
+    def times(self, uris: Iterable[str]) -> dict[str, str]:
+        """Give when resources changed or went, as far as is known here."""
+        statement = "SELECT changed FROM resource WHERE uri = ?1 UNION ALL SELECT time FROM gone WHERE uri = ?1"
+        with _kept(self._file):
+            found = ((uri, self._database.execute(statement, (uri,)).fetchone()) for uri in uris)
+            return {uri: row[0] for uri, row in found if row and row[0]}
+
+    def places(self) -> Iterator[tuple[str, str]]:
+        """Give the item of each resource that is published with the set, and where its bytes are."""
+        return self._rows("SELECT item, place FROM resource WHERE place LIKE '[\"%'")
+
+    def holds(self, uri: str) -> bool:
+        """Tell whether there is a resource."""
+        with _kept(self._file):
+            return self._database.execute("SELECT 1 FROM resource WHERE uri = ?", (uri,)).fetchone() is not None
+
+    def counts(self) -> tuple[int, int, int]:
+        """Count the items, their records, and all other resources."""
+        with _kept(self._file):
+            items, records = self._database.execute(
+                "SELECT count(*), total(records) FROM item WHERE records > 0"
+            ).fetchone()
+            resources = self._database.execute("SELECT count(*) FROM resource").fetchone()[0]
+        return items, int(records), resources - int(records)
+
+    def sets(self) -> list[str]:
+        """Name the sets that have resources, beside the whole."""
+        return self._names("SELECT DISTINCT set_name FROM member ORDER BY 1")
+
+    def resources(self, set_name: str | None, find: FindFile) -> "SetResources":
+        """Give the resources of a set, `None` for the whole; `find` finds their files."""
+        return SetResources(self, set_name, find)
+
+    def standings(self, set_name: str | None) -> Iterator[Standing]:
+        """Give the resources of a set in the order of their URIs."""
+        columns = "resource.uri, representation, links, changed"
+        if set_name is None:
+            rows = self._rows(f"SELECT {columns} FROM resource ORDER BY uri")  # noqa: S608 - columns of ours
+        else:
+            join = "FROM member JOIN resource ON resource.uri = member.uri WHERE set_name = ? ORDER BY member.uri"
+            rows = self._rows(f"SELECT {columns} {join}", set_name)
+        yield from map(Standing._make, rows)
+
+    def uris(self, set_name: str | None) -> Iterator[str]:
+        """Give the URIs of the resources of a set, in order."""
+        if set_name is None:
+            return (uri for (uri,) in self._rows("SELECT uri FROM resource ORDER BY uri"))
+        return (uri for (uri,) in self._rows("SELECT uri FROM member WHERE set_name = ? ORDER BY uri", set_name))
+
+    def count(self, set_name: str | None) -> int:
+        """Count the resources of a set."""
+        with _kept(self._file):
+            if set_name is None:
+                found = self._database.execute("SELECT count(*) FROM resource")
+            else:
+                found = self._database.execute("SELECT count(*) FROM member WHERE set_name = ?", (set_name,))
+            return int(found.fetchone()[0])
+
+    def row(self, set_name: str | None, uri: str) -> Entry | None:
+        """Give what is known of a resource of a set."""
+        statement = "SELECT uri, representation, links, changed, place FROM resource WHERE uri = ?"
+        values: list[str] = [uri]
+        if set_name is not None:
+            statement += " AND EXISTS (SELECT 1 FROM member WHERE set_name = ? AND member.uri = resource.uri)"
+            values.append(set_name)
+        with _kept(self._file):
+            row = self._database.execute(statement, values).fetchone()
+        return Entry(*row) if row else None
+
+    def _names(self, statement: str) -> list[str]:
+        return [name for (name,) in self._rows(statement)]
+
+    def _rows(self, statement: str, *values: str) -> Iterator[Any]:
+        with _kept(self._file):
+            cursor = self._database.execute(statement, values)
+        while True:
+            with _kept(self._file):
+                batch = cursor.fetchmany(_BATCH)
+            if not batch:
+                return
+            yield from batch
+
+
+class SetResources(Resources):
+    """The resources of one set of an inventory."""
+
+    def __init__(self, inventory: Inventory, set_name: str | None, find: FindFile) -> None:
+        """Take the inventory, the set (`None` for the whole), and what finds the files."""
+        self._inventory = inventory
+        self._set_name = set_name
+        self._find = find
+        self._length = inventory.count(set_name)
+
+    def __len__(self) -> int:
+        return self._length
+
+    def uris(self) -> Iterator[str]:
+        """Give the URIs of all, in order."""
+        return self._inventory.uris(self._set_name)
+
+    def standings(self) -> Iterator[Standing]:
+        """Give all, in the order of their URIs."""
+        return self._inventory.standings(self._set_name)
+
+    def get(self, uri: str) -> Resource | None:
+        """Give the resource at a URI, `None` where there is none."""
+        row = self._inventory.row(self._set_name, uri)
+        if row is None:
+            return None
+        return Resource(
+            uri=uri,
+            file=self._find(uri, row.place),
+            modified=parse_time(row.changed),
+            measured=parse_representation(row.representation),
+            links=parse_links(row.links),
+        )
+
+
+def _twice(uris: Iterable[str]) -> str:
+    """Give the first that is there more than once."""
+    return next(uri for uri, number in Counter(uris).items() if number > 1)
+
+
+def _refuse(uri: str, *items: str) -> NoReturn:
+    message = (
+        f"{uri} would stand for two things, of {' and '.join(f'the item {item}' for item in items)}: give one of them"
+        " another handle"
+    )
+    raise InventoryError(message)
+
+
+@contextmanager
+def _kept(file: Path) -> Iterator[None]:
+    """Say what a disk that fails comes to."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        message = f"the inventory cannot be kept in {file}: {error}: make room there, and it writable"
+        raise InventoryError(message) from error

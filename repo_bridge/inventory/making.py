@@ -1,0 +1,91 @@
+"""From items and rows to entries of the inventory, their records and files written on the way."""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from pelican_resourcesync.protocol import quick_link, quick_md
+from pelican_resourcesync.publication.change import MD5, SHA_256
+from pelican_resourcesync.publication.rows import render_time
+from repo_bridge.addresses import Addresses
+from repo_bridge.crosswalks import Crosswalk
+from repo_bridge.inventory.holding import Stored
+from repo_bridge.inventory.holdings import Holdings
+from repo_bridge.inventory.inventory import Entry, ItemEntries
+from repo_bridge.model import Item
+from repo_bridge.query import Queried
+from repo_bridge.resources import FileResource, Lead, Record, resources_of
+from repo_bridge.sets import Sets
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Maker:
+    """Makes entries as of the time `at` (UTC); without `holdings` nothing is written.
+
+    `stored` tells that files are to be found in an assetstore; `records` that a set has the records alone.
+    """
+
+    addresses: Addresses
+    crosswalks: Sequence[Crosswalk]
+    at: datetime
+    sets: Sets
+    holdings: Holdings | None
+    stored: bool = False
+    records: bool = False
+
+    def make(self, item: Item) -> ItemEntries:
+        """Make the entries of an item."""
+        made = resources_of(item, self.addresses, self.crosswalks, self.at)
+        sets = self.sets.of_item(item)
+        with_records = (*sets, self.sets.records) if self.records else sets
+        entries = (
+            *(self._record(each, with_records) for each in made.records),
+            *(self._file(each, sets) for each in made.files),
+        )
+        settled = item.last_modified is None or item.last_modified <= self.at
+        return ItemEntries(item.id, entries, len(made.records), settled)
+
+    def _record(self, record: Record, sets: tuple[str, ...]) -> Entry:
+        place = self.holdings.write(record.path, record.content).render() if self.holdings else ""
+        digest = hashlib.sha256(record.content).hexdigest()
+        return Entry(
+            uri=record.uri,
+            representation=quick_md(f"{SHA_256}:{digest}", len(record.content), record.type),
+            links=_links(record.links),
+            changed=render_time(record.changed),
+            place=place,
+            sets=sets,
+        )
+
+    def _file(self, file: FileResource, sets: tuple[str, ...]) -> Entry:
+        return Entry(
+            uri=file.uri,
+            representation=quick_md(f"{MD5}:{file.md5}" if file.md5 else None, file.length, file.type),
+            links=_links(file.links),
+            changed=render_time(file.changed),
+            place=self._place(file),
+            sets=sets,
+        )
+
+    def _place(self, file: FileResource) -> str:
+        if file.path is not None and file.bitstream.file is not None:
+            return self.holdings.copy(file.path, file.bitstream.file).render() if self.holdings else ""
+        return Stored.of(file.bitstream).render() if self.stored else ""
+
+
+def _links(leads: Iterable[Lead]) -> str:
+    return "".join([quick_link(lead.rel, lead.href, lead.type) for lead in leads])
+
+
+def entries_of(rows: Iterator[Queried], sets: Sets) -> Iterator[tuple[str, Entry | None, str]]:
+    """Give for each row of a query its URI, its entry (`None` where it is deleted), and when it changed or went."""
+    for row in rows:
+        changed = render_time(row.lastmod)
+        if row.deleted:
+            yield row.uri, None, changed
+            continue
+        hashed = f"{SHA_256}:{row.sha256}" if row.sha256 else f"{MD5}:{row.md5}" if row.md5 else None
+        within = (sets.name(row.set),) if row.set else ()
+        entry = Entry(row.uri, quick_md(hashed, row.length, row.type), changed=changed, sets=within)
+        yield row.uri, entry, changed

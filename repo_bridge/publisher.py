@@ -1,0 +1,224 @@
+"""From a repository to its publication: an inventory of what is public, and the documents that tell of it."""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from itertools import count, islice
+from pathlib import Path
+from typing import Any
+
+from pelican_resourcesync.errors import BytesError, PublicationError
+from pelican_resourcesync.protocol import ChangeKind
+from pelican_resourcesync.publication.advance import Advance
+from pelican_resourcesync.publication.change import MD5
+from pelican_resourcesync.publication.layout import Layout
+from pelican_resourcesync.publication.lock import locked
+from pelican_resourcesync.publication.previous import Previous, read_state
+from pelican_resourcesync.publication.publish import Publication, expect, guard
+from pelican_resourcesync.publication.publish import publish as publish_sets
+from pelican_resourcesync.publication.ranges import Calendar
+from pelican_resourcesync.publication.request import Request
+from pelican_resourcesync.publication.rows import parse_time
+from pelican_resourcesync.publication.staging import recover
+from pelican_resourcesync.publication.told import Told
+from repo_bridge.files import Files
+from repo_bridge.inventory.cache import Cache, basis_of
+from repo_bridge.inventory.holdings import Holdings, making_ready
+from repo_bridge.inventory.inventory import Inventory
+from repo_bridge.outcome import MOST_EXAMPLES, Expected, Foresight, Outcome, Progress
+from repo_bridge.planning import Plan, needs_records_apart, planned
+from repo_bridge.settings import Settings
+from repo_bridge.source import Source, open_source
+
+
+def publish(settings: Settings, progress: Progress) -> Outcome:
+    """Publish what a repository has for everybody, into the folder that the settings name.
+
+    Raises `BridgeError` where the repository cannot be read, and `PublicationError` where it cannot be published; the
+    last publication stays then.
+    """
+    begin = time.perf_counter()
+    with _failing_disk(settings.out), locked(settings.out):
+        recover(settings.out)
+        with _begun(settings, progress, writes=True) as run:
+            publications = run.publish()
+            told = run.told()
+            warnings = tuple(run.plan.warnings())
+            run.keep()
+    return Outcome(publications=publications, warnings=warnings, seconds=time.perf_counter() - begin, **told)
+
+
+def foresee(settings: Settings, progress: Progress) -> Foresight:
+    """Tell what `publish` would publish, and what would stop it; nothing is published. Raises what `publish` does."""
+    with _failing_disk(settings.out), _begun(settings, progress, writes=False) as run:
+        requests = run.requests()
+        stopped = ""
+        try:
+            guard(requests)
+        except PublicationError as error:
+            stopped = str(error)
+        sets = {each.request.options.layout.set_name: _expected(each) for each in expect(requests)}
+        return Foresight(sets=sets, stopped=stopped, **run.told())
+
+
+def _expected(made: Advance) -> Expected:
+    kinds: dict[ChangeKind, list[str]] = {}
+    for change in made.fresh:
+        kinds.setdefault(change.kind, []).append(change.uri)
+    return Expected(
+        first=made.request.previous is None,
+        resources=len(made.contents.listed),
+        changes={kind: len(uris) for kind, uris in kinds.items()},
+        examples={kind: tuple(uris[:MOST_EXAMPLES]) for kind, uris in kinds.items()},
+        listed=tuple(islice(made.contents.listed, MOST_EXAMPLES)),
+    )
+
+
+@contextmanager
+def _begun(settings: Settings, progress: Progress, *, writes: bool) -> Iterator["_Run"]:
+    """Open the source, and take down what there is."""
+    whole = Layout(settings.base_url, settings.set_name)
+    records, apart = whole.uri(whole.holdings), needs_records_apart(settings)
+    cache = Cache(settings.beside, settings.set_name)
+    with ExitStack() as stack:
+        room = stack.enter_context(cache.room())
+        ready = making_ready(settings.out, settings.out / whole.holdings) if writes else None
+        holdings = stack.enter_context(ready) if ready else None
+        source = stack.enter_context(open_source(settings, records, progress, apart=apart))
+        basis = basis_of(*source.basis) if source.basis else ""
+        if basis:
+            cache.inventory(basis, settings.at, cache.inventory_in(room))
+        inventory = Inventory(cache.inventory_in(room))
+        stack.callback(inventory.close)
+        source.fill(inventory, holdings)
+        progress.say("looking at the last publication")
+        yield _Run(
+            settings=settings,
+            progress=progress,
+            room=room,
+            cache=cache,
+            basis=basis,
+            source=source,
+            inventory=inventory,
+            holdings=holdings,
+            files=Files(holdings.folder if holdings else None, settings.assetstore),
+            plan=stack.enter_context(planned(settings, cache, source, inventory)),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Run:
+    """A repository that is being published: its source, open; its inventory; and the sets that it becomes."""
+
+    settings: Settings
+    progress: Progress
+    room: Path
+    cache: Cache
+    basis: str
+    source: Source
+    inventory: Inventory
+    holdings: Holdings | None
+    files: Files
+    plan: Plan
+
+    def publish(self) -> Mapping[str, Publication]:
+        """Publish; where a file turns out to have other bytes than the database says, all such files are left out."""
+        requests = self.requests()
+        self.progress.say("writing the documents")
+        try:
+            published = self._publish(requests)
+        except BytesError as error:
+            if not self.files.pass_over(error.uri):
+                raise
+            self.progress.say("comparing the files with the database")
+            self.files.prove(self._stored())
+            published = self._publish(self.requests())
+        return {each.options.layout.set_name: made for each, made in zip(requests, published, strict=True)}
+
+    def _publish(self, requests: Sequence[Request]) -> Sequence[Publication]:
+        for each in requests:
+            if each.listing:
+                each.listing.unlink(missing_ok=True)
+        return publish_sets(requests, self.progress.packed, self.plan.former)
+
+    def requests(self) -> list[Request]:
+        """Ask for the publication of each set."""
+        numbered = zip(count(), self.plan.sets, strict=False)
+        return [
+            Request(
+                resources=self.inventory.resources(each.within, self.files.find),
+                told=self._told(each.predecessor.previous),
+                cuts=Calendar(self.settings.changes_by),
+                options=each.options,
+                previous=each.predecessor.previous,
+                over=each.predecessor.over,
+                holdings=self.holdings.folder if self.holdings and each.within is None else None,
+                listing=self._listing(number),
+            )
+            for number, each in numbered
+        ]
+
+    def _listing(self, number: int) -> Path:
+        return self.room / f"listing-{number}.db"
+
+    def _told(self, previous: Previous | None) -> Told:
+        at = self.settings.at
+        return Told(built=at, evaluated=at, complete=False, times=partial(self._times, previous))
+
+    def _times(self, previous: Previous | None, uris: Sequence[str]) -> dict[str, datetime]:
+        """Give when resources changed, or since when they are not public (rules 12 and 13).
+
+        Of a file that was taken out of its item nothing is left to tell, but that the item changed.
+        """
+        self.source.depart(self.inventory, uris)
+        times = self.inventory.times(uris)
+        for uri in (each for each in uris if each not in times and not self.inventory.holds(each)):
+            was = previous.resources.get(uri) if previous else None
+            records = [link.href for link in was.links if link.rel == "describedby"] if was else []
+            if changed := [*self.inventory.times(records).values()]:
+                times[uri] = changed[0]
+        known = ((uri, parse_time(text)) for uri, text in times.items())
+        return {uri: time for uri, time in known if time}
+
+    def _stored(self) -> Iterator[tuple[str, str | None, Path | None]]:
+        """Give the files of all resources, and the MD5 that is said of them."""
+        resources = self.inventory.resources(None, self.files.find)
+        for standing in resources.standings():
+            found = resources.get(standing.uri)
+            of = found.measured.hash if found and found.measured else None
+            yield standing.uri, of.digest if of and of.algorithm == MD5 else None, found.file if found else None
+
+    def told(self) -> dict[str, Any]:
+        """Give what `Outcome` and `Foresight` say of what is public."""
+        items, records, files = self.inventory.counts()
+        return {
+            "items": items,
+            "records": records,
+            "files": files,
+            "left_out": tuple(self.files.reasons.values()),
+            "left_out_count": self.files.left_out,
+            "notes": tuple(self.plan.notes()),
+        }
+
+    def keep(self) -> None:
+        """Keep what makes the next time faster."""
+        self.inventory.close()
+        listings = {}
+        for number, each in enumerate(self.plan.sets):
+            sealed = read_state(self.settings.out, each.options.layout)
+            if sealed:
+                listings[sealed.digest] = self._listing(number)
+        self.cache.keep(self.room, self.basis, self.settings.at, self.settings.edition, listings)
+
+
+@contextmanager
+def _failing_disk(output: Path) -> Iterator[None]:
+    """Say in one sentence what a disk that fails comes to."""
+    try:
+        yield
+    except OSError as error:
+        message = f"{output} cannot be published into: {error}: make room there, and it writable"
+        raise PublicationError(message) from error

@@ -1,0 +1,164 @@
+"""What each setting of the bridge may be: checks of one value, given the setting that has it for the message."""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
+
+from pelican_resourcesync.errors import SettingsError
+from pelican_resourcesync.publication.clock import whole_milliseconds
+from pelican_resourcesync.publication.ranges import PERIODS
+from pelican_resourcesync.settings.addresses import IN_EVERY_URI, parse_address
+from pelican_resourcesync.settings.checks import one_of, texts
+from pelican_resourcesync.settings.messages import nearest
+from pelican_resourcesync.settings.setting import Setting
+from repo_bridge.addresses import Interface
+from repo_bridge.crosswalks import CROSSWALKS
+from repo_bridge.settings.secret import is_connection_string
+
+#: The versions of DSpace whose tables differ.
+SCHEMAS = (5, 6, 7, 10)
+
+#: What may be made a set of its own.
+SETS_BY = ("collection", "community")
+
+_FIELDS = "metadata fields, such as ['dc.rights.holder', 'local.note.*']"
+_FIELD = re.compile(r"[^\s.]+\.[^\s.]+(?:\.[^\s.]+)?")
+_STORE = re.compile(r"0|[1-9][0-9]{0,8}", re.ASCII)
+
+
+def address(setting: Setting, value: object) -> str:
+    """Check an address that begins URIs which are published."""
+    return parse_address(setting, value, IN_EVERY_URI)
+
+
+def path(setting: Setting, value: object) -> Path:
+    """Check the path of a folder."""
+    if not isinstance(value, str) or not value.strip() or "\0" in value:
+        raise setting.wrong(value, "the path of a folder")
+    return Path(value)
+
+
+def database(setting: Setting, value: object) -> str:
+    """Check where the database is, as far as that can be told without it. Never shows it: it may hold a password."""
+    usable = isinstance(value, str) and value.strip() and "\0" not in value
+    if not isinstance(value, str) or not usable or is_connection_string(value):
+        message = (
+            f"{setting} is neither URL nor file: write postgresql://USER@HOST/DATABASE or sqlite:///FILE, or the path "
+            "of a dump"
+        )
+        raise SettingsError(message)
+    return value
+
+
+def password(setting: Setting, value: object) -> str | None:
+    """Check a password, without ever showing it."""
+    if not isinstance(value, str) or "\0" in value:
+        message = f"{setting} is no text: write it in quotes"
+        raise SettingsError(message)
+    return value or None
+
+
+def query(setting: Setting, value: object) -> str:
+    """Check the statement that gives the resources of a database that is no DSpace."""
+    if not isinstance(value, Mapping):
+        raise setting.wrong(value, "a table with a statement, under [query]")
+    for each in value:
+        if each != "statement":
+            raise setting.unknown(each, ["statement"])
+    if "statement" not in value:
+        message = f"{setting} has no statement: write one under [query]"
+        raise SettingsError(message)
+    statement = value["statement"]
+    if not isinstance(statement, str) or not statement.strip() or "\0" in statement:
+        raise setting.within("statement").wrong(statement, "one SQL statement")
+    return statement
+
+
+def assetstore(setting: Setting, value: object) -> Mapping[int, Path]:
+    """Check the folders of stores: one folder for store 0, or a table of them by their numbers."""
+    if not isinstance(value, Mapping):
+        return {0: path(setting, value)}
+    stores = {}
+    for number, folder in value.items():
+        if not _STORE.fullmatch(number):
+            message = f"{setting} has no store {number!r}: stores have numbers, such as 0"
+            raise SettingsError(message)
+        stores[int(number)] = path(setting.within(number), folder)
+    return stores
+
+
+def line(setting: Setting, value: object) -> str:
+    """Check a text of one line."""
+    if not isinstance(value, str) or not value.isprintable():
+        raise setting.wrong(value, "a text of one line")
+    return value
+
+
+def metadata(setting: Setting, value: object) -> tuple[str, ...]:
+    """Check formats of metadata, at least one; each is there once."""
+    known = tuple(CROSSWALKS)
+    asked = texts(setting, value, f"at least one of {', '.join(known)}")
+    if not asked:
+        raise setting.wrong(value, f"a list of at least one of {', '.join(known)}")
+    return tuple(dict.fromkeys(one_of(setting, each, known) for each in asked))
+
+
+def bundles(setting: Setting, value: object) -> tuple[str, ...]:
+    """Check names of bundles; none for metadata alone."""
+    asked = texts(setting, value, "names of bundles, such as ['ORIGINAL']")
+    return tuple(dict.fromkeys(line(setting, each) for each in asked))
+
+
+def hidden(setting: Setting, value: object) -> frozenset[str]:
+    """Check metadata fields: what is no field would hide nothing, and nobody would know."""
+    asked = texts(setting, value, _FIELDS)
+    for each in asked:
+        if not _FIELD.fullmatch(each):
+            raise setting.wrong(each, f"a list of {_FIELDS}")
+    return frozenset(asked)
+
+
+def schema(setting: Setting, value: object) -> int:
+    """Check the version of DSpace."""
+    if not isinstance(value, int) or isinstance(value, bool) or value not in SCHEMAS:
+        raise setting.wrong(value, "5, 6, 7 (for 7 to 9) or 10")
+    return value
+
+
+def interface(setting: Setting, value: object) -> Interface:
+    """Check the user interface of versions 5 and 6."""
+    return Interface(one_of(setting, value, [each.value for each in Interface]))
+
+
+def sets_by(setting: Setting, value: object) -> str:
+    """Check by what there are several sets."""
+    return one_of(setting, value, SETS_BY)
+
+
+def changes_by(setting: Setting, value: object) -> str:
+    """Check the period that cuts commit ranges."""
+    return one_of(setting, value, PERIODS)
+
+
+def timezone(setting: Setting, value: object) -> ZoneInfo:
+    """Check the name of a time zone."""
+    if isinstance(value, str):
+        try:
+            return ZoneInfo(value)
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            pass
+    near = nearest(value, sorted(available_timezones()))
+    raise setting.wrong(value, f"the name of a time zone, such as 'Europe/Berlin'{near}")
+
+
+def at(setting: Setting, value: object) -> datetime:
+    """Check a time, as text or as TOML has it: without an offset nobody knows which it is."""
+    try:
+        moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+        if isinstance(moment, datetime) and moment.tzinfo is not None:
+            return whole_milliseconds(moment.astimezone(UTC))
+    except (ValueError, OverflowError):
+        pass
+    raise setting.wrong(value, "a time with its offset from UTC, such as 2025-06-15T12:00:00Z")

@@ -1,0 +1,81 @@
+"""The configuration: options of the command line over `repo_bridge.toml` over defaults."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pelican_resourcesync.errors import SettingsError
+from repo_bridge.settings.file import FILE, SettingsFile, find_file
+from repo_bridge.settings.given import Given
+from repo_bridge.settings.keys import KEYS
+from repo_bridge.settings.options import given_options
+from repo_bridge.settings.settings import Settings
+
+#: What has to be set, and what it says.
+_REQUIRED = {
+    "out": "the folder to publish into",
+    "base-url": "the URL at which that folder is served",
+    "ui-url": "the URL at which people see the repository",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """The settings, and what there is to be warned of."""
+
+    settings: Settings
+    warnings: tuple[str, ...] = ()
+
+
+def read_configuration(options: Mapping[str, str | bool], config: Path | None = None) -> Configuration:
+    """Read the settings: `options` by key, as they were given, over the file (see `find_file`).
+
+    Raises `SettingsError` for whatever cannot be used, is missing, or does not go together.
+    """
+    file = find_file(config)
+    given = _merged(file.given() if file else {}, given_options(options))
+    _require_one_source(given)
+    _require_all(given, file)
+    values = {KEYS[key].field: each.checked() for key, each in given.items()}
+    beside = file.path.absolute().parent if file else Path.cwd()
+    return Configuration(settings=Settings(beside=beside, **values), warnings=tuple(file.warnings()) if file else ())
+
+
+def read_output(config: Path | None = None) -> Path:
+    """Read of the file which folder is published into, and no more; `SettingsError` where it does not say."""
+    file = find_file(config)
+    given = file.given() if file else {}
+    if "out" not in given:
+        where = f"{file.path} does not say" if file else f"there is no {FILE} that says"
+        message = f"{where} where the publication is: name a folder or a URL"
+        raise SettingsError(message)
+    out: Path = given["out"].checked()
+    return out
+
+
+def _merged(of_file: Mapping[str, Given], of_options: Mapping[str, Given]) -> dict[str, Given]:
+    """Let options take the place of the file; a source that is an option, that of all other sources."""
+    instead = {"database": ("saf",), "saf": ("database", "password", "query")}
+    gone = {each for key in of_options for each in instead.get(key, ())}
+    return {**{key: each for key, each in of_file.items() if key not in gone}, **of_options}
+
+
+def _require_one_source(given: Mapping[str, Given]) -> None:
+    database, saf, query = (given.get(key) for key in ("database", "saf", "query"))
+    if database and saf:
+        message = f"{database.setting} and {saf.setting} are both set: leave one out"
+    elif query and not database:
+        message = f"{query.setting} has no database to ask: set database"
+    elif not database and not saf:
+        message = f"there is nothing to publish from: give --database or --saf, or set one of them in {FILE}"
+    else:
+        return
+    raise SettingsError(message)
+
+
+def _require_all(given: Mapping[str, Given], file: SettingsFile | None) -> None:
+    for key, what in _REQUIRED.items():
+        if key not in given and not (key == "ui-url" and "query" in given):
+            where = file.path if file else FILE
+            message = f"{key} is missing, {what}: give --{key}, or set it in {where}"
+            raise SettingsError(message)

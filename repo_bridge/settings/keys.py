@@ -1,0 +1,94 @@
+"""All keys, in the order of `docs/bridge.md`."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from pelican_resourcesync.settings import capabilities
+from pelican_resourcesync.settings import checks as shared
+from pelican_resourcesync.settings.sets import set_name
+from repo_bridge.settings import checks
+from repo_bridge.settings.key import Key, below, database_below, each_below, items, number, publication_below
+
+_WHERE = {
+    "out": Key(field="out", check=checks.path, place=below, metavar="DIR", help="the folder to publish into"),
+    "base-url": Key(field="base_url", check=checks.address, metavar="URL", help="where that folder is served"),
+    "database": Key(
+        field="database",
+        check=checks.database,
+        place=database_below,
+        metavar="URL",
+        help="postgresql://USER@HOST/DATABASE, sqlite:///FILE, or the path of a dump",
+    ),
+    "password": Key(field="password", check=checks.password, metavar=None, help=""),
+    "saf": Key(
+        field="saf", check=checks.path, place=below, metavar="DIR", help="a folder in Simple Archive Format instead"
+    ),
+    "query": Key(field="query", check=checks.query, metavar=None, help=""),
+    "assetstore": Key(
+        field="assetstore",
+        check=checks.assetstore,
+        place=each_below,
+        metavar="DIR",
+        help="where the bytes of files are, for dumps",
+    ),
+    "ui-url": Key(field="ui_url", check=checks.address, metavar="URL", help="where people see the repository"),
+    "server-url": Key(
+        field="server_url", check=checks.address, metavar="URL", help="its REST server, where files are had (7 to 10)"
+    ),
+}
+
+_WHAT = {
+    "set": Key(field="set_name", check=set_name, metavar="NAME", help="the name of the set (repository)"),
+    "sets-by": Key(
+        field="sets_by", check=checks.sets_by, metavar="KIND", help="a set for each collection or community"
+    ),
+    "name": Key(field="name", check=checks.line, metavar="TEXT", help="what the page for people calls the repository"),
+    "describedby": Key(
+        field="describedby", check=shared.describedby, metavar="URI", help="a page about the repository"
+    ),
+    "metadata": Key(
+        field="metadata", check=checks.metadata, read=items, metavar="FORMATS", help="formats of records (oai_dc)"
+    ),
+    "bundles": Key(
+        field="bundles", check=checks.bundles, read=items, metavar="NAMES", help="bundles of files (ORIGINAL)"
+    ),
+    "hidden": Key(field="hidden", check=checks.hidden, read=items, metavar="FIELDS", help="more fields to hide"),
+    "fingerprints": Key(field="fingerprints", check=shared.boolean, help="say hash and length of files (yes)"),
+    "schema": Key(
+        field="schema", check=checks.schema, read=number, metavar="VERSION", help="DSpace's version: 5, 6, 7 or 10"
+    ),
+    "interface": Key(
+        field="interface", check=checks.interface, metavar="NAME", help="of versions 5 and 6: jspui or xmlui (jspui)"
+    ),
+    "timezone": Key(field="timezone", check=checks.timezone, metavar="NAME", help="in which embargoes end (UTC)"),
+    "at": Key(field="at", check=checks.at, metavar="TIME", help="at which time to look (now)"),
+}
+
+_HOW = {
+    "previous": Key(
+        field="previous",
+        check=shared.previous,
+        place=publication_below,
+        metavar="WHERE",
+        help="the publication to go on from: live, output, none, a URL or a folder (live)",
+    ),
+    "allow-deletions": Key(
+        field="allow_deletions", check=shared.boolean, help="let more than a fifth of the resources go"
+    ),
+    "moved-from": Key(
+        field="moved_from", check=shared.moved_from, metavar="URL", help="the base-url of before, where it changed"
+    ),
+    "changes-by": Key(
+        field="changes_by", check=checks.changes_by, metavar="PERIOD", help="day, week, month or year (month)"
+    ),
+    "keep": Key(
+        field="keep", check=shared.keep, read=number, metavar="N", help="how many closed Change Lists stay (all)"
+    ),
+    "dumps": Key(field="dumps", check=capabilities.dumps, help="publish dumps"),
+    "archives": Key(field="archives", check=capabilities.archives, help="publish archives"),
+    "edition": Key(
+        field="edition", check=shared.edition, read=number, metavar="YEAR", help="of the standard: 2014 or 2017 (2017)"
+    ),
+}
+
+KEYS: Mapping[str, Key] = MappingProxyType({**_WHERE, **_WHAT, **_HOW})

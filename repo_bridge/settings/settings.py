@@ -1,0 +1,53 @@
+"""The settings of the bridge, checked."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+from pelican_resourcesync.publication.clock import build_time
+from pelican_resourcesync.publication.options import Archives, Dumps
+from repo_bridge.addresses import Interface
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What is to be published, from where, and how; `docs/bridge.md` explains each.
+
+    `beside` is the folder of `repo_bridge.toml`, else the current one. Exactly one of `database` (an SQLAlchemy URL, or
+    the path of a dump or of an SQLite file) and `saf` is there; with a `query`, the database is no DSpace. URLs have no
+    slash at their end. `at` is in UTC, in whole milliseconds. `assetstore` are the folders of stores by number.
+    `previous` is one of `PREVIOUS`, an http(s) URL, or a folder, which is absolute.
+    """
+
+    out: Path
+    base_url: str
+    beside: Path
+    database: str = field(default="", repr=False)  # may hold a password
+    password: str | None = field(default=None, repr=False)
+    saf: Path | None = None
+    query: str = ""
+    assetstore: Mapping[int, Path] = field(default_factory=dict)
+    ui_url: str = ""
+    server_url: str = ""
+    set_name: str = "repository"
+    sets_by: str = ""
+    name: str = ""
+    describedby: str = ""
+    metadata: tuple[str, ...] = ("oai_dc",)
+    bundles: tuple[str, ...] = ("ORIGINAL",)
+    hidden: frozenset[str] = frozenset()
+    fingerprints: bool = True
+    schema: int | None = None
+    interface: Interface = Interface.JSPUI
+    timezone: ZoneInfo = field(default_factory=lambda: ZoneInfo("UTC"))
+    at: datetime = field(default_factory=build_time)
+    previous: str = "live"
+    allow_deletions: bool = False
+    moved_from: str = ""
+    changes_by: str = "month"
+    keep: int | None = None
+    dumps: Dumps = field(default_factory=Dumps)
+    archives: Archives = field(default_factory=Archives)
+    edition: int = 2017

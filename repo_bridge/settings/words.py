@@ -1,0 +1,55 @@
+"""How settings are called in messages: by their key in a file, or as an option; and how their values are shown."""
+
+import datetime as dt
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from pelican_resourcesync.settings.setting import Words
+
+_LONGEST = 80
+_MOST_BITS = 64
+
+
+def of_file(file: Path) -> Words:
+    """Give the words for settings in a TOML file."""
+    return _words(lambda key: f"{key} in {file}" if key else str(file))
+
+
+def _words(called: Callable[[str], str]) -> Words:
+    return Words(
+        called=called,
+        shown=shown,
+        yes="true",
+        no="false",
+        all="all",
+        or_all="'all'",
+        table="table",
+        address="base-url",
+    )
+
+
+def shown(value: object) -> str:
+    """Give a value as messages show it: short, in one line, and without a password."""
+    match value:
+        case bool():
+            return str(value).lower()
+        case dict():
+            return "a table"
+        case list() if not all(isinstance(each, str) for each in value):
+            return "a list"
+        case dt.date() | dt.time():
+            return value.isoformat()
+        case int() if value.bit_length() > _MOST_BITS:
+            return "a number that is too large"
+    text = ",".join(value) if isinstance(value, list) else value
+    return repr(_discreet(text)[:_LONGEST] if isinstance(text, str) else text)
+
+
+def _discreet(text: str) -> str:
+    """Leave out what may be a password: all before the last `@`, and what is called one."""
+    return re.sub(r"(?i)(password\s*=).*", r"\1…", re.sub(r"(?s).*@", "…@", text))
+
+
+#: The words for options of the command line.
+OF_OPTIONS = _words(lambda key: f"--{key}")

@@ -1,0 +1,161 @@
+"""The source of a repository: a database of DSpace, an archive, or a query, opened and taken down in an inventory."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from pelican_resourcesync.errors import SettingsError
+from repo_bridge.addresses import Addresses
+from repo_bridge.crosswalks import find_crosswalks
+from repo_bridge.database import open_database
+from repo_bridge.discretion import View
+from repo_bridge.dump import import_dump
+from repo_bridge.inventory.filling import Filling, take_departures
+from repo_bridge.inventory.holdings import Holdings
+from repo_bridge.inventory.inventory import Inventory
+from repo_bridge.inventory.making import Maker
+from repo_bridge.model import Community
+from repo_bridge.outcome import Progress
+from repo_bridge.query import read_query
+from repo_bridge.repository import open_repository
+from repo_bridge.saf import read_archive
+from repo_bridge.sets import Sets
+from repo_bridge.settings import Settings
+
+_SQLITE = b"SQLite format 3\0"
+
+#: The addresses of what an archive holds are those of DSpace now.
+_NOW = 7
+
+#: Fills an inventory, with the holdings to be published.
+Fill = Callable[[Inventory, Holdings | None], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A source that is open: `fill` takes down what it has, `depart` since when URIs are not public.
+
+    `basis` is all that an inventory depends on beside the items, empty where none can be kept. `pages` are URIs of
+    pages about sets, by their names.
+    """
+
+    fill: Fill
+    sets: Sets
+    basis: tuple[object, ...] = ()
+    pages: Mapping[str, str] = field(default_factory=dict)
+    depart: Callable[[Inventory, Collection[str]], None] = lambda _inventory, _uris: None
+
+
+@contextmanager
+def open_source(settings: Settings, records: str, progress: Progress, *, apart: bool) -> Iterator[Source]:
+    """Open what the settings name; the folder of records is served at `records`, and `apart` has them a set of its own.
+
+    A dump is imported first. Raises what `open_repository`, `import_dump`, `read_archive` and `read_query` raise, here
+    and when it is read: read it inside.
+    """
+    if settings.saf is not None:
+        yield _archive(settings, settings.saf, records, progress)
+        return
+    with TemporaryDirectory(prefix="repo-bridge-") as folder:
+        url = _database(settings, Path(folder), progress)
+        if settings.query:
+            with open_database(url, settings.password) as connection:
+                sets = Sets(settings.set_name)
+                rows = read_query(connection, settings.query, settings.timezone)
+                yield Source(fill=lambda inventory, _: Filling(inventory, progress).from_query(rows, sets), sets=sets)
+        else:
+            yield from _repository(settings, url, records, progress, apart=apart)
+
+
+def _database(settings: Settings, folder: Path, progress: Progress) -> str:
+    """Give the URL of the database: that of SQLite, in the folder, for a dump."""
+    if "://" in settings.database:
+        return settings.database
+    file = Path(settings.database)
+    if file.is_file() and _begins_with(file, _SQLITE):
+        return f"sqlite:///{file.absolute()}"
+    progress.say(f"importing {file.name}")
+    import_dump(file, folder / "export.db", settings.schema)
+    return f"sqlite:///{folder / 'export.db'}"
+
+
+def _begins_with(file: Path, first: bytes) -> bool:
+    with file.open("rb") as stream:
+        return stream.read(len(first)) == first
+
+
+def _archive(settings: Settings, folder: Path, records: str, progress: Progress) -> Source:
+    if settings.sets_by == "community":
+        message = "an archive does not say which communities there are: leave sets-by out, or set it to collection"
+        raise SettingsError(message)
+    sets = Sets(settings.set_name, settings.sets_by)
+    addresses = Addresses(version=_NOW, ui=settings.ui_url, records=records, own_files=True)
+
+    def fill(inventory: Inventory, holdings: Holdings | None) -> None:
+        items = read_archive(folder, _view(settings))
+        Filling(inventory, progress).from_archive(items, _maker(settings, addresses, sets, holdings))
+
+    return Source(fill=fill, sets=sets)
+
+
+def _repository(settings: Settings, url: str, records: str, progress: Progress, *, apart: bool) -> Iterator[Source]:
+    progress.say("opening the database")
+    view = _view(settings)
+    with open_repository(url, view, version=settings.schema, password=settings.password) as repository:
+        communities: Mapping[str, Community] = {each.id: each for each in repository.hierarchy.communities.values()}
+        sets = Sets(settings.set_name, settings.sets_by, communities)
+        addresses = Addresses(
+            version=repository.version,
+            ui=settings.ui_url,
+            server=settings.server_url,
+            records=records,
+            interface=settings.interface,
+        )
+
+        def fill(inventory: Inventory, holdings: Holdings | None) -> None:
+            maker = _maker(settings, addresses, sets, holdings, apart=apart)
+            Filling(inventory, progress).from_repository(repository, maker)
+
+        def depart(inventory: Inventory, uris: Collection[str]) -> None:
+            take_departures(inventory, uris, repository, _maker(settings, addresses, sets, None))
+
+        yield Source(
+            fill=fill,
+            depart=depart,
+            sets=sets,
+            pages=sets.pages(repository.hierarchy.collections.values(), addresses),
+            basis=(
+                repository.basis(),
+                addresses,
+                settings.metadata,
+                settings.sets_by,
+                apart,
+                bool(settings.assetstore),
+            ),
+        )
+
+
+def _maker(
+    settings: Settings, addresses: Addresses, sets: Sets, holdings: Holdings | None, *, apart: bool = False
+) -> Maker:
+    return Maker(
+        addresses=addresses,
+        crosswalks=find_crosswalks(settings.metadata),
+        at=settings.at,
+        sets=sets,
+        holdings=holdings,
+        stored=bool(settings.assetstore),
+        records=apart,
+    )
+
+
+def _view(settings: Settings) -> View:
+    return View(
+        at=settings.at,
+        zone=settings.timezone,
+        bundles=settings.bundles,
+        hidden=settings.hidden,
+        fingerprints=settings.fingerprints,
+    )

@@ -1,0 +1,195 @@
+"""The inventory by itself: entries by URI, the items they are of, and the sets that they are in."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pelican_resourcesync.protocol import Link
+from pelican_resourcesync.publication.change import Representation
+from pelican_resourcesync.publication.rows import render_links, render_representation
+from repo_bridge.errors import InventoryError
+from repo_bridge.inventory.inventory import Entry, Inventory, ItemEntries
+
+SAID = render_representation(Representation(None, 5, "text/plain"))
+EARLY, LATE = "2025-06-15T10:00:00Z", "2025-06-15T10:00:00.500Z"
+
+
+def link(name: str) -> str:
+    """Give a link as entries have it."""
+    return render_links([Link(rel="describedby", href=f"urn:x:{name}")])
+
+
+def entry(name: str, *sets: str, links: str = "", changed: str = "") -> Entry:
+    """Give an entry."""
+    return Entry(f"urn:x:{name}", SAID, links=links, changed=changed, sets=sets)
+
+
+@pytest.fixture
+def inventory(tmp_path: Path) -> Inventory:
+    """Give an empty inventory."""
+    return Inventory(tmp_path / "inventory.db")
+
+
+def add(inventory: Inventory, item: str, *entries: Entry, records: int = 0, lasting: bool = True) -> None:
+    """Add an item."""
+    inventory.add([ItemEntries(item, entries, records, lasting)])
+
+
+def uris(inventory: Inventory, set_name: str | None = None) -> list[str]:
+    """Give the URIs of a set."""
+    return [each.uri.removeprefix("urn:x:") for each in inventory.standings(set_name)]
+
+
+def test_sets(inventory: Inventory) -> None:
+    """The whole has all entries, a set its own, in the order of their URIs; what is in no set is in the whole."""
+    add(inventory, "1", entry("b", "one"), entry("a", "one", "two"), records=1)
+    add(inventory, "2", entry("c"))
+    assert uris(inventory) == ["a", "b", "c"]
+    assert (uris(inventory, "one"), uris(inventory, "two"), uris(inventory, "three")) == (["a", "b"], ["a"], [])
+    assert inventory.sets() == ["one", "two"]
+    assert (inventory.count(None), inventory.count("two"), inventory.count("three")) == (3, 1, 0)
+    assert inventory.row("two", "urn:x:a") is not None
+    assert inventory.row("two", "urn:x:b") is None
+    assert inventory.counts() == (1, 1, 2)
+
+
+def test_resources(inventory: Inventory) -> None:
+    """Resources are given as they were said to be, with the file that is found by their place."""
+    add(inventory, "1", entry("a", "one", links=link("y"), changed=EARLY)._replace(place="here"))
+    found = inventory.resources("one", lambda uri, place: Path(f"/{place}/{uri}"))
+    assert len(found) == 1
+    resource = found.get("urn:x:a")
+    assert resource is not None
+    assert (resource.file, resource.modified) == (Path("/here/urn:x:a"), datetime(2025, 6, 15, 10, tzinfo=UTC))
+    assert resource.measured == Representation(None, 5, "text/plain")
+    assert [each.href for each in resource.links] == ["urn:x:y"]
+    assert found.get("urn:x:b") is None
+    assert [standing.uri for standing in found.standings()] == ["urn:x:a"]
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_two_items(inventory: Inventory, together: bool) -> None:
+    """An entry of two items has the links and the sets of both, and the later time; both are looked at again."""
+    items = [
+        ItemEntries("1", (entry("a", "one", links=link("z") + link("b"), changed=LATE),), 0, True),
+        ItemEntries("2", (entry("a", "two", links=link("b") + link("c"), changed=EARLY),), 0, True),
+        ItemEntries("3", (entry("d", "two"),), 0, True),
+    ]
+    for some in [items] if together else [[each] for each in items]:
+        inventory.add(some)
+    row = inventory.row(None, "urn:x:a")
+    assert row is not None
+    assert row.links == link("b") + link("c") + link("z")
+    assert row.changed == LATE
+    assert (uris(inventory, "one"), uris(inventory, "two")) == (["a"], ["a", "d"])
+    inventory.take_digests([(each, "x") for each in "123"])
+    inventory.settle_digests()
+    assert inventory.changed(1) == ["1", "2"]
+
+
+def test_two_things(inventory: Inventory) -> None:
+    """One URI for two things, for two records, or twice in one item, is refused."""
+    add(inventory, "1", entry("a"), entry("r"), records=0)
+    other = entry("a")._replace(representation=render_representation(Representation(None, 6, "text/plain")))
+    for item, entries, records in (("2", [other], 0), ("3", [entry("r")], 1), ("4", [entry("b"), entry("b")], 0)):
+        with pytest.raises(InventoryError, match=r"urn:x:[arb] .*two things"):
+            add(inventory, item, *entries, records=records)
+
+
+def test_digests(inventory: Inventory) -> None:
+    """Changed are items whose digest is another, that are new, or that do not last; too many are none told."""
+    for item in "abcdefgh":
+        add(inventory, item, entry(item), records=1, lasting=item != "b")
+    inventory.take_digests([(item, f"{item}1") for item in "abcdefghi"])
+    inventory.settle_digests()
+    assert inventory.changed(4) == ["b"]
+    assert inventory.changed(9) == ["b"]
+    assert inventory.changed(10) is None
+    assert inventory.counts() == (8, 8, 0)
+
+
+def test_days(tmp_path: Path) -> None:
+    """On the next day an inventory knows again what it was told: what changed, what came and what vanished."""
+    first = Inventory(tmp_path / "inventory.db")
+    for item in "abcd":
+        add(first, item, entry(item, f"of-{item}"), records=1)
+    first.take_digests([(item, "1") for item in "abcdx"])
+    first.settle_digests()
+    first.take_gone([("urn:x:gone", EARLY)])
+    assert first.times(["urn:x:gone", "urn:x:a"]) == {"urn:x:gone": EARLY}
+    first.close()
+    first.close()
+    second = Inventory(tmp_path / "inventory.db")
+    second.take_digests([("a", "1"), ("c", "2"), ("d", "1"), ("e", "1"), ("x", "1")])
+    assert second.changed(1) == ["c", "e"]
+    assert second.vanished() == ["b"]
+    second.remove(["b", "c"])
+    assert uris(second) == ["a", "d"]
+    assert second.sets() == ["of-a", "of-d"]
+    assert second.times(["urn:x:gone"]) == {}
+    second.clear()
+    assert (uris(second), second.sets(), second.counts()) == ([], [], (0, 0, 0))
+    assert second.changed(1) is None
+
+
+def test_rows(inventory: Inventory) -> None:
+    """A row may come twice and be in two sets; another thing at its URI is told."""
+    assert inventory.add_row(entry("a", "one"))
+    assert inventory.add_row(entry("a", "two"))
+    assert inventory.add_row(entry("a"))
+    assert not inventory.add_row(entry("a", changed=EARLY))
+    assert inventory.sets() == ["one", "two"]
+    inventory.take_gone([("urn:x:b", EARLY)])
+    assert inventory.gone_and_there() == []
+    inventory.take_gone([("urn:x:a", EARLY)])
+    assert inventory.gone_and_there() == ["urn:x:a"]
+    assert inventory.holds("urn:x:a")
+    assert not inventory.holds("urn:x:b")
+
+
+def test_times(inventory: Inventory) -> None:
+    """Times are those of what is there, else of what is gone, as far as they are known."""
+    add(inventory, "1", entry("a", changed=LATE), entry("b"))
+    inventory.take_gone([("urn:x:a", EARLY), ("urn:x:c", EARLY), ("urn:x:d", "")])
+    assert inventory.times([f"urn:x:{name}" for name in "abcde"]) == {"urn:x:a": LATE, "urn:x:c": EARLY}
+
+
+def test_places(inventory: Inventory) -> None:
+    """Only what is published with the set has a place that is to be kept."""
+    add(inventory, "1", *(entry(name)._replace(place=place) for name, place in zip("abc", PLACES, strict=True)))
+    assert [*inventory.places()] == [("1", PLACES[0])]
+
+
+PLACES = ('["a.xml", 1, 2]', '[0, "12", 5, "a", "b"]', "")
+
+
+@given(st.lists(st.tuples(st.text(max_size=4), st.sets(st.sampled_from("pq"))), max_size=30))
+def test_order(tmp_path_factory: pytest.TempPathFactory, entries: list[tuple[str, set[str]]]) -> None:
+    """Whatever the URIs are, they come in the order of their code points, as Python has it, each once."""
+    file = tmp_path_factory.mktemp("order") / "inventory.db"
+    inventory = Inventory(file)
+    expected: dict[str, set[str]] = {}
+    for name, sets in entries:
+        assert inventory.add_row(entry(name, *sets))
+        expected.setdefault(name, set()).update(sets)
+    assert uris(inventory) == sorted(expected)
+    assert uris(inventory, "p") == sorted(name for name, sets in expected.items() if "p" in sets)
+    inventory.close()
+
+
+def test_disk_fails(tmp_path: Path) -> None:
+    """A file that is no inventory, and a disk without room, are one sentence."""
+    (tmp_path / "other.db").write_bytes(b"no database" * 1000)
+    with pytest.raises(InventoryError, match=r"cannot be kept in .*other\.db"):
+        Inventory(tmp_path / "other.db")
+    with pytest.raises(InventoryError, match="cannot be kept"):
+        Inventory(tmp_path / "nowhere" / "inventory.db")
+    inventory = Inventory(tmp_path / "inventory.db")
+    inventory._database.execute("COMMIT")
+    inventory._database.execute("PRAGMA max_page_count = 12")
+    inventory._database.execute("BEGIN")
+    with pytest.raises(InventoryError, match="make room there"):
+        add(inventory, "1", *(entry(f"{number}" * 100) for number in range(1000)))

@@ -1,0 +1,371 @@
+"""The command line of the bridge: real processes, and the exits that scripts rely on."""
+
+import json
+import re
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from pelican_resourcesync import __version__
+from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.protocol import ChangeKind
+from pelican_resourcesync.publication.publish import Publication
+from repo_bridge.cli import main
+from repo_bridge.commands.publish import foresight_text, outcome_text
+from repo_bridge.outcome import Expected, Foresight, Outcome, Progress
+from repo_bridge.settings import FILE, Settings
+from tests.bridge.samples import every_case
+from tests.bridge.test_dump import plain_dump
+from tests.publication.support import Source
+from tests.serving import served
+from tests.sites import ROOT
+
+CREATED, UPDATED, DELETED = ChangeKind.CREATED, ChangeKind.UPDATED, ChangeKind.DELETED
+NEEDED = ("--out", "public", "--base-url", "https://example.org", "--ui-url", "https://ui.example", "--saf", "items")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give an empty current folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    return tmp_path
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the command in a process of its own."""
+    command = [sys.executable, "-m", "repo_bridge", *arguments]
+    return subprocess.run(command, check=False, capture_output=True, text=True)
+
+
+def told(capsys: pytest.CaptureFixture[str], *arguments: str, exits: int = 0) -> str:
+    """Run the command in this process and give what it says on standard output, or on standard error for an exit 2."""
+    assert main(arguments) == exits
+    out, err = capsys.readouterr()
+    assert bool(err) == (exits == 2), err
+    assert bool(out) == (exits != 2), out
+    if err:
+        assert re.fullmatch(r"repo-bridge: [^\n]+\n", err)
+    return err or out
+
+
+# The process
+
+
+def test_usage() -> None:
+    """The version is told with 0; what no command has is told with 2, in one sentence and without a traceback."""
+    version = run("--version")
+    assert (version.returncode, version.stdout) == (0, f"repo-bridge {__version__}\n")
+    for arguments, message in {
+        ("publish", "--bas-url", "x"): "there is no option --bas-url (did you mean '--base-url'?): see --help",
+        (
+            "publish",
+            "--datbase=postgresql://me:hunter2@h/d",
+        ): "there is no option --datbase (did you mean '--database'?)",
+        ("publish", "here"): "'here' is too much: see --help",
+        ("publish", "--no-keep"): "there is no option --no-keep",
+        ("status", "--dry-run", "x"): "there is no option --dry-run",
+        ("publish",): "there is nothing to publish from: give --database or --saf",
+        ("publish", "--out"): "expected one argument",
+        ("imports",): "invalid choice: 'imports'",
+        ("import", "a.sql"): "the following arguments are required: EXPORT",
+    }.items():
+        done = run(*arguments)
+        assert (done.returncode, done.stdout) == (2, ""), arguments
+        assert message in done.stderr.splitlines()[-1], arguments
+        assert "Traceback" not in done.stderr
+        assert "hunter2" not in done.stderr
+
+
+def test_wrong_settings(folder: Path) -> None:
+    """What is wrong with the file or an option is one sentence, and the exit is 2."""
+    (folder / FILE).write_text("ot = 'x'", "utf-8")
+    for arguments, message in {
+        (): "repo_bridge.toml has no setting 'ot': did you mean 'out'?",
+        ("--config", "none.toml"): "none.toml cannot be read: No such file or directory",
+        ("--database", "postgresql://me:hunter2@h/d"): "repo_bridge.toml has no setting 'ot'",
+    }.items():
+        done = run("publish", *arguments)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith(f"repo-bridge: {message}")
+        assert done.stderr.count("\n") == 1
+
+
+def test_a_password_on_the_command_line() -> None:
+    """It is refused, with the places where it is safe, and not repeated."""
+    done = run("publish", "--database", "postgresql://me:hunter2@db.example/dspace")
+    assert done.returncode == 2
+    assert "set password in repo_bridge.toml, or PGPASSWORD in the environment, or write it into .pgpass" in done.stderr
+    assert "hunter2" not in done.stderr
+
+
+def test_without_sqlalchemy() -> None:
+    """The command needs no package of the bridge to begin with; where it needs one that is missing it says so."""
+    program = (
+        "import sys; import repo_bridge.cli; assert 'sqlalchemy' not in sys.modules; sys.modules['sqlalchemy'] = None; "
+        "raise SystemExit(repo_bridge.cli.main(['import', 'a.sql', 'b.db']))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr == "repo-bridge: sqlalchemy is not installed: pip install 'pelican-resourcesync[bridge]'\n"
+
+
+def test_another_module_that_is_missing_is_our_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module of ours that is not there is no matter of pip."""
+    monkeypatch.setitem(sys.modules, "repo_bridge.dump", None)
+    monkeypatch.delitem(sys.modules, "repo_bridge.commands.importing", raising=False)
+    with pytest.raises(ModuleNotFoundError, match=r"repo_bridge\.dump"):
+        main(["import", "a.sql", "b.db"])
+
+
+# import
+
+
+def test_import(folder: Path) -> None:
+    """A dump becomes a database, and the rows of each table are told, for people and for programs."""
+    (folder / "dspace.sql").write_text(plain_dump(every_case(), 7), "utf-8")
+    done = run("import", "dspace.sql", "export.db")
+    assert (done.returncode, done.stderr) == (0, "")
+    with closing(sqlite3.connect("export.db")) as connection:
+        names = [row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+        counts = {
+            name: connection.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0]
+            for name in names
+            if "sqlite" not in name
+        }
+    first, *lines = done.stdout.splitlines()
+    assert first == "export.db: a repository of DSpace 7"
+    assert {line.split(":")[0].strip(): int(line.split()[1].replace(",", "")) for line in lines} == counts
+    told = run("import", "dspace.sql", "other.db", "--json", "--schema", "7")
+    assert json.loads(told.stdout) == {"version": 7, "rows": counts}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("none.sql", "export.db"), "none.sql cannot be read: No such file or directory"),
+        (("cut.sql", "export.db"), "cut.sql"),
+        (("cut.sql", "cut.sql"), "cut.sql is the dump itself: name another file for the database"),
+        (("cut.sql", "none/export.db"), "export.db cannot be written"),
+        (("cut.sql", "export.db", "--schema", "8"), "--schema is 8: it may be 5, 6, 7 (for 7 to 9) or 10"),
+    ],
+)
+def test_import_of_what_cannot_be(
+    folder: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
+) -> None:
+    """What cannot be imported is one sentence, and leaves nothing and everything as it was."""
+    cut = plain_dump(every_case(), 7)[:-500]
+    (folder / "cut.sql").write_text(cut, "utf-8")
+    assert message in told(capsys, "import", *arguments, exits=2)
+    assert {each.name for each in folder.iterdir()} == {"cut.sql"}
+    assert (folder / "cut.sql").read_text("utf-8") == cut
+
+
+# status
+
+
+@pytest.fixture
+def published(folder: Path) -> Source:
+    """Give two publications of a set, in the folder `public`."""
+    source = Source(folder / "public", set_name="repository")
+    source.publish({"1.xml": b"a", "2.xml": b"b"}, "2024-01-01T12:00")
+    source.publish({"1.xml": b"c", "2.xml": b"b"}, "2024-01-02T12:00")
+    return source
+
+
+def test_status(published: Source, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is published in a folder is told; without a name it is the folder of the settings, wherever these are."""
+    text = told(capsys, "status", "public")
+    assert re.search(r"^site: +https://example.org$", text, re.MULTILINE)
+    assert re.search(r"^resources: +2$", text, re.MULTILINE)
+    assert re.search(r"^changes: +3 in 1 Change List$", text, re.MULTILINE)
+    (folder / FILE).write_text("out = 'public'", "utf-8")
+    assert told(capsys, "status") == text
+    (folder / "conf").mkdir()
+    (folder / "conf/my.toml").write_text("out = '../public'", "utf-8")
+    assert told(capsys, "status", "--config", "conf/my.toml") == text
+    process = run("status")
+    assert (process.returncode, process.stdout, process.stderr) == (0, text, "")
+
+
+def test_status_as_json(published: Source, capsys: pytest.CaptureFixture[str]) -> None:
+    """Programs are told the same."""
+    found = json.loads(told(capsys, "status", "public", "--json"))
+    assert [*found] == ["target", "publication", "problem"]
+    (one,) = found["publication"]["sets"]
+    assert (one["name"], one["resources"], one["changes"], one["generation"]) == ("repository", 2, 3, 2)
+    assert found["problem"] is None
+
+
+def test_status_of_a_url(published: Source, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is served is told as what lies in a folder."""
+    with served(published.output) as url:
+        found = json.loads(told(capsys, "status", url, "--json"))
+    assert [each["name"] for each in found["publication"]["sets"]] == ["repository"]
+
+
+def test_status_of_what_is_not_whole(published: Source, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where there is nothing, or something damaged, the exit is 1; where there is no folder, 2."""
+    (folder / "empty").mkdir()
+    assert "there is no publication at empty" in told(capsys, "status", "empty", exits=1)
+    (folder / FILE).write_text("out = 'not yet'", "utf-8")
+    assert "there is no publication at not yet" in told(capsys, "status", exits=1)
+    next(published.output.rglob("resourcelist.xml")).write_bytes(b"<damaged/>")
+    assert json.loads(told(capsys, "status", "public", "--json", exits=1))["publication"] is None
+    assert "none is no folder and no URL" in told(capsys, "status", "none", exits=2)
+    (folder / FILE).unlink()
+    assert "there is no repo_bridge.toml that says" in told(capsys, "status", exits=2)
+
+
+# publish
+
+
+PUBLICATION = Publication(
+    first=False,
+    resources=1200,
+    changes=3,
+    ranges=1,
+    new={CREATED: 2, UPDATED: 0, DELETED: 1},
+    gone=1,
+    packages=(2, 1500),
+    notes=("a note of the set",),
+)
+OUTCOME = Outcome(
+    publications={"repository": PUBLICATION},
+    items=400,
+    records=400,
+    files=800,
+    left_out=tuple(f"file {number} is missing" for number in range(100)),
+    left_out_count=1101,
+    warnings=("look at this",),
+    notes=("a note", "a note of the set"),
+    seconds=2.5,
+)
+FORESIGHT = Foresight(
+    sets={
+        "repository": Expected(
+            first=False,
+            resources=1200,
+            changes={CREATED: 0, UPDATED: 1, DELETED: 1000},
+            examples={UPDATED: ("https://e.org/1",), DELETED: ("https://e.org/2", "https://e.org/3")},
+            listed=("https://e.org/1\x1b[2J",),
+        ),
+        "repository-metadata": Expected(first=True, resources=1, listed=("https://e.org/1",)),
+    },
+    items=400,
+    records=400,
+    files=0,
+    notes=("a note",),
+    stopped="1000 of 2200 resources would be listed as deleted",
+)
+
+
+def test_what_is_said_of_what_was_published() -> None:
+    """A line a set, the counts, what is left out, the notes, each once."""
+    first, public, left_out, *named, more, note, of_set = outcome_text(OUTCOME, "https://e.org").splitlines()
+    assert first == (
+        "ResourceSync: 1,200 resources, 3 changes in 1 Change List, 2 packages of 1.5 kB at https://e.org in 2.50 "
+        "seconds; 2 created, 1 deleted since the last publication."
+    )
+    assert public == "Public: 400 items, 400 records, 800 files."
+    assert left_out == "Left out of dumps, because the bytes cannot be had: 1,101 files."
+    assert named == [f"  file {number} is missing" for number in range(10)]
+    assert (more, note, of_set) == ("  and 1,091 more", "a note", "a note of the set")
+
+
+def test_what_is_said_of_what_would_be_published() -> None:
+    """Each set with its changes and examples, nothing that a terminal takes for a command, and the guard's sentence."""
+    assert foresight_text(FORESIGHT).splitlines() == [
+        "repository: 1,200 resources; 1 updated, 1,000 deleted since the last publication.",
+        "  such as: https://e.org/1\N{REPLACEMENT CHARACTER}[2J",
+        "  updated: https://e.org/1",
+        "  deleted: https://e.org/2",
+        "  deleted: https://e.org/3",
+        "repository-metadata: 1 resource; first publication.",
+        "  such as: https://e.org/1",
+        "Public: 400 items, 400 records.",
+        "a note",
+        "This would stop: 1000 of 2200 resources would be listed as deleted",
+        "Nothing was written.",
+    ]
+
+
+def test_what_is_said_of_nothing() -> None:
+    """Where nothing is public, or nothing changed, that is said."""
+    nothing = Foresight(sets={"a": Expected(first=False, resources=0)}, items=0, records=0, files=0)
+    assert foresight_text(nothing).splitlines() == [
+        "a: 0 resources; nothing changed since the last publication.",
+        "Public: nothing.",
+        "Nothing was written.",
+    ]
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
+    """Put another in place of the publisher, who notes the settings; the command line is what is tested."""
+    settings: list[Settings] = []
+
+    def publish(given: Settings, progress: Progress) -> Outcome:
+        settings.append(given)
+        progress.say("reading the repository")
+        progress.passed(400)
+        if given.set_name == "broken":
+            message = "it cannot be published"
+            raise PublicationError(message)
+        return OUTCOME
+
+    def foresee(given: Settings, progress: Progress) -> Foresight:
+        progress.say("reading the repository")
+        return Foresight(sets={}, items=1, records=1, files=1) if given.allow_deletions else FORESIGHT
+
+    monkeypatch.setitem(sys.modules, "repo_bridge.publisher", SimpleNamespace(publish=publish, foresee=foresee))
+    return settings
+
+
+def test_publish(asked: list[Settings], capsys: pytest.CaptureFixture[str]) -> None:
+    """What was published goes to standard output, warnings to standard error; options become settings."""
+    assert main(["publish", *NEEDED, "--dumps", "--no-fingerprints", "--keep", "3"]) == 0
+    out, err = capsys.readouterr()
+    assert out == f"{outcome_text(OUTCOME, 'https://example.org/resourcesync/')}\n"
+    assert err == "repo-bridge: warning: look at this\n"
+    (settings,) = asked
+    assert (settings.dumps.resourcedump, settings.fingerprints, settings.keep) == (True, False, 3)
+    assert main(["publish", *NEEDED, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["publications"]["repository"]["new"] == {"created": 2, "updated": 0, "deleted": 1}
+    assert (found["items"], len(found["left_out"]), found["left_out_count"]) == (400, 100, 1101)
+
+
+def test_publish_that_fails(asked: list[Settings], capsys: pytest.CaptureFixture[str]) -> None:
+    """What cannot be published is one sentence, and the exit is 2."""
+    assert told(capsys, "publish", *NEEDED, "--set", "broken", exits=2) == "repo-bridge: it cannot be published\n"
+
+
+def test_dry_run(asked: list[Settings], capsys: pytest.CaptureFixture[str]) -> None:
+    """It says what would be, and publishes nothing; where a guard would stop it, the exit is 1."""
+    assert told(capsys, "publish", *NEEDED, "--dry-run", exits=1) == f"{foresight_text(FORESIGHT)}\n"
+    found = json.loads(told(capsys, "publish", *NEEDED, "--dry-run", "--json", exits=1))
+    assert found["stopped"] == FORESIGHT.stopped
+    assert found["sets"]["repository"]["examples"]["updated"] == ["https://e.org/1"]
+    told(capsys, "publish", *NEEDED, "--dry-run", "--allow-deletions")
+    assert asked == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files have no such modes there")
+def test_a_password_that_others_may_read(
+    asked: list[Settings], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is warned of, and published all the same."""
+    (folder / FILE).write_text("password = 'hunter2'", "utf-8")
+    (folder / FILE).chmod(0o644)
+    database = [each.replace("--saf", "--database").replace("items", "postgresql://me@h/d") for each in NEEDED]
+    assert main(["publish", *database]) == 0
+    out, err = capsys.readouterr()
+    assert "warning: repo_bridge.toml has a password and others may read it: chmod 600" in err
+    assert "hunter2" not in out + err
+    assert asked[0].password == "hunter2"

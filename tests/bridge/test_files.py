@@ -1,0 +1,263 @@
+"""Files of an assetstore: in the dumps whole, or left out, named and counted."""
+
+import zipfile
+from hashlib import md5
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pelican_resourcesync.check import Level, Request, check
+from pelican_resourcesync.publication.options import Dumps
+from repo_bridge.files import Files
+from repo_bridge.inventory.holding import Holding, Stored, parse_place
+from repo_bridge.outcome import MOST_LEFT_OUT, Outcome
+from tests.bridge.press import SET, Press, ending
+from tests.bridge.repository import BITSTREAM, Bundle, File, Sample, Thing, Value, key, rows_of
+from tests.papers import Paper
+
+DUMPS = Dumps(resourcedump=True, changedump=True)
+
+
+@pytest.fixture
+def press(tmp_path: Path) -> Press:
+    """Give a press."""
+    return Press(tmp_path / "press")
+
+
+def bytes_of(number: int, edition: int = 1) -> bytes:
+    """Give the bytes of a file."""
+    return f"file {number}, edition {edition}".encode() * 20
+
+
+def file(number: int, edition: int = 1) -> File:
+    """Give a file with the length and the MD5 of its bytes."""
+    data = bytes_of(number, edition)
+    return File(number, f"f{number}.pdf", size=len(data), checksum=md5(data).hexdigest(), sequence=number, order=number)
+
+
+def archive(*files: File) -> Sample:
+    """Give a repository with an item for each file."""
+    items = [
+        Thing(each.number, metadata=[Value("dc.title", f"T{each.number}")], bundles=[Bundle(each.number, files=[each])])
+        for each in files
+    ]
+    return Sample(items=items)
+
+
+def store(folder: Path, *numbers: int, edition: int = 1) -> dict[int, Path]:
+    """Put files into a store, as DSpace does: below three folders, by the digits of the internal id."""
+    for number in numbers:
+        name = f"{number:038d}"
+        place = folder / name[:2] / name[2:4] / name[4:6] / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(bytes_of(number, edition))
+    return {0: folder}
+
+
+def place_of(folder: Path, number: int) -> Path:
+    """Give where a file is in a store."""
+    return folder / "00" / "00" / "00" / f"{number:038d}"
+
+
+def uri_of(number: int) -> str:
+    """Give what the URI of a file ends in."""
+    return f"bitstreams/{key(7, BITSTREAM, number)}/download"
+
+
+def packed(press: Press, dump: str = "resourcedump.xml") -> dict[str, bytes]:
+    """Give what the packages of a dump hold, by what the URIs end in, from the packages alone."""
+    found: dict[str, bytes] = {}
+    papers = press.paper(dump)
+    for item in papers.items:
+        data = (press.public / item.uri.removeprefix("https://repo.example/sync/")).read_bytes()
+        if not item.uri.endswith(".zip"):
+            inner = Paper.parse(item.uri, data)
+            for each in inner.items:
+                found |= _members((press.public / each.uri.removeprefix("https://repo.example/sync/")).read_bytes())
+        else:
+            found |= _members(data)
+    return found
+
+
+def _members(data: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(BytesIO(data)) as package:
+        assert package.testzip() is None
+        manifest = Paper.parse("manifest.xml", package.read("manifest.xml"))
+        return {
+            ending(item.uri): package.read(item.md["path"].lstrip("/")) for item in manifest.items if "path" in item.md
+        }
+
+
+def left_out(outcome: Outcome) -> list[str]:
+    """Give why files were left out."""
+    assert outcome.left_out_count == len(outcome.left_out)
+    return sorted(outcome.left_out)
+
+
+def test_dumps_hold_all(press: Press) -> None:
+    """With an assetstore, dumps are of the whole: records and files, byte for byte; the checker finds nothing."""
+    stores = store(press.folder / "store", 1, 2, 3)
+    outcome = press.publish(archive(file(1), file(2), file(3)), dumps=DUMPS, assetstore=stores)
+    assert {*outcome.publications} == {SET}
+    assert (outcome.left_out, outcome.left_out_count) == ((), 0)
+    members = packed(press)
+    assert {what: data for what, data in members.items() if "bitstreams" in what} == {
+        uri_of(number): bytes_of(number) for number in (1, 2, 3)
+    }
+    records = {f"oai_dc/123456789/{number}.xml" for number in (1, 2, 3)}
+    assert {what: data for what, data in members.items() if what in records} == {
+        what: (press.records / what).read_bytes() for what in records
+    }
+    assert len(members) == 6
+    assert press.findings() == {}
+
+
+def test_registered_files(press: Press) -> None:
+    """A file that is registered is where its internal id says, in the store of its number, and nowhere outside."""
+    page = press.folder / "scans" / "deep" / "page 1.pdf"
+    page.parent.mkdir(parents=True)
+    page.write_bytes(bytes_of(1))
+    stores = {0: press.folder / "none", 4: press.folder / "scans"}
+    rows = rows_of(archive(file(1)), 7)
+    rows["bitstream"][0] |= {"internal_id": "-Rdeep/page 1.pdf", "store_number": 4}
+    assert press.publish(rows, dumps=DUMPS, assetstore=stores).left_out == ()
+    assert packed(press)[uri_of(1)] == bytes_of(1)
+    (press.folder / "outside.pdf").write_bytes(bytes_of(1))
+    rows["bitstream"][0] |= {"internal_id": "-R../outside.pdf"}
+    other = Press(press.folder / "other")
+    assert other.publish(rows, dumps=DUMPS, assetstore=stores).left_out_count == 1
+    assert {*packed(other)} == {"oai_dc/123456789/1.xml"}
+
+
+def test_what_cannot_be_had_is_left_out(press: Press) -> None:
+    """A missing file, one of another length, one of other bytes: left out, named, counted; the rest is whole.
+
+    The checker finds what is so: for each file the dump has less than the list (`CL06`), and nothing else.
+    """
+    folder = press.folder / "store"
+    stores = store(folder, 1, 2, 3, 4, 6)
+    place_of(folder, 2).unlink()
+    place_of(folder, 3).write_bytes(b"short")
+    for number in (4, 6):
+        place_of(folder, number).write_bytes(bytes_of(number).upper())
+    outcome = press.publish(archive(*map(file, range(1, 7))), dumps=DUMPS, assetstore=stores)
+    reasons = left_out(outcome)
+    assert [next(word for word in each.split() if word.endswith(".pdf'")) for each in reasons] == [
+        f"'f{number}.pdf'" for number in (2, 3, 4, 5, 6)
+    ]
+    assert "has 5 bytes at" in reasons[1]
+    assert "has other bytes than the database says" in reasons[2]
+    assert "cannot be had" in reasons[0]
+    members = packed(press)
+    assert {what: data for what, data in members.items() if "bitstreams" in what} == {uri_of(1): bytes_of(1)}
+    assert len(members) == 1 + 6
+    assert len(press.listed()) == 12
+    assert "comparing the files with the database" in press.heard.said
+    report = check(Request(target=str(press.public), deep=True))
+    assert [(rule, level, group.count) for rule, level, group in report.findings.groups()] == [("CL06", Level.MUST, 5)]
+
+
+def test_days(press: Press) -> None:
+    """Change Dumps hold what came and what changed, the bytes of its day; what was missing comes when it is found."""
+    folder = press.folder / "store"
+    stores = store(folder, 1, 2)
+    more: dict[str, Any] = {"dumps": DUMPS, "assetstore": stores}
+    press.publish(archive(file(1), file(2)), **more)
+    store(folder, 3)
+    press.publish(archive(file(1), file(2), file(3)), 1, **more)
+    assert packed(press, "changedump.xml") == {
+        uri_of(3): bytes_of(3),
+        "oai_dc/123456789/3.xml": (press.records / "oai_dc/123456789/3.xml").read_bytes(),
+    }
+    store(folder, 2, edition=2)
+    press.publish(archive(file(1), file(2, 2), file(3)), 2, **more)
+    assert packed(press, "changedump.xml")[uri_of(2)] == bytes_of(2, 2)
+    assert packed(press)[uri_of(2)] == bytes_of(2, 2)
+    assert packed(press)[uri_of(3)] == bytes_of(3)
+    assert press.findings() == {}
+    press.publish(archive(file(1), file(3)), 3, allow_deletions=True, **more)
+    assert {what for kind, what, _ in press.changes() if kind == "deleted"} == {uri_of(2), "oai_dc/123456789/2.xml"}
+    assert {*packed(press)} == {uri_of(1), uri_of(3), "oai_dc/123456789/1.xml", "oai_dc/123456789/3.xml"}
+    assert press.findings() == {}
+
+
+def test_missing_file_is_found_again(press: Press) -> None:
+    """A file that is put back is in the next Resource Dump that is packed: on a day on which something changed."""
+    folder = press.folder / "store"
+    stores = store(folder, 1)
+    more: dict[str, Any] = {"dumps": Dumps(resourcedump=True), "assetstore": stores}
+    assert press.publish(archive(file(1), file(2)), **more).left_out_count == 1
+    assert press.findings() == {"CL06": 1}
+    store(folder, 2, 3)
+    for number, sample in enumerate([archive(file(1), file(2)), archive(file(1), file(2), file(3))], 1):
+        lone = press.without_cache(f"lone{number}")
+        assert press.publish(sample, number, **more).left_out_count == 0
+        lone.publish(sample, number, **more)
+        assert press.files() == lone.files()
+    assert packed(press)[uri_of(2)] == bytes_of(2)
+    assert packed(press)[uri_of(3)] == bytes_of(3)
+    assert press.findings() == {}
+
+
+def test_foreseen_is_what_comes(press: Press) -> None:
+    """Looking first, files that cannot be had are told as well."""
+    stores = store(press.folder / "store", 1)
+    told = press.foresee(archive(file(1), file(2)), dumps=DUMPS, assetstore=stores)
+    outcome = press.publish(archive(file(1), file(2)), dumps=DUMPS, assetstore=stores)
+    assert outcome.left_out_count == 1
+    assert told.left_out in ((), outcome.left_out)
+
+
+def test_only_some_are_named() -> None:
+    """Of very many files that cannot be had a hundred are named, and all are counted, each once."""
+    files = Files(None, {})
+    for number in [*range(MOST_LEFT_OUT + 20), 0, 1]:
+        stored = Stored(0, "0" * 38, 1, f"{number}.pdf", "id")
+        assert files.find(f"urn:x:{number}", stored.render()) is None
+    assert (files.left_out, len(files.reasons)) == (MOST_LEFT_OUT + 20, MOST_LEFT_OUT)
+
+
+def test_length_has_to_be_known(tmp_path: Path) -> None:
+    """A file of which the database tells no length is left out: what would be packed is not known."""
+    stores = store(tmp_path, 1)
+    files = Files(None, stores)
+    assert files.find("urn:x", Stored(0, f"{1:038d}", None, "a.pdf", "id").render()) is None
+    assert "has no length in the database" in files.reasons["urn:x"]
+    assert files.find("urn:y", Stored(0, f"{1:038d}", len(bytes_of(1)), "a.pdf", "id").render()) == place_of(
+        tmp_path, 1
+    )
+
+
+def test_other_bytes_are_passed_over(tmp_path: Path) -> None:
+    """Files are compared by MD5 where it is known; once passed over, a file is not found, and no news."""
+    stores = store(tmp_path, 1, 2, 3)
+    files = Files(None, stores)
+    good, bad = md5(bytes_of(1)).hexdigest(), "0" * 32
+    files.prove(
+        [
+            ("urn:good", good, place_of(tmp_path, 1)),
+            ("urn:bad", bad, place_of(tmp_path, 2)),
+            ("urn:unknown", None, place_of(tmp_path, 3)),
+            ("urn:away", good, tmp_path / "not there"),
+            ("urn:elsewhere", good, None),
+        ]
+    )
+    assert [files.pass_over(f"urn:{name}") for name in ("good", "bad", "unknown", "away", "elsewhere")] == [
+        True,
+        False,
+        True,
+        False,
+        True,
+    ]
+
+
+def test_places() -> None:
+    """Where bytes are is read as it was written."""
+    for place in (Holding("a/é.xml", 3, 10**18), Stored(None, "-Rä", None, "x\ty", "id")):
+        assert parse_place(place.render()) == place
+    assert parse_place("") is None
+    holding = Holding("a.xml", 1, 2).render()
+    assert Files(None, {}).find("urn:x", holding) is None
+    assert Files(Path("/x"), {}).find("urn:x", holding) == Path("/x/a.xml")

@@ -1,0 +1,457 @@
+"""Publishing a repository: what comes of it is what is public, and what goes wrong leaves the last publication."""
+
+import gc
+import hashlib
+import logging
+import re
+import sqlite3
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import psycopg
+import pytest
+from hypothesis import given, settings
+from lxml import etree
+from sqlalchemy import make_url
+
+from pelican_resourcesync.errors import PublicationError, ResourceSyncError
+from repo_bridge.errors import BridgeError, DatabaseError
+from repo_bridge.outcome import Expected
+from repo_bridge.publisher import publish
+from tests.bridge.days import WORD, Stand, lives
+from tests.bridge.oracle import Oracle, Visible
+from tests.bridge.press import BASE, SET, UI, Heard, Press, book, day, ending, files_in, shelf
+from tests.bridge.repository import Container, Policy, Value, rows_of
+from tests.bridge.samples import PUBLIC, every_case
+from tests.bridge.server import Server
+from tests.papers import Item
+from tests.serving import served
+
+LONG = settings().max_examples > 1_000
+
+_HANDLE = re.compile(r"123456789/[a-z]*[0-9]+")
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+@pytest.fixture(autouse=True)
+def rooms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Let temporary files lie in a folder, in which none is left."""
+    folder = tmp_path / "rooms"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    yield folder
+    assert [*folder.iterdir()] == []
+
+
+@pytest.fixture
+def press(tmp_path: Path) -> Iterator[Press]:
+    """Give a press; in the end nothing that is temporary is left, and the checker finds nothing."""
+    press = Press(tmp_path / "press")
+    yield press
+    assert temporary(press) == []
+    if press.public.exists():
+        assert press.findings() == {}
+
+
+def temporary(press: Press) -> list[Path]:
+    """Give what lies about in the output and beside the settings."""
+    beside = press.beside / ".resourcesync"
+    found = [*press.public.glob(".resourcesync-*"), *press.public.glob("resourcesync/.*")]
+    return found + [each for each in beside.glob("*") if each.name not in (".gitignore", press.kept.name)]
+
+
+# What is public, and nothing else
+
+
+def files_of(item: Visible, version: int) -> dict[str, int]:
+    """Give the URIs of public files by the rules 17 and 18, with what tells their bytes."""
+    if version == 5:
+        return {f"{UI}/bitstream/{item.handle}/{key}/zqfile{key}q.pdf": key for _bundle, key in item.files}
+    return {f"{UI}/bitstreams/{key}/download": key for _bundle, key in item.files}
+
+
+def record_of(item: Visible) -> str:
+    """Give the URI of a record."""
+    return f"{BASE}/resourcesync/{SET}/records/oai_dc/{item.handle}.xml"
+
+
+def require_public(press: Press, visible: dict[Any, Visible]) -> None:
+    """Compare what is listed, its records and its files, with what is to be seen."""
+    listed = press.listed()
+    files = {uri: key for item in visible.values() for uri, key in files_of(item, press.version).items()}
+    records = {record_of(item): item for item in visible.values()}
+    assert listed.keys() == {*records, *files}
+    written = {f"{BASE}/resourcesync/{SET}/records/{path}" for path in files_in(press.records)}
+    assert written == records.keys()
+    for uri, item in records.items():
+        data = (press.public / uri.removeprefix(f"{BASE}/")).read_bytes()
+        require_record(data, listed[uri], item)
+    for uri in files:
+        assert (listed[uri].md["length"], listed[uri].md["hash"][:4]) == ("1000", "md5:")
+
+
+def require_record(data: bytes, told: Item, item: Visible) -> None:
+    """Compare a record with the values of an item, text by text, and with what is said of it."""
+    texts = [element.text for element in etree.fromstring(data)]
+    values = [value for name, value, _ in item.values if name.startswith("dc.") and value.strip()]
+    assert sorted(map(str, texts)) == sorted(values)
+    assert told.md == {
+        "hash": f"sha-256:{hashlib.sha256(data).hexdigest()}",
+        "length": str(len(data)),
+        "type": "application/xml",
+    }
+    assert {href for rel, href in told.links if rel == "alternate"} == {f"{UI}/handle/{item.handle}"}
+
+
+def names_of(visible: dict[Any, Visible], version: int) -> set[str]:
+    """Give the handles, keys and words that may be named of what is to be seen."""
+    names = {str(item.handle) for item in visible.values()}
+    names |= {ending(uri).split("/")[1] for item in visible.values() for uri in files_of(item, version)}
+    words = (value for item in visible.values() for name, value, _ in item.values if name.startswith("dc."))
+    names |= {word for value in words for word in WORD.findall(value)}
+    return names | {f"zqfile{key}q" for item in visible.values() for _, key in item.files if version == 5}
+
+
+@settings(max_examples=2_000 if LONG else 25, deadline=None)
+@given(lives(2))
+def test_no_leak(life: list[Stand]) -> None:
+    """Published is what the slow reading of the rules finds, exactly; what was never public is named in no byte."""
+    with TemporaryDirectory() as folder:
+        press = Press(Path(folder), life[0].version)
+        ever: set[str] = set()
+        for number, stand in enumerate(life):
+            rows = stand.rows()
+            visible = Oracle(rows, stand.version, day(number), ZoneInfo("UTC")).visible()
+            outcome = press.publish(rows, number, allow_deletions=True)
+            require_public(press, visible)
+            assert (outcome.items, outcome.records) == (len(visible), len(visible))
+            ever |= names_of(visible, stand.version)
+            ever |= places_of(visible, stand)
+            said = "\n".join(f"{path}\n{data.decode()}" for path, data in press.files().items())
+            for pattern in (WORD, _HANDLE, _UUID):
+                assert {*pattern.findall(said)} <= ever
+            assert WORD.findall(f"{outcome} {press.heard.said}") == []
+            assert press.findings() == {}
+
+
+def places_of(visible: dict[Any, Visible], stand: Stand) -> set[str]:
+    """Give the handles of collections of what is to be seen."""
+    keys = {place for item in visible.values() for place in item.collections}
+    rows = stand.rows()["handle"]
+    return {row["handle"] for row in rows if row["resource_type_id"] == 3 and row["resource_id"] in keys}
+
+
+@pytest.mark.parametrize("version", [5, 6, 7, 10])
+def test_every_case(tmp_path: Path, version: int) -> None:
+    """Of a repository with every case, the records and files that were found to be public by hand are published."""
+    press = Press(tmp_path / "press", version)
+    outcome = press.publish(every_case())
+    without_handle = 13
+    numbers = PUBLIC.keys() - {without_handle}
+    records = [uri for uri in press.listed() if "/records/" in uri]
+    named = {f"oai_dc/123456789/{number}.xml" for number in numbers}
+    assert {ending(uri) for uri in records if "~item" not in uri} == named
+    assert len(records) == len(PUBLIC) == outcome.items == outcome.records
+    assert outcome.files == sum(map(len, PUBLIC.values()))
+    assert len(press.listed()) == outcome.records + outcome.files
+    assert press.findings() == {}
+    everything = b"".join(press.files().values())
+    assert not [word for word in (b"Jane", b"jane@", b"secret" * (version == 10) or b"zq") if word in everything]
+
+
+def test_withdrawn_record_is_gone(press: Press) -> None:
+    """The file of a record goes with its item, though nothing else changed and the rest is kept."""
+    press.publish(shelf(*range(1, 9)))
+    sample = shelf(*range(1, 9))
+    sample.items[2].in_archive, sample.items[2].withdrawn = False, True
+    press.publish(sample, 1)
+    assert {path.name for path in press.records.rglob("*.xml")} == {f"{n}.xml" for n in (1, 2, 4, 5, 6, 7, 8)}
+    deleted = [what for kind, what, _ in press.changes() if kind == "deleted"]
+    assert sorted(deleted)[1] == "oai_dc/123456789/3.xml"
+    assert len(deleted) == 2
+
+
+def test_a_time_of_departure_is_not_remembered(press: Press) -> None:
+    """When something went is asked of the repository each time: going on from an older publication, it is the same."""
+    press.publish(shelf(*range(1, 9)))
+    older = press.without_cache("older")
+    gone = shelf(*range(1, 9))
+    gone.items[0].policies = [Policy(end="2025-06-16")]
+    press.publish(gone, 1)
+    expunged = shelf(*range(2, 9))
+    again = press.without_cache("again")
+    press.publish(expunged, 2, previous=str(older.public))
+    again.publish(expunged, 2, previous=str(older.public))
+    assert press.files() == again.files()
+
+
+def test_database_stays_as_it_is(press: Press) -> None:
+    """Not a byte of the database is changed, nor a file left beside it."""
+    press.publish(every_case())
+    file = press.folder / "repository.db"
+    before, beside = file.read_bytes(), {*press.folder.iterdir()}
+    file.chmod(0o444)
+    more = {"database": f"sqlite:///{file}", "allow_deletions": True}
+    press.publish(None, 1, **more)
+    press.foresee(None, 2, **more)
+    assert file.read_bytes() == before
+    assert {*press.folder.iterdir()} == beside
+
+
+# The guard
+
+
+def test_guard(press: Press) -> None:
+    """One of five may go; where more do, nothing is written, unless that is meant."""
+    press.publish(shelf(*range(1, 11)))
+    before, kept = press.files(), files_in(press.kept)
+    fewer = shelf(*range(1, 8))
+    with pytest.raises(PublicationError, match="6 of 20 resources would be listed as deleted, such as"):
+        press.publish(fewer, 1)
+    assert press.files() == before
+    assert files_in(press.kept) == kept
+    stopped = press.foresee(fewer, 1)
+    assert "6 of 20 resources" in stopped.stopped
+    outcome = press.publish(fewer, 1, allow_deletions=True)
+    assert outcome.publications[SET].new["deleted"] == 6  # type: ignore[index] # a StrEnum
+    press.publish(shelf(*range(1, 7)), 2)
+
+
+# What goes wrong
+
+
+def test_missing_table(press: Press) -> None:
+    """Without a table nothing is published, and one sentence says which."""
+    press.publish(shelf(*range(1, 11)))
+    before, kept = press.files(), files_in(press.kept)
+    url = press.lay(shelf(*range(1, 12)))
+    with closing(sqlite3.connect(press.folder / "repository.db")) as connection:
+        connection.execute("DROP TABLE bundle2bitstream")
+    with pytest.raises(DatabaseError, match="bundle2bitstream"):
+        press.publish(None, 1, database=url)
+    assert (press.files(), files_in(press.kept)) == (before, kept)
+
+
+@pytest.mark.parametrize("table", ["metadatavalue", "resourcepolicy", "bitstream", "item"])
+@pytest.mark.parametrize("cached", [True, False])
+def test_damaged_database(press: Press, table: str, cached: bool) -> None:
+    """A database that turns out to be damaged while it is read leaves all as it was."""
+    press.publish(shelf(*range(1, 300)))
+    sample = shelf(*range(1, 300))
+    sample.items[150].metadata = [Value("dc.title", "Another")]
+    url = press.lay(sample)
+    file = press.folder / "repository.db"
+    with closing(sqlite3.connect(file)) as connection:
+        size = connection.execute("PRAGMA page_size").fetchone()[0]
+        pages = _leaves(connection, table, size)
+    with file.open("r+b") as stream:
+        stream.seek((pages[len(pages) // 2] - 1) * size)
+        stream.write(b"\xff" * size)
+    if not cached:
+        for each in press.kept.iterdir():
+            each.unlink()
+    before, kept = press.files(), files_in(press.kept)
+    with pytest.raises(DatabaseError, match="malformed") as caught:
+        press.publish(None, 1, database=url)
+    assert "\n" not in str(caught.value)
+    assert (press.files(), files_in(press.kept)) == (before, kept)
+
+
+def _leaves(connection: sqlite3.Connection, table: str, size: int) -> list[int]:
+    """Give the leaf pages of a table of two levels, by what its root page says."""
+    root = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (table,)).fetchone()[0]
+    file = connection.execute("PRAGMA database_list").fetchone()[2]
+    data = Path(file).read_bytes()[(root - 1) * size : root * size]
+    assert data[0] == 5, "an inner page of a table"
+    count = int.from_bytes(data[3:5])
+    cells = [int.from_bytes(data[12 + 2 * place : 14 + 2 * place]) for place in range(count)]
+    return [int.from_bytes(data[cell : cell + 4]) for cell in cells]
+
+
+class Killer(Heard):
+    """Ends the connections of the bridge at one stage."""
+
+    def __init__(self, dsn: str, stage: str) -> None:
+        """Take where, and when."""
+        super().__init__()
+        self._dsn, self._stage = dsn, stage
+
+    def say(self, what: str) -> None:
+        """End them."""
+        if what == self._stage:
+            with psycopg.connect(self._dsn, autocommit=True) as connection:
+                connection.execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'repo-bridge'"
+                )
+
+
+@pytest.mark.parametrize("stage", ["looking for what changed in the repository", "reading the items that are public"])
+def test_connection_drops(press: Press, server: Server, stage: str) -> None:
+    """A connection that drops is one sentence, and the last publication stays."""
+    url = server.database(rows_of(shelf(*range(1, 40)), 7), 7)
+    press.publish(None, 0, database=url)
+    before, kept = press.files(), files_in(press.kept)
+    dsn = make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+    with psycopg.connect(dsn) as connection:
+        connection.execute("UPDATE metadatavalue SET text_value = 'Another' WHERE text_value = 'Title 7'")
+    with pytest.raises(DatabaseError, match="cannot be read") as caught:
+        publish(press.settings(1, database=url), Killer(dsn, stage))
+    assert "\n" not in str(caught.value)
+    assert (press.files(), files_in(press.kept)) == (before, kept)
+    del caught
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)  # of the driver: it cannot close its cursors any more
+        gc.collect()
+    server.drop(url)
+
+
+def test_connection_drops_when_all_is_read(press: Press, server: Server) -> None:
+    """Then it is published, and nothing is said of a failure."""
+    url = server.database(rows_of(shelf(*range(1, 4)), 7), 7)
+    dsn = make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+    outcome = publish(press.settings(0, database=url), Killer(dsn, "writing the documents"))
+    assert (outcome.items, press.files() != {}) == (3, True)
+
+
+def test_passwords_are_in_no_message(press: Press) -> None:
+    """Whatever keeps a database from being opened, its password is not told, wherever it was given."""
+    for url, password in {
+        "postgresql://me:hunter2@127.0.0.1:1/dspace": None,
+        "postgresql://me@127.0.0.1:1/dspace": "hunter2",
+        "postgresql://me@127.0.0.1:1/dspace?password=hunter2": None,
+        "mysql://me:hunter2@127.0.0.1:1/dspace": None,
+        "postgresql://me:hunter2@127.0.0.1:x/dspace": None,
+    }.items():
+        settings = press.settings(database=url, password=password)
+        with pytest.raises(BridgeError) as caught:
+            publish(settings, press.heard)
+        assert "hunter2" not in f"{caught.value} {settings} {press.heard.said}"
+        assert "hunter2" not in str(caught.value.__cause__)
+    assert [*press.public.rglob("*.xml")] == []
+    press.public.rmdir()
+
+
+def test_output_that_cannot_be_written(press: Press) -> None:
+    """A file where the output is to be is one sentence."""
+    press.public.parent.mkdir()
+    press.public.write_text("a file")
+    with pytest.raises(ResourceSyncError, match="cannot be"):
+        press.publish(shelf(1))
+    press.public.unlink()
+
+
+def test_no_room_beside(press: Press) -> None:
+    """Where no folder can be made beside the settings, one sentence says so, at the first publication too."""
+    press.beside.mkdir(parents=True)
+    (press.beside / ".resourcesync").write_text("a file")
+    with pytest.raises(PublicationError, match="no room to work in beside the settings"):
+        press.publish(shelf(1))
+    assert not press.public.exists() or [*press.public.iterdir()] == []
+    (press.beside / ".resourcesync").unlink()
+    if press.public.exists():
+        press.public.rmdir()
+
+
+def test_nothing_can_be_kept(press: Press, caplog: pytest.LogCaptureFixture) -> None:
+    """Where nothing can be kept for the next time, all is published, and a warning says so."""
+    press.kept.parent.mkdir(parents=True)
+    press.kept.write_text("a file")
+    with caplog.at_level(logging.WARNING):
+        press.publish(shelf(1, 2))
+        press.publish(shelf(1, 2, 3), 1)
+    assert "nothing can be kept" in caplog.text
+    assert len(press.listed()) == 6
+    assert press.kept.read_text() == "a file"
+
+
+# What it goes on from
+
+
+def test_previous_is_a_folder_or_a_url(press: Press) -> None:
+    """From a copy elsewhere, in a folder or on the web, comes what comes of the output itself."""
+    press.publish(shelf(1, 2, 3, 4, 5, 6))
+    copy = press.without_cache("copy")
+    sample = shelf(1, 2, 3, 4, 5, 7)
+    press.publish(sample, 1)
+    assert {kind for kind, _, _ in press.changes()} == {"created", "deleted"}
+    folder = Press(press.folder / "folder")
+    folder.publish(sample, 1, previous=str(copy.public))
+    web = Press(press.folder / "web")
+    with served(copy.public) as address:
+        web.publish(sample, 1, previous=address)
+        with pytest.raises(PublicationError):
+            web.publish(sample, 2, previous=f"{address}/nowhere")
+    assert press.files() == folder.files() == web.files()
+
+
+def test_previous_none(press: Press) -> None:
+    """Begun anew twice, the documents lie in a folder of their own each time; the records stay where they are."""
+    local: dict[str, Any] = {"base_url": "http://127.0.0.1:9/sync"}
+    press.publish(shelf(1, 2), **local)
+    for number, start in ((1, 2), (2, 3)):
+        outcome = press.publish(shelf(1, 2, 3), number, previous="none", **local)
+        assert outcome.publications[SET].first
+        assert any(f"begins anew, in resourcesync/{SET}/{start}/" in note for note in outcome.notes)
+        assert f"resourcesync/{SET}/{start}/resourcelist.xml" in press.files()
+        assert {path.name for path in press.records.rglob("*.xml")} == {"1.xml", "2.xml", "3.xml"}
+    assert f"resourcesync/{SET}/2/resourcelist.xml" not in press.files()
+    press.publish(shelf(1, 2, 3, 4), 3, **local)
+    assert len(press.paper("3/resourcelist.xml").items) == 8
+
+
+# Looking first
+
+
+def test_foresee(press: Press) -> None:
+    """What would be published is told with counts and examples; nothing is made or changed."""
+    first = press.foresee(shelf(*range(1, 11)))
+    assert not press.public.exists()
+    assert not press.kept.exists()
+    assert (first.items, first.records, first.files, first.stopped) == (10, 10, 10, "")
+    assert (first.sets[SET].first, first.sets[SET].resources, first.sets[SET].changes) == (True, 20, {})
+    assert len(first.sets[SET].listed) == 5
+    press.publish(shelf(*range(1, 11)))
+    before, kept = press.files(), files_in(press.kept)
+    sample = shelf(*range(2, 11), 12, 13)
+    sample.items[0].metadata = [Value("dc.title", "Another")]
+    told = press.foresee(sample, 1)
+    assert (press.files(), files_in(press.kept)) == (before, kept)
+    press.publish(sample, 1)
+    changes = press.changes()
+    expected = told.sets[SET]
+    assert isinstance(expected, Expected)
+    assert not expected.first
+    assert expected.changes == {"created": 4, "updated": 1, "deleted": 2}
+    for kind, examples in expected.examples.items():
+        assert {ending(uri) for uri in examples} == {what for each, what, _ in changes if each == kind}
+
+
+def test_foresee_sets(press: Press) -> None:
+    """Each set is told by itself, with the records as a set of their own where the files are not at hand."""
+    sample = shelf(1, 2, collections=[Container(1, "A"), Container(2, "B")])
+    sample.items[0].collections = (1,)
+    told = press.foresee(sample, sets_by="collection")
+    assert {name: each.resources for name, each in told.sets.items()} == {SET: 4, f"{SET}-123456789_col1": 2}
+
+
+def test_empty_repository(press: Press) -> None:
+    """A repository of which nothing is public is published empty, and goes on."""
+    press.publish(shelf())
+    assert press.listed() == {}
+    press.publish(shelf(), 1)
+    press.publish(shelf(1), 2)
+    assert sorted(kind for kind, _, _ in press.changes()) == ["created", "created"]
+
+
+def test_book_is_public(press: Press) -> None:
+    """What the tests take for public is: a record, and the file that it describes."""
+    press.publish(shelf(7))
+    record, file = press.listed().values()
+    assert book(7).number == 7
+    assert ("describes", file.uri) in record.links or ("describes", record.uri) in file.links

@@ -1,0 +1,105 @@
+"""One repository, published from whatever it is read: a live database, a dump in some form, or a copy in SQLite."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from datetime import datetime
+from io import StringIO
+from pathlib import Path
+
+import psycopg
+import pytest
+from sqlalchemy import make_url
+
+from repo_bridge.cli import main
+from repo_bridge.discretion import View
+from repo_bridge.dump import import_dump
+from tests.bridge.garden import repository
+from tests.bridge.life import files_in
+from tests.bridge.living import DAYS, FIRST, ZONE, begin, live
+from tests.bridge.reading import read, url_of
+from tests.bridge.repository import rows_of
+from tests.bridge.samples import AT, PUBLIC, every_case
+from tests.bridge.server import Server
+from tests.bridge.tables import write_sqlite
+
+VERSIONS = (5, 6, 7, 10)
+
+
+def published(database: str, folder: Path, at: datetime, *options: str) -> dict[str, bytes]:
+    """Publish a repository into `folder/public`, upon what is there; give all files by path."""
+    (folder / "beside").mkdir(parents=True, exist_ok=True)
+    arguments = ["--database", database, "--out", str(folder / "public"), "--base-url", "https://repo.example/sync"]
+    arguments += ["--ui-url", "https://repo.example", "--timezone", "Europe/Berlin", "--previous", "output"]
+    said = StringIO()
+    with chdir(folder / "beside"), redirect_stdout(said), redirect_stderr(said):
+        done = main(["publish", *arguments, "--at", f"{at:%Y-%m-%dT%H:%M:%SZ}", *options])
+    assert done == 0, said.getvalue()
+    return files_in(folder / "public")
+
+
+def forms(server: Server, url: str, folder: Path) -> Iterator[tuple[str, str]]:
+    """Give all forms of a repository in a live database, each as `--database` takes it."""
+    yield "live", str(make_url(url).set(drivername="postgresql+psycopg").render_as_string(hide_password=False))
+    plain = server.dump(url, folder / "dump.sql", "--format=plain")
+    yield "plain", str(plain)
+    yield "custom", str(server.dump(url, folder / "dump.pgdump", "--format=custom"))
+    import_dump(plain, folder / "export.db")
+    yield "imported", f"sqlite:///{folder / 'export.db'}"
+
+
+def check_same(expected: Mapping[str, bytes], found: Mapping[str, bytes], form: str) -> None:
+    """Compare two outputs, byte by byte."""
+    assert found.keys() == expected.keys(), form
+    assert [path for path in expected if found[path] != expected[path]] == [], form
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_same_bytes_from_all(server: Server, tmp_path: Path, version: int) -> None:
+    """A live database, plain and custom dumps and copies in SQLite give the same files, byte by byte."""
+    file = write_sqlite(rows_of(every_case(), version), version, tmp_path / "repository.db")
+    expected = published(f"sqlite:///{file}", tmp_path / "sqlite", AT)
+    assert sum("/oai_dc/" in path for path in expected) == len(PUBLIC)
+    url = server.database(rows_of(every_case(), version), version)
+    for form, database in forms(server, url, tmp_path):
+        check_same(expected, published(database, tmp_path / form, AT), form)
+    server.drop(url)
+
+
+def do(url: str, statements: Iterable[str]) -> None:
+    """Do the edits of a day in a live database."""
+    dsn = make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+    with psycopg.connect(dsn) as connection:
+        for statement in statements:
+            connection.execute(statement.encode())
+
+
+@pytest.mark.parametrize("version", [7, 10])
+def test_days_are_lived_alike(server: Server, tmp_path: Path, version: int) -> None:
+    """The living repository is the same in PostgreSQL and in SQLite, every evening."""
+    file = begin(tmp_path / "repository.db", version)
+    url = server.database(rows_of(repository(), version), version)
+    for day in DAYS:
+        live(file, day.edits(version))
+        do(url, day.edits(version))
+        view = View(at=day.at, zone=ZONE)
+        assert read(url, view) == read(url_of(file), view)
+    server.drop(url)
+
+
+def test_same_changes_from_all(server: Server, tmp_path: Path) -> None:
+    """Four days later too: all kinds of changes, at the same times."""
+    file = begin(tmp_path / "repository.db")
+    expected = [published(f"sqlite:///{file}", tmp_path / "sqlite", FIRST)]
+    url = server.database(rows_of(repository(), 7), 7)
+    for form, database in forms(server, url, tmp_path):
+        check_same(expected[0], published(database, tmp_path / form, FIRST), form)
+    for day in DAYS[:4]:
+        live(file, day.edits(7))
+        do(url, day.edits(7))
+    (tmp_path / "export.db").unlink()
+    at = DAYS[3].at
+    after = published(f"sqlite:///{file}", tmp_path / "sqlite", at)
+    assert any(data.count(b'change="deleted"') == 6 for data in after.values())
+    for form, database in forms(server, url, tmp_path):
+        check_same(after, published(database, tmp_path / form, at), form)
+    server.drop(url)
