@@ -1,4 +1,4 @@
-# make demo          build the sample site and publish it (SERVE=1: and serve it)
+# make demo          publish the sample site, and a repository beside it (SERVE=1: and serve them)
 # make test          every test, lint, type and import check
 # make test LONG=1   the long campaigns too
 # make lowest        the tests on the lowest versions of the dependencies
@@ -39,14 +39,14 @@ unit: $(VENV)/installed
 cost: $(VENV)/installed
 	$(BIN)/python -m pytest $(TIMED) $(if $(LONG),--long)
 
-# The demo's own environment has what a user's has: the package and Markdown, no tool of ours.
+# The demo's own environment has what a user's has: the package with the bridge, and Markdown; no tool of ours.
 $(VENV)-demo/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)-demo
-	$(VENV)-demo/bin/python -m pip install --quiet --disable-pip-version-check --editable . 'markdown>=3.7'
+	$(VENV)-demo/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[bridge]' 'markdown>=3.7'
 	touch $@
 
 demo: $(VENV)-demo/installed
-	$(VENV)-demo/bin/python sample_site/demo.py --port $(PORT) $(if $(SERVE),--serve) $(DEMO)
+	$(VENV)-demo/bin/python -m sample_site.demo --port $(PORT) $(if $(SERVE),--serve) $(DEMO)
 
 # The oldest versions that pyproject.toml allows, tested as installed.
 lowest:

@@ -1,6 +1,6 @@
-"""Import the sample site, build and publish it three times, check it, say where all is, and serve it if asked.
+"""Publish the sample site and a small repository, three times each, check all, and serve it if asked.
 
-`make demo` runs this in an environment of its own: `python sample_site/demo.py [--port N] [--serve] FOLDER`.
+`make demo` runs this in an environment of its own: `python -m sample_site.demo [--port N] [--serve] FOLDER`.
 """
 
 import argparse
@@ -11,8 +11,15 @@ import sys
 from functools import partial
 from pathlib import Path
 
+from sample_site.repository import DAYS, UI_URL, make_repository, publish_repository
+
 HISTORY = Path(__file__).resolve().with_name("history.fi")
 
+#: The last commits of the site.
+REVISIONS = ("main~2", "main~1", "main")
+
+#: What the folder of the repository is called, and its set; and the folder of its records in that.
+REPOSITORY, RECORDS = "repository", "records"
 
 #: All that can be published.
 EVERYTHING = 'RESOURCESYNC={"dumps": true, "archives": true}'
@@ -30,37 +37,44 @@ def import_site(folder: Path) -> None:
         git(["git", "fast-import", "--quiet"], stdin=stream)
 
 
-def publish_site(folder: Path, siteurl: str) -> None:
-    """Build it as of its last three commits, one after another: each publication goes on from the one before."""
-    for revision in ("main~2", "main~1", "main"):
-        print(f"\n$ git checkout {revision}; pelican", flush=True)
-        subprocess.run(["git", "checkout", "--quiet", revision], cwd=folder, check=True)
-        pelican = [sys.executable, "-m", "pelican", "--quiet", "--extra-settings", f'SITEURL="{siteurl}"', EVERYTHING]
-        subprocess.run(pelican, cwd=folder, check=True)
+def publish_site(folder: Path, siteurl: str, revision: str) -> None:
+    """Build it as of a commit: each publication goes on from the one before."""
+    print(f"\n$ git checkout {revision}; pelican", flush=True)
+    subprocess.run(["git", "checkout", "--quiet", revision], cwd=folder, check=True)
+    pelican = [sys.executable, "-m", "pelican", "--quiet", "--extra-settings", f'SITEURL="{siteurl}"', EVERYTHING]
+    subprocess.run(pelican, cwd=folder, check=True)
 
 
-def check_site(folder: Path) -> None:
-    """Hold what was published to every rule of the standard, its packages too."""
+def check(folder: Path) -> None:
+    """Hold what was published to every rule of the standard: all documents, packages, and resources of the output."""
     print("\n$ pelican-resourcesync check --deep --strict output", flush=True)
-    check = [sys.executable, "-m", "pelican_resourcesync", "check", "--deep", "--strict", "output"]
-    subprocess.run(check, cwd=folder, check=True)
+    command = [sys.executable, "-m", "pelican_resourcesync", "check", "--deep", "--strict", "output"]
+    subprocess.run(command, cwd=folder, check=True)
 
 
 def show(output: Path, siteurl: str) -> None:
     """Say where the documents are."""
-    print(f"\nThe site is in {output}. A Destination begins at {siteurl}/.well-known/resourcesync:\n")
-    for path in sorted(
-        file for file in (output / "resourcesync").rglob("*") if file.suffix in (".html", ".xml", ".zip")
-    ):
-        print(f"  {siteurl}/{path.relative_to(output).as_posix()}")
+    home = output / "resourcesync"
+    print(f"\nAll is in {output}. A Destination begins at {siteurl}/.well-known/resourcesync:\n")
+    files = [file.relative_to(home) for file in home.rglob("*") if file.suffix in (".html", ".xml", ".zip")]
+    for path in sorted(file for file in files if RECORDS not in file.parts):
+        print(f"  {siteurl}/resourcesync/{path.as_posix()}")
+    records = sum(RECORDS in file.parts for file in files)
+    print(
+        f"""
+The set `site` is of the pages there. The set `{REPOSITORY}` is of the DSpace in {output.parent / REPOSITORY}:
+{records} records, in {home / REPOSITORY / RECORDS}, and files that would be at
+{UI_URL}. Nothing is there, so the check passed over these; their bytes are in the packages."""
+    )
 
 
 def serve(output: Path, port: int) -> None:
     """Serve the output on the loopback address until interrupted."""
     handler = partial(http.server.SimpleHTTPRequestHandler, directory=str(output))
     with http.server.ThreadingHTTPServer(("127.0.0.1", port), handler) as server:
-        print(f"\nServing at http://localhost:{port}/ (interrupt to stop). Mirror it from another terminal:\n")
-        print(f"  resync-sync -b http://localhost:{port} mirror")
+        print(f"\nServing at http://localhost:{port}/ (interrupt to stop). Mirror the site from another terminal:\n")
+        lists = f"http://localhost:{port}/resourcesync/site/capabilitylist.xml"
+        print(f"  resync-sync -b --capabilitylist {lists} http://localhost:{port} mirror")
         server.serve_forever()
 
 
@@ -73,8 +87,12 @@ def main() -> None:
     arguments = parser.parse_args()
     siteurl = f"http://localhost:{arguments.port}"
     import_site(arguments.folder)
-    publish_site(arguments.folder, siteurl)
-    check_site(arguments.folder)
+    repository = arguments.folder / REPOSITORY
+    make_repository(repository, siteurl)
+    for revision, day in zip(REVISIONS, DAYS, strict=True):
+        publish_site(arguments.folder, siteurl, revision)
+        publish_repository(repository, day)
+    check(arguments.folder)
     output = arguments.folder.resolve() / "output"
     show(output, siteurl)
     if arguments.serve:
