@@ -53,7 +53,9 @@ lowest:
 	$(PYTHON) -m venv $(VENV)-lowest
 	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[bridge,test]'
 	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check \
-	  $$($(PYTHON) -c "import re, tomllib; print(*[re.sub('>=', '==', each) for each in tomllib.load(open('pyproject.toml', 'rb'))['project']['dependencies']])")
+	  $$($(PYTHON) -c "import tomllib; project = tomllib.load(open('pyproject.toml', 'rb'))['project']; \
+	    every = [*project['dependencies'], *project['optional-dependencies']['bridge']]; \
+	    print(*[each.replace('>=', '==') for each in every if '>=' in each])")
 	$(VENV)-lowest/bin/python -m pytest -n $(WORKERS)
 
 # The wheel holds both packages, and what it holds imports without this folder.

@@ -41,7 +41,10 @@ def sync(paths: Iterable[Path]) -> None:
 
 
 def sync_all(paths: Iterable[Path]) -> None:
-    """Return when all of these are on the disk; where they are many, all that there is is written through at once."""
+    """Return when all of these are on the disk; where they are many, all that there is is written through at once.
+
+    Linux does not tell then which of the many a failing disk has lost.
+    """
     found = iter(paths)
     sync(islice(found, _MANY))
     if sys.platform != "linux":  # elsewhere the system may return sooner

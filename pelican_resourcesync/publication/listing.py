@@ -56,10 +56,7 @@ class Listing(Mapping[str, Listed]):
     @classmethod
     def keep(cls, rows: Iterable[Row], file: Path | None = None) -> "Listing":
         """Keep these rows, the last of each URI: in `file`, which is not there yet, or for as long as this lives."""
-        with _kept():
-            database = _connect(file or "")
-            for pragma in _PRAGMAS:
-                database.execute(f"PRAGMA {pragma}")
+        with _new(file) as database:
             database.execute(_TABLE)
             database.execute("BEGIN")
             database.executemany("INSERT OR REPLACE INTO listing VALUES (?, ?, ?, ?)", rows)
@@ -68,11 +65,8 @@ class Listing(Mapping[str, Listed]):
 
     def changed(self, rows: Iterable[Row], gone: Iterable[str], file: Path | None = None) -> "Listing":
         """Give a copy with these rows in place of what is there of their URIs, and without the URIs `gone`."""
-        with _kept():
-            database = _connect(file or "")
+        with _new(file) as database:
             self._database.backup(database)
-            for pragma in _PRAGMAS:
-                database.execute(f"PRAGMA {pragma}")
             database.execute("BEGIN")
             database.executemany("DELETE FROM listing WHERE uri = ?", ((uri,) for uri in gone))
             database.executemany("INSERT OR REPLACE INTO listing VALUES (?, ?, ?, ?)", rows)
@@ -165,10 +159,24 @@ def _connect(database: Path | str, *, uri: bool = False) -> sqlite3.Connection:
 
 
 @contextmanager
+def _new(file: Path | None) -> Iterator[sqlite3.Connection]:
+    """Give a new database to be filled; it is closed where that fails."""
+    with _kept():
+        database = _connect(file or "")
+        try:
+            for pragma in _PRAGMAS:
+                database.execute(f"PRAGMA {pragma}")
+            yield database
+        except BaseException:
+            database.close()
+            raise
+
+
+@contextmanager
 def _kept() -> Iterator[None]:
     """Say what a disk that fails comes to."""
     try:
         yield
     except sqlite3.Error as error:
-        message = f"what is listed cannot be kept while it is needed: {error}: make room in the temporary folder"
+        message = f"what is listed cannot be kept, or read again: {error}: make room in the temporary folder"
         raise PublicationError(message) from error

@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import BinaryIO, cast
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.protocol import Capability, Entry, Hash, Link
+from pelican_resourcesync.protocol import Capability, ChangeKind, Entry, Hash, Link
 from pelican_resourcesync.publication.change import Change
 from pelican_resourcesync.publication.contents import Contents, DumpedRange, Snapshot
 from pelican_resourcesync.publication.dumps.changedump import dumped_after, read_dumped
@@ -62,10 +62,16 @@ class Repacking:
 
         def split(changes: Iterable[Change]) -> Iterator[Sequence[Change]]:
             """Divide where packages ended before, so that who has one goes on with the next."""
-            for _, together in groupby(changes, key=lambda change: bisect_left(ends, change.time)):
+            packed = filter(self._can_pack, changes)
+            for _, together in groupby(packed, key=lambda change: bisect_left(ends, change.time)):
                 yield from splitting.into_packages(together)
 
         return dumped_after([], ranges, begin=before[0].start, split=split)
+
+    def _can_pack(self, change: Change) -> bool:
+        """Tell whether there is something to pack of a change: none but a deletion goes without bytes."""
+        of = change.representation.hash if change.representation else None
+        return change.kind is ChangeKind.DELETED or self._find(change.uri, of, change.time) is not None
 
     def _archived(self, of: Capability) -> Iterator[Snapshot]:
         layout = self._previous.layout

@@ -83,9 +83,10 @@ class Built(Resources):
 
 def _standing(resource: Resource) -> Standing:
     try:
+        resource.uri.encode()
         said = render_representation(resource.represent())
         return Standing(resource.uri, said, render_links(resource.links), render_time(resource.modified))
-    except DocumentError as error:
+    except (DocumentError, UnicodeEncodeError) as error:
         message = f"the resource {resource.uri[:LONGEST_LOC]!a}: {error}"
         raise DocumentError(message) from None
 

@@ -4,12 +4,13 @@ Where git does not tell, a warning says why, and nothing is invented.
 """
 
 import gc
+from collections import ChainMap
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import unquote
 
 from pelican_resourcesync.errors import HistoryError
@@ -66,7 +67,7 @@ class Since:
         return cls(
             commit=previous[0].state.commit,
             held=previous[0].state.held,
-            resources={uri: each for before in previous for uri, each in before.resources.items()},
+            resources=ChainMap(*cast("list[dict[str, Listed]]", [each.resources for each in reversed(previous)])),
             restless={uri for before in previous for uri in before.state.restless},
         )
 

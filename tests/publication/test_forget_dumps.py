@@ -12,12 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pelican_resourcesync.protocol import Limits, Link
+from pelican_resourcesync.protocol import Hash, Limits, Link
 from pelican_resourcesync.publication.change import Representation
 from pelican_resourcesync.publication.forget import forget
 from pelican_resourcesync.publication.options import Archives, Dumps
 from pelican_resourcesync.publication.previous import publications_in
 from pelican_resourcesync.publication.publish import publish
+from pelican_resourcesync.publication.ranges import Marks
 from pelican_resourcesync.publication.request import Request
 from pelican_resourcesync.publication.resource import Built, Resource
 from pelican_resourcesync.publication.told import Told
@@ -311,3 +312,23 @@ def unpacked(source: Source) -> tuple[list[bytes], list[bytes]]:
         for one in (*dumps, changes)
     ]
     return [data for each in dumped[:-1] for data in each], dumped[-1]
+
+
+def test_what_is_left_of_a_package_is_never_nothing(tmp_path: Path) -> None:
+    """Where what was packed is forgotten and the other change of its time has no bytes, there is no package (V1105)."""
+    source = Source(tmp_path / "output", cuts=Marks(()))
+    for day, digest in enumerate("12", 1):
+        resources = [
+            Resource(SECRET, source.write("secret.html", GONE + digest.encode())),
+            Resource(f"{SITEURL}/far", None, None, Representation(Hash(algorithm="md5", digest=digest * 32), 5)),
+            Resource(f"{SITEURL}/near", source.write("near", b"near")),
+        ]
+        told = Told(built=utc(f"2024-01-0{day}T12:00"), complete=False)
+        options = source.options(dumps=Dumps(resourcedump=True, changedump=True))
+        publish_one(resources, told, source.cuts, options, source.previous())
+    forget(publications_in(source.output), [SECRET], source.output, built=NOW)
+    packages = [data for path, data in source.documents().items() if path.endswith(".zip")]
+    assert packages
+    for data in packages:
+        with zipfile.ZipFile(BytesIO(data)) as package:
+            assert paper(package.read("manifest.xml")).items

@@ -5,16 +5,17 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Thread
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.errors import DocumentError, PublicationError
 from pelican_resourcesync.protocol import Hash, Link
 from pelican_resourcesync.publication.change import Representation
 from pelican_resourcesync.publication.listing import Listing
-from pelican_resourcesync.publication.resource import Listed
+from pelican_resourcesync.publication.resource import Built, Listed, Resource
 from pelican_resourcesync.publication.rows import Row
 from tests.protocol.strategies import links, times
 
@@ -94,7 +95,7 @@ def test_a_file_that_is_there_already(tmp_path: Path) -> None:
     Listing.of([]).close()
     Listing.keep([Row("a", "", "", "")], file).close()
     before = file.read_bytes()
-    with pytest.raises(PublicationError, match="what is listed cannot be kept while it is needed"):
+    with pytest.raises(PublicationError, match="what is listed cannot be kept"):
         Listing.keep([], file)
     assert file.read_bytes() == before
 
@@ -160,3 +161,34 @@ def test_it_lets_go_of_its_file(tmp_path: Path) -> None:
     closed.close()
     with pytest.raises(PublicationError, match="closed database"):
         list(closed)
+
+
+def test_what_fails_is_closed() -> None:
+    """A listing that cannot be filled leaves no database open, whatever came in between."""
+
+    def rows() -> Iterator[Row]:
+        yield Row("https://example.org/", "", "", "")
+        message = "no more"
+        raise DocumentError(message)
+
+    opened = []
+    real = sqlite3.connect
+
+    def connect(*args: Any, **options: Any) -> sqlite3.Connection:
+        opened.append(real(*args, **options))
+        return opened[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sqlite3, "connect", connect)
+        before = Listing.keep(())
+        for anew in (True, False):
+            with pytest.raises(DocumentError, match="no more"):
+                Listing.keep(rows()) if anew else before.changed(rows(), ())
+            with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+                opened[-1].execute("SELECT 1")
+
+
+def test_half_a_character() -> None:
+    """A URI that no document can hold is named before anything is kept."""
+    with pytest.raises(DocumentError, match=r"the resource 'https://example\.org/\\udc80'"):
+        [*Built([Resource("https://example.org/\udc80", None)]).standings()]
