@@ -1,9 +1,12 @@
 """The command line of the bridge: one thin verb a function, and the one place where errors become exits."""
 
+import signal
 import sys
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace, _SubParsersAction
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from threading import current_thread, main_thread
 from typing import TypeAlias
 
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError
@@ -26,16 +29,43 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Raises `SystemExit` for wrong usage, and for `--help` and `--version`, as `argparse` does.
     """
     options, rest = parser().parse_known_args(arguments)
-    try:
-        _require_no_more(rest, options.known)
-        status: int = options.verb(options)
-    except ResourceSyncError as error:
-        return _unusable(str(error))
-    except ModuleNotFoundError as error:
-        if error.name not in _OPTIONAL:
-            raise
-        return _unusable(f"{error.name} is not installed: pip install 'pelican-resourcesync[bridge]'")
-    return status
+    with _stopping() as signals:
+        try:
+            _require_no_more(rest, options.known)
+            status: int = options.verb(options)
+        except KeyboardInterrupt:
+            return _stopped(signals)
+        except ResourceSyncError as error:
+            # Where a database asks a function of ours, its driver takes every error for one of the function's.
+            return _stopped(signals) if signals else _unusable(str(error))
+        except ModuleNotFoundError as error:
+            if error.name not in _OPTIONAL:
+                raise
+            return _unusable(f"{error.name} is not installed: pip install 'pelican-resourcesync[bridge]'")
+        return status
+
+
+@contextmanager
+def _stopping() -> Iterator[list[int]]:
+    """Let SIGTERM stop what is done as Ctrl-C does, so that nothing temporary stays; gives the signals that come.
+
+    Signals that are ignored stay so. In another thread than the main one there are none to be had.
+    """
+    came: list[int] = []
+
+    def stop(number: int, _: object) -> None:
+        came.append(number)
+        if number == signal.SIGTERM:
+            signal.signal(number, signal.SIG_IGN)  # some send it twice, and what is cleared up then would stay
+        raise KeyboardInterrupt
+
+    with ExitStack() as stack:
+        for each in (signal.SIGTERM, signal.SIGINT) if current_thread() is main_thread() else ():
+            before = signal.getsignal(each)
+            if before in (signal.SIG_DFL, signal.default_int_handler):
+                stack.callback(signal.signal, each, before)
+                signal.signal(each, stop)
+        yield came
 
 
 def parser() -> ArgumentParser:
@@ -151,6 +181,12 @@ def _require_no_more(rest: Sequence[str], known: Sequence[str]) -> None:
 def _unusable(message: str) -> int:
     sys.stderr.write(f"{PROGRAM}: {message}\n")
     return UNUSABLE
+
+
+def _stopped(signals: Sequence[int]) -> int:
+    """Give the exit that shells give for a signal."""
+    sys.stderr.write(f"{PROGRAM}: stopped: the last publication stays\n")
+    return 128 + (signals[0] if signals else signal.SIGINT)
 
 
 def _warn(warnings: Sequence[str]) -> None:

@@ -86,7 +86,9 @@ def shown(address: URL) -> str:
     if address.get_backend_name() == _SQLITE:
         return str(address.database)
     port = f":{address.port}" if address.port else ""
-    return f"{address.host or address.query.get('host') or 'localhost'}{port}/{address.database or ''}"
+    return _without_passwords(
+        f"{address.host or address.query.get('host') or 'localhost'}{port}/{address.database or ''}"
+    )
 
 
 def _address(url: str, password: str | None) -> URL:
@@ -117,10 +119,17 @@ def _engine(address: URL) -> Engine:
     if address.get_backend_name() == _SQLITE:
         return _sqlite(Path(str(address.database)))
     try:
-        return create_engine(address, poolclass=NullPool, connect_args={"application_name": "repo-bridge"})
+        return create_engine(address, poolclass=NullPool, connect_args=_arguments(address))
     except (ImportError, NoSuchModuleError):
         message = "psycopg is not installed, which reads PostgreSQL: pip install 'pelican-resourcesync[bridge]'"
         raise DatabaseError(message) from None
+
+
+def _arguments(address: URL) -> dict[str, str]:
+    """Give how to connect to PostgreSQL: nothing is written, whatever a statement does to its transaction."""
+    asked = address.query.get("options", "")
+    given = asked if isinstance(asked, str) else " ".join(asked)
+    return {"application_name": "repo-bridge", "options": f"{given} -c default_transaction_read_only=on".strip()}
 
 
 def _sqlite(file: Path) -> Engine:
@@ -130,6 +139,7 @@ def _sqlite(file: Path) -> Engine:
         # The driver begins no transaction for a SELECT, so we do.
         connection = sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
         connection.execute("PRAGMA query_only = ON")
+        connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)  # a statement of somebody's makes no file
         connection.create_aggregate(FUNCTION, 1, digest)
         return connection
 
@@ -168,4 +178,10 @@ def _reason(error: Exception, address: URL) -> str:
     for secret in (address.password, address.query.get("password")):
         if secret:
             text = text.replace(str(secret), "…")
-    return re.sub(r"(?i)(password)=\S+", r"\1=…", text)
+    if "user-defined aggregate" in text:  # what Python makes of a text that is none
+        text = "it holds a text that is not in UTF-8: mend it, or export it anew"
+    return _without_passwords(text)
+
+
+def _without_passwords(text: str) -> str:
+    return re.sub(r"(?i)(password)\s*=\s*\S+", r"\1=…", text)

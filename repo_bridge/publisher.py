@@ -1,17 +1,18 @@
 """From a repository to its publication: an inventory of what is public, and the documents that tell of it."""
 
+import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
-from pelican_resourcesync.errors import BytesError, PublicationError
-from pelican_resourcesync.protocol import ChangeKind
+from pelican_resourcesync.errors import BytesError, PublicationError, SettingsError
+from pelican_resourcesync.protocol import ChangeKind, render_datetime
 from pelican_resourcesync.publication.advance import Advance
 from pelican_resourcesync.publication.change import MD5
 from pelican_resourcesync.publication.layout import Layout
@@ -24,6 +25,7 @@ from pelican_resourcesync.publication.request import Request
 from pelican_resourcesync.publication.rows import parse_time
 from pelican_resourcesync.publication.staging import recover
 from pelican_resourcesync.publication.told import Told
+from repo_bridge.errors import InventoryError
 from repo_bridge.files import Files
 from repo_bridge.inventory.cache import Cache, basis_of
 from repo_bridge.inventory.holdings import Holdings, making_ready
@@ -33,6 +35,11 @@ from repo_bridge.planning import Plan, needs_records_apart, planned
 from repo_bridge.settings import Settings
 from repo_bridge.source import Source, open_source
 
+logger = logging.getLogger(__name__)
+
+#: How far a clock may be ahead of ours.
+_AHEAD = timedelta(minutes=10)
+
 
 def publish(settings: Settings, progress: Progress) -> Outcome:
     """Publish what a repository has for everybody, into the folder that the settings name.
@@ -41,6 +48,7 @@ def publish(settings: Settings, progress: Progress) -> Outcome:
     last publication stays then.
     """
     begin = time.perf_counter()
+    _require_not_ahead(settings.at)
     with _failing_disk(settings.out), locked(settings.out):
         recover(settings.out)
         with _begun(settings, progress, writes=True) as run:
@@ -64,6 +72,16 @@ def foresee(settings: Settings, progress: Progress) -> Foresight:
         return Foresight(sets=sets, stopped=stopped, **run.told())
 
 
+def _require_not_ahead(at: datetime) -> None:
+    """Raise `SettingsError` for a time of evaluation that is still to come: embargoes would be lifted too soon."""
+    if at > datetime.now(UTC) + _AHEAD:
+        message = (
+            f"at is {render_datetime(at)}, which is still to come, and what is under an embargo until then would be"
+            " public: leave it out, or look at that time with --dry-run"
+        )
+        raise SettingsError(message)
+
+
 def _expected(made: Advance) -> Expected:
     kinds: dict[ChangeKind, list[str]] = {}
     for change in made.fresh:
@@ -84,7 +102,7 @@ def _begun(settings: Settings, progress: Progress, *, writes: bool) -> Iterator[
     records, apart = whole.uri(whole.holdings), needs_records_apart(settings)
     cache = Cache(settings.beside, settings.set_name)
     with ExitStack() as stack:
-        room = stack.enter_context(cache.room())
+        room = stack.enter_context(cache.room() if writes else Cache.room_elsewhere())
         ready = making_ready(settings.out, settings.out / whole.holdings) if writes else None
         holdings = stack.enter_context(ready) if ready else None
         source = stack.enter_context(open_source(settings, records, progress, apart=apart))
@@ -92,7 +110,7 @@ def _begun(settings: Settings, progress: Progress, *, writes: bool) -> Iterator[
         if basis:
             cache.inventory(basis, settings.at, cache.inventory_in(room))
         inventory = Inventory(cache.inventory_in(room))
-        stack.callback(inventory.close)
+        stack.callback(_let_go, inventory)
         source.fill(inventory, holdings)
         progress.say("looking at the last publication")
         yield _Run(
@@ -128,15 +146,21 @@ class _Run:
         """Publish; where a file turns out to have other bytes than the database says, all such files are left out."""
         requests = self.requests()
         self.progress.say("writing the documents")
-        try:
-            published = self._publish(requests)
-        except BytesError as error:
-            if not self.files.pass_over(error.uri):
-                raise
+        published = self._try(requests)
+        if published is None:  # what was tried is let go of: some systems remove no file that is open
             self.progress.say("comparing the files with the database")
             self.files.prove(self._stored())
             published = self._publish(self.requests())
         return {each.options.layout.set_name: made for each, made in zip(requests, published, strict=True)}
+
+    def _try(self, requests: Sequence[Request]) -> Sequence[Publication] | None:
+        """Publish; `None` where a file has other bytes than the database says, which is passed over from now on."""
+        try:
+            return self._publish(requests)
+        except BytesError as error:
+            if not self.files.pass_over(error.uri):
+                raise
+        return None
 
     def _publish(self, requests: Sequence[Request]) -> Sequence[Publication]:
         for each in requests:
@@ -204,14 +228,32 @@ class _Run:
         }
 
     def keep(self) -> None:
-        """Keep what makes the next time faster."""
-        self.inventory.close()
+        """Keep what makes the next time faster; where that cannot be, all is published all the same."""
+        try:
+            self.inventory.close()
+            for each in self.plan.sets:
+                if each.predecessor.previous:  # it may lie where the new one comes
+                    each.predecessor.previous.resources.close()
+            listings = self._listings()
+        except (InventoryError, PublicationError) as error:
+            logger.warning("ResourceSync: nothing can be kept for the next time: %s", error)
+            return
+        self.cache.keep(self.room, self.basis, self.settings.at, self.settings.edition, listings)
+
+    def _listings(self) -> dict[str, Path]:
+        """Give the listings of what is published now, by the digests of the publications."""
         listings = {}
         for number, each in enumerate(self.plan.sets):
             sealed = read_state(self.settings.out, each.options.layout)
             if sealed:
                 listings[sealed.digest] = self._listing(number)
-        self.cache.keep(self.room, self.basis, self.settings.at, self.settings.edition, listings)
+        return listings
+
+
+def _let_go(inventory: Inventory) -> None:
+    """Close an inventory that nobody needs any more, if it is still open."""
+    with suppress(InventoryError):
+        inventory.close()
 
 
 @contextmanager
@@ -220,5 +262,8 @@ def _failing_disk(output: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        message = f"{output} cannot be published into: {error}: make room there, and it writable"
+        named = isinstance(error.filename, str | Path)
+        what = f"{error.filename} cannot be read or written" if named else f"{output} cannot be published into"
+        reason = error.strerror if named else error
+        message = f"{what}: {reason}: make room there, and make it writable"
         raise PublicationError(message) from error

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection
@@ -93,9 +93,13 @@ def _parse(row: Mapping[str, Any], parsers: Mapping[str, Callable[[Any], object]
 
 
 def _uri(value: object) -> str:
-    """Percent-encode what may stand in no URI (`X10`); what may mean something in one stays as the statement has it."""
+    """Percent-encode what may stand in no URI (`X10`); what may mean something in one stays as the statement has it.
+
+    It is one that everybody may ask for: http or https, without a user.
+    """
     uri = require_absolute(_NEVER.sub(lambda found: quote(found[0]), str(value)))
-    if len(uri) >= LONGEST_LOC:
+    parts = urlsplit(uri)
+    if len(uri) >= LONGEST_LOC or parts.scheme not in {"http", "https"} or not parts.hostname or "@" in parts.netloc:
         raise ValueError
     return uri
 
@@ -116,10 +120,9 @@ def _time(value: object, zone: ZoneInfo) -> dt.datetime:
 
 
 def _length(value: object) -> int:
-    length = int(str(value))
-    if length < 0:
+    if not re.fullmatch(r"[0-9]{1,18}", str(value)):
         raise ValueError
-    return length
+    return int(str(value))
 
 
 def _digest(value: object, digits: int) -> str:

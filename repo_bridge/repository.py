@@ -167,7 +167,7 @@ class Repository:
         values = [
             (places[number], place or 0, value_number, text, language or "")
             for _, number, place, value_number, text, language in rows
-            if number in places
+            if number in places and isinstance(text, str)  # SQLite holds anything
         ]
         values.sort()
         # There are millions of them, and a class takes twice as long to make one.

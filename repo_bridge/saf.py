@@ -6,7 +6,7 @@ never known. Hidden metadata, other bundles and files that not everybody may rea
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +24,9 @@ _SCHEMA = re.compile(r"metadata_([A-Za-z0-9_-]+)\.xml", re.ASCII)
 _PERMISSION = re.compile(r"\s*-r\s+'?([^']*)'?\s*")
 _REGISTERED = re.compile(r"-r\s+-s\s+(\d{1,9})\s+-f\s+(.+)")
 _LICENSE = "license.txt"
+
+#: What of the archive's own lies beside the files of an item.
+_OWN = frozenset({_METADATA, "contents", "handle", "collections", "relationships"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +141,7 @@ def _bitstreams(folder: Path, view: View) -> Iterator[Bitstream]:
 def _contents(file: Path) -> Iterator[_Line]:
     for line in _text(file).split("\n"):
         name, *options = line.strip("\r").split("\t")
-        said = {key.strip(): value.strip() for key, _, value in (option.partition(":") for option in options)}
+        said = _said(options)
         registered = _REGISTERED.fullmatch(name.strip())
         if registered:
             yield _Line(registered[2].strip(), said, int(registered[1]))
@@ -146,9 +149,21 @@ def _contents(file: Path) -> Iterator[_Line]:
             yield _Line(name.strip(), said)
 
 
+def _said(options: Iterable[str]) -> dict[str, str]:
+    """Read what is said of a file; what is said twice, and may be otherwise each time, is denied."""
+    said: dict[str, str] = {}
+    for key, _, value in (option.partition(":") for option in options):
+        name = key.strip().casefold()
+        said[name] = "" if name in said else value.strip()
+    return said
+
+
 def _file(folder: Path, name: str) -> Path:
-    """Find a file in the folder of its item; one that lies elsewhere is refused."""
+    """Find a file in the folder of its item; one that lies elsewhere, or tells of the item, is refused."""
     file = folder / name
+    if name in _OWN or _SCHEMA.fullmatch(name):
+        message = f"{folder / 'contents'} names {name!a}, which is no file of the item: take it out"
+        raise ArchiveError(message)
     if "\0" in name or not file.resolve().is_relative_to(folder.resolve()):
         message = f"{folder / 'contents'} names {name!a}, which is not in the folder"
         raise ArchiveError(message)

@@ -12,6 +12,7 @@ from repo_bridge.crosswalks import find_crosswalks
 from repo_bridge.database import open_database
 from repo_bridge.discretion import View
 from repo_bridge.dump import import_dump
+from repo_bridge.errors import DatabaseError
 from repo_bridge.inventory.filling import Filling, take_departures
 from repo_bridge.inventory.holdings import Holdings
 from repo_bridge.inventory.inventory import Inventory
@@ -64,7 +65,10 @@ def open_source(settings: Settings, records: str, progress: Progress, *, apart: 
             with open_database(url, settings.password) as connection:
                 sets = Sets(settings.set_name)
                 rows = read_query(connection, settings.query, settings.timezone)
-                yield Source(fill=lambda inventory, _: Filling(inventory, progress).from_query(rows, sets), sets=sets)
+                yield Source(
+                    fill=lambda inventory, _: Filling(inventory, progress).from_query(rows, sets, settings.at),
+                    sets=sets,
+                )
         else:
             yield from _repository(settings, url, records, progress, apart=apart)
 
@@ -74,7 +78,7 @@ def _database(settings: Settings, folder: Path, progress: Progress) -> str:
     if "://" in settings.database:
         return settings.database
     file = Path(settings.database)
-    if file.is_file() and _begins_with(file, _SQLITE):
+    if _begins_with(file, _SQLITE):
         return f"sqlite:///{file.absolute()}"
     progress.say(f"importing {file.name}")
     import_dump(file, folder / "export.db", settings.schema)
@@ -82,8 +86,15 @@ def _database(settings: Settings, folder: Path, progress: Progress) -> str:
 
 
 def _begins_with(file: Path, first: bytes) -> bool:
-    with file.open("rb") as stream:
-        return stream.read(len(first)) == first
+    """Tell whether this is a file with these first bytes; `DatabaseError` where it is there and cannot be read."""
+    try:
+        if not file.is_file():
+            return False
+        with file.open("rb") as stream:
+            return stream.read(len(first)) == first
+    except OSError as error:
+        message = f"{file} cannot be read: {error.strerror or error}: let it be readable for who publishes"
+        raise DatabaseError(message) from error
 
 
 def _archive(settings: Settings, folder: Path, records: str, progress: Progress) -> Source:

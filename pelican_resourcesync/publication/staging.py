@@ -146,7 +146,7 @@ def recover(output: Path) -> None:
                 new.replace(well_known)
     except OSError as error:
         message = (
-            f"what a former build left in {output} cannot be made whole: {error}: make room there, and it writable"
+            f"what a former build left in {output} cannot be made whole: {error}: make room there, and make it writable"
         )
         raise PublicationError(message) from error
 

@@ -149,7 +149,7 @@ def _failing_disk(outcome: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        message = f"{outcome}: {error}: make room there, and it writable"
+        message = f"{outcome}: {error}: make room there, and make it writable"
         raise PublicationError(message) from error
 
 

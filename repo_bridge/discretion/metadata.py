@@ -13,7 +13,8 @@ ALWAYS_HIDDEN = frozenset({"dc.description.provenance", "person.email", "person.
 
 def hidden(field: Field, more: AbstractSet[str] = frozenset()) -> bool:
     """Rule 8: whether values of a field are hidden, always or by wish; `schema.element.*` means all its qualifiers."""
-    names = {str(field).casefold(), f"{field.schema}.{field.element}.*".casefold() if field.qualifier else ""}
+    schema, element, qualifier = (part.strip().casefold() for part in field)
+    names = {str(Field(schema, element, qualifier)), f"{schema}.{element}.*" if qualifier else ""}
     return not names.isdisjoint(name.strip().casefold() for name in ALWAYS_HIDDEN | more)
 
 

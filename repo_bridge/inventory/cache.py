@@ -5,6 +5,7 @@ import json
 import logging
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
@@ -17,6 +18,9 @@ from pelican_resourcesync.transport.folder import measure
 from pelican_resourcesync.version import __version__
 
 logger = logging.getLogger(__name__)
+
+#: How old a room is that nobody works in any more, in seconds.
+_LEFT = 172_800.0
 
 _FORMAT = 1
 _INVENTORY, _INDEX = "inventory.db", "index.json"
@@ -58,7 +62,7 @@ class Cache:
         new = self._place.with_name(f"{self._place.name}.new")
         try:
             shutil.rmtree(new, ignore_errors=True)
-            new.mkdir(parents=True)
+            new.mkdir(0o700, parents=True)
             files = {_INVENTORY: room / _INVENTORY, **{path.name: path for path in listings.values()}}
             for name, file in files.items():
                 file.replace(new / name)
@@ -90,11 +94,21 @@ class Cache:
             ignore = self._place.parent / ".gitignore"
             if not ignore.exists():
                 ignore.write_text("*\n", "ascii")
-            folder = tempfile.TemporaryDirectory(prefix=f"{self._place.name}.work-", dir=self._place.parent)
+            begin = f"{self._place.name}.work-"
+            _remove_left(self._place.parent, begin)
+            # What cannot be removed now is removed later: the run is done all the same.
+            folder = tempfile.TemporaryDirectory(prefix=begin, dir=self._place.parent, ignore_cleanup_errors=True)
         except OSError as error:
             message = f"there is no room to work in beside the settings: {error}: let {self._place.parent} be writable"
             raise PublicationError(message) from error
         with folder as name:
+            yield Path(name)
+
+    @staticmethod
+    @contextmanager
+    def room_elsewhere() -> Iterator[Path]:
+        """Give a folder to work in where nothing is to be kept, so that nothing is written beside the settings."""
+        with tempfile.TemporaryDirectory(prefix="repo-bridge-", ignore_cleanup_errors=True) as name:
             yield Path(name)
 
     def inventory_in(self, room: Path) -> Path:
@@ -118,6 +132,15 @@ class Cache:
             return isinstance(files, dict) and measure(self._place / name)[0] == files.get(name)
         except OSError:
             return False
+
+
+def _remove_left(folder: Path, begin: str) -> None:
+    """Remove what runs that were killed have left: it may be large."""
+    for each in folder.iterdir():
+        with suppress(OSError):  # another run removes it too
+            old = time.time() - each.lstat().st_mtime > _LEFT
+            if old and each.name.startswith(begin) and not each.is_symlink():
+                shutil.rmtree(each, ignore_errors=True)
 
 
 def _moment(at: datetime) -> str:

@@ -5,6 +5,7 @@ An inventory of last time holds for the items whose digests are what they were: 
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import islice
 from typing import TypeVar
 
@@ -55,10 +56,10 @@ class Filling:
         """Take down the items of an archive."""
         self._read(items, maker)
 
-    def from_query(self, rows: Iterable[Queried], sets: Sets) -> None:
-        """Take down the rows of a query; `QueryError` where two of them say different things of one URI."""
+    def from_query(self, rows: Iterable[Queried], sets: Sets, at: datetime) -> None:
+        """Take down the rows of a query as of `at`; `QueryError` where two of them say different things of one URI."""
         self.progress.say("reading the rows of the query")
-        for uri, entry, changed in entries_of(self._told(rows), sets):
+        for uri, entry, changed in entries_of(self._told(rows), sets, at):
             if entry is None:
                 self.inventory.take_gone([(uri, changed)])
             elif not self.inventory.add_row(entry):

@@ -73,8 +73,10 @@ class Inventory:
         """Write all through to the file, and let go of it."""
         if self._closed.alive:
             with _kept(self._file):
-                self._database.execute("COMMIT")
-                self._closed()
+                try:
+                    self._database.execute("COMMIT")
+                finally:
+                    self._closed()
 
     def take_digests(self, digests: Iterable[tuple[str, str]]) -> None:
         """Take the digests that items have now."""
@@ -337,5 +339,5 @@ def _kept(file: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        message = f"the inventory cannot be kept in {file}: {error}: make room there, and it writable"
+        message = f"the inventory cannot be kept in {file}: {error}: make room there, and make it writable"
         raise InventoryError(message) from error

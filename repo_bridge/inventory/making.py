@@ -15,7 +15,7 @@ from repo_bridge.inventory.holdings import Holdings
 from repo_bridge.inventory.inventory import Entry, ItemEntries
 from repo_bridge.model import Item
 from repo_bridge.query import Queried
-from repo_bridge.resources import FileResource, Lead, Record, resources_of
+from repo_bridge.resources import FileResource, Lead, Record, latest, resources_of
 from repo_bridge.sets import Sets
 
 
@@ -78,10 +78,13 @@ def _links(leads: Iterable[Lead]) -> str:
     return "".join([quick_link(lead.rel, lead.href, lead.type) for lead in leads])
 
 
-def entries_of(rows: Iterator[Queried], sets: Sets) -> Iterator[tuple[str, Entry | None, str]]:
-    """Give for each row of a query its URI, its entry (`None` where it is deleted), and when it changed or went."""
+def entries_of(rows: Iterator[Queried], sets: Sets, at: datetime) -> Iterator[tuple[str, Entry | None, str]]:
+    """Give for each row of a query its URI, its entry (`None` where it is deleted), and when it changed or went.
+
+    What is still to come at the time `at` says nothing of that.
+    """
     for row in rows:
-        changed = render_time(row.lastmod)
+        changed = render_time(latest(at, row.lastmod))
         if row.deleted:
             yield row.uri, None, changed
             continue

@@ -85,7 +85,7 @@ def _periods(rows: Iterable[Row]) -> list[Period]:
 
 def md5_of(checksum: str | None, algorithm: str | None) -> str | None:
     """Rule 16: give the MD5 (hexadecimal), where the checksum is one."""
-    if checksum is None or algorithm is None or (algorithm != "MD5" and algorithm.strip().upper() != "MD5"):
+    if not isinstance(checksum, str) or not isinstance(algorithm, str) or algorithm.strip().upper() != "MD5":
         return None
     return checksum.lower() if _MD5.fullmatch(checksum) else None
 
@@ -98,4 +98,4 @@ def media_type_of(text: str | None) -> str | None:
 
 
 def _length(size: int | None) -> int | None:
-    return size if size is not None and size >= 0 else None
+    return size if isinstance(size, int) and size >= 0 else None  # SQLite holds anything

@@ -15,7 +15,7 @@ from pelican_resourcesync.settings.messages import nearest
 from pelican_resourcesync.settings.setting import Setting
 from repo_bridge.addresses import Interface
 from repo_bridge.crosswalks import CROSSWALKS
-from repo_bridge.settings.secret import is_connection_string
+from repo_bridge.settings.secret import is_connection_string, is_nearly_url
 
 #: The versions of DSpace whose tables differ.
 SCHEMAS = (5, 6, 7, 10)
@@ -43,7 +43,7 @@ def path(setting: Setting, value: object) -> Path:
 def database(setting: Setting, value: object) -> str:
     """Check where the database is, as far as that can be told without it. Never shows it: it may hold a password."""
     usable = isinstance(value, str) and value.strip() and "\0" not in value
-    if not isinstance(value, str) or not usable or is_connection_string(value):
+    if not isinstance(value, str) or not usable or is_connection_string(value) or is_nearly_url(value):
         message = (
             f"{setting} is neither URL nor file: write postgresql://USER@HOST/DATABASE or sqlite:///FILE, or the path "
             "of a dump"

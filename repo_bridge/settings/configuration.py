@@ -1,5 +1,6 @@
 """The configuration: options of the command line over `repo_bridge.toml` over defaults."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from repo_bridge.settings.given import Given
 from repo_bridge.settings.keys import KEYS
 from repo_bridge.settings.options import given_options
 from repo_bridge.settings.settings import Settings
+from repo_bridge.settings.words import shown
 
 #: What has to be set, and what it says.
 _REQUIRED = {
@@ -38,6 +40,7 @@ def read_configuration(options: Mapping[str, str | bool], config: Path | None = 
     _require_all(given, file)
     values = {KEYS[key].field: each.checked() for key, each in given.items()}
     beside = file.path.absolute().parent if file else Path.cwd()
+    _require_apart(given["out"], values["out"], beside)
     return Configuration(settings=Settings(beside=beside, **values), warnings=tuple(file.warnings()) if file else ())
 
 
@@ -71,6 +74,16 @@ def _require_one_source(given: Mapping[str, Given]) -> None:
     else:
         return
     raise SettingsError(message)
+
+
+def _require_apart(setting: Given, out: Path, beside: Path) -> None:
+    """Raise `SettingsError` where the settings and what is kept beside them would be public."""
+    if Path(os.path.realpath(beside)).is_relative_to(os.path.realpath(out)):
+        message = (
+            f"{setting.setting} is {shown(str(out))}, and {beside}, where the settings are, would be public with it: "
+            "let out be a folder of its own, such as public"
+        )
+        raise SettingsError(message)
 
 
 def _require_all(given: Mapping[str, Given], file: SettingsFile | None) -> None:

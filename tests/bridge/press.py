@@ -87,8 +87,8 @@ class Press:
     def settings(self, number: int = 0, **more: Any) -> Settings:
         """Give the settings of a day."""
         self.beside.mkdir(parents=True, exist_ok=True)
-        given = {"base_url": BASE, "ui_url": UI, "previous": "output", "out": self.public, **more}
-        return Settings(beside=self.beside, at=day(number), **given)
+        given = {"base_url": BASE, "ui_url": UI, "previous": "output", "out": self.public, "at": day(number), **more}
+        return Settings(beside=self.beside, **given)
 
     def lay(self, source: Sample | Rows) -> str:
         """Write a repository into the database, and give its URL."""

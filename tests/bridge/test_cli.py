@@ -2,9 +2,12 @@
 
 import json
 import re
+import signal
 import sqlite3
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
@@ -369,3 +372,55 @@ def test_a_password_that_others_may_read(
     assert "warning: repo_bridge.toml has a password and others may read it: chmod 600" in err
     assert "hunter2" not in out + err
     assert asked[0].password == "hunter2"
+
+
+# Being stopped
+
+_SLOW = """
+import sys, time
+from pathlib import Path
+from types import SimpleNamespace
+from tempfile import TemporaryDirectory
+import repo_bridge.cli
+
+def publish(settings, progress):
+    with TemporaryDirectory(dir="."):
+        Path("begun").touch()
+        {doing}
+
+sys.modules["repo_bridge.publisher"] = SimpleNamespace(publish=publish)
+raise SystemExit(repo_bridge.cli.main(sys.argv[1:]))
+"""
+_SLEEPS = "time.sleep(60)"
+#: As where a database asks a function of ours, and its driver takes every error for the function's.
+_SWALLOWS = """
+        try:
+            time.sleep(60)
+        except BaseException:
+            from pelican_resourcesync.errors import PublicationError
+            raise PublicationError("a function failed") from None
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals there")
+@pytest.mark.parametrize("doing", [_SLEEPS, _SWALLOWS], ids=["sleeps", "swallows"])
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_stopped(folder: Path, number: signal.Signals, status: int, doing: str) -> None:
+    """A run that is stopped clears up, says one line, and has the exit that shells give for the signal."""
+    command = [sys.executable, "-c", _SLOW.format(doing=doing.strip()), "publish", *NEEDED]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        while not (folder / "begun").exists() and process.poll() is None:
+            time.sleep(0.02)
+        process.send_signal(number)
+        _, said = process.communicate(timeout=20)
+    assert (process.returncode, said) == (status, "repo-bridge: stopped: the last publication stays\n")
+    assert [each.name for each in folder.iterdir()] == ["begun"]
+
+
+def test_signals_are_left_as_they_were(capsys: pytest.CaptureFixture[str]) -> None:
+    """Whoever calls the command gets its signals back; in another thread there are none to have."""
+    before = [signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGINT)]
+    told(capsys, "status", "none", exits=2)
+    assert [signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGINT)] == before
+    with ThreadPoolExecutor() as pool:
+        assert pool.submit(main, ["status", "none"]).result() == 2

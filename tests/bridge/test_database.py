@@ -221,7 +221,8 @@ def test_search_path(server: Server) -> None:
             other.execute(f"ALTER TABLE public.{name} SET SCHEMA dspace".encode())
     with pytest.raises(DatabaseError, match="search_path"):
         read(url)
-    assert len(read(f"{url}&options=-csearch_path%3Ddspace")) == 1
+    searching = make_url(url).update_query_dict({"options": "-csearch_path=dspace"})
+    assert len(read(searching.render_as_string(hide_password=False))) == 1
     server.drop(url)
 
 

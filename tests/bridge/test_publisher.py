@@ -9,9 +9,11 @@ import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from unittest.mock import Mock
 from zoneinfo import ZoneInfo
 
 import psycopg
@@ -20,8 +22,9 @@ from hypothesis import given, settings
 from lxml import etree
 from sqlalchemy import make_url
 
-from pelican_resourcesync.errors import PublicationError, ResourceSyncError
-from repo_bridge.errors import BridgeError, DatabaseError
+from pelican_resourcesync.errors import PublicationError, ResourceSyncError, SettingsError
+from repo_bridge.errors import BridgeError, DatabaseError, InventoryError
+from repo_bridge.inventory.inventory import Inventory
 from repo_bridge.outcome import Expected
 from repo_bridge.publisher import publish
 from tests.bridge.days import WORD, Stand, lives
@@ -370,6 +373,50 @@ def test_nothing_can_be_kept(press: Press, caplog: pytest.LogCaptureFixture) -> 
     assert press.kept.read_text() == "a file"
 
 
+@pytest.mark.parametrize(("what", "error"), [("close", InventoryError), ("state", PublicationError)])
+def test_what_fails_after_all_is_published(
+    press: Press, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, what: str, error: type[Exception]
+) -> None:
+    """Who has published has not failed: where the rest cannot be kept, a warning says so, and the next run goes on."""
+
+    def fail(*_: object) -> None:
+        message = f"the disk is full ({what})"  # Pelican's loggers say the same thing once
+        raise error(message)
+
+    with monkeypatch.context() as patch, caplog.at_level(logging.WARNING):
+        if what == "close":
+            patch.setattr(Inventory, "close", fail)
+        else:
+            patch.setattr("repo_bridge.publisher.read_state", fail)
+        assert press.publish(shelf(1, 2)).items == 2
+    assert f"nothing can be kept for the next time: the disk is full ({what})" in caplog.text
+    assert not press.kept.exists()
+    press.publish(shelf(1, 2, 3), 1)
+    assert len(press.listed()) == 6
+
+
+def test_the_file_that_fails_is_named(press: Press, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that fails is said with the file that it fails at; where that is not known, with the output."""
+    errors = [OSError(28, "No space left on device", "/mnt/x.db"), OSError(28, "No space left on device")]
+    said = []
+    for error in errors:
+        monkeypatch.setattr("repo_bridge.publisher.recover", Mock(side_effect=error))
+        with pytest.raises(PublicationError) as caught:
+            press.publish(shelf(1))
+        said.append(str(caught.value))
+    reason = "No space left on device: make room there, and make it writable"
+    assert said[0] == f"/mnt/x.db cannot be read or written: {reason}"
+    assert said[1] == f"{press.public} cannot be published into: [Errno 28] {reason}"
+    press.public.rmdir()
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").is_file(), reason="there is no file here that nobody can read")
+def test_a_file_that_cannot_be_read(press: Press) -> None:
+    """A dump that is there and cannot be read is one sentence."""
+    with pytest.raises(DatabaseError, match=r"^/proc/self/mem cannot be read: Input/output error"):
+        press.foresee(None, database="/proc/self/mem")
+
+
 # What it goes on from
 
 
@@ -432,6 +479,15 @@ def test_foresee(press: Press) -> None:
         assert {ending(uri) for uri in examples} == {what for each, what, _ in changes if each == kind}
 
 
+def test_foresee_needs_no_room_beside(press: Press) -> None:
+    """To look first, nothing is made beside the settings, and nothing need be: somebody else may look."""
+    assert press.foresee(shelf(1)).items == 1
+    assert [*press.beside.iterdir()] == []
+    (press.beside / ".resourcesync").write_text("a file")
+    assert press.foresee(shelf(1)).items == 1
+    (press.beside / ".resourcesync").unlink()
+
+
 def test_foresee_sets(press: Press) -> None:
     """Each set is told by itself, with the records as a set of their own where the files are not at hand."""
     sample = shelf(1, 2, collections=[Container(1, "A"), Container(2, "B")])
@@ -455,3 +511,12 @@ def test_book_is_public(press: Press) -> None:
     record, file = press.listed().values()
     assert book(7).number == 7
     assert ("describes", file.uri) in record.links or ("describes", record.uri) in file.links
+
+
+def test_a_time_to_come(press: Press) -> None:
+    """What is under an embargo is not published early by a wrong time; what it would be, may be looked at."""
+    ahead = datetime.now(UTC).replace(microsecond=0) + timedelta(days=1)
+    with pytest.raises(SettingsError, match=r"which is still to come, .*--dry-run"):
+        press.publish(shelf(1), at=ahead)
+    assert not press.public.exists()
+    assert press.foresee(shelf(1), at=ahead).items == 1

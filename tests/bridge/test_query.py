@@ -68,16 +68,16 @@ def test_live_database(server: Server) -> None:
     """The values of PostgreSQL are read as they are: times, days, numbers and flags."""
     url = server.database(rows_of(Sample(items=[Thing(1)]), 7), 7)
     statement = """
-        SELECT 'urn:x:1' AS uri, last_modified AS lastmod, withdrawn AS deleted, 5::numeric AS length FROM item
-        UNION ALL SELECT 'urn:x:2', date '2025-06-01', true, 6 WHERE 'a%' LIKE '%a%'
+        SELECT 'https://x:1' AS uri, last_modified AS lastmod, withdrawn AS deleted, 5::numeric AS length FROM item
+        UNION ALL SELECT 'https://x:2', date '2025-06-01', true, 6 WHERE 'a%' LIKE '%a%'
     """
     first, second = sorted(ask(url, statement), key=lambda row: row.uri)
     assert (first.lastmod, first.deleted, first.length) == (datetime(2024, 3, 1, 10, tzinfo=UTC), False, 5)
     assert (second.deleted, second.length) == (True, 6)
-    days = ask(url, "SELECT 'urn:x:1' AS uri, date '2025-06-01' AS lastmod")
+    days = ask(url, "SELECT 'https://x:1' AS uri, date '2025-06-01' AS lastmod")
     assert days[0].lastmod == datetime(2025, 5, 31, 22, tzinfo=UTC)
     with pytest.raises(DatabaseError):
-        ask(url, "DELETE FROM item RETURNING 'urn:x' AS uri")
+        ask(url, "DELETE FROM item RETURNING 'https://x' AS uri")
     server.drop(url)
 
 
@@ -86,20 +86,20 @@ def test_live_database(server: Server) -> None:
     [
         ("id", r"the statement has a column 'id', which means nothing: name the columns \(AS\) uri, lastmod, length"),
         ("size AS length", "no column uri"),
-        ("'urn:x' AS uri, 'urn:y' AS uri", "one column twice"),
+        ("'https://x' AS uri, 'https://y' AS uri", "one column twice"),
         ("NULL AS uri", "row 1 of the statement has the uri 'None', which is none"),
         ("'a b' AS uri", "the uri 'a b', which is none"),
-        ("'urn:x' || char(10) AS uri", "which is none"),
-        ("'urn:' || hex(zeroblob(2000)) AS uri", "the uri 'urn:0000"),
-        ("'urn:x' AS uri, 'yesterday' AS lastmod", "the lastmod 'yesterday', which is none"),
-        ("'urn:x' AS uri, 5 AS lastmod", "the lastmod '5'"),
-        ("'urn:x' AS uri, '9999-12-31T23:59:59-23:00' AS lastmod", "the lastmod '9999"),
-        ("'urn:x' AS uri, -1 AS length", "the length '-1'"),
-        ("'urn:x' AS uri, 1.5 AS length", "the length '1.5'"),
-        ("'urn:x' AS uri, 'abc' AS md5", "the md5 'abc'"),
-        ("'urn:x' AS uri, 'abc' AS sha256", "the sha256 'abc'"),
-        ("'urn:x' AS uri, 'pdf' AS type", "the type 'pdf'"),
-        ("'urn:x' AS uri, 'perhaps' AS deleted", "the deleted 'perhaps'"),
+        ("'https://x' || char(10) AS uri", "which is none"),
+        ("'https://x/' || hex(zeroblob(2000)) AS uri", "the uri 'https://x/0000"),
+        ("'https://x' AS uri, 'yesterday' AS lastmod", "the lastmod 'yesterday', which is none"),
+        ("'https://x' AS uri, 5 AS lastmod", "the lastmod '5'"),
+        ("'https://x' AS uri, '9999-12-31T23:59:59-23:00' AS lastmod", "the lastmod '9999"),
+        ("'https://x' AS uri, -1 AS length", "the length '-1'"),
+        ("'https://x' AS uri, 1.5 AS length", "the length '1.5'"),
+        ("'https://x' AS uri, 'abc' AS md5", "the md5 'abc'"),
+        ("'https://x' AS uri, 'abc' AS sha256", "the sha256 'abc'"),
+        ("'https://x' AS uri, 'pdf' AS type", "the type 'pdf'"),
+        ("'https://x' AS uri, 'perhaps' AS deleted", "the deleted 'perhaps'"),
     ],
 )
 def test_bad_rows(journal: str, columns: str, message: str) -> None:
@@ -127,7 +127,8 @@ def test_any_value(tmp_path_factory: pytest.TempPathFactory, text: str, column: 
     literal = "'" + text.replace("'", "''").replace("\0", "") + "'"
     try:
         (row,) = ask(
-            url_of(file), f"SELECT {literal} AS {column}{'' if column == 'uri' else ', ' + repr('urn:x') + ' AS uri'}"
+            url_of(file),
+            f"SELECT {literal} AS {column}{'' if column == 'uri' else ', ' + repr('https://x') + ' AS uri'}",
         )
     except BridgeError:
         return

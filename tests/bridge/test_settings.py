@@ -373,6 +373,7 @@ SECRET = "hunter2"
         f"postgresql://db.example/d?user=me&password={SECRET}",
         f"postgresql://db.example/d?p%61ssword={SECRET}",
         f"postgresql://db.example/d?sslpassword={SECRET}",
+        f"postgresql://127.0.0.1:1/host=a password={SECRET}",
     ],
 )
 def test_passwords_in_the_list_of_processes(url: str) -> None:
@@ -387,8 +388,38 @@ def test_passwords_in_the_list_of_processes(url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["postgresql://me@db.example:5432/d", "postgresql:///d?host=/run", "x.sql", "sqlite:///a:b@c", "postgresql://me:@h/d"]
-)  # fmt: skip
+    "url",
+    [
+        f"postgresql:me:{SECRET}@h/d",
+        f"postgresql:/me:{SECRET}@h/d",
+        f"postgresql//me:{SECRET}@h/d",
+        f"//me:{SECRET}@h/d",
+        f"me:{SECRET}@h/d",
+    ],
+)
+def test_passwords_in_what_is_nearly_a_url(url: str) -> None:
+    """It is refused on the command line as a URL would be, and in the file because it is none; neither repeats it."""
+    with pytest.raises(SettingsError, match="--database has a password, which the list of processes shows") as error:
+        read_configuration({**NEEDED, "database": url})
+    said = refused(f"database = '{url}'\n", BASE)
+    assert "is neither URL nor file" in said
+    assert SECRET not in f"{error.value} {said}"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://me@db.example:5432/d",
+        "postgresql:///d?host=/run",
+        "postgresql://me:@h/d",
+        "postgresql://h/d?password=",
+        "x.sql",
+        "dumps/03:15@db.sql",
+        "/srv/dumps/03:15@db.sql",
+        "C:\\dumps\\a@b.sql",
+        "sqlite:///a:b@c",
+    ],
+)
 def test_no_passwords(url: str) -> None:
     """A user, a port, a file: none of them is a password."""
     assert not has_password(url)
@@ -432,6 +463,24 @@ def test_files_that_cannot_be_read(folder: Path) -> None:
     for name, message in [("none.toml", "No such file"), (".", "Is a directory"), ("x.toml", "not in UTF-8")]:
         with pytest.raises(SettingsError, match=message):
             read_configuration({}, Path(name))
+
+
+@pytest.mark.parametrize("out", [".", "..", "deep/..", "../link", "../link/conf"])
+def test_output_that_would_make_the_settings_public(folder: Path, out: str) -> None:
+    """The output neither is nor holds the folder of the settings, by whatever path; without a file, the current one."""
+    (folder / "link").symlink_to(folder)
+    message = "let out be a folder of its own, such as public"
+    for text in (out, "public"):
+        write(f"{BASE.replace('public', text)}saf = 'x'\n", "conf/my.toml")
+        if text == "public":
+            assert read_configuration({}, Path("conf/my.toml")).settings.out == Path("conf/public")
+            continue
+        with pytest.raises(SettingsError, match=message) as error:
+            read_configuration({}, Path("conf/my.toml"))
+        assert f"out in conf/my.toml is '{Path('conf', out)}'" in str(error.value)
+        assert str(folder / "conf") in str(error.value)
+    with pytest.raises(SettingsError, match=f"^--out is .*{message}$"):
+        read_configuration({**NEEDED, "out": "."})
 
 
 def test_output() -> None:

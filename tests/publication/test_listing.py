@@ -171,7 +171,7 @@ def test_what_fails_is_closed() -> None:
         message = "no more"
         raise DocumentError(message)
 
-    opened = []
+    opened: list[sqlite3.Connection] = []
     real = sqlite3.connect
 
     def connect(*args: Any, **options: Any) -> sqlite3.Connection:

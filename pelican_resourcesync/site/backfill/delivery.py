@@ -46,7 +46,7 @@ class Delivery:
             self._clean()
             self._write(record)
         except OSError as error:
-            message = f"the output {self._output} cannot be written: {error}: make room there, and it writable"
+            message = f"the output {self._output} cannot be written: {error}: make room there, and make it writable"
             raise PublicationError(message) from error
         requests = [self._request(each, record, told[each.name], cuts) for each in self._site.plugin.sets]
         former = list(lying_in(self._output, self._site.siteurl, self._former))

@@ -56,7 +56,7 @@ _options = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=2_000 if LONG else 20, deadline=None)
+@settings(max_examples=2_000 if LONG else 12, deadline=None)
 @given(
     lives(),
     st.lists(_options, min_size=2, max_size=2),
@@ -222,3 +222,27 @@ def test_beside_is_no_part_of_a_repository(press: Press) -> None:
     Cache(press.beside, SET).drop()
     assert not press.kept.exists()
     require_same(press)
+
+
+def test_work_that_was_killed_is_removed(press: Press) -> None:
+    """What runs that were killed have left is removed when it is old; what may be another's work, or is none, stays."""
+    beside = press.beside / ".resourcesync"
+    old, new, other = (beside / f"bridge-{name}" for name in (f"{SET}.work-a", f"{SET}.work-b", "other.work-a"))
+    for each in (old, new, other):
+        each.mkdir()
+        (each / "inventory.db").write_bytes(b"large")
+        if each != new:
+            os.utime(each, (1, 1))
+    target, link = press.folder / "target", beside / f"bridge-{SET}.work-link"
+    target.mkdir()
+    link.symlink_to(target)
+    os.utime(target, (1, 1))
+    with Cache(press.beside, SET).room():
+        assert [each.exists() for each in (old, new, other, link, target)] == [False, True, True, True, True]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="folders have no such modes here")
+def test_nobody_else_looks_into_it(press: Press) -> None:
+    """What is kept, and the room that it is made in, are for their owner alone."""
+    with Cache(press.beside, SET).room() as room:
+        assert [each.stat().st_mode & 0o777 for each in (room, press.kept)] == [0o700, 0o700]
