@@ -121,6 +121,9 @@ class Listing(Mapping[str, Listed]):
     def __len__(self) -> int:
         return self._length
 
+    def __contains__(self, uri: object) -> bool:
+        return isinstance(uri, str) and self.row(uri) is not None
+
     def __getitem__(self, uri: str) -> Listed:
         row = self.row(uri)
         if row is None:

@@ -137,7 +137,7 @@ def _summary(made: Advance, packages: tuple[int, int]) -> Publication:
         changes=state.changes,
         ranges=len(contents.ranges),
         new={kind: kinds[kind] for kind in ChangeKind},
-        gone=len({change.uri for change in made.fresh if change.uri not in contents.listed}),
+        gone=sum(uri not in contents.listed for uri in {change.uri for change in made.fresh}),
         restless={uri: count for uri, count in state.restless.items() if count >= _RESTLESS},
         packages=packages,
     )

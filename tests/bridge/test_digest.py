@@ -298,7 +298,7 @@ _days = st.integers(-4, 4).map(lambda days: replace(BOTH, at=AT + timedelta(days
 
 
 @given(samples(), st.sampled_from(VERSIONS), _days, _days)
-@settings(max_examples=settings().max_examples // 2)
+@settings(max_examples=settings().max_examples // 4)
 def test_any_day(
     tmp_path_factory: pytest.TempPathFactory, sample: Sample, version: int, first: View, second: View
 ) -> None:
