@@ -3,12 +3,35 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-
-from repo_bridge.model import Bitstream
+from typing import Protocol
 
 #: What the internal id of a registered file begins with; the rest is its path in the store.
 _REGISTERED = "-R"
 _LEVELS, _DIGITS = 3, 2
+
+
+class Stored(Protocol):
+    """A file that is in a store, as the database says: its length in bytes, and what it is called."""
+
+    @property
+    def store_number(self) -> int | None:
+        """The number of the store; none is the first."""
+
+    @property
+    def internal_id(self) -> str | None:
+        """What leads to it there."""
+
+    @property
+    def length(self) -> int | None:
+        """How long it is."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def id(self) -> str:
+        """Its id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,16 +42,16 @@ class Found:
     reason: str = ""
 
 
-def find_file(bitstream: Bitstream, stores: Mapping[int, Path]) -> Found:
+def find_file(stored: Stored, stores: Mapping[int, Path]) -> Found:
     """Find the bytes of a file in the folders of stores by their numbers (0 is the first).
 
     A file that is missing, lies outside its store, or is not as long as the database says, is not had.
     """
-    store = stores.get(bitstream.store_number or 0)
-    where = relative_path(bitstream.internal_id or "")
-    name = f"the file {bitstream.name!a} ({bitstream.id})"
+    store = stores.get(stored.store_number or 0)
+    where = relative_path(stored.internal_id or "")
+    name = f"the file {stored.name!a} ({stored.id})"
     if store is None or where is None:
-        what = f"store {bitstream.store_number}" if store is None else f"internal id {bitstream.internal_id!a}"
+        what = f"store {stored.store_number}" if store is None else f"internal id {stored.internal_id!a}"
         return Found(None, f"{name} has the {what}, which is not known")
     path = store / where
     try:
@@ -38,8 +61,8 @@ def find_file(bitstream: Bitstream, stores: Mapping[int, Path]) -> Found:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         return Found(None, f"{name} cannot be had from {str(path)!a}: {reason}")
-    if bitstream.length not in {None, length}:
-        return Found(None, f"{name} has {length} bytes at {path}, and {bitstream.length} by the database")
+    if stored.length not in {None, length}:
+        return Found(None, f"{name} has {length} bytes at {path}, and {stored.length} by the database")
     return Found(path)
 
 

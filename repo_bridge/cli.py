@@ -76,7 +76,7 @@ def parser() -> ArgumentParser:
     for add in (_add_publish, _add_import, _add_status):
         verb = add(verbs)
         verb.add_argument("--json", action="store_true", help="tell it as JSON")
-        verb.set_defaults(known=[name for action in verb._actions for name in action.option_strings])  # noqa: SLF001
+        verb.set_defaults(known=[name for action in verb._actions for name in action.option_strings])  # noqa: SLF001 - it tells nobody
     return top
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from repo_bridge.assetstore import Found, find_file
 from repo_bridge.inventory.holding import Holding, Stored, parse_place
-from repo_bridge.model import Bitstream
 from repo_bridge.outcome import MOST_LEFT_OUT
 
 _CHUNK = 1 << 20
@@ -47,7 +46,7 @@ class Files:
             return Found(None, f"the file {stored.name!a} ({stored.id}) has other bytes than the database says")
         if stored.length is None:
             return Found(None, f"the file {stored.name!a} ({stored.id}) has no length in the database")
-        return find_file(_bitstream(stored), self.stores)
+        return find_file(stored, self.stores)
 
     def pass_over(self, uri: str) -> bool:
         """Let a file count as not there, because it has other bytes; tell whether that is new."""
@@ -60,20 +59,6 @@ class Files:
         for uri, digest, file in resources:
             if digest and file and _md5(file) != digest:
                 self._other.add(uri)
-
-
-def _bitstream(stored: Stored) -> Bitstream:
-    return Bitstream(
-        id=stored.id,
-        name=stored.name,
-        bundle="",
-        sequence_id=None,
-        length=stored.length,
-        md5=None,
-        type=None,
-        store_number=stored.store_number,
-        internal_id=stored.internal_id,
-    )
 
 
 def _md5(file: Path) -> str | None:

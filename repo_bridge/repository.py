@@ -106,10 +106,6 @@ class Repository:
         )
         return sha256(repr(told).encode()).hexdigest()
 
-    def count(self) -> int:
-        """Count the items that may be public: as many as there are digests."""
-        return sum(number for (number,) in self._asking.all(self._queries.count()))
-
     def _read(self, ask: Ask, keys: Sequence[Key] | None = None) -> Iterator[Item]:
         """Give the public items, all or those with some keys."""
         queries = self._queries

@@ -21,6 +21,14 @@ def text(value: str) -> str:
     return _escape(value, _TEXT)
 
 
+def any_text(value: str) -> str:
+    """Escape the content of an element, whatever it is: what XML 1.0 cannot hold becomes a space."""
+    try:
+        return text(value)
+    except DocumentError:
+        return text(_FORBIDDEN.sub(" ", value))
+
+
 def attribute(value: str) -> str:
     """Escape an attribute's value, without the quotes; raises `DocumentError` as `text` does."""
     return _escape(value, _ATTRIBUTE)

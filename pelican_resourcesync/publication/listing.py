@@ -21,16 +21,8 @@ from pelican_resourcesync.publication.rows import (
     render_time,
 )
 
-#: How many bytes more than itself a character takes, at most, that a URI can hold and XML escapes.
-LONGER = 5
-MARKS = "&'\"<>"
-_UNMARKED = "uri"
-for _mark in MARKS:
-    _UNMARKED = f"replace({_UNMARKED}, '{_mark.replace(chr(39), chr(39) * 2)}', '')"
-_LONGEST = (
-    f"SELECT max(length(uri) + {LONGER} * (length(uri) - length({_UNMARKED}))), max(length(CAST(links AS BLOB)))"  # noqa: S608
-    " FROM listing"
-)
+#: What a URI can hold and XML escapes, and how many bytes more than itself that takes at most.
+MARKS, LONGER = "&'\"<>", 5
 
 #: How much of a listing is held in memory, in KiB, and how many rows are read at a time.
 _CACHE, _BATCH = 8_192, 512
@@ -103,8 +95,12 @@ class Listing(Mapping[str, Listed]):
 
     def longest(self) -> tuple[int, int]:
         """Give the length of the longest URI and of the longest links in entries, in bytes."""
+        each = (f"length(uri) - length(replace(uri, char({ord(mark)}), ''))" for mark in MARKS)
+        marks = f"({' + '.join(each)})"
         with _kept():
-            uri, links = self._database.execute(_LONGEST).fetchone()
+            uri, links = self._database.execute(
+                f"SELECT max(length(uri) + {LONGER} * {marks}), max(length(CAST(links AS BLOB))) FROM listing"  # noqa: S608 - ours
+            ).fetchone()
         return uri or 0, links or 0
 
     def items(self) -> ItemsView[str, Listed]:

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from lxml import etree
 
-from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.protocol import escape
 from repo_bridge.model import Field, MetadataValue
 
@@ -25,10 +24,6 @@ _DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
 #: What stands for a value and for its language where a line is written once: characters that mean nothing.
 _VALUE, _SPOKEN = "\ue000", "\ue001"
-
-
-#: What XML cannot hold, such as the form feeds in abstracts that were copied from a PDF.
-_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @lru_cache(maxsize=1024)
@@ -90,7 +85,7 @@ class Crosswalk:
         """Make the record of an item (UTF-8); what XML cannot hold becomes a space."""
         head, tail = self._around
         placed = sorted(self._placed(values), key=lambda placed: placed[0].place)
-        body = "".join([line.write(_escaped(value.value), _language(value.language)) for line, value in placed])
+        body = "".join([line.write(escape.any_text(value.value), _language(value.language)) for line, value in placed])
         return f"{_DECLARATION}{head}{body}{tail}".encode()
 
     def _placed(self, values: Iterable[MetadataValue]) -> Iterator[tuple[_Line, MetadataValue]]:
@@ -130,10 +125,3 @@ def _written(root: etree._Element, body: str = "") -> str:
 
 def _within(root: etree._Element, head: str, tail: str) -> str:
     return _written(root).removeprefix(head).removesuffix(tail)
-
-
-def _escaped(text: str) -> str:
-    try:
-        return escape.text(text)
-    except DocumentError:
-        return escape.text(_FORBIDDEN.sub(" ", text))

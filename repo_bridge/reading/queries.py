@@ -73,10 +73,6 @@ class Queries:
             .where(live(self.tables), discoverable(self.tables))
         )
 
-    def count(self) -> Asked:
-        """Ask for the number of candidates."""
-        return select(func.count()).select_from(self.candidates().distinct().subquery())
-
     def keys(self, ids: Iterable[str]) -> list[Key]:
         """Give the keys that ids stand for; what no item can be called has none."""
         if self.tables.version == INTEGER_KEYS:

@@ -1,13 +1,11 @@
 """What reading a repository costs: `python -m tests.bridge.benchmark [ITEMS]`.
 
 Makes a repository of so many items in PostgreSQL (see `server`), each with two public files, three others and about
-twenty values, and gives ratios to `psql` copying the rows of the same statements, and to writing the same records
-plainly: the figures of one run on one machine.
+twenty values, and gives ratios to `psql` copying the rows of the same statements: the figures of one run.
 """
 
 # ruff: noqa: T201
 
-import os
 import resource
 import subprocess
 import sys
@@ -23,7 +21,6 @@ import psycopg
 from sqlalchemy import ClauseElement, make_url
 from sqlalchemy.dialects import postgresql
 
-from repo_bridge.crosswalks import CROSSWALKS
 from repo_bridge.discretion import View
 from repo_bridge.dump import import_dump
 from repo_bridge.reading.queries import Queries
@@ -37,7 +34,7 @@ _SECRETS = FIELDS.index("dc.description.provenance") + 1
 _TITLE = FIELDS.index("dc.title") + 1
 _MEBIBYTE = 1024
 
-_FILL = f"""
+FILL = f"""
 CREATE FUNCTION key(kind text, n bigint) RETURNS uuid IMMUTABLE LANGUAGE sql AS $$ SELECT md5(kind || n)::uuid $$;
 CREATE FUNCTION anybody() RETURNS uuid STABLE LANGUAGE sql AS
   $$ SELECT uuid FROM epersongroup WHERE name = 'Anonymous' $$;
@@ -71,15 +68,15 @@ def main(items: str = "100000") -> None:
     """Make the repository, measure, and print the ratios."""
     with running() as server, tempfile.TemporaryDirectory() as folder:
         url = server.database(rows_of(Sample(), 7), 7)
-        with psycopg.connect(_dsn(url), autocommit=True) as connection:
-            for statement in (_FILL % {"items": int(items)}).split(";\n"):
+        with psycopg.connect(dsn(url), autocommit=True) as connection:
+            for statement in (FILL % {"items": int(items)}).split(";\n"):
                 connection.execute(statement.encode())
         measure(server, url, Path(folder))
 
 
 def measure(server: Server, url: str, folder: Path) -> None:
     """Read in several ways, each in a process of its own."""
-    copied = min(_timed(lambda: _copy(server, url)) for _ in range(2))
+    copied = min(timed(lambda: copy(server, url)) for _ in range(2))
     read, memory, values = _apart(_read, url)
     print(f"psql COPY of the same statements {copied:.1f} s; {values:,} values read in {read / copied:.2f} times that")
     print(f"peak memory {memory / _MEBIBYTE:.0f} MiB")
@@ -89,11 +86,6 @@ def measure(server: Server, url: str, folder: Path) -> None:
     print(f"{count:,} items by their ids in {some / copied:.2f} times that; peak memory {memory / _MEBIBYTE:.0f} MiB")
     hidden, _, _ = _apart(_hidden, url)
     print(f"what is hidden is read in {hidden / copied:.2f} times that")
-    published, memory, size = _apart(_publish, url, str(folder / "records"))
-    plain = _timed(lambda: _rewrite(folder / "records", folder / "plain"))
-    both = copied + plain
-    print(f"writing the same {size:,} bytes plainly {plain:.1f} s; all {published / both:.2f} times COPY and that")
-    print(f"peak memory {memory / _MEBIBYTE:.0f} MiB")
     dump = server.dump(url, folder / "dump.sql")
     loaded, memory, _ = _apart(_import, str(dump), str(folder / "export.db"))
     print(f"import of a plain dump {loaded / copied:.2f} times COPY; peak memory {memory / _MEBIBYTE:.0f} MiB")
@@ -118,10 +110,11 @@ def _literal(statement: Any) -> str:
     return str(statement.compile(dialect=dialect(), compile_kwargs={"literal_binds": True}))
 
 
-def _copy(server: Server, url: str) -> None:
+def copy(server: Server, url: str) -> None:
+    """Let `psql` copy the rows of all statements to nowhere."""
     program = str(server.programs / "psql") if server.programs else "psql"
     script = "SET work_mem = '64MB';\n" + "".join(f"COPY ({each}) TO STDOUT;\n" for each in statements())
-    command = [program, "--quiet", "--dbname", _dsn(url), "--file", "-"]
+    command = [program, "--quiet", "--dbname", dsn(url), "--file", "-"]
     subprocess.run(command, input=script.encode(), stdout=subprocess.DEVNULL, check=True)
 
 
@@ -147,30 +140,8 @@ def _hidden(url: str) -> int:
         return sum(1 for _ in repository.hidden())
 
 
-def _publish(url: str, folder: str) -> int:
-    size = 0
-    with open_repository(url, _VIEW) as repository:
-        for item in repository.items():
-            data = CROSSWALKS["oai_dc"].render(item.metadata)
-            size += len(data)
-            _write(Path(folder) / item.id[:2] / f"{item.id}.xml", data)
-    return size
-
-
 def _import(dump: str, export: str) -> int:
     return sum(import_dump(Path(dump), Path(export)).rows.values())
-
-
-def _write(file: Path, data: bytes) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(data)
-
-
-def _rewrite(source: Path, target: Path) -> None:
-    """Write what is in a folder again; that reading it costs little is a part of the measure."""
-    for folder, _, names in os.walk(source):
-        for name in names:
-            _write(target / Path(folder).name / name, Path(folder, name).read_bytes())
 
 
 def _apart(work: Callable[..., int], *arguments: str) -> tuple[float, int, int]:
@@ -185,13 +156,15 @@ def _measured(work: Callable[..., int], *arguments: str) -> tuple[float, int, in
     return time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, result
 
 
-def _timed(work: Callable[[], None]) -> float:
+def timed(work: Callable[[], None]) -> float:
+    """Do the work: its seconds."""
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
 
 
-def _dsn(url: str) -> str:
+def dsn(url: str) -> str:
+    """Give the URL as PostgreSQL's own programs take it."""
     return make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
 
 

@@ -12,12 +12,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import psycopg
 
-from tests.bridge.benchmark import _FILL, _copy, _dsn
+from tests.bridge.benchmark import FILL, copy, dsn, timed
 from tests.bridge.repository import Sample, rows_of
 from tests.bridge.server import Server, running
 
@@ -34,15 +33,15 @@ def main(items: str = "100000") -> None:
     """Make the repository, publish it twice, and print the ratios."""
     with running() as server, tempfile.TemporaryDirectory() as folder:
         url = server.database(rows_of(Sample(), 7), 7)
-        with psycopg.connect(_dsn(url), autocommit=True) as connection:
-            for statement in (_FILL % {"items": int(items)}).split(";\n"):
+        with psycopg.connect(dsn(url), autocommit=True) as connection:
+            for statement in (FILL % {"items": int(items)}).split(";\n"):
                 connection.execute(statement.encode())
             measure(server, url, connection, Path(folder), int(items))
 
 
 def measure(server: Server, url: str, connection: psycopg.Connection, folder: Path, items: int) -> None:
     """Publish, change, publish again; and do plainly what both cannot do without."""
-    copied = min(_timed(lambda: _copy(server, url)) for _ in range(2))
+    copied = min(timed(lambda: copy(server, url)) for _ in range(2))
     first, memory = _publish(url, folder, "2025-06-15T12:00:00Z")
     size, plain = _rewrite(folder / "out", folder / "plain")
     both = copied + plain
@@ -87,12 +86,6 @@ def _rewrite(source: Path, target: Path) -> tuple[int, float]:
             seconds += time.perf_counter() - begin
             size += len(data)
     return size, seconds
-
-
-def _timed(work: Callable[[], None]) -> float:
-    begin = time.perf_counter()
-    work()
-    return time.perf_counter() - begin
 
 
 if __name__ == "__main__":
