@@ -21,7 +21,7 @@ from unittest.mock import patch
 from pelican import Pelican
 from pelican.settings import read_settings
 
-from pelican_resourcesync.site.log import LOG_CONFIGURATION, LOG_OPTIONS
+from pelican_resourcesync.git.log import LOG_CONFIGURATION, LOG_OPTIONS
 from pelican_resourcesync.site.telling import Teller
 from tests.benchmark import Stopwatch
 from tests.sites import ROOT, Site

@@ -21,6 +21,7 @@ from pelican.contents import Article, Page, SkipStub, Static
 from pelican.contents import Content as PelicanContent
 from pelican.readers import Readers
 
+from pelican_resourcesync.git.worktree import UNCOMMITTED
 from pelican_resourcesync.site.cache import Cache, Table
 from pelican_resourcesync.site.content import Content, Descending
 from pelican_resourcesync.site.heads import FromMemory, replace_readers
@@ -30,7 +31,6 @@ from pelican_resourcesync.site.roles import Role, Roles
 from pelican_resourcesync.site.text import may_refer, metadata_of, with_text
 from pelican_resourcesync.site.uris import uri_of, uri_of_path
 from pelican_resourcesync.site.view import Views, words_of
-from pelican_resourcesync.site.worktree import UNCOMMITTED
 
 _CLASSES: Mapping[Role, type[PelicanContent]] = {Role.ARTICLE: Article, Role.PAGE: Page, Role.STATIC: Static}
 

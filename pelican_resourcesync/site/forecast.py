@@ -7,11 +7,11 @@ from enum import StrEnum
 from pathlib import Path
 
 from pelican_resourcesync.errors import HistoryError, PublicationError
+from pelican_resourcesync.git.repository import Repository, find_repository
 from pelican_resourcesync.publication.guards import require_same_site
 from pelican_resourcesync.publication.predecessor import Predecessor, lines_of
 from pelican_resourcesync.site.configuration import Configuration, predecessors
 from pelican_resourcesync.site.occasion import why_not_to_publish
-from pelican_resourcesync.site.repository import Repository, find_repository
 
 
 class Action(StrEnum):

@@ -14,16 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from pelican_resourcesync.errors import HistoryError
+from pelican_resourcesync.git.landing import Landing
+from pelican_resourcesync.git.log import LINK, SUBMODULE, PathChange
+from pelican_resourcesync.git.repository import UNCOMMITTED, Repository
 from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication.change import Change
 from pelican_resourcesync.publication.clock import later, whole_milliseconds
 from pelican_resourcesync.site.content import Content
 from pelican_resourcesync.site.facets import UNFILED, Facets, Filing
-from pelican_resourcesync.site.landing import Landing
-from pelican_resourcesync.site.log import LINK, SUBMODULE, PathChange
 from pelican_resourcesync.site.plan import Plan, Sort, kind_of
 from pelican_resourcesync.site.regimes import Regimes
-from pelican_resourcesync.site.repository import UNCOMMITTED, Repository
 from pelican_resourcesync.site.roles import Role
 from pelican_resourcesync.site.uris import uri_of_path
 

@@ -14,6 +14,8 @@ from typing import Any, cast
 from urllib.parse import unquote
 
 from pelican_resourcesync.errors import HistoryError
+from pelican_resourcesync.git.landing import Landing, committer_time, land
+from pelican_resourcesync.git.repository import Repository, find_repository
 from pelican_resourcesync.publication.change import Change, Representation
 from pelican_resourcesync.publication.clock import build_time
 from pelican_resourcesync.publication.previous import Previous
@@ -26,9 +28,7 @@ from pelican_resourcesync.site.contents import quiet_reading
 from pelican_resourcesync.site.facets import Facets
 from pelican_resourcesync.site.history import Built, Historian, History
 from pelican_resourcesync.site.inventory import Exclusion
-from pelican_resourcesync.site.landing import Landing, committer_time, land
 from pelican_resourcesync.site.regimes import Learned, Regimes
-from pelican_resourcesync.site.repository import Repository, find_repository
 from pelican_resourcesync.site.scope import Scope, find_scope, settings_folder
 from pelican_resourcesync.site.selecting import told_of
 from pelican_resourcesync.site.sets import ResourceSet

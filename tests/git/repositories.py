@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from pelican_resourcesync.site.log import PathChange
+from pelican_resourcesync.git.log import PathChange
+from pelican_resourcesync.git.repository import Repository, find_repository
 from pelican_resourcesync.site.publisher import Outcome
-from pelican_resourcesync.site.repository import Repository, find_repository
 from pelican_resourcesync.site.session import Session
 from tests.sites import Row, Site, strip
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.site import worktree
-from pelican_resourcesync.site.log import LINK, SUBMODULE
+from pelican_resourcesync.git.log import LINK, SUBMODULE
+from pelican_resourcesync.git import worktree
 from tests.git.repositories import NOW, T, add_submodule, bare, built, followed, link, opened, repository
 from tests.sites import Site
 

@@ -10,15 +10,15 @@ from urllib.parse import unquote
 from pelican import Pelican, signals
 from pelican.settings import read_settings
 
+from pelican_resourcesync.git.landing import land
+from pelican_resourcesync.git.repository import find_repository
 from pelican_resourcesync.publication.change import Change
 from pelican_resourcesync.site.content import Content
 from pelican_resourcesync.site.contents import Contents, quiet_reading
 from pelican_resourcesync.site.history import Built, Historian, History
 from pelican_resourcesync.site.inventory import Exclusion, take_inventory
-from pelican_resourcesync.site.landing import land
 from pelican_resourcesync.site.plan import Plan
 from pelican_resourcesync.site.regimes import Regimes
-from pelican_resourcesync.site.repository import find_repository
 from pelican_resourcesync.site.scope import find_scope
 from pelican_resourcesync.site.written import Run
 from tests.sites import Row, Site

@@ -161,7 +161,7 @@ def test_other_code_has_other_tables(tmp_path: Path, changed: bool) -> None:
     keep(tmp_path)
     shutil.copytree(ROOT / "pelican_resourcesync", tmp_path / "pelican_resourcesync")
     if changed:
-        with (tmp_path / "pelican_resourcesync/site/landing.py").open("a") as code:
+        with (tmp_path / "pelican_resourcesync/git/landing.py").open("a") as code:
             code.write("# changed\n")
     script = (
         "from pathlib import Path; from pelican_resourcesync.site.cache import Cache; "

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from pelican_resourcesync.errors import HistoryError
+from pelican_resourcesync.git.log import PathChange
 from pelican_resourcesync.site.history import _unedited
-from pelican_resourcesync.site.log import PathChange
 from tests.site.support import BARE, NOW, rows, tell
 from tests.sites import Row, Site
 

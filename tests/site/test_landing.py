@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.site.landing import Landing, committer_time, land
-from pelican_resourcesync.site.log import Commit
+from pelican_resourcesync.git.landing import Landing, committer_time, land
+from pelican_resourcesync.git.log import Commit
 
 BUILT = datetime(2025, 1, 1, 12, tzinfo=UTC)
 MS = timedelta(milliseconds=1)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.site.log import LINK, Commit, PathChange, merged, read_log
-from pelican_resourcesync.site.repository import find_repository
+from pelican_resourcesync.git.log import LINK, Commit, PathChange, merged, read_log
+from pelican_resourcesync.git.repository import find_repository
 from tests.sites import Site
 
 ODD_NAMES = ("two words.md", "größe.md", "new\nline.md", "100%.md", '"quoted".md', ":100644 000000", "tab\t.md", " ")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.errors import HistoryError
-from pelican_resourcesync.site.log import PathChange
-from pelican_resourcesync.site.repository import UNCOMMITTED, Repository, find_repository
+from pelican_resourcesync.git.log import PathChange
+from pelican_resourcesync.git.repository import UNCOMMITTED, Repository, find_repository
 from tests.sites import Site
 
 TIME = "2024-01-01T10:00:00Z"
@@ -108,7 +108,7 @@ def test_git_not_installed(committed: Site, refresh: str) -> None:
     """Without git, that is what is said, whether GitPython minds or not."""
     code = f"""
 from pathlib import Path
-from pelican_resourcesync.site.repository import find_repository
+from pelican_resourcesync.git.repository import find_repository
 from pelican_resourcesync.errors import HistoryError
 try:
     find_repository(Path({str(committed.folder)!r}))

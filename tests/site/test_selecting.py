@@ -13,6 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pelican.settings import DEFAULT_CONFIG
 
+from pelican_resourcesync.git.landing import land
+from pelican_resourcesync.git.repository import find_repository
 from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication.account import changes_since
 from pelican_resourcesync.publication.change import Change, Representation
@@ -21,9 +23,7 @@ from pelican_resourcesync.site.contents import quiet_reading
 from pelican_resourcesync.site.facets import UNFILED, Facets
 from pelican_resourcesync.site.history import Built, Historian, History
 from pelican_resourcesync.site.inventory import Exclusion, take_inventory
-from pelican_resourcesync.site.landing import land
 from pelican_resourcesync.site.regimes import Regimes
-from pelican_resourcesync.site.repository import find_repository
 from pelican_resourcesync.site.scope import find_scope
 from pelican_resourcesync.site.selecting import Selector, told_of
 from pelican_resourcesync.site.wrappers import facets_of

@@ -10,6 +10,9 @@ from pathlib import Path
 from typing import TextIO
 
 from pelican_resourcesync.errors import HistoryError, PublicationError
+from pelican_resourcesync.git.checkout import Checkouts
+from pelican_resourcesync.git.landing import Landing, land
+from pelican_resourcesync.git.repository import Repository
 from pelican_resourcesync.publication.clock import build_time
 from pelican_resourcesync.publication.layout import FOLDER
 from pelican_resourcesync.publication.lineage import Known, layout_after
@@ -20,7 +23,6 @@ from pelican_resourcesync.publication.ranges import Cuts
 from pelican_resourcesync.publication.staging import recover
 from pelican_resourcesync.publication.told import Told
 from pelican_resourcesync.site.backfill.builder import TIMEOUT, Builder
-from pelican_resourcesync.site.backfill.checkout import Checkouts
 from pelican_resourcesync.site.backfill.choice import choose, first_commit
 from pelican_resourcesync.site.backfill.delivery import Delivery
 from pelican_resourcesync.site.backfill.objects import Objects
@@ -30,8 +32,6 @@ from pelican_resourcesync.site.backfill.site import site_of
 from pelican_resourcesync.site.backfill.story import Story
 from pelican_resourcesync.site.configuration import Configuration, predecessors, read_configuration
 from pelican_resourcesync.site.former import former_sets, warnings_of
-from pelican_resourcesync.site.landing import Landing, land
-from pelican_resourcesync.site.repository import Repository
 from pelican_resourcesync.site.scope import beside_settings
 from pelican_resourcesync.site.telling import cuts_of, repository_of
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pelican_resourcesync.errors import HistoryError, PublicationError
-from pelican_resourcesync.site.backfill.checkout import Checkout, Checkouts
+from pelican_resourcesync.git.checkout import Checkout, Checkouts
+from pelican_resourcesync.git.landing import Landing
 from pelican_resourcesync.site.backfill.record import Record
 from pelican_resourcesync.site.backfill.request import command
 from pelican_resourcesync.site.backfill.site import Site
-from pelican_resourcesync.site.landing import Landing
 from pelican_resourcesync.site.occasion import PREVIEWS
 
 #: How long one build may take, in seconds.

@@ -5,9 +5,9 @@ from datetime import datetime
 from itertools import zip_longest
 
 from pelican_resourcesync.errors import HistoryError
+from pelican_resourcesync.git.landing import Landing
+from pelican_resourcesync.git.repository import Repository
 from pelican_resourcesync.publication.ranges import Cuts
-from pelican_resourcesync.site.landing import Landing
-from pelican_resourcesync.site.repository import Repository
 
 #: Every commit, or the last one of each commit range.
 BY = ("range", "commit")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.errors import HistoryError
-from pelican_resourcesync.site.backfill.checkout import STAMP, Checkouts
+from pelican_resourcesync.git.checkout import STAMP, Checkouts
 from tests.git.repositories import T, add_submodule, repository, update_submodule
 from tests.site.backfill.support import documents, worktrees
 from tests.sites import Site

@@ -5,13 +5,13 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pelican_resourcesync.git.landing import Landing
+from pelican_resourcesync.git.log import Commit
 from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication.change import Change
 from pelican_resourcesync.publication.clock import off_boundary
 from pelican_resourcesync.publication.ranges import PERIODS, Calendar, Cuts, Marks, cut
 from pelican_resourcesync.site.backfill.choice import choose
-from pelican_resourcesync.site.landing import Landing
-from pelican_resourcesync.site.log import Commit
 
 _BEGIN = datetime(2024, 1, 1, tzinfo=UTC)
 _TIMES = st.lists(st.integers(1, 3000), min_size=1, unique=True).map(

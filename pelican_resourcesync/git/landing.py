@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from pelican_resourcesync.git.log import Commit
 from pelican_resourcesync.publication.clock import later
-from pelican_resourcesync.site.log import Commit
 
 #: A commit dated further ahead of the build than this has a clock that runs wrong.
 TOLERANCE = timedelta(days=1)

@@ -11,8 +11,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from pelican_resourcesync.site.log import SUBMODULE, PathChange, merged
-from pelican_resourcesync.site.trees import Entry, MissingError, Trees
+from pelican_resourcesync.git.log import SUBMODULE, PathChange, merged
+from pelican_resourcesync.git.trees import Entry, MissingError, Trees
 
 #: What is known of a submodule none of whose commits is there.
 _NOTHING = ""

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 from pelican_resourcesync.errors import HistoryError
-from pelican_resourcesync.site.environment import prepared
-from pelican_resourcesync.site.log import (
+from pelican_resourcesync.git.environment import prepared
+from pelican_resourcesync.git.log import (
     LINE_OPTIONS,
     LINK,
     LOG_CONFIGURATION,
@@ -24,11 +24,11 @@ from pelican_resourcesync.site.log import (
     read_log,
     read_tree,
 )
-from pelican_resourcesync.site.store import Store
-from pelican_resourcesync.site.submodules import Submodules
-from pelican_resourcesync.site.symlinks import Symlinks
-from pelican_resourcesync.site.trees import Trees
-from pelican_resourcesync.site.worktree import UNCOMMITTED, WorkTree
+from pelican_resourcesync.git.store import Store
+from pelican_resourcesync.git.submodules import Submodules
+from pelican_resourcesync.git.symlinks import Symlinks
+from pelican_resourcesync.git.trees import Trees
+from pelican_resourcesync.git.worktree import UNCOMMITTED, WorkTree
 
 if TYPE_CHECKING:
     import git

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from pelican_resourcesync.site.log import SUBMODULE, PathChange
+from pelican_resourcesync.git.log import SUBMODULE, PathChange
 
 _FOLDER = "040000"
 

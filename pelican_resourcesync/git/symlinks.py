@@ -14,8 +14,8 @@ from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
-from pelican_resourcesync.site.log import LINK, SUBMODULE, PathChange, merged
-from pelican_resourcesync.site.trees import MissingError, Trees
+from pelican_resourcesync.git.log import LINK, SUBMODULE, PathChange, merged
+from pelican_resourcesync.git.trees import MissingError, Trees
 
 #: Through how many links Linux looks for a file.
 _MOST_LINKS = 40

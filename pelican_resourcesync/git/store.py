@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pelican_resourcesync.site.lfs import is_pointer, pointed_to
-from pelican_resourcesync.site.objects import Objects
-from pelican_resourcesync.site.submodules import embedded_objects, object_folders
+from pelican_resourcesync.git.lfs import is_pointer, pointed_to
+from pelican_resourcesync.git.objects import Objects
+from pelican_resourcesync.git.submodules import embedded_objects, object_folders
 
 if TYPE_CHECKING:
     import git

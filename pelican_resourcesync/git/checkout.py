@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Self
 
 from pelican_resourcesync.errors import HistoryError
+from pelican_resourcesync.git.environment import prepared
 from pelican_resourcesync.publication.durable import remove
-from pelican_resourcesync.site.environment import prepared
 
 #: What every file is dated: git knows no times of files, and a site that shows some shows the same at each commit.
 STAMP = 946684800  # 2000-01-01

@@ -6,11 +6,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pelican_resourcesync.site.environment import prepared
-from pelican_resourcesync.site.log import PathChange
-from pelican_resourcesync.site.submodules import Submodules
-from pelican_resourcesync.site.symlinks import Symlinks
-from pelican_resourcesync.site.trees import MissingError, Trees
+from pelican_resourcesync.git.environment import prepared
+from pelican_resourcesync.git.log import PathChange
+from pelican_resourcesync.git.submodules import Submodules
+from pelican_resourcesync.git.symlinks import Symlinks
+from pelican_resourcesync.git.trees import MissingError, Trees
 
 if TYPE_CHECKING:
     import git

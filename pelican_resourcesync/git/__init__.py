@@ -1,0 +1,1 @@
+"""What git says: commits, paths, blobs and landing times. Knows nothing of Pelican."""
