@@ -157,7 +157,7 @@ class Rule:
             self._outputs.put(uri, listing, None)
         first = self._members[listing].first_page
         for uri in others:
-            settings = settings_of_listing(listing.template, first_page=uri == first)
+            settings = settings_of_listing(listing.setting, first_page=uri == first)
             self._outputs.put(uri, listing, time, (settings, ""))
 
 
