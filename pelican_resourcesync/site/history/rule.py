@@ -93,6 +93,7 @@ class Rule:
             except UnknownStateError:  # what was there before stays, as far as anybody knows
                 self._unknown += 1
                 continue
+            there = [each for each in there if each.content.waits is None or each.content.waits <= time]
             before = self._states.pop(change.path, [])
             if there:
                 self._states[change.path] = there

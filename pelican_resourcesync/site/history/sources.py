@@ -36,7 +36,7 @@ class Content:
     `uris` are those of its page or file and of a copy of the source (`OUTPUT_SOURCES`): none where it is a draft,
     hidden or skipped, or where nothing is written. `listings` are those that an article is in unless it is a
     translation, `listings_of_any` those that it is in anyway. `family` is what it shares with its translations.
-    `head` changes with the metadata.
+    `head` changes with the metadata. `waits` says until when an article is a draft (`WITH_FUTURE_DATES`).
     """
 
     source: str
@@ -50,6 +50,7 @@ class Content:
     marked_translation: bool = False
     listings: tuple[Listing, ...] = ()
     listings_of_any: tuple[Listing, ...] = ()
+    waits: datetime | None = None
 
 
 class Sources:
@@ -117,9 +118,10 @@ class Sources:
             with suppress(Exception):  # a plug-in may have made anything of its object
                 content = self._content(written.content, source, role, "", written.uri)
             head = self._head(source, data()) if data and role is not Role.STATIC else ""
-            self._built[source, role] = content = replace(content, head=head)
+            content = replace(content, head=head)
             if head:
                 self._read[source, role, head] = content
+            self._built[source, role] = content = replace(content, waits=None)
         return content
 
     def past(self, source: str, role: Role, read: Callable[[], bytes | None]) -> Content | None:
@@ -216,6 +218,7 @@ class Sources:
             marked_translation=str(found.metadata.get("translation", "false")).lower() != "false",
             listings=self.listings.of_original(found),
             listings_of_any=self.listings.of_any(found),
+            waits=None if self.settings["WITH_FUTURE_DATES"] else found.date,
         )
 
 
