@@ -71,7 +71,9 @@ class Sources:
         self.settings = settings
         self.uris = frozenset(each.uri for each in written)
         self._folder = tempfile.TemporaryDirectory(prefix="resourcesync-")
-        self._settings["PATH"] = self._folder.name
+        roots = [str(root) for kind in ("ARTICLE", "PAGE") for root in settings[f"{kind}_PATHS"]]
+        depth = max((root.count("..") for root in roots), default=0)  # no source leads out of the temporary folder
+        self._settings["PATH"] = self._path = posixpath.join(self._folder.name, *["content"] * depth)
         self._readers = Readers(self._settings)
         replace_readers(self._readers)
         self._roles = Roles(settings, tuple(self._readers.extensions))
@@ -162,7 +164,7 @@ class Sources:
         try:
             with self._file(source, data), signals.content_object_init.muted():
                 found = self._readers.read_file(
-                    base_path=self._folder.name,
+                    base_path=self._path,
                     path=source,
                     content_class=_CLASSES[role],
                     fmt="static" if role is Role.STATIC else None,
@@ -189,7 +191,7 @@ class Sources:
         if isinstance(reader, FromMemory) or not data:
             yield
             return
-        file = Path(self._folder.name, source)
+        file = Path(self._path, source)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(data)
         try:
