@@ -157,7 +157,7 @@ class Rule:
         for uri in gone:
             self._outputs.put(uri, listing, None)
         first = self._members[listing].first_page
-        for uri in others:
+        for uri in filter(None, others):
             settings = settings_of_listing(listing.setting, first_page=uri == first)
             self._outputs.put(uri, listing, time, (settings, ""))
 
