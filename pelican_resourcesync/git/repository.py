@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from pelican_resourcesync.errors import HistoryError
 from pelican_resourcesync.git.environment import prepared
 from pelican_resourcesync.git.log import LINE_OPTIONS, LOG_CONFIGURATION, LOG_OPTIONS, Commit, PathChange, read_log
-from pelican_resourcesync.git.objects import NO_FETCH, Blobs
+from pelican_resourcesync.git.objects import Blobs
 
 if TYPE_CHECKING:
     import git
@@ -101,9 +101,9 @@ class Repository:
         self._blobs.expect(names)
 
     def _missing(self, names: Iterable[str]) -> list[str]:
-        with self._git.custom_environment(**NO_FETCH):
-            answer = self._with_input(names, "cat_file", "--batch-check")
-        return [line.removesuffix(" missing") for line in answer.splitlines() if line.endswith(" missing")]
+        """Return those of these blobs that are not on this machine: to ask for one could fetch it before git 2.45."""
+        here = self._git.cat_file("--batch-all-objects", "--unordered", "--batch-check=%(objectname)").split("\n")
+        return list(dict.fromkeys(name for name in names if not name.startswith(UNCOMMITTED)).keys() - set(here))
 
     def _with_input(self, lines: Iterable[str], command: str, *arguments: str) -> str:
         process = getattr(self._git, command)(*arguments, istream=subprocess.PIPE, as_process=True)
