@@ -78,6 +78,7 @@ class Sources:
         replace_readers(self._readers)
         self._roles = Roles(settings, tuple(self._readers.extensions))
         self._written = {(each.source, each.role): each for each in written if each.source and each.role}
+        self._moved = {each.role for each in self._written.values() if _is_moved(each.content)}
         self._built: dict[tuple[str, Role], Content] = {}
         self._read: dict[tuple[str, Role, str], Content | None] = {}
         self._follows_rules: dict[tuple[str, Role], bool] = {}
@@ -130,9 +131,11 @@ class Sources:
         """Return what a past state of a source publishes; `None` where that is not certain.
 
         That is where the bytes are not there, Pelican's readers cannot parse them, or a plug-in gives the source of
-        today another URL than Pelican's rules do.
+        today, or others where there is none, another URL than Pelican's rules do.
         """
         written = self._written.get((source, role))
+        if written is None and role in self._moved:
+            return None
         if role is Role.STATIC:
             return self.built(source, role, None) if written else self._parsed(source, role, b"", "")
         data = read()
@@ -222,6 +225,11 @@ class Sources:
             listings_of_any=self.listings.of_any(found),
             waits=None if self.settings["WITH_FUTURE_DATES"] else found.date,
         )
+
+
+def _is_moved(content: Any) -> bool:
+    """Return whether a plug-in has given a content its URL, which is none of its metadata."""
+    return hasattr(content, "override_save_as") and "save_as" not in content.metadata
 
 
 def originals(family: Sequence[Content]) -> Sequence[Content]:
