@@ -94,21 +94,16 @@ class Repository:
         lines = self._git.config("--get-regexp", _PROMISORS, with_exceptions=False).split("\n")
         promisors = [line.split(" ")[0].removeprefix("remote.").removesuffix(".promisor") for line in lines if line]
         for remote in promisors if names else ():
-            missing = self._missing(names)
+            everything = ("--batch-all-objects", "--unordered", "--batch-check=%(objectname)")
+            blobs = {name for name in names if not name.startswith(UNCOMMITTED)}
+            missing = blobs.difference(self._git.cat_file(*everything).split("\n"))
             if missing:
-                options = ("--no-tags", "--no-write-fetch-head", "--recurse-submodules=no", "--filter=blob:none")
-                self._with_input(missing, "fetch", "--quiet", *options, "--stdin", remote)
+                options = ("--quiet", "--no-tags", "--no-write-fetch-head", "--recurse-submodules=no", "--stdin")
+                fetch = self._git.fetch(
+                    *options, "--filter=blob:none", remote, istream=subprocess.PIPE, as_process=True
+                )
+                fetch.proc.communicate("".join(f"{name}\n" for name in missing).encode())
         self._blobs.expect(names)
-
-    def _missing(self, names: Iterable[str]) -> list[str]:
-        """Return those of these blobs that are not on this machine: to ask for one could fetch it before git 2.45."""
-        here = self._git.cat_file("--batch-all-objects", "--unordered", "--batch-check=%(objectname)").split("\n")
-        return list(dict.fromkeys(name for name in names if not name.startswith(UNCOMMITTED)).keys() - set(here))
-
-    def _with_input(self, lines: Iterable[str], command: str, *arguments: str) -> str:
-        process = getattr(self._git, command)(*arguments, istream=subprocess.PIPE, as_process=True)
-        answer, _ = process.proc.communicate("".join(f"{line}\n" for line in lines).encode())
-        return str(answer.decode("ascii", "replace"))
 
     def blob(self, name: str) -> bytes | None:
         """Return the bytes of a blob by its name; `None` where they are not on this machine."""

@@ -15,7 +15,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
 
-from pelican import signals
 from pelican.contents import Article, Page, SkipStub, Static
 from pelican.contents import Content as PelicanContent
 from pelican.readers import Readers
@@ -78,7 +77,7 @@ class Sources:
         replace_readers(self._readers)
         self._roles = Roles(settings, tuple(self._readers.extensions))
         self._written = {(each.source, each.role): each for each in written if each.source and each.role}
-        self._moved = {each.role for each in self._written.values() if _is_moved(each.content)}
+        self._moved = {each.role: each for each in self._written.values() if _is_moved(each.content)}
         self._built: dict[tuple[str, Role], Content] = {}
         self._read: dict[tuple[str, Role, str], Content | None] = {}
         self._follows_rules: dict[tuple[str, Role], bool] = {}
@@ -134,10 +133,9 @@ class Sources:
         today, or others where there is none, another URL than Pelican's rules do.
         """
         written = self._written.get((source, role))
-        if written is None and role in self._moved:
-            return None
         if role is Role.STATIC:
             return self.built(source, role, None) if written else self._parsed(source, role, b"", "")
+        written = written or self._moved.get(role)
         data = read()
         if data is None:
             return None
@@ -149,12 +147,12 @@ class Sources:
         return self._read[key]
 
     def _is_certain(self, content: Content, written: Written) -> bool:
-        """Return whether rules and build agree on the URL: of this state, or of the one of today."""
+        """Return whether rules and build agree on the URL: of this state, or of what was `written`."""
         if not content.uris or written.uri in content.uris:
             return True
-        key = (content.source, content.role)
+        key = (str(written.source), content.role)
         if key not in self._follows_rules:
-            data = (Path(str(written.content.settings["PATH"])) / content.source).read_bytes()
+            data = (Path(str(written.content.settings["PATH"])) / key[0]).read_bytes()
             today = self._parsed(*key, data, "")
             self._follows_rules[key] = today is not None and written.uri in today.uris
         return self._follows_rules[key]
@@ -165,7 +163,7 @@ class Sources:
 
     def _parsed(self, source: str, role: Role, data: bytes, head: str) -> Content | None:
         try:
-            with self._file(source, data), signals.content_object_init.muted():
+            with self._file(source, data):  # plug-ins are asked as always: they may decide what is public
                 found = self._readers.read_file(
                     base_path=self._path,
                     path=source,
