@@ -95,7 +95,8 @@ class Repository:
         promisors = [line.split(" ")[0].removeprefix("remote.").removesuffix(".promisor") for line in lines if line]
         for remote in promisors if names else ():
             everything = ("--batch-all-objects", "--unordered", "--batch-check=%(objectname)")
-            missing = set(names).difference(self._git.cat_file(*everything).split("\n"))
+            blobs = {name for name in names if not name.startswith(UNCOMMITTED)}
+            missing = blobs.difference(self._git.cat_file(*everything).split("\n"))
             if missing:
                 options = ("--quiet", "--no-tags", "--no-write-fetch-head", "--recurse-submodules=no", "--stdin")
                 fetch = self._git.fetch(

@@ -18,6 +18,8 @@ from pelican.readers import (
 
 #: A line that is neither blank, nor indented, nor a field (as docutils knows it) ends a reStructuredText docinfo.
 _FIELD = re.compile(r":(?![: ])([^:\\]|\\.|:(?!([ `]|$)))*(?<! ):(\s|$)")
+#: What may be a reference to what is defined elsewhere in a reStructuredText source: `|name|`, `name_`.
+_REFERENCE = re.compile(r"\||[\w`]_(?!\w)")
 #: What underlines a title, or overlines it.
 _ADORNMENT = re.compile(r"([!-/:-@[-`{-~])\1*")
 #: What may hold text that looks like a tag and is none, then the end of an HTML head.
@@ -45,7 +47,7 @@ def head_of(reader: BaseReader, data: bytes) -> bytes:
     """Return what of a source its metadata depends on: all of it, where `reader` is none of this module."""
     if not isinstance(reader, HeadReader):
         return data
-    text = data.decode(_ENCODING, "surrogateescape").replace("\r\n", "\n").replace("\r", "\n")
+    text = data.decode("utf-8", "surrogateescape").replace("\r\n", "\n").replace("\r", "\n")
     return reader.head(text).encode("utf-8", "surrogateescape")
 
 
@@ -137,15 +139,16 @@ class RstHeadReader(RstReader):  # type: ignore[misc]  # Pelican carries no type
 
     @staticmethod
     def head(text: str) -> str:
-        """Return a source up to the end of its docinfo, unless what follows decides what the titles before it are.
+        """Return a source up to the end of its docinfo, unless what follows decides what stands before it.
 
-        A title is one of the document only where no second one has its style.
+        A title is one of the document only where no second one has its style; and a reference leads somewhere.
         """
         lines = text.splitlines(keepends=True)
         end = _end_of_docinfo(lines)
         styles = {line[0] for line in lines[:end] if _ADORNMENT.fullmatch(line.rstrip())}
         again = any(line[0] in styles and _ADORNMENT.fullmatch(line.rstrip()) for line in lines[end:])
-        return text if again else "".join(lines[:end])
+        head = "".join(lines[:end])
+        return text if again or _REFERENCE.search(head) else head
 
 
 #: The readers that read the head alone, and say what that is.

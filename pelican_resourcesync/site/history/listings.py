@@ -104,7 +104,7 @@ class Listings:
         return ceil(max(1, count - int(self._settings["DEFAULT_ORPHANS"])) / listing.per_page)
 
     def page_uri(self, listing: Listing, number: int, total: int) -> str:
-        """Give the URI of one of `total` pages of a listing."""
+        """Return the URI of one of `total` pages of a listing; `""` where Pelican has no name for it."""
         last = number == total
         uri = listing.names.get((number, last))
         if uri is None:
@@ -118,8 +118,11 @@ class Listings:
             return uri_of(self._siteurl, listing.url, listing.save_as)
         count = (number if last else number + 1) + self._settings["DEFAULT_ORPHANS"]
         paginator = Paginator(listing.save_as, listing.url, [None] * count, self._settings, 1)
-        page: Page = paginator.page(number)
-        return uri_of(self._siteurl, page.url, posixpath.normpath(page.save_as))
+        try:
+            page: Page = paginator.page(number)
+            return uri_of(self._siteurl, page.url, posixpath.normpath(page.save_as))
+        except (LookupError, ValueError, AttributeError, TypeError):  # a pattern that no page of today needs
+            return ""
 
     def _direct(self, without: Collection[str] = ()) -> Iterator[Listing]:
         """Give the direct templates; of tags, categories or authors only where the article has any."""

@@ -24,7 +24,8 @@ from pelican_resourcesync.site.roles import Role
 #: What metadata, and so the names in a URL, depends on beside the source.
 _METADATA = (
     *("PATH", "FILENAME_METADATA", "PATH_METADATA", "EXTRA_PATH_METADATA", "DEFAULT_METADATA", "DEFAULT_LANG"),
-    *("SLUGIFY_SOURCE", "SLUG_REGEX_SUBSTITUTIONS", "DEFAULT_CATEGORY", "USE_FOLDER_AS_CATEGORY"),
+    *("SLUGIFY_SOURCE", "SLUGIFY_USE_UNICODE", "SLUGIFY_PRESERVE_CASE", "SLUG_REGEX_SUBSTITUTIONS"),
+    *("DEFAULT_CATEGORY", "USE_FOLDER_AS_CATEGORY"),
 )
 
 
@@ -193,7 +194,7 @@ def _parsed(source: bytes, imported: Callable[[str], _Settings | None]) -> _Sett
 def _take(settings: _Settings, statement: ast.stmt) -> None:
     if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-        names = _names(*targets)
+        names = _names(*targets, *(each.target for each in ast.walk(statement) if isinstance(each, ast.NamedExpr)))
         if all(isinstance(target, ast.Name) for target in targets):
             with suppress(TypeError, ValueError, RecursionError):
                 value = _value(statement.value, settings.values)

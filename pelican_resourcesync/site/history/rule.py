@@ -93,6 +93,7 @@ class Rule:
             except UnknownStateError:  # what was there before stays, as far as anybody knows
                 self._unknown += 1
                 continue
+            there = [each for each in there if each.content.waits is None or each.content.waits <= time]
             before = self._states.pop(change.path, [])
             if there:
                 self._states[change.path] = there
@@ -156,7 +157,7 @@ class Rule:
         for uri in gone:
             self._outputs.put(uri, listing, None)
         first = self._members[listing].first_page
-        for uri in self._outputs.update(others, listing, time):
+        for uri in self._outputs.update(filter(None, others), listing, time):
             settings = settings_of_listing(listing.setting, first_page=uri == first)
             self._outputs.put(uri, listing, time, (settings, ""))
 

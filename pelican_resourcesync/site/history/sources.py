@@ -35,7 +35,7 @@ class Content:
     `uris` are those of its page or file and of a copy of the source (`OUTPUT_SOURCES`): none where it is a draft,
     hidden or skipped, or where nothing is written. `listings` are those that an article is in unless it is a
     translation, `listings_of_any` those that it is in anyway. `family` is what it shares with its translations.
-    `head` changes with the metadata.
+    `head` changes with the metadata. `waits` says until when an article is a draft (`WITH_FUTURE_DATES`).
     """
 
     source: str
@@ -49,6 +49,7 @@ class Content:
     marked_translation: bool = False
     listings: tuple[Listing, ...] = ()
     listings_of_any: tuple[Listing, ...] = ()
+    waits: datetime | None = None
 
 
 class Sources:
@@ -69,11 +70,14 @@ class Sources:
         self.settings = settings
         self.uris = frozenset(each.uri for each in written)
         self._folder = tempfile.TemporaryDirectory(prefix="resourcesync-")
-        self._settings["PATH"] = self._folder.name
+        roots = [str(root) for kind in ("ARTICLE", "PAGE") for root in settings[f"{kind}_PATHS"]]
+        depth = max((root.count("..") for root in roots), default=0)  # no source leads out of the temporary folder
+        self._settings["PATH"] = self._path = posixpath.join(self._folder.name, *["content"] * depth)
         self._readers = Readers(self._settings)
         replace_readers(self._readers)
         self._roles = Roles(settings, tuple(self._readers.extensions))
         self._written = {(each.source, each.role): each for each in written if each.source and each.role}
+        self._moved = {each.role: each for each in self._written.values() if _is_moved(each.content)}
         self._built: dict[tuple[str, Role], Content] = {}
         self._read: dict[tuple[str, Role, str], Content | None] = {}
         self._follows_rules: dict[tuple[str, Role], bool] = {}
@@ -116,20 +120,22 @@ class Sources:
             with suppress(Exception):  # a plug-in may have made anything of its object
                 content = self._content(written.content, source, role, "", written.uri)
             head = self._head(source, data()) if data and role is not Role.STATIC else ""
-            self._built[source, role] = content = replace(content, head=head)
+            content = replace(content, head=head)
             if head:
                 self._read[source, role, head] = content
+            self._built[source, role] = content = replace(content, waits=None)
         return content
 
     def past(self, source: str, role: Role, read: Callable[[], bytes | None]) -> Content | None:
         """Return what a past state of a source publishes; `None` where that is not certain.
 
         That is where the bytes are not there, Pelican's readers cannot parse them, or a plug-in gives the source of
-        today another URL than Pelican's rules do.
+        today, or others where there is none, another URL than Pelican's rules do.
         """
         written = self._written.get((source, role))
         if role is Role.STATIC:
             return self.built(source, role, None) if written else self._parsed(source, role, b"", "")
+        written = written or self._moved.get(role)
         data = read()
         if data is None:
             return None
@@ -141,12 +147,12 @@ class Sources:
         return self._read[key]
 
     def _is_certain(self, content: Content, written: Written) -> bool:
-        """Return whether rules and build agree on the URL: of this state, or of the one of today."""
+        """Return whether rules and build agree on the URL: of this state, or of what was `written`."""
         if not content.uris or written.uri in content.uris:
             return True
-        key = (content.source, content.role)
+        key = (str(written.source), content.role)
         if key not in self._follows_rules:
-            data = (Path(str(written.content.settings["PATH"])) / content.source).read_bytes()
+            data = (Path(str(written.content.settings["PATH"])) / key[0]).read_bytes()
             today = self._parsed(*key, data, "")
             self._follows_rules[key] = today is not None and written.uri in today.uris
         return self._follows_rules[key]
@@ -159,7 +165,7 @@ class Sources:
         try:
             with self._file(source, data):  # plug-ins are asked as always: they may decide what is public
                 found = self._readers.read_file(
-                    base_path=self._folder.name,
+                    base_path=self._path,
                     path=source,
                     content_class=_CLASSES[role],
                     fmt="static" if role is Role.STATIC else None,
@@ -186,7 +192,7 @@ class Sources:
         if isinstance(reader, FromMemory) or not data:
             yield
             return
-        file = Path(self._folder.name, source)
+        file = Path(self._path, source)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(data)
         try:
@@ -215,7 +221,13 @@ class Sources:
             marked_translation=str(found.metadata.get("translation", "false")).lower() != "false",
             listings=self.listings.of_original(found),
             listings_of_any=self.listings.of_any(found),
+            waits=None if self.settings["WITH_FUTURE_DATES"] else found.date,
         )
+
+
+def _is_moved(content: Any) -> bool:
+    """Return whether a plug-in has given a content its URL, which is none of its metadata."""
+    return hasattr(content, "override_save_as") and "save_as" not in content.metadata
 
 
 def originals(family: Sequence[Content]) -> Sequence[Content]:

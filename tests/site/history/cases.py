@@ -117,7 +117,7 @@ def create(folder: Path, settings: Mapping[str, Any], steps: Iterable[Step]) -> 
 def take(site: Site, day: int, step: Step) -> int:
     """Let a step happen on a day; return the next day."""
     if isinstance(step, Build):
-        build(site, day, **step.settings)
+        build(site, noon(day), **step.settings)
     elif isinstance(step, Branch):
         site.git("checkout", "-q", "-b", f"side-{day}")
         for files in step.commits:
@@ -156,15 +156,20 @@ def time_of(day: int, hour: int = 10) -> str:
     return f"2024-01-{day:02}T{hour}:00:00Z"
 
 
-def build(site: Site, day: int, **settings: Any) -> list[str]:
-    """Build a site on a day; return the warnings and notes of the plug-in."""
+def noon(day: int) -> datetime:
+    """Return the time of a build."""
+    return datetime.fromisoformat(time_of(day, 12))
+
+
+def build(site: Site, time: datetime, **settings: Any) -> list[str]:
+    """Build a site at a time; return the warnings and notes of the plug-in."""
     found: list[str] = []
 
     def say(_session: Session, outcome: Outcome) -> None:
         found.extend((*outcome.warnings, *outcome.notes))
 
-    epoch = str(int(datetime.fromisoformat(time_of(day, 12)).timestamp()))
-    with patch.object(Session, "_say", say), patch.dict(os.environ, {"SOURCE_DATE_EPOCH": epoch}):
+    environment = {"SOURCE_DATE_EPOCH": str(int(time.timestamp()))}
+    with patch.object(Session, "_say", say), patch.dict(os.environ, environment):
         site.build(**settings)
     return found
 

@@ -18,6 +18,7 @@ from tests.site.history.cases import (
     create,
     left_out,
     listed,
+    noon,
     source,
 )
 
@@ -93,6 +94,9 @@ MOVES = [
          "1 +a; 2 -a +s"),
 ]  # fmt: skip
 
+WAIT = {"WITH_FUTURE_DATES": False}
+LATER = source("a", Date="2024-01-03")
+
 STATUS = [
     Case("a draft that is published", [{"x.md": DRAFT}, {"x.md": A}], "2 +a"),
     Case("a draft that stays one", [{"x.md": DRAFT}, {"x.md": DRAFT + "More."}, {"x.md": None}], ""),
@@ -106,6 +110,14 @@ STATUS = [
          "2 +pages/a; 3 -pages/a"),
     Case("the copy of a draft is none", [{"x.md": DRAFT}, {"x.md": A}, {"x.md": DRAFT}],
          "2 +a +a.text; 3 -a -a.text", settings=COPIES),
+    Case("an article that goes before its date comes", [{"x.md": LATER, "y.md": B}, {"x.md": None}],
+         "1 +b", settings=WAIT),
+    Case("an article that moves before its date comes", [{"x.md": source("b", Date="2024-01-03")}, {"x.md": LATER}, {}],
+         "2 +a", settings=WAIT),
+    Case("an article that is put off", [{"x.md": A}, {"x.md": source("a", Date="2130-01-01")}],
+         "1 +a; 2 -a", settings=WAIT),
+    Case("an article whose date has come", [{"x.md": A}, {"x.md": A2}], "1 +a; 2 ~a", settings=WAIT),
+    Case("an article whose date comes after its last edit", [{"x.md": LATER}, {}, {}], "1 +a", settings=WAIT),
     Case("all are drafts unless they say otherwise", [{"x.md": A}, {"x.md": source("a", Status="published")}],
          "2 +a", settings={"DEFAULT_METADATA": {"status": "draft"}}),
 ]  # fmt: skip
@@ -280,6 +292,24 @@ CERTAINTY = [
          "1 +a +c/misc", settings=at(CATEGORY="old/{slug}.html")),
 ]  # fmt: skip
 
+RST, RST2 = "a\n=\n\n:date: 2024-01-01\n", "b\n=\n\n:date: 2024-01-01\n"
+ODD = [
+    Case("a page that no pattern can name", [{"x.md": A, "y.md": B}, {"y.md": None}], "1 +a +b +index; 2 -b",
+         settings=EACH | {"PAGINATION_PATTERNS": [(1, "{url}", "{save_as}"), (2, "{nothing}", "{nothing}")]}),
+    Case("a feed that nobody can name", [{"x.md": A}, {"x.md": tagged("u")}, {"x.md": A}], "1 +a", 1,
+         settings={"TAG_FEED_ATOM": "{nothing}"}),
+    Case("a feed as in old settings files", [{"x.md": tagged("u")}, {"x.md": A}], "1 +a +f/u; 2 ~a -f/u",
+         settings={"TAG_FEED_ATOM": "f/%s"}),
+    Case("sources beside the content", [{"/posts/x.rst": RST}, {"/posts/x.rst": RST2}, {"/posts/x.rst": RST}],
+         "1 +a; 2 -a +b; 3 +a -b", settings={"ARTICLE_PATHS": ["../posts"]}),
+    Case("an order of its own", [{"x.md": A}, {"y.md": B}, {"x.md": None}],
+         "1 +a +index; 2 +b ~index +index2; 3 -a -index2",
+         settings=EACH | {"ARTICLE_ORDER_BY": "reversed-slug"}),
+    Case("an order by what few have", [{"x.md": source("a", Rank="2")}, {"y.md": source("b", Rank="1")}],
+         "1 +a +index; 2 +b ~index +index2", settings=EACH | {"ARTICLE_ORDER_BY": "rank"}),
+    Case("a slug that leads out of the output", [{"x.md": source("{0}", Slug="../../x")}, {"x.md": A}], "2 +a", 1),
+]  # fmt: skip
+
 # With a previous publication: the bytes say what changed, and git when.
 AFTERWARDS = [
     Case("an edit, then another commit", [{"x.md": A}, BUILD, {"x.md": A2}, README], "1 +a; 3 ~a"),
@@ -338,6 +368,7 @@ CASES = {
     "listings": LISTINGS,
     "unsure": UNSURE,
     "certainty": CERTAINTY,
+    "odd": ODD,
     "commits": COMMITS,
     "options": OPTIONS,
     "afterwards": AFTERWARDS,
@@ -351,6 +382,6 @@ def test_rule(case: Case, tmp_path: Path) -> None:
     """Each history is listed as the rule says, and what is not certain is counted."""
     site = create(tmp_path / "site", case.settings, case.steps)
     days = len(case.steps) + sum(len(step.commits) for step in case.steps if isinstance(step, Branch))
-    notes = [] if isinstance(case.steps[-1], Build) else build(site, days + 1)
+    notes = [] if isinstance(case.steps[-1], Build) else build(site, noon(days + 1))
     assert listed(site) == case.listed
     assert left_out(notes) == case.left_out

@@ -1,0 +1,260 @@
+"""Listings: compared with what real Pelican writes, URL by URL and article by article."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pelican import signals
+
+from pelican_resourcesync.site.history.listings import Entry, Listing, Listings, Members
+from pelican_resourcesync.site.history.sources import Content, Sources, originals, quiet_reading
+from pelican_resourcesync.site.roles import Role
+from pelican_resourcesync.site.written import Run, Written
+from tests.site.support import BARE, SITEURL, built, configured
+from tests.sites import Site
+
+FEEDS = {
+    "FEED_ATOM": "feeds/index.atom.xml",
+    "FEED_RSS": "feeds/index.rss.xml",
+    "FEED_ALL_ATOM": "feeds/all.atom.xml",
+    "FEED_ALL_RSS": "feeds/all.rss.xml",
+    "CATEGORY_FEED_ATOM": "feeds/category/{slug}.atom.xml",
+    "CATEGORY_FEED_RSS": "feeds/category/{slug}.rss.xml",
+    "TAG_FEED_ATOM": "feeds/tag/{slug}.atom.xml",
+    "TAG_FEED_RSS": "feeds/tag/{slug}.rss.xml",
+    "AUTHOR_FEED_ATOM": "feeds/author/{slug}.atom.xml",
+    "AUTHOR_FEED_RSS": "feeds/author/{slug}.rss.xml",
+    "TRANSLATION_FEED_ATOM": "feeds/all-{lang}.atom.xml",
+    "TRANSLATION_FEED_RSS": "feeds/all-{lang}.rss.xml",
+}
+PERIODS = {
+    "YEAR_ARCHIVE_SAVE_AS": "{date:%Y}/index.html",
+    "YEAR_ARCHIVE_URL": "{date:%Y}/",
+    "MONTH_ARCHIVE_SAVE_AS": "{date:%Y}/{date:%m}/index.html",
+    "DAY_ARCHIVE_SAVE_AS": "{date:%Y-%m-%d}.html",
+}
+FOLDERS = [(1, "{url}", "{save_as}"), (2, "{base_name}/page/{number}/", "{base_name}/page/{number}/index.html")]
+EVERYTHING = {"index": None, "archives": 3, "tag": 1, "category": 4, "author": None, "period_archives": 2}
+
+SITES: dict[str, dict[str, Any]] = {
+    "defaults": {},
+    "bare": BARE,
+    "pagination": {"DEFAULT_PAGINATION": 2},
+    "orphans": {"DEFAULT_PAGINATION": 3, "DEFAULT_ORPHANS": 2},
+    "folders": {"DEFAULT_PAGINATION": 2, "PAGINATION_PATTERNS": FOLDERS},
+    "everything paginated": {"DEFAULT_PAGINATION": 2, "PAGINATED_TEMPLATES": EVERYTHING, **PERIODS},
+    "last page of its own": {
+        "DEFAULT_PAGINATION": 2,
+        "DEFAULT_ORPHANS": 1,
+        "PAGINATION_PATTERNS": [
+            (1, "{name}{extension}", "{name}{extension}"),
+            (2, "{name}{number}.html", "{name}{number}.html"),
+            (-1, "{name}-last.html", "{name}-last.html"),
+        ],
+    },
+    "patterns without pagination": {
+        "PAGINATION_PATTERNS": [(1, "{base_name}/first/", "{base_name}/first/index.html"), FOLDERS[1]]
+    },
+    "feeds": FEEDS,
+    "short feeds": {**FEEDS, "FEED_MAX_ITEMS": 2},
+    "periods": PERIODS,
+    "folders of categories": {
+        "ARTICLE_URL": "{category}/{slug}/",
+        "ARTICLE_SAVE_AS": "{category}/{slug}/index.html",
+        "CATEGORY_URL": "{slug}/",
+        "CATEGORY_SAVE_AS": "{slug}/index.html",
+        "TAG_URL": "tags/{slug}/",
+        "TAG_SAVE_AS": "tags/{slug}/index.html",
+        "ARCHIVES_SAVE_AS": "archive/index.html",
+        "ARCHIVES_URL": "archive/",
+    },
+    "some templates": {"DIRECT_TEMPLATES": ["index", "archives"], "ARCHIVES_SAVE_AS": "", "TAG_SAVE_AS": ""},
+    "sources": {"OUTPUT_SOURCES": True, "OUTPUT_SOURCES_EXTENSION": ".txt"},
+    "no translations": {**FEEDS, "ARTICLE_TRANSLATION_ID": None, "PAGE_TRANSLATION_ID": ""},
+    "order": {"DEFAULT_PAGINATION": 2, "ARTICLE_ORDER_BY": "title"},
+    "reversed order": {"DEFAULT_PAGINATION": 2, "ARTICLE_ORDER_BY": "reversed-basename"},
+    "another language": {"DEFAULT_LANG": "it", **FEEDS},
+}
+
+
+@pytest.fixture
+def full(site: Site) -> Site:
+    """Return a site with all that makes listings."""
+    for number in range(1, 8):
+        date = f"202{number % 3}-0{number}-1{number} 10:00"
+        tags = {"Tags": ("one, two", "two", "Three Words, two")[number % 3]} if number != 4 else {}
+        authors = {"Authors": ("Ann", "Bob; Ann")[number % 2]} if number > 2 else {}
+        category = f"cat-{number % 2}" if number < 6 else ""
+        site.article(f"{category}/{number}.md", f"Article {number % 4}{number}", Date=date, **tags, **authors)
+    site.article("3-fr.md", "Traduction", Date="2020-03-13", Slug="article-33", Lang="fr", Tags="two")
+    site.article("only-fr.md", "Seul", Date="2020-04-01", Lang="fr")
+    site.article(
+        "marked.md", "Marked", Date="2020-04-02", Slug="article-11", Translation="true", Lang="de", Tags="five"
+    )
+    site.article("draft.md", "A draft", Status="draft", Tags="draft only")
+    site.article("hidden.md", "A hidden one", Status="hidden", Tags="hidden only")
+    site.article("skipped.md", "A skipped one", Status="skip", Tags="skip only")
+    site.article("same-time.md", "Zz", Date="2021-01-11 10:00")
+    site.write("content/pages/about.md", "Title: About\n\nText")
+    site.write("content/pages/about-fr.md", "Title: A propos\nSlug: about\nLang: fr\n\nText")
+    site.write("content/images/a b.png", "image")
+    return site
+
+
+def built_pages(site: Site, **overrides: Any) -> tuple[Run, dict[str, list[str]]]:
+    """Build a site; return the run, and the sources of the articles on each page that Pelican paginates."""
+    found: dict[str, list[str]] = {}
+
+    def look(path: str, context: dict[str, Any]) -> None:
+        page = context.get("articles_page")
+        if page is not None:
+            name = Path(path).relative_to(site.output).as_posix()
+            found[name] = [article.get_relative_source_path() for article in page.object_list]
+
+    with signals.content_written.connected_to(look):
+        return built(site, **overrides), found
+
+
+def public(run: Run) -> list[Written]:
+    """Return the outputs of a run that are public, without the theme's."""
+    return [each for each in run.outputs() if each.public and not each.path.startswith("theme/")]
+
+
+def contents_of(sources: Sources, written: Sequence[Written]) -> Iterator[Content]:
+    """Return what the sources of a build publish."""
+    for each in written:
+        if each.source and each.role:
+            yield sources.built(each.source, each.role, None)
+
+
+def members_of(sources: Sources, contents: Sequence[Content]) -> dict[Listing, Members]:
+    """Return every listing with the articles in it."""
+    articles = [each for each in contents if each.role is Role.ARTICLE]
+    families: dict[object, list[Content]] = {}
+    for each in articles:
+        families.setdefault(each.family, []).append(each)
+    shown = {each for family in families.values() for each in originals(family)}
+    found = {each: Members(each, sources.listings, standing=True) for each in sources.listings.standing()}
+    for each in articles:
+        for listing in (*(each.listings if each in shown else ()), *each.listings_of_any):
+            found.setdefault(listing, Members(listing, sources.listings, standing=False))
+            found[listing].add(Entry(each.order, each.source, each.source))
+    return found
+
+
+@pytest.mark.parametrize("name", SITES)
+def test_listings_and_their_pages_are_those_of_pelican(full: Site, name: str) -> None:
+    """Every URL is one that Pelican publishes, and the articles of each page and their order are Pelican's."""
+    run, theirs = built_pages(full, **SITES[name])
+    written = public(run)
+    paths = {each.uri: each.path for each in written}
+    ours: dict[str, list[Any]] = {}
+    with Sources(run.settings, SITEURL, written) as sources:
+        contents = list(contents_of(sources, written))
+        uris = {uri for each in contents for uri in each.uris}
+        for listing, members in members_of(sources, contents).items():
+            gone, new = members.turn()
+            assert not gone
+            uris |= set(new)
+            pages = list(members._pages)
+            for number, uri in enumerate(pages, start=1):
+                span = slice(*listing.span(number, len(pages), len(members._shown)))
+                if paths[uri] in theirs and listing.template not in ("tags", "categories", "authors"):
+                    ours[paths[uri]] = members._shown[span]
+    assert uris == set(paths)
+    if name == "no translations":  # then Pelican leaves articles of one date in the order in which it found them
+        ours, theirs = ({path: sorted(each) for path, each in pages.items()} for pages in (ours, theirs))
+    assert ours == theirs
+
+
+@pytest.mark.parametrize("name", ["defaults", "feeds", "periods", "no translations", "order", "sources"])
+def test_the_past_is_read_as_the_build_was(full: Site, name: str) -> None:
+    """A source of the past is what the build makes of the same source: URL, listings, order and translations."""
+    run = built(full, **SITES[name])
+    written = public(run)
+    with Sources(run.settings, SITEURL, written) as sources, quiet_reading():
+        for each in written:
+            if not each.source or not each.role:
+                continue
+            then = sources.past(each.source, each.role, (full.folder / "content" / each.source).read_bytes)
+            now = sources.built(each.source, each.role, None)
+            assert then is not None
+            assert (then.uris, then.order, then.family) == (now.uris, now.order, now.family)
+            assert (then.listings, then.listings_of_any) == (now.listings, now.listings_of_any)
+
+
+def test_listings_are_made_once(site: Site) -> None:
+    """Two articles of one tag are in the same listing, as an object."""
+    settings = configured(site, TAG_FEED_ATOM="feeds/{slug}.xml")
+    with Sources(settings, SITEURL, []) as sources:
+        one, other = (
+            sources.past(f"{name}.md", Role.ARTICLE, f"Title: {name}\nDate: 2024-01-01\nTags: a tag\n".encode)
+            for name in "ab"
+        )
+    assert one is not None
+    assert other is not None
+    assert set(one.listings) == set(other.listings)
+    assert {each.save_as for each in one.listings} >= {"tag/a-tag.html", "feeds/a-tag.xml"}
+
+
+def test_standing_listings(site: Site) -> None:
+    """An empty site has its direct templates and the feeds of everything."""
+    listings = Listings(configured(site, **FEEDS), SITEURL)
+    assert {listing.save_as for listing in listings.standing()} == {
+        "index.html", "archives.html", "authors.html", "categories.html", "tags.html",
+        "feeds/index.atom.xml", "feeds/index.rss.xml", "feeds/all.atom.xml", "feeds/all.rss.xml",
+    }  # fmt: skip
+
+
+def test_feeds_are_known_by_their_files(site: Site) -> None:
+    """The URL of a feed in Pelican's settings is what its readers are told; a host answers with the file."""
+    listings = Listings(configured(site, FEED_ALL_ATOM="all/index.html", FEED_ALL_ATOM_URL="all/"), SITEURL)
+    feeds = [listings.page_uri(each, 1, 1) for each in listings.standing() if each.feed]
+    assert feeds == [f"{SITEURL}/all/index.html"]
+
+
+EDITS = st.lists(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 2)), max_size=4), max_size=6)
+
+
+@given(EDITS, st.integers(1, 3), st.integers(0, 2), st.booleans(), st.sampled_from([None, 1, 4]))
+def test_pages_that_changed_are_those_that_show_something_else(
+    edits: list[list[tuple[int, int]]], per_page: int, orphans: int, standing: bool, limit: int | None
+) -> None:
+    """Page by page, what is gone and what is new is what a comparison of all pages says.
+
+    A page also counts as another where an article before it came or went: then all on it moved.
+    """
+    settings = {"DEFAULT_ORPHANS": orphans, "PAGINATION_PATTERNS": ()}
+    listings = Listings(settings, SITEURL)
+    listing = Listing("x", "x", "index", "INDEX", per_page=0 if limit else per_page, limit=limit)
+    for number in range(1, 12):
+        listing.names.update({(number, last): f"p{number}" for last in (True, False)})
+    members = Members(listing, listings, standing=standing)
+    there: dict[int, int] = {}
+
+    def pages() -> dict[str, list[tuple[int, int]]]:
+        items = sorted(there.items())
+        if limit:
+            return {"p1": items[:limit]} if items or standing else {}
+        total = listings.total(listing, len(items)) if items or standing else 0
+        starts = [number * per_page for number in range(total)]
+        ends = [*starts[1:], len(items)] if total else []
+        return {f"p{number}": items[start:end] for number, (start, end) in enumerate(zip(starts, ends, strict=True), 1)}
+
+    before: dict[str, list[tuple[int, int]]] = {}
+    for step in edits:
+        for key, version in step:
+            if key in there:
+                members.remove(Entry(key, "", (key, there.pop(key))))
+            if version:
+                there[key] = version
+                members.add(Entry(key, "", (key, version)))
+        gone, others = members.turn()
+        now = pages()
+        assert set(gone) == before.keys() - now.keys()
+        assert set(others) >= {page for page in now if now[page] != before.get(page)}
+        assert set(others) <= now.keys()
+        before = now

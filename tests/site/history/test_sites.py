@@ -1,0 +1,308 @@
+"""The rule in sites of other shapes: settings that are code, plug-ins, repositories within others, clones, sets."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from pelican_resourcesync.errors import HistoryError
+from tests.git.repositories import add_submodule, clone, link, repository, update_submodule
+from tests.site.history.cases import (
+    BARE,
+    BUILD,
+    Step,
+    build,
+    conf,
+    create,
+    left_out,
+    listed,
+    noon,
+    source,
+    take,
+    time_of,
+)
+from tests.sites import Site
+from tests.test_sets import rows
+
+A, A2, B, C = source("a"), source("a", "Another text."), source("b"), source("c")
+REMOVE: Step = {"x.md": None}
+README: Step = {"/README": "of no matter"}
+
+
+def run(site: Site, steps: Sequence[Step], day: int = 1) -> str:
+    """Let steps happen, and build after the last; return what is listed."""
+    for each in steps:
+        day = take(site, day, each)
+    build(site, noon(day))
+    return listed(site)
+
+
+def settings_file(code: str, **settings: Any) -> dict[str, str]:
+    """Return a settings file that ends with code."""
+    plain = Site(
+        Path(), {**BARE, "PATH": "content", "SITEURL": "https://example.org", "OUTPUT_PATH": "output"}
+    ).settings
+    lines = {**plain, "PLUGINS": ["pelican_resourcesync"], "LOCALE": ("C",), "FEED_ALL_ATOM": None, **settings}
+    lines |= {
+        "CATEGORY_FEED_ATOM": None,
+        "TRANSLATION_FEED_ATOM": None,
+        "AUTHOR_FEED_ATOM": None,
+        "AUTHOR_FEED_RSS": None,
+    }
+    return {"/pelicanconf.py": "".join(f"{name} = {value!r}\n" for name, value in lines.items()) + code}
+
+
+PLAIN = "ARTICLE_URL = ARTICLE_SAVE_AS = 'n/{slug}.html'\n"
+CODE = "ARTICLE_URL = ARTICLE_SAVE_AS = str('n/{slug}.html')\n"
+JOINED = "FOLDER = {!r}\nARTICLE_URL = ARTICLE_SAVE_AS = '/'.join([FOLDER, '{{slug}}.html'])\n"
+CHOICE = "if True:\n    ARTICLE_URL = ARTICLE_SAVE_AS = 'n/{slug}.html'\n"
+SINCE = {1: "1 +n/a +n/b; 3 -n/a", 2: "1 +n/b; 2 +n/a; 3 -n/a"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "since"),
+    [
+        pytest.param(CODE, CODE + "SITENAME = 'Another'\n", 1, id="the same code"),
+        pytest.param(CHOICE, CHOICE + "SITENAME = 'Another'\n", 1, id="the same branch"),
+        pytest.param(PLAIN, "# a comment\n" + PLAIN, 1, id="a comment"),
+        pytest.param(PLAIN, CODE, 2, id="code in place of a value"),
+        pytest.param(CODE, PLAIN, 2, id="a value in place of code"),
+        pytest.param(JOINED.format("m"), JOINED.format("n"), 2, id="the same code of another value"),
+        pytest.param("ARTICLE_URL = (", PLAIN, 2, id="no Python at all"),
+    ],
+)
+def test_settings_that_are_code(tmp_path: Path, before: str, after: str, since: int) -> None:
+    """Settings that are worked out are the same where the code and what it uses are."""
+    site = create(tmp_path / "site", {}, [])
+    first = {"x.md": A, "y.md": B, **settings_file(before)}
+    assert run(site, [first, settings_file(after), REMOVE]) == SINCE[since]
+
+
+def test_settings_file_that_comes_late(tmp_path: Path) -> None:
+    """Before there is a settings file there is no site: what it finds is created with it."""
+    site = create(tmp_path / "site", {}, [])
+    settings = (site.folder / "pelicanconf.py").read_bytes()
+    steps: list[Step] = [{"/pelicanconf.py": None, "x.md": A, "z.md": C}, {"z.md": None}]
+    assert run(site, [*steps, {"/pelicanconf.py": settings, "y.md": B}, {"x.md": None}]) == "3 +a +b; 4 -a"
+
+
+def test_settings_of_two_files(tmp_path: Path) -> None:
+    """A file that imports all of another says what that says, and what it adds."""
+    site = create(tmp_path / "site", {}, [])
+    base = (site.folder / "pelicanconf.py").read_text()
+    publish = (
+        "import os, sys\nsys.path.append(os.curdir)\nfrom pelicanconf import *\nPAGE_URL = PAGE_SAVE_AS = '{slug}'\n"
+    )
+    days: list[Step] = [
+        {"x.md": A, "pages/x.md": B, "pages/y.md": C, "/publishconf.py": publish},
+        {"/pelicanconf.py": base + "ARTICLE_URL = ARTICLE_SAVE_AS = 'n/{slug}.html'\n"},
+        {"x.md": None},
+        {"/publishconf.py": publish + "SITENAME = 'Another'\n"},
+        {"pages/x.md": None},
+    ]
+    for day, step in enumerate(days, start=1):
+        take(site, day, step)
+    site.command("-s", "publishconf.py")
+    assert listed(site) == "1 +b +c; 2 +n/a; 3 -n/a; 5 -b"
+
+
+def test_settings_in_a_folder(tmp_path: Path) -> None:
+    """A site may be a folder of its repository."""
+    outer = Site.create(tmp_path / "site")
+    outer.remove("pelicanconf.py")
+    site = Site(outer.folder / "docs", {**outer.settings, **BARE})
+    (site.folder / "content").mkdir(parents=True)
+    site.configure()
+    steps: list[Step] = [{"x.md": A, "y.md": B}, conf(SITENAME="Another"), REMOVE]
+    assert run(site, steps) == "1 +a +b; 3 -a"
+
+
+def test_no_settings_in_the_repository(tmp_path: Path) -> None:
+    """Where a repository has no settings file, nothing is known of URLs that are gone."""
+    site = Site(tmp_path / "site", {**Site.create(tmp_path / "other").settings, **BARE})
+    site.folder.mkdir()
+    site.configure()
+    content = repository(site.folder / "content")
+    for day, files in enumerate([{"x.md": A, "y.md": B}, {"x.md": A2}], start=1):
+        for path, text in files.items():
+            content.write(path, text)
+        content.commit(time_of(day))
+    content.remove("y.md")
+    content.commit(time_of(3))
+    notes = build(site, noon(4))
+    assert (listed(site), left_out(notes)) == ("1 +a; 2 ~a", 1)
+
+
+def test_history_from_a_revision(tmp_path: Path) -> None:
+    """History may begin with any commit of the published branch; all that is there is created with it."""
+    site = create(tmp_path / "site", {}, [{"x.md": A, "z.md": C}, {"z.md": None}, {"x.md": A2, "y.md": B}, REMOVE])
+    build(site, noon(5), RESOURCESYNC={"previous": "output", "history": "HEAD~2"})
+    assert listed(site) == "2 +a; 3 ~a +b; 4 -a"
+
+
+def test_history_from_a_commit_of_no_use(tmp_path: Path) -> None:
+    """A commit of another branch is refused, with what to do."""
+    site = create(tmp_path / "site", {}, [{"x.md": A}])
+    site.git("checkout", "-q", "-b", "side")
+    take(site, 2, {"y.md": B})
+    site.git("checkout", "-q", "main")
+    with pytest.raises(HistoryError, match="'side', a commit that was never the head of this branch: give 'all'"):
+        build(site, noon(3), RESOURCESYNC={"previous": "output", "history": "side"})
+    with pytest.raises(HistoryError, match="'nothing', which names no commit"):
+        build(site, noon(3), RESOURCESYNC={"previous": "output", "history": "nothing"})
+
+
+MOVER = """
+from pelican import signals
+
+def move(content):
+    if content.source_path.endswith(".md"):
+        content.override_url = content.override_save_as = f"moved/{content.slug}.html"
+
+def move_all(generator):
+    for content in generator.articles:
+        move(content)
+
+def register():
+"""
+
+
+@pytest.mark.parametrize(
+    ("moves", "changes", "count"),
+    [
+        (
+            "content_object_init.connect(move)",
+            "1 +moved/a +moved/b +moved/c; 2 -moved/a +moved/new; 3 ~moved/b; 4 -moved/c",
+            None,
+        ),
+        ("article_generator_finalized.connect(move_all)", "2 +moved/new; 3 +moved/b", "3 past URLs and states"),
+    ],
+)
+def test_plugin_that_sets_urls(tmp_path: Path, moves: str, changes: str, count: str | None) -> None:
+    """A plug-in that sets URLs early is asked about the past; where one does so late, nothing is named but its URLs."""
+    site = create(tmp_path / "site", {"PLUGINS": ["pelican_resourcesync", "mover"], "PLUGIN_PATHS": ["plugins"]}, [])
+    files = {"x.md": A, "y.md": B, "z.md": C, "/plugins/mover.py": f"{MOVER}    signals.{moves}\n"}
+    for day, step in enumerate(
+        [files, {"x.md": source("new")}, {"y.md": source("b", "New.")}, {"z.md": None}], start=1
+    ):
+        take(site, day, step)
+    wide = {"COLUMNS": "2000", "NO_COLOR": "1"}
+    said = site.command("--verbose", "--log-handler", "rich", environment=wide).stdout
+    assert listed(site) == changes
+    assert count is None or count in said
+    assert ("left out" in said) == (count is not None)
+
+
+def test_excluded_pattern_that_hid_something_once(tmp_path: Path) -> None:
+    """A pattern of 'exclude' that only hides what is gone is no mistake; one that never hid anything may be."""
+    site = create(tmp_path / "site", {}, [{"secret.md": source("secret"), "x.md": A}, {"secret.md": None}])
+    exclude = {"previous": "output", "exclude": ["secret.*", "typo"]}
+    (warning,) = build(site, noon(3), RESOURCESYNC=exclude)
+    assert "'typo'" in warning
+    assert listed(site) == "1 +a"
+
+
+def test_symbolic_link_to_a_folder(tmp_path: Path) -> None:
+    """Files below a linked folder have no source in git: they are created with the commit that is built."""
+    site = create(tmp_path / "site", {}, [{"x.md": A, "/shared/i": "1"}])
+    link(site, "content/images", "../shared")
+    assert run(site, [{}, {"/shared/i": "2"}, README], 2) == "1 +a; 4 +images/i"
+    assert run(site, [{"/shared/i": "3"}, README], 6) == "1 +a; 4 +images/i; 7 ~images/i"
+
+
+def test_submodule_of_sources(tmp_path: Path) -> None:
+    """What a submodule holds is created with the commit that is built, then changed by what moves the submodule."""
+    module = repository(tmp_path / "module")
+    for name in ("i", "j"):
+        module.write(name, "1")
+    module.commit(time_of(1))
+    site = create(tmp_path / "site", {}, [{"x.md": A}])
+    add_submodule(site, module, "content/images")
+    assert run(site, [{}, README], 2) == "1 +a; 3 +images/i +images/j"
+    module.write("i", "2")
+    module.commit(time_of(5))
+    update_submodule(site, "content/images")
+    assert run(site, [{}, {"/README": "again"}], 5) == "1 +a; 3 +images/i +images/j; 5 ~images/i"
+
+
+@pytest.fixture
+def origin(tmp_path: Path) -> Site:
+    """Return a site with a past, which may be cloned in part."""
+    steps: list[Step] = [{f"{name}.md": source(name, f"{day}.") for name in "abcd"} for day in range(4)]
+    site = create(tmp_path / "origin", {}, [*steps, {"a.md": None}])
+    site.git("config", "uploadpack.allowFilter", "true")
+    return site
+
+
+def test_partial_clone(origin: Site, tmp_path: Path) -> None:
+    """What a partial clone lacks of past articles is fetched, all at once."""
+    partial = clone(origin, tmp_path / "partial", "--filter=blob:none")
+    trace = tmp_path / "trace"
+    with patch.dict(os.environ, {"GIT_TRACE": str(trace)}):
+        assert run(partial, [], 6) == run(origin, [], 6)
+    assert listed(partial).endswith("5 -a")
+    assert trace.read_text().count("trace: built-in: git fetch ") == 1
+
+
+def test_shallow_clone(origin: Site, tmp_path: Path) -> None:
+    """A shallow clone has no past, and says so; after that the bytes decide."""
+    shallow = clone(origin, tmp_path / "shallow", "--depth=1")
+    (warning,) = build(shallow, noon(6))
+    assert "a shallow clone, so its history is not known and no Change List begins" in warning
+    assert listed(shallow) == ""
+    take(shallow, 7, {"b.md": B})
+    (warning,) = build(shallow, noon(8))
+    assert "the bytes alone tell what changed" in warning
+    assert [kind for kind in listed(shallow) if kind in "+-~"] == ["~"]
+
+
+def test_no_repository(tmp_path: Path) -> None:
+    """Without git there is no past, and a warning says so."""
+    site = Site(tmp_path / "site", {**Site.create(tmp_path / "other").settings, **BARE})
+    site.write("content/x.md", A)
+    site.configure()
+    (warning,) = build(site, noon(1))
+    assert "is in no git repository" in warning
+    assert "The Resource List is published alone" in warning
+    assert listed(site) == ""
+
+
+SETS = {"news": {"categories": ["news"]}, "folder": {"paths": ["k/*"]}, "pictures": {"types": ["image/*"]}}
+
+
+def test_sets(tmp_path: Path) -> None:
+    """A set has the past of its members of today; of what is gone, what its paths and types mean."""
+    patterns = {"ARTICLE_URL": "{category}/{slug}.html", "ARTICLE_SAVE_AS": "{category}/{slug}.html"}
+    news, notes = ({title: source(title, Category="news", Save_as=f"k/{title}.html") for title in "az"},
+                   {"b": source("b", Category="notes")})  # fmt: skip
+    site = create(
+        tmp_path / "site",
+        patterns,
+        [
+            {"a.md": news["a"], "z.md": news["z"], "b.md": notes["b"], "images/i.png": "1", "images/j.png": "1"},
+            {"z.md": None, "images/j.png": None},
+            {"b.md": source("b", Category="news", Save_as="b.html")},
+        ],
+    )
+    build(site, noon(4), RESOURCESYNC={"previous": "output", "sets": SETS})
+    days = {name: [f"{time[8:10]} {kind} {path}" for time, kind, path in rows(site, name)] for name in SETS}
+    assert days == {
+        "news": ["01 created k/a.html", "03 created b.html"],
+        "folder": ["01 created k/a.html", "01 created k/z.html", "02 deleted k/z.html"],
+        "pictures": ["01 created images/i.png", "01 created images/j.png", "02 deleted images/j.png"],
+    }
+
+
+def test_sets_go_on_from_their_own_publications(tmp_path: Path) -> None:
+    """A set that is new has a past, and one that was published before has its own."""
+    site = create(tmp_path / "site", {}, [{"x.md": A, "y.md": B}])
+    build(site, noon(2), RESOURCESYNC={"previous": "output", "sets": {"one": {"paths": ["a.html"]}}})
+    take(site, 3, {"x.md": A2, "y.md": source("b", "New.")})
+    sets = {"one": {"paths": ["a.html"]}, "two": {"paths": ["b.html"]}}
+    build(site, noon(4), RESOURCESYNC={"previous": "output", "sets": sets})
+    assert [time[8:10] for time, *_ in rows(site, "one")] == ["01", "03"]
+    assert [time[8:10] for time, *_ in rows(site, "two")] == ["01", "03"]
+    assert BUILD.settings == {}
