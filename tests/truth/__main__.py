@@ -10,12 +10,14 @@ from pathlib import Path
 
 from tests.truth import report
 from tests.truth.account import Account, account
+from tests.truth.backfills import backfill
 from tests.truth.builds import Builder, Command, builders
 from tests.truth.clone import Clone, Commit
+from tests.truth.consistency import Consistency, check
 from tests.truth.doubts import settle
 from tests.truth.landings import Landings
 from tests.truth.steps import walk
-from tests.truth.told import CHANGE_LIST, Told, read
+from tests.truth.told import CHANGE_LIST, listed, read
 from tests.truth.truth import Truth, Window, collect, open_window
 from tests.truth.verdict import Case, Verdict, judge
 
@@ -58,6 +60,13 @@ def _add_own_options(add: Callable[..., object]) -> None:
     add("--exclude", nargs="*", default=["404.html"], metavar="PATTERN", help="output paths that are no resources")
     add("--truth", type=Path, metavar="FILE", help="where the truth is kept; what it knows is not built again")
     add("--phase", choices=["truth", "judge"], help="do only this (default: both)")
+    add(
+        "--judge",
+        choices=["plugin", "backfill"],
+        default="plugin",
+        help="whose Change Lists to judge: those of a first build with the plug-in, by the rule of docs/history.md "
+        "(the default), or those of `pelican-resourcesync backfill`, by their hashes too",
+    )
     add("--jobs", type=int, default=2, help="how many builds at a time")
     add("--again", type=int, default=5, metavar="N", help="how many commits more than two to build again")
     add("--timeout", type=int, default=600, metavar="SECONDS", help="for one build")
@@ -83,10 +92,7 @@ def main(arguments: Sequence[str]) -> int:
         if options.phase != "judge":
             _collect(options, truth, clone, window, Path(folder))
         if options.phase != "truth":
-            told = _publish(options, command, line[-1], Path(folder))
-            whole = clone.touching(options.until, options.whole_site)
-            verdict = judge(_case(options, truth, window, Landings(line, datetime.now(UTC)), told=told, whole=whole))
-            _report(options, verdict, account(truth, window))
+            _judge(options, truth, clone, window, Path(folder))
     return 0
 
 
@@ -103,8 +109,27 @@ def _collect(options: argparse.Namespace, truth: Truth, clone: Clone, window: Wi
         settle(truth, clone, window, some, number=options.again, keep=keep, say=say)
 
 
-def _publish(options: argparse.Namespace, command: Command, last: Commit, folder: Path) -> list[Told]:
-    """Build the last commit with the plug-in, in a clone with its whole history; give what is told."""
+def _judge(options: argparse.Namespace, truth: Truth, clone: Clone, window: Window, folder: Path) -> None:
+    line = clone.commits(options.until)
+    publish = _backfill if options.judge == "backfill" else _publish
+    output = publish(options, truth.command, line[-1], window, folder)
+    case = Case(
+        steps=walk(truth, window).steps,
+        told=list(read(output, truth.command.siteurl)),
+        siteurl=truth.command.siteurl,
+        landings=Landings(line, datetime.now(UTC)),
+        ever=truth.ever,
+        whole=clone.touching(options.until, options.whole_site),
+        unstable=truth.unstable_paths(window),
+        exclude=options.exclude,
+        hashes=options.judge == "backfill",
+    )
+    consistency = check(case, listed(output, truth.command.siteurl), line[-1].sha)
+    _report(options, judge(case), account(truth, window), consistency)
+
+
+def _publish(options: argparse.Namespace, command: Command, last: Commit, _: Window, folder: Path) -> Path:
+    """Build the last commit with the plug-in, in a clone with its whole history; return the output."""
     tree = Clone(options.repository, folder / "judged").check_out(last.sha)
     builder = Builder(command, folder / "publish", python=options.python, timeout=options.timeout, publish=True)
     try:
@@ -117,34 +142,23 @@ def _publish(options: argparse.Namespace, command: Command, last: Commit, folder
     if CHANGE_LIST not in build.outputs:
         message = f"{last.sha} has no Change Lists; the build says: {builder.said()}"
         raise SystemExit(message)
-    return list(read(builder.output, command.siteurl))
+    return builder.output
 
 
-def _case(
-    options: argparse.Namespace,
-    truth: Truth,
-    window: Window,
-    landings: Landings,
-    *,
-    told: Sequence[Told],
-    whole: frozenset[str],
-) -> Case:
-    return Case(
-        steps=walk(truth, window).steps,
-        told=told,
-        siteurl=truth.command.siteurl,
-        landings=landings,
-        ever=truth.ever,
-        whole=whole,
-        unstable=truth.unstable_paths(window),
-        exclude=options.exclude,
-    )
+def _backfill(options: argparse.Namespace, command: Command, last: Commit, window: Window, folder: Path) -> Path:
+    """Build the past of the last commit with `backfill`, from the beginning of the window on; return the output."""
+    tree = Clone(options.repository, folder / "judged").check_out(last.sha)
+    since = None if window.base is None else window.base.sha
+    output, said = backfill(command, tree, folder / "backfill", python=options.python, jobs=options.jobs, since=since)
+    print(said, file=sys.stderr, flush=True)
+    return output
 
 
-def _report(options: argparse.Namespace, verdict: Verdict, commits: Account) -> None:
-    print("\n".join(report.text(verdict, commits, split=bool(options.whole_site), limit=options.list)))
+def _report(options: argparse.Namespace, verdict: Verdict, commits: Account, consistency: Consistency) -> None:
+    lines = report.text(verdict, commits, consistency, split=bool(options.whole_site), limit=options.list)
+    print("\n".join(lines))
     if options.json:
-        options.json.write_text(json.dumps(report.data(verdict, commits), indent=1), "ascii")
+        options.json.write_text(json.dumps(report.data(verdict, commits, consistency), indent=1), "ascii")
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ class Command:
     siteurl: str = "https://example.org"
 
     def arguments(self, output: Path) -> list[str]:
-        """Give the arguments of `pelican`."""
+        """Return the arguments of `pelican`."""
         content = [] if self.content is None else [self.content]
         steady = ["-o", str(output), "-d", "--ignore-cache", "--log-handler", "plain"]
         return [*content, "-s", self.settings, *self.more, *steady]
@@ -127,13 +127,10 @@ class Builder:
         return int(status), float(seconds)
 
     def _start(self) -> subprocess.Popen[str]:
-        """Start the driver; to publish it must find the plug-in, and nothing else that lies beside that."""
+        """Start the driver; to publish it must find the plug-in."""
         steady = {"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
         if self._publish:
-            imports = self._folder / "imports"
-            imports.mkdir()
-            (imports / PACKAGE.name).symlink_to(PACKAGE)
-            steady["PYTHONPATH"] = str(imports)
+            steady["PYTHONPATH"] = str(link_plugin(self._folder))
         return subprocess.Popen(
             [self._python, str(DRIVER)],
             env=environment(**steady),
@@ -144,7 +141,7 @@ class Builder:
         )
 
     def said(self) -> str:
-        """Give the last line that the last build printed, the last error first of all; nothing if it printed none."""
+        """Return the last line that the last build printed, the last error first of all; nothing if it printed none."""
         log = self._folder / "log.txt"
         lines = log.read_text("utf-8", "replace").split("\n") if log.is_file() else []
         said = [line.strip() for line in lines if line.strip()]
@@ -157,6 +154,14 @@ class Builder:
         if status < 0:
             return f"ended by signal {-status}"
         return self.said() or f"exit status {status}"
+
+
+def link_plugin(folder: Path) -> Path:
+    """Return a folder made in `folder` from which the plug-in can be imported, and nothing else that lies beside it."""
+    imports = folder / "imports"
+    imports.mkdir()
+    (imports / PACKAGE.name).symlink_to(PACKAGE)
+    return imports
 
 
 def _build(answer: Mapping[str, Any], seconds: float) -> Build:
@@ -193,7 +198,7 @@ class Builders:
 
 @contextmanager
 def builders(command: Command, folder: Path, *, jobs: int, python: str, timeout: int) -> Iterator[Builders]:
-    """Give builders in two folders at least, to compare what they build; end them at the end."""
+    """Return builders in two folders at least, to compare what they build; end them at the end."""
     made = [Builder(command, folder / f"job{each}", python=python, timeout=timeout) for each in range(max(2, jobs))]
     try:
         yield Builders(made, jobs)

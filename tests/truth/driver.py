@@ -90,7 +90,7 @@ def _build_and_exit(request: dict[str, Any]) -> None:
 
 
 def build(request: dict[str, Any]) -> dict[str, Any]:
-    """Build as the command `pelican` does; give what came of it: each output file, or the reason why there are none."""
+    """Build as the command `pelican` does; return what came of it: each output file, or why there is none."""
     import pelican
 
     os.chdir(request["folder"])
@@ -128,7 +128,7 @@ def _prepare(pelican: Any, request: dict[str, Any]) -> None:
 
 
 def _plugins(named: Any, *, publish: bool) -> Any:
-    """Give the site's own plug-ins, with ours if it is to publish, without it if not."""
+    """Return the site's own plug-ins, with ours if it is to publish, without it if not."""
     if named is None and not publish:
         return None
     if named is None:
@@ -174,7 +174,7 @@ class Observer:
         signals.feed_written.connect(self._feed_written, weak=False)
 
     def files(self, output: str) -> dict[str, tuple[str, str, bool]]:
-        """Give the hash and the sort of each output file, and whether it is hidden, by path."""
+        """Return the hash and the sort of each output file, and whether it is hidden, by path."""
         sorts: dict[str, tuple[str, bool]] = {}
         for generator in self._generators:
             sorts.update(_copied(generator))
@@ -188,7 +188,8 @@ class Observer:
         }
 
     def _finalized(self, generators: list[Any]) -> None:
-        self._generators += generators
+        """Take note of the generators; a plug-in's own need not be like those of Pelican."""
+        self._generators += [each for each in generators if hasattr(each, "settings") and hasattr(each, "output_path")]
 
     def _feed_written(self, path: str, **_: Any) -> None:
         self._seen[os.path.realpath(path)] = ("feed", False)
@@ -214,7 +215,7 @@ class Observer:
 
 
 def _copied(generator: Any) -> Iterator[tuple[str, tuple[str, bool]]]:
-    """Give what is copied and no signal tells: the theme's files, and the sources of contents (`OUTPUT_SOURCES`)."""
+    """Return what is copied and no signal tells: the theme's files, and the sources of contents (`OUTPUT_SOURCES`)."""
     settings, output = generator.settings, os.path.realpath(generator.output_path)
     if hasattr(generator, "staticfiles"):
         folder = posixpath.normpath(f"{output}/{settings['THEME_STATIC_DIR']}")
@@ -230,7 +231,7 @@ def _copied(generator: Any) -> Iterator[tuple[str, tuple[str, bool]]]:
 
 
 def _statics(generator: Any, contents: list[Any]) -> Iterator[tuple[str, tuple[str, bool]]]:
-    """Give the static files: hidden is a source of what is hidden, and what that alone attaches or brings along."""
+    """Return the static files: hidden is a source of what is hidden, and what that alone attaches or brings along."""
     statics = getattr(generator, "staticfiles", ())
     if not statics:
         return
@@ -256,7 +257,7 @@ def _links(contents: list[Any]) -> set[str]:
 
 
 def _walk(folder: str) -> Iterator[tuple[str, Path]]:
-    """Give each file below `folder`, by its path relative to it."""
+    """Return each file below `folder`, by its path relative to it."""
     for root, _folders, names in os.walk(folder):
         for file in (Path(root, name) for name in names):
             if file.is_file():

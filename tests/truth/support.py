@@ -23,9 +23,9 @@ class Change:
     kind: str
     path: str
 
-    def told(self, uri: str | None = None) -> Told:
-        """Tell it as it is, of that URI."""
-        return Told(uri=uri or f"{SITEURL}/{self.path}", kind=self.kind, time=time_of(self.number))
+    def told(self, uri: str | None = None, digest: str | None = None) -> Told:
+        """Tell it as it is, of that URI, with that hash."""
+        return Told(uri=uri or f"{SITEURL}/{self.path}", kind=self.kind, time=time_of(self.number), digest=digest)
 
 
 #: What the site's history really does. Commit 5 does not build, so what it did is seen at commit 6.
@@ -51,7 +51,7 @@ EXPECTED = [
 
 
 def time_of(number: int) -> datetime:
-    """Give the landing time of a commit: a day each, but the clock of commit 7 stood still, and 8 is of midnight."""
+    """Return the landing time of a commit: a day each, but the clock of commit 7 stood still, and 8 is of midnight."""
     odd = {7: timedelta(days=6, milliseconds=1), 8: timedelta(days=7, hours=14, milliseconds=1)}
     return _BEGIN + odd.get(number, timedelta(days=number))
 

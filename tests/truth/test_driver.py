@@ -12,7 +12,7 @@ from tests.truth.builds import Build, Builder, Command
 
 @pytest.fixture
 def builder(tmp_path: Path) -> Iterator[Builder]:
-    """Give a builder for a site with plain settings."""
+    """Return a builder for a site with plain settings."""
     builder = Builder(Command(), tmp_path / "job", python=sys.executable, timeout=60)
     yield builder
     builder.close()
@@ -66,6 +66,18 @@ def test_our_plug_in_is_left_out_of_a_plain_build(site: Site, builder: Builder) 
     assert build.reason is None
     assert not [path for path in build.outputs if path.startswith("resourcesync/")]
     assert (site.folder / "shout.txt").exists()
+
+
+def test_a_plug_in_may_have_a_generator_of_its_own(site: Site, builder: Builder) -> None:
+    """One that has nothing of Pelican's generators but what Pelican asks of it."""
+    generator = "class Search:\n    def __init__(self, context, settings, *_, **__): pass\n"
+    register = "def register():\n    signals.get_generators.connect(lambda _: Search, weak=False)\n"
+    site.write("plugins/search.py", f"from pelican import signals\n\n{generator}\n{register}")
+    site.configure(PLUGINS=["search"], PLUGIN_PATHS=["plugins"])
+    site.article("a.md")
+    build = builder.run(site.folder)
+    assert build.reason is None
+    assert "a-title.html" in build.outputs
 
 
 def test_errors_that_do_not_end_a_build_are_counted(site: Site, builder: Builder) -> None:

@@ -33,7 +33,7 @@ class Truth:
         return {path: output.sort for build in self.builds.values() for path, output in build.outputs.items()}
 
     def unstable_paths(self, window: "Window") -> frozenset[str]:
-        """Give the paths whose bytes are not always the same, as far as a window shows it."""
+        """Return the paths whose bytes are not always the same, as far as a window shows it."""
         return frozenset(path for sha in window.needed for path in self.unstable.get(sha, ()))
 
     def save(self, file: Path) -> None:
@@ -90,7 +90,7 @@ class Window:
 
 
 def open_window(clone: Clone, line: Sequence[Commit], since: str | None, only: Sequence[str]) -> Window:
-    """Give the window over a first-parent line that begins at a revision, or at the root."""
+    """Return the window over a first-parent line that begins at a revision, or at the root."""
     names = [commit.sha for commit in line]
     start = 0 if since is None else _place(clone.name(since), names)
     base = line[start - 1] if start else None
@@ -140,7 +140,7 @@ def collect(
 def _build(
     threads: ThreadPoolExecutor, builders: Builders, clone: Clone, truth: Truth, missing: Sequence[str]
 ) -> Iterator[tuple[str, Build]]:
-    """Give the builds of commits that have the settings file, and of the others why they have none."""
+    """Return the builds of commits that have the settings file, and of the others why they have none."""
     why = {sha: _siteless(clone, sha, truth.command.settings_file) for sha in missing}
     yield from ((sha, Build(reason=reason)) for sha, reason in why.items() if reason)
     site = [sha for sha, reason in why.items() if not reason]
@@ -148,7 +148,7 @@ def _build(
 
 
 def _siteless(clone: Clone, sha: str, settings: str) -> str:
-    """Give the reason why a commit has no site that the command can build; empty if it has one."""
+    """Return the reason why a commit has no site that the command can build; empty if it has one."""
     paths = clone.paths(sha)
     if settings in paths:
         return ""
