@@ -4,7 +4,7 @@ Pure: bytes in, `Commit` values out. `repository` runs git.
 """
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
@@ -29,7 +29,7 @@ LOG_OPTIONS = (
     "--format=%H %ct",
 )
 
-#: What it must be asked for where only the commits matter, and what `git ls-tree` must be for all that one holds.
+#: What it must be asked for where only the commits matter.
 LINE_OPTIONS = (
     "--first-parent",
     "-z",
@@ -39,7 +39,6 @@ LINE_OPTIONS = (
     "--no-color",
     "--format=%H %ct",
 )
-TREE_OPTIONS = ("-r", "-z", "--full-tree")
 
 #: The configuration that no option of every git stands against: `-m` means what it says.
 LOG_CONFIGURATION = "log.diffMerges=separate"
@@ -98,32 +97,6 @@ def read_log(stream: BinaryIO) -> Iterator[Commit]:
             header, changes = field.split(b" "), []
     if header:
         yield _commit(header, changes)
-
-
-def merged(changes: Iterable[PathChange]) -> tuple[PathChange, ...]:
-    """Give one change for each path, where one may take a file away and another put one in its place.
-
-    What comes back as it was did not change.
-    """
-    found: dict[str, PathChange] = {}
-    for change in changes:
-        other = found.get(change.path)
-        if other is None:
-            found[change.path] = change
-            continue
-        old, new = other.old or change.old, other.new or change.new
-        found[change.path] = PathChange(change.path, old, new, change.mode if change.new else other.mode)
-        if old == new:
-            del found[change.path]
-    return tuple(found.values())
-
-
-def read_tree(stream: BinaryIO) -> Iterator[PathChange]:
-    """Give every path of a stream made with `TREE_OPTIONS`, as if it had come just now."""
-    for field in _fields(stream):
-        entry, _, path = field.partition(b"\t")
-        mode, _kind, name = entry.decode("ascii").split(" ")
-        yield PathChange(os.fsdecode(path), None, name, mode)
 
 
 def _fields(stream: BinaryIO) -> Iterator[bytes]:

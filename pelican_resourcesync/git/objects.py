@@ -1,15 +1,18 @@
-"""The objects of a repository by name: one run of `git cat-file --batch` answers every question."""
+"""The blobs of a repository by name: one run of `git cat-file --batch` answers every question."""
 
 import re
 import subprocess
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import git
+
+#: Git must not fetch. Before git 2.45 it knows no such wish, so no way to fetch is allowed either.
+NO_FETCH = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
 
 #: The name of an object, in a SHA-1 or a SHA-256 repository. All else, such as `worktree:a.md`, git would look up.
 _NAME = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -21,35 +24,33 @@ _AHEAD = 32
 Answer = tuple[bytes, bytes]
 
 
-class Objects:
-    """Gives objects as one process of git finds them; the process begins with the first question.
+class Blobs:
+    """Returns blobs as one process of git finds them on this machine; the process begins with the first question.
 
-    What is expected to be asked for is asked of git ahead, many at a time: to wait for each answer takes longest. A
-    change of its `environment` counts once the process was closed.
+    What is expected to be asked for is asked of git ahead, many at a time: to wait for each answer takes longest.
     """
 
-    def __init__(self, git: "git.Git", environment: Mapping[str, str]) -> None:
-        """Take what runs git, and what of the environment is otherwise for that."""
+    def __init__(self, git: "git.Git") -> None:
+        """Take what runs git."""
         self._git = git
-        self.environment = dict(environment)
         self._process: Any = None
         self._expected: Iterator[str] = iter(())
         self._asked: deque[str] = deque()
         self._come: dict[str, Answer] = {}
 
     def expect(self, names: Iterable[str]) -> None:
-        """Take the names of objects that are going to be asked for, most of them, in about this order."""
+        """Take the names of blobs that are going to be asked for, most of them, in about this order."""
         self._expected = filter(_NAME.fullmatch, names)
 
-    def get(self, name: str, kind: str) -> bytes | None:
-        """Give the bytes of the object `name`; `None` where it is not there, not to be read or of another kind."""
+    def get(self, name: str) -> bytes | None:
+        """Return the bytes of the blob `name`; `None` where it is missing, unreadable or not a blob."""
         if not _NAME.fullmatch(name):
             return None
         found, data = self._answer(name) or self._answer(name) or (b"", b"")
-        return data if found == kind.encode() else None
+        return data if found == b"blob" else None
 
     def _answer(self, name: str) -> Answer | None:
-        """Give the kind of an object and its bytes, which are empty where no whole answer came.
+        """Return the kind of an object and its bytes, which are empty where no whole answer came.
 
         `None` where git ended, as it does with a damaged object, and that may have been another one asked for ahead.
         """
@@ -73,7 +74,7 @@ class Objects:
 
     def _ask(self, names: Iterable[str]) -> None:
         if self._process is None:
-            with self._git.custom_environment(**self.environment):
+            with self._git.custom_environment(**NO_FETCH):
                 self._process = self._git.cat_file("--batch", istream=subprocess.PIPE, as_process=True)
         self._asked += names
         self._process.stdin.write("".join(f"{name}\n" for name in names).encode())

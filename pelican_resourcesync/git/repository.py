@@ -4,66 +4,53 @@ GitPython finds it and runs git; nothing here walks commits one by one.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, BinaryIO
 
 from pelican_resourcesync.errors import HistoryError
 from pelican_resourcesync.git.environment import prepared
-from pelican_resourcesync.git.log import (
-    LINE_OPTIONS,
-    LINK,
-    LOG_CONFIGURATION,
-    LOG_OPTIONS,
-    SUBMODULE,
-    TREE_OPTIONS,
-    Commit,
-    PathChange,
-    read_log,
-    read_tree,
-)
-from pelican_resourcesync.git.store import Store
-from pelican_resourcesync.git.submodules import Submodules
-from pelican_resourcesync.git.symlinks import Symlinks
-from pelican_resourcesync.git.trees import Trees
-from pelican_resourcesync.git.worktree import UNCOMMITTED, WorkTree
+from pelican_resourcesync.git.log import LINE_OPTIONS, LOG_CONFIGURATION, LOG_OPTIONS, Commit, PathChange, read_log
+from pelican_resourcesync.git.objects import NO_FETCH, Blobs
 
 if TYPE_CHECKING:
     import git
 
-Read = TypeVar("Read")
+#: What the name of a file in the work tree, which is no blob of git, begins with.
+UNCOMMITTED = "worktree:"
 
-_NO_FILES = (LINK, SUBMODULE)
 _NO_GIT = "git cannot be run, so there is no history to publish: install git"
-
-__all__ = ["UNCOMMITTED", "Repository", "find_repository"]
+_STATUS_OPTIONS = ("--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all")
+_PROMISORS = r"^remote\..*\.promisor$"
+#: How many paths git is asked about at once; where there are more, about all.
+_MOST_PATHS = 1000
 
 
 class Repository:
-    """A git repository with a work tree and at least one commit; paths are relative to `top`."""
+    """A git repository with a work tree and at least one commit; paths are relative to `top`.
+
+    Symbolic links and submodules are not followed: they are paths of their own.
+    """
 
     def __init__(self, repo: "git.Repo") -> None:
         """Take a repository that `find_repository` has found usable."""
         self._repo = repo
         self._git = prepared(repo)
         self.top = Path(os.path.realpath(str(repo.working_tree_dir)))
-        git_dirs = dict.fromkeys(Path(os.path.realpath(folder)) for folder in (repo.git_dir, repo.common_dir))
-        self._store = Store(self._git, tuple(git_dirs), self.top)
-        self._trees = Trees(self._store.get)
-        self._follow(())
+        self._blobs = Blobs(self._git)
 
     def head(self) -> str:
-        """Give the name of the commit that is checked out (a branch or a detached HEAD, as in every CI)."""
+        """Return the name of the commit that is checked out (a branch or a detached HEAD, as in every CI)."""
         return str(self._git.rev_parse("--verify", "HEAD^{commit}"))
 
     def is_shallow(self) -> bool:
-        """Tell whether the history ends early, so that its first commit only seems to add everything."""
+        """Return whether the history ends early, so that its first commit only seems to add everything."""
         return bool(self._git.rev_parse("--is-shallow-repository") == "true")
 
     def superproject(self) -> "Repository | None":
-        """Give the repository of which this is a submodule, if it is one of any."""
+        """Return the repository of which this is a submodule, if it is one of any."""
         if not any(os.access(folder / ".git", os.F_OK) for folder in self.top.parents):
             return None
         folder = self._git.rev_parse("--show-superproject-working-tree", with_exceptions=False)
@@ -72,7 +59,7 @@ class Repository:
         return None
 
     def commit(self, revision: str) -> str:
-        """Give the name of the commit that `revision` names; `HistoryError` where it names none."""
+        """Return the name of the commit that `revision` names; `HistoryError` where it names none."""
         try:
             return str(self._git.rev_parse("--verify", "--end-of-options", f"{revision}^{{commit}}"))
         except self._failure() as error:
@@ -82,62 +69,53 @@ class Repository:
             raise HistoryError(message) from error
 
     def line(self) -> Iterator[Commit]:
-        """Give the first-parent commits of HEAD, oldest first, without what they change: a tenth of the work."""
-        yield from self._read(read_log, "log", *LINE_OPTIONS, "HEAD", "--")
+        """Return the first-parent commits of HEAD, oldest first, without what they change: a tenth of the work."""
+        return self._read_log(*LINE_OPTIONS, "HEAD", "--")
 
     def log(self, since: str | None = None) -> Iterator[Commit]:
-        """Give the first-parent commits of HEAD, oldest first, from one run of `git log`.
+        """Return the first-parent commits of HEAD after `since`, oldest first, from one run of `git log`."""
+        return self._read_log(*LOG_OPTIONS, f"{since}..HEAD" if since else "HEAD", "--")
 
-        `since` is one of them: then those after it, and it before them, as if all that it holds had come with it.
-        """
-        if since is None:
-            yield from self._read(read_log, "log", *LOG_OPTIONS, "HEAD", "--")
-            return
-        yield Commit(since, 0, tuple(self._read(read_tree, "ls_tree", *TREE_OPTIONS, since)))
-        yield from self._read(read_log, "log", *LOG_OPTIONS, f"{since}..HEAD", "--")
-
-    def _read(self, read: Callable[[BinaryIO], Iterator[Read]], command: str, *arguments: str) -> Iterator[Read]:
-        process = getattr(self._git(c=LOG_CONFIGURATION), command)(*arguments, as_process=True)
-        yield from read(process.stdout)
+    def _read_log(self, *arguments: str) -> Iterator[Commit]:
+        process = self._git(c=LOG_CONFIGURATION).log(*arguments, as_process=True)
+        stream: BinaryIO = process.stdout
+        yield from read_log(stream)
         try:
             process.wait()
         except self._failure() as error:
             message = f"git cannot read the history of {self.top}: {error}: run git fsck, or clone it anew"
             raise HistoryError(message) from error
 
-    def history(self, paths: Iterable[str], since: str | None = None) -> Iterator[Commit]:
-        """Give the commits of `log` with what they change in submodules and through symbolic links.
+    def expect(self, names: Sequence[str]) -> None:
+        """Prepare to return these blobs, in about this order.
 
-        These are followed as far as they matter to `paths`, relative to `top`.
+        A partial clone fetches those it lacks, all at once; where it cannot, `blob` returns `None` for them.
         """
-        self._follow(paths)
-        parent = None
-        for commit in self.log(since):
-            followed = self._symlinks or self._submodules or [each for each in commit.changes if each.mode in _NO_FILES]
-            yield self._expanded(commit, parent) if followed else commit
-            parent = commit.sha
+        lines = self._git.config("--get-regexp", _PROMISORS, with_exceptions=False).split("\n")
+        promisors = [line.split(" ")[0].removeprefix("remote.").removesuffix(".promisor") for line in lines if line]
+        for remote in promisors if names else ():
+            missing = self._missing(names)
+            if missing:
+                options = ("--no-tags", "--no-write-fetch-head", "--recurse-submodules=no", "--filter=blob:none")
+                self._with_input(missing, "fetch", "--quiet", *options, "--stdin", remote)
+        self._blobs.expect(names)
 
-    def _expanded(self, commit: Commit, parent: str | None) -> Commit:
-        changes = self._symlinks.expand(self._submodules.expand(commit.changes), commit.sha, parent)
-        return commit if changes is commit.changes else replace(commit, changes=tuple(changes))
+    def _missing(self, names: Iterable[str]) -> list[str]:
+        with self._git.custom_environment(**NO_FETCH):
+            answer = self._with_input(names, "cat_file", "--batch-check")
+        return [line.removesuffix(" missing") for line in answer.splitlines() if line.endswith(" missing")]
 
-    def _follow(self, paths: Iterable[str]) -> None:
-        self._symlinks = Symlinks(self._trees, self._store.blob, paths)
-        self._submodules = Submodules(self._trees, self._symlinks.concerns, self._store.discover)
-
-    def expect(self, names: Iterable[str]) -> None:
-        """Take the names of blobs that are going to be asked for, most of them, in about this order."""
-        self._store.expect(names)
+    def _with_input(self, lines: Iterable[str], command: str, *arguments: str) -> str:
+        process = getattr(self._git, command)(*arguments, istream=subprocess.PIPE, as_process=True)
+        answer, _ = process.proc.communicate("".join(f"{line}\n" for line in lines).encode())
+        return str(answer.decode("ascii", "replace"))
 
     def blob(self, name: str) -> bytes | None:
-        """Give the bytes of a file by the name of its blob, of a submodule too, as a work tree has them (Git LFS).
-
-        `None` where they cannot be had.
-        """
-        return self._store.blob(name)
+        """Return the bytes of a blob by its name; `None` where they are not on this machine."""
+        return self._blobs.get(name)
 
     def tags(self) -> Mapping[str, list[str]]:
-        """Give the names of the tags by the commit that each names."""
+        """Return the names of the tags by the commit that each names."""
         tags: dict[str, list[str]] = {}
         lines = self._git.for_each_ref("--format=%(refname:lstrip=2) %(objectname) %(*objectname)", "refs/tags")
         for line in filter(None, lines.split("\n")):
@@ -145,23 +123,33 @@ class Repository:
             tags.setdefault(peeled[0] if peeled and peeled[0] else named, []).append(name)
         return tags
 
-    def uncommitted(self, paths: Iterable[Path]) -> tuple[PathChange, ...]:
-        """Give what the work tree has below `paths`, relative to `top`, that HEAD has not: edits, additions, losses.
+    def uncommitted(self, paths: Iterable[str]) -> tuple[PathChange, ...]:
+        """Return what the work tree has below `paths` that HEAD has not: edits, additions, losses.
 
         The `new` name of such a file is none of git's: it begins with `UNCOMMITTED`, and `blob` does not know it.
-        Submodules and links count as far as `history` followed them.
         """
-        scope = [path.as_posix() if path.parts else "" for path in paths]
-        tree = WorkTree(self._git, self.top, self._trees, self._submodules, self._symlinks)
+        scope = [f":(top,literal){'' if path == os.curdir else path}" for path in paths]
+        if not scope:
+            return ()
+        scope = scope if len(scope) <= _MOST_PATHS else []
+        as_bytes: dict[str, bool] = {"strip_newline_in_stdout": False, "stdout_as_string": False}
         try:
-            return tuple(tree.uncommitted(scope)) if scope else ()
+            listing = self._git.status(*_STATUS_OPTIONS, "--", *scope, **as_bytes)
         except self._failure() as error:
             message = f"git cannot compare {self.top} with its last commit: {error}: see what git status says there"
             raise HistoryError(message) from error
+        entries = [os.fsdecode(entry) for entry in bytes(listing).split(b"\0") if entry.strip()]
+        return tuple(change for entry in entries if (change := self._uncommitted(entry[:2], entry[3:])))
+
+    def _uncommitted(self, status: str, path: str) -> PathChange | None:
+        there, known = (self.top / path).is_file(), status[0] not in "?A"
+        if not there and not known:
+            return None
+        return PathChange(path, "HEAD" if known else None, f"{UNCOMMITTED}{path}" if there else None)
 
     def close(self) -> None:
-        """End the processes that wait for questions about blobs."""
-        self._store.close()
+        """End the process that waits for questions about blobs."""
+        self._blobs.close()
         self._repo.close()
 
     @staticmethod
@@ -172,7 +160,7 @@ class Repository:
 
 
 def find_repository(folder: Path) -> Repository:
-    """Find the repository whose work tree holds `folder`, with its history.
+    """Return the repository whose work tree holds `folder`, with its history.
 
     Raises `HistoryError`, with the reason and the cure, where there is none, it has no commits, git refuses it
     or git itself is missing.

@@ -14,6 +14,7 @@ from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication.change import Change, Representation
 from pelican_resourcesync.publication.clock import TICK, later
 from pelican_resourcesync.publication.resource import Listed
+from pelican_resourcesync.publication.told import Told
 
 _by_time = attrgetter("time")
 _by_uri = attrgetter("uri")
@@ -95,17 +96,16 @@ def _steps(life: Iterable[Change]) -> Iterator[Change]:
         present = stays
 
 
-def restless_since(before: Mapping[str, int], changes: Iterable[Change], told: Iterable[Change]) -> dict[str, int]:
-    """Count for each URI in how many publications in a row it was updated though history told no change of it.
+def restless_since(before: Mapping[str, int], changes: Iterable[Change], told: Told) -> dict[str, int]:
+    """Return for each URI in how many publications in a row it was updated though nothing explains that.
 
-    `before` are the counts of the previous publication, `changes` those since; `told` all that history told.
+    `before` are the counts of the previous publication, `changes` those since. Where anything may explain them, what
+    changed keeps its count.
     """
-    explained = {change.uri for change in told}
-    return {
-        change.uri: before.get(change.uri, 0) + 1
-        for change in changes
-        if change.kind is ChangeKind.UPDATED and change.uri not in explained
-    }
+    explained = {change.uri for change in told.changes}
+    updated = [each.uri for each in changes if each.kind is ChangeKind.UPDATED and each.uri not in explained]
+    counts = {uri: before.get(uri, 0) + (not told.touched) for uri in updated}
+    return {uri: count for uri, count in counts.items() if count}
 
 
 def spread(

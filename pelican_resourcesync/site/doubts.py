@@ -6,7 +6,7 @@ from typing import Any
 
 from pelican_resourcesync.settings import Selection, SetSettings
 from pelican_resourcesync.settings.messages import called, nearest
-from pelican_resourcesync.site.facets import UNFILED, Facets, Filing
+from pelican_resourcesync.site.facets import UNFILED, Facets, slug_of
 from pelican_resourcesync.site.selecting import Selector
 from pelican_resourcesync.site.written import Written
 
@@ -39,7 +39,7 @@ def _holds(
 
 def _spelt(criterion: str, value: str, settings: Mapping[str, Any]) -> str:
     """Give a value as those that are known are written."""
-    return Filing(settings).slug(_KINDS[criterion], value) if criterion in _KINDS else value.lower()
+    return slug_of(_KINDS[criterion], value, settings) if criterion in _KINDS else value.lower()
 
 
 def _known(criterion: str, facets: Mapping[str, Facets]) -> tuple[str, ...]:

@@ -1,17 +1,18 @@
-"""Facets: what an output is filed under, as far as sets of resources are selected by it.
+"""Facets: what the outputs of a build are filed under, and the links that say so.
 
-Names are compared as their slugs, by Pelican's own rules under the site's settings of today: a set is what its settings
-say now, of what was there then.
+Sets of resources are selected by facets. Names are compared as their slugs, by Pelican's own rules.
 """
 
-from collections.abc import Mapping
+import posixpath
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from pelican.contents import Article, Page
 from pelican.urlwrappers import Category, Tag, URLWrapper
 
-from pelican_resourcesync.site.content import Content
-from pelican_resourcesync.site.listings import Listing
-from pelican_resourcesync.site.roles import Role
+from pelican_resourcesync.protocol import Link
+from pelican_resourcesync.site.uris import uri_of_path
+from pelican_resourcesync.site.written import Run, Written
 
 _KINDS: Mapping[str, type[URLWrapper]] = {"category": Category, "tag": Tag}
 
@@ -34,42 +35,93 @@ class Facets(NamedTuple):
 UNFILED = Facets()
 
 
-def facets(category: str = "", tags: tuple[str, ...] = (), language: object = "") -> Facets:
-    """Make facets of slugs and of a language as it is written."""
-    return Facets(category, tuple(dict.fromkeys(filter(None, tags))), str(language or "").lower())
+def slug_of(kind: str, name: str, settings: Mapping[str, Any]) -> str:
+    """Return the slug of a name; `kind` is `category` or `tag`. Empty where Pelican makes none of it."""
+    return str(_KINDS[kind](name, settings).slug)
 
 
-class Filing:
-    """Says what contents and listings, of any time, are filed under."""
+def facets_of(run: Run, written: Iterable[Written]) -> dict[str, Facets]:
+    """Return what the outputs of a build are filed under, by URI, without those that are under nothing.
 
-    def __init__(self, settings: Mapping[str, Any]) -> None:
-        """Take Pelican's settings of today."""
-        self._settings = settings
-        self._slugs: dict[tuple[str, str], str] = {}
-        self._known: dict[tuple[str, tuple[str, ...], str], Facets] = {}
+    What Pelican's objects say counts, whatever a plug-in made of them. Of a run within the run (a site's translation)
+    the contents and the listing pages are known, the feeds are not.
+    """
+    feeds = _feeds(run)
+    found = {each.uri: feeds.get(each.uri, UNFILED) if each.about is None else _of(each.about) for each in written}
+    return {uri: each for uri, each in found.items() if each != UNFILED}
 
-    def slug(self, kind: str, name: str) -> str:
-        """Give the slug of a name; `kind` is `category` or `tag`. Empty where Pelican makes none of it."""
-        key = (kind, name)
-        if key not in self._slugs:
-            self._slugs[key] = str(_KINDS[kind](name, self._settings).slug)
-        return self._slugs[key]
 
-    def of(self, content: Content) -> Facets:
-        """Give what the page of a content is filed under."""
-        category = content.category if content.role is Role.ARTICLE else ""
-        key = (category, content.tags, content.lang)
-        if key not in self._known:
-            tags = tuple(self.slug("tag", name) for name in content.tags)
-            self._known[key] = facets(category and self.slug("category", category), tags, content.lang)
-        return self._known[key]
+def links_of(written: Iterable[Written]) -> dict[str, tuple[Link, ...]]:
+    """Return the links from articles and pages to what they are filed under, by URI, without those that have none.
 
-    def of_listing(self, listing: Listing) -> Facets:
-        """Give what the pages of a listing are filed under: nothing where it is of several names."""
-        of = {(kind, self.slug(kind, name) if kind in _KINDS else name) for kind, name in listing.of}
-        if len(of) != 1:
-            return UNFILED
-        kind, name = of.pop()
-        if kind == "tag":
-            return facets(tags=(name,))
-        return facets(category=name if kind == "category" else "", language=name if kind == "language" else "")
+    From an article to the page of its category (`LN06`, `rel="collection"`), and from either to the pages of its tags
+    (`EA01`, `rel="tag"`) in the order of their URIs; no link leads to a page that is not among `written`.
+    """
+    written = list(written)
+    pages = {_key(each.about): each.uri for each in written if _is_first_page(each)}
+    found = {each.uri: tuple(_links(each.content, pages)) for each in written if each.content is not None}
+    return {uri: links for uri, links in found.items() if links}
+
+
+def _links(content: Any, pages: Mapping[tuple[type, str], str]) -> Iterator[Link]:
+    category, tags = _names(content)
+    if (Category, category) in pages:
+        yield Link(href=pages[Category, category], rel="collection")
+    for uri in sorted({pages[Tag, tag] for tag in tags if (Tag, tag) in pages}):
+        yield Link(href=uri, rel="tag")
+
+
+def _is_first_page(written: Written) -> bool:
+    """Return whether this is the page that Pelican means by the URL of a category or tag."""
+    about = written.about
+    return isinstance(about, Category | Tag) and posixpath.normpath(str(about.save_as)) == written.path
+
+
+def _key(wrapper: Category | Tag) -> tuple[type, str]:
+    return (Category if isinstance(wrapper, Category) else Tag, _slug(wrapper))
+
+
+def _of(about: Any) -> Facets:
+    """Return what an object of Pelican's is filed under, or is what others are filed under."""
+    if isinstance(about, Category):
+        return Facets(category=_slug(about))
+    if isinstance(about, Tag):
+        return Facets(tags=tuple(filter(None, [_slug(about)])))
+    if isinstance(about, Article | Page):
+        category, tags = _names(about)
+        return Facets(category, tuple(dict.fromkeys(filter(None, tags))), str(about.lang or "").lower())
+    return UNFILED
+
+
+def _names(content: Any) -> tuple[str, tuple[str, ...]]:
+    """Return the slugs of a content's category, which only an article is listed under, and of its tags."""
+    if not isinstance(content, Article | Page):
+        return "", ()
+    category = _slug(getattr(content, "category", None)) if isinstance(content, Article) else ""
+    return category, tuple(map(_slug, getattr(content, "tags", None) or ()))
+
+
+def _slug(wrapper: object) -> str:
+    return str(getattr(wrapper, "slug", ""))
+
+
+def _feeds(run: Run) -> dict[str, Facets]:
+    """Return what the feeds of categories, tags and languages are filed under, by URI: nothing where two share one."""
+    found: dict[str, set[Facets]] = {}
+    for article in run.articles():
+        for content in (article, *article.translations):
+            facets = Facets(language=str(content.lang or "").lower())
+            _add_feeds(found, run, "TRANSLATION_FEED", facets, lang=content.lang)
+        category, tags = _names(article)
+        _add_feeds(found, run, "CATEGORY_FEED", Facets(category=category), slug=category)
+        for tag in tags:
+            _add_feeds(found, run, "TAG_FEED", Facets(tags=(tag,)), slug=tag)
+    return {uri: each.pop() for uri, each in found.items() if len(each) == 1}
+
+
+def _add_feeds(found: dict[str, set[Facets]], run: Run, setting: str, facets: Facets, **names: str) -> None:
+    for form in ("ATOM", "RSS"):
+        save_as = run.settings.get(f"{setting}_{form}")
+        if save_as:
+            path = posixpath.normpath(str(save_as).format(**names)).lstrip("/")
+            found.setdefault(uri_of_path(run.siteurl, path), set()).add(facets)

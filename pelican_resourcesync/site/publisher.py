@@ -19,10 +19,10 @@ from pelican_resourcesync.publication.request import Request
 from pelican_resourcesync.publication.resource import Built, Resource
 from pelican_resourcesync.publication.told import Told
 from pelican_resourcesync.settings import SetSettings, Settings
+from pelican_resourcesync.site.facets import links_of
 from pelican_resourcesync.site.former import lying_in, warnings_of
+from pelican_resourcesync.site.history import GitHistory, Since, Tells
 from pelican_resourcesync.site.sets import Collected, ResourceSet, collect, layouts_of
-from pelican_resourcesync.site.telling import Since, Teller, Tells
-from pelican_resourcesync.site.wrappers import links_of
 from pelican_resourcesync.site.written import Run, Written
 
 
@@ -67,7 +67,7 @@ class Publisher:
             each.uri: Resource(each.uri, self._run.output / each.path).represent() for each in collected.written
         }
         links = links_of(collected.listed) if self._settings.names_sets else {}
-        told = self._tell(collected, measured)
+        told = self._tell(collected)
         requests = [self._request(each, measured, links, told) for each in collected.sets]
         former = list(lying_in(self._run.output, self._run.siteurl, self._former))
         publications = publish(requests, self._passed, former)
@@ -82,15 +82,15 @@ class Publisher:
             for name, layout in layouts_of(self._settings, self._run.siteurl).items()
         }
 
-    def _tell(self, collected: Collected, measured: Mapping[str, Representation]) -> dict[str, Tells]:
+    def _tell(self, collected: Collected) -> dict[str, Tells]:
         """Tell the history of each set; those that go on from the same commit have it told once."""
         told: dict[str, Tells] = {}
         for since, names in Since.group({name: each.previous for name, each in self._predecessors.items()}):
             sets = [each for each in collected.sets if each.settings.name in names]
-            teller = Teller(self._run, self._settings, since)
-            told |= teller.tell(collected.written, measured, sets)
-            self._warnings += [each for each in teller.warnings if each not in self._warnings]
-            self._notes += [each for each in teller.notes if each not in self._notes]
+            history = GitHistory(self._run, self._settings, since)
+            told |= history.read(collected.written, sets)
+            self._warnings += [each for each in history.warnings if each not in self._warnings]
+            self._notes += [each for each in history.notes if each not in self._notes]
         return told
 
     def _request(

@@ -1,19 +1,19 @@
 """The sets of a build: which of its outputs are resources of which set, and where the documents of each lie."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pelican_resourcesync.publication.change import Change
 from pelican_resourcesync.publication.discovery import add_link_headers, add_robots_line, keep_dot_folders
 from pelican_resourcesync.publication.layout import Layout
 from pelican_resourcesync.settings import SetSettings, Settings
 from pelican_resourcesync.site.doubts import doubts_of
-from pelican_resourcesync.site.facets import UNFILED
+from pelican_resourcesync.site.facets import UNFILED, facets_of
 from pelican_resourcesync.site.head import COMPRESSED, add_link
 from pelican_resourcesync.site.inventory import Exclusion, is_html, take_inventory
 from pelican_resourcesync.site.selecting import Selector
 from pelican_resourcesync.site.uris import uri_of_path
-from pelican_resourcesync.site.wrappers import facets_of
 from pelican_resourcesync.site.written import Run, Written
 
 ROBOTS = "robots.txt"
@@ -27,6 +27,20 @@ class ResourceSet:
     selector: Selector
     layout: Layout
     written: Sequence[Written]
+
+    def changes_within(self, changes: Sequence[Change], built: Collection[str]) -> Sequence[Change]:
+        """Return the changes of this set, of those of a whole site before its first publication.
+
+        Of the URIs that were `built`, those that are in the set now always were; of those that are gone, those that a
+        selection by path or type means. Nothing is known of the categories, tags and languages of what is gone.
+        """
+        if self.settings.selection.everything:
+            return changes
+        within = {each.uri for each in self.written}
+        if not self.selector.by_facets:
+            gone = {each.uri for each in changes}.difference(built)
+            within.update(filter(self.selector.lies_within, gone))
+        return [each for each in changes if each.uri in within]
 
 
 @dataclass(frozen=True, slots=True)

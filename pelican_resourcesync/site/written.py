@@ -2,7 +2,7 @@
 
 import os
 import posixpath
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,10 +11,8 @@ from typing import Any
 from pelican.contents import Content
 from pelican.generators import ArticlesGenerator, PagesGenerator, StaticGenerator
 
-from pelican_resourcesync.site.contents import copied_source
 from pelican_resourcesync.site.roles import Role
 from pelican_resourcesync.site.uris import uri_of, uri_of_path
-from pelican_resourcesync.site.view import Group
 
 _CONTENTS = (("article", Role.ARTICLE), ("page", Role.PAGE))
 _WRAPPERS = ("tag", "category", "author")
@@ -24,10 +22,9 @@ _WRAPPERS = ("tag", "category", "author")
 class Written:
     """One output file: its path relative to the output, its URI, and the source it was made from, if one is known.
 
-    `public` is false for drafts and hidden contents. `content` is Pelican's own object, where there is one. Of a page
-    that a template makes, `template` is the name of that, and `members` are the contents that Pelican gave it to list.
-    `about` is Pelican's own object too, of a run within this run as well: the content of a page or of a copied source,
-    or the category, tag or author whose listing it is.
+    `public` is false for drafts and hidden contents. `content` is Pelican's own object, where there is one. `about` is
+    Pelican's own object too, of a run within this run as well: the content of a page or of a copied source, or the
+    category, tag or author whose listing it is.
     """
 
     path: str
@@ -36,8 +33,6 @@ class Written:
     role: Role | None = None
     public: bool = True
     content: Any = None
-    template: str = ""
-    members: Sequence[Any] = ()
     about: Any = None
 
 
@@ -70,11 +65,8 @@ class Run:
                 return
         uri = uri_of(self.siteurl, self._listing_url(path, context), path)
         public = all(map(is_public, (content for content, _ in contents)))
-        page = context.get("articles_page")
-        members = context.get("articles", ()) if page is None else page.object_list
-        template = self._template(path, context)
-        about = context.get(template) if template in _WRAPPERS else None
-        self._written[path] = Written(path, uri, public=public, template=template, members=members, about=about)
+        about = next((context[name] for name in _WRAPPERS if name in context), None)
+        self._written[path] = Written(path, uri, public=public, about=about)
 
     def feed_written(self, file: str) -> None:
         """Take note of a feed (the signal `feed_written`)."""
@@ -99,22 +91,9 @@ class Run:
         """Give the path of every file of the output, public or not."""
         return (path for path, _file in walk(self.output))
 
-    def groups(self) -> Mapping[Group, Sequence[Any]]:
-        """Give the articles and pages of this build in Pelican's order, without translations, and what they are under.
-
-        Categories, tags, authors and periods come with the contents under each.
-        """
-        found: dict[Group, Sequence[Any]] = {
-            Group.ARTICLES: list(self._generated("articles")),
-            Group.PAGES: list(self._generated("pages")),
-            Group.CATEGORIES: list(self._generated("categories")),
-            Group.AUTHORS: list(self._generated("authors")),
-        }
-        for generator in self._own_generators():
-            if isinstance(generator, ArticlesGenerator):
-                found[Group.TAGS] = list(generator.tags.items())
-                found[Group.PERIODS] = [each for periods in generator.period_archives.values() for each in periods]
-        return found
+    def articles(self) -> Iterator[Any]:
+        """Return the articles of this build, without their translations."""
+        return self._generated("articles")
 
     def _content(self, path: str, content: Any, role: Role) -> None:
         """Take note of the page of a content; of one of a run within this run, git is not asked about its source."""
@@ -125,21 +104,8 @@ class Run:
         written = Written(path, uri, public=is_public(content), about=content)
         if folder in ("", "."):
             source = content.get_relative_source_path()
-            written = replace(written, source=source, role=role, content=content, template=str(content.template))
+            written = replace(written, source=source, role=role, content=content)
         self._written[path] = written
-
-    def _template(self, path: str, context: Mapping[str, Any]) -> str:
-        """Give the name of the template that made a listing, or the source of the template that is a page."""
-        for source, target in self.settings["TEMPLATE_PAGES"].items():
-            if posixpath.normpath(target) == path:
-                return str(source)
-        for name in _WRAPPERS:
-            if name in context:
-                return name
-        if "period" in context:
-            return "period_archives"
-        names = {posixpath.splitext(save_as)[0]: template for template, save_as in self._direct.items()}
-        return str(names.get(str(context.get("page_name")), ""))
 
     def _listing_url(self, path: str, context: Mapping[str, Any]) -> str:
         """Give the URL that Pelican means a listing to have; the path where it does not say."""
@@ -216,6 +182,13 @@ class Run:
     def _relative(self, file: str) -> str | None:
         path = os.path.relpath(os.path.realpath(file), os.path.realpath(self.output))
         return None if path.startswith(os.pardir) else Path(path).as_posix()
+
+
+def copied_source(content: Any, settings: Mapping[str, Any]) -> str | None:
+    """Return the path in the output to which the source of a content is copied (`OUTPUT_SOURCES`), if it is."""
+    if not settings["OUTPUT_SOURCES"] or not content.save_as:
+        return None
+    return str(posixpath.splitext(content.save_as)[0] + settings["OUTPUT_SOURCES_EXTENSION"])
 
 
 def is_public(content: Any) -> bool:

@@ -32,8 +32,8 @@ from pelican_resourcesync.site.backfill.site import site_of
 from pelican_resourcesync.site.backfill.story import Story
 from pelican_resourcesync.site.configuration import Configuration, predecessors, read_configuration
 from pelican_resourcesync.site.former import former_sets, warnings_of
+from pelican_resourcesync.site.history import cuts_of, repository_of
 from pelican_resourcesync.site.scope import beside_settings
-from pelican_resourcesync.site.telling import cuts_of, repository_of
 
 #: Where, beside the settings file, is kept what was built.
 PLACE = Path(".resourcesync", "backfill")

@@ -1,27 +1,26 @@
 """Listings: the pages and feeds that Pelican makes of many articles, by Pelican's own settings.
 
-Which listings an article is in, what they are called and how they fall into pages; as `ArticlesGenerator` and
+Which listings an article is in, their URLs and how they are divided into pages, as `ArticlesGenerator` and
 `Writer.write_file` do it, for articles of the past too.
 """
 
 import posixpath
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import ceil
-from typing import Any
+from sys import maxsize
+from typing import Any, NamedTuple
 
 from pelican.paginator import Page, Paginator
 from pelican.urlwrappers import URLWrapper
 
 from pelican_resourcesync.site.uris import uri_of, uri_of_path
 
-#: The periods that may have archives.
-PERIODS = ("YEAR", "MONTH", "DAY")
+_PERIODS = ("YEAR", "MONTH", "DAY")
 _FORMATS = ("ATOM", "RSS")
 #: What a feed has for a template.
 _FEEDS = ("atom", "rss")
-#: The direct templates that Pelican knows itself.
-_OF_ARTICLES = ("index", "archives", "tags", "categories", "authors")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,6 +47,11 @@ class Listing:
     def feed(self) -> bool:
         """Tell whether this is a feed."""
         return self.template in _FEEDS
+
+    @property
+    def shows_text(self) -> bool:
+        """Tell whether this shows more of an article than its metadata: the index and feeds do."""
+        return self.feed or self.template == "index"
 
     def span(self, number: int, total: int, count: int) -> tuple[int, int]:
         """Give which of `count` articles the page `number` of `total` shows: from one place, before another."""
@@ -86,10 +90,6 @@ class Listings:
             *self._of_wrappers(wrappers["authors"], "author"),
             *self._periods(article),
         )
-
-    def of_page(self) -> tuple[Listing, ...]:
-        """Give the listings that a page is in: the direct templates that are none of Pelican's own."""
-        return tuple(self._direct(without=_OF_ARTICLES))
 
     def of_any(self, article: Any) -> tuple[Listing, ...]:
         """Give the listings that `article` is in even as a translation: feeds of everything and of a language."""
@@ -151,7 +151,7 @@ class Listings:
             listing.of.add(key)
 
     def _periods(self, article: Any) -> Iterator[Listing]:
-        for period in PERIODS:
+        for period in _PERIODS:
             save_as = self._settings[f"{period}_ARCHIVE_SAVE_AS"]
             if save_as and hasattr(article, "date"):
                 url = self._settings[f"{period}_ARCHIVE_URL"]
@@ -183,3 +183,75 @@ class Listings:
         if known is None:
             known = self._known[save_as, url] = Listing(save_as, url, template, **how)
         return known
+
+
+class Entry(NamedTuple):
+    """An article in a listing: where it is sorted, its source, and a value that changes with what the listing shows."""
+
+    order: Any
+    source: str
+    shown: Hashable
+
+
+class Members:
+    """The articles of one listing in Pelican's order, and the pages that they are on."""
+
+    def __init__(self, listing: Listing, listings: Listings, *, standing: bool) -> None:
+        """Begin with no article and no page; a `standing` listing has a page even when it lists nothing."""
+        self._listing = listing
+        self._listings = listings
+        self._standing = standing
+        self._keys: list[tuple[Any, str]] = []
+        self._shown: list[Hashable] = []
+        self._before: list[Hashable] = []
+        self._first, self._last = maxsize, -1  # the places between which something was added or removed
+        self._pages: list[str] = []
+
+    def add(self, entry: Entry) -> None:
+        """List an article."""
+        key = (entry.order, entry.source)
+        at = bisect_left(self._keys, key)
+        self._touch(at)
+        self._keys.insert(at, key)
+        self._shown.insert(at, entry.shown)
+
+    def remove(self, entry: Entry) -> None:
+        """Do not list an article any more."""
+        at = bisect_left(self._keys, (entry.order, entry.source))
+        self._touch(at)
+        del self._keys[at], self._shown[at]
+
+    def _touch(self, at: int) -> None:
+        if self._last < 0:
+            self._before = self._shown.copy()
+        self._first, self._last = min(at, self._first), max(at, self._last) + 1
+
+    def turn(self) -> tuple[Collection[str], Collection[str]]:
+        """Return the URIs of the pages that are gone, and of those that are new or show something else than before.
+
+        Before is the last call.
+        """
+        before, old, count = self._before, self._pages, len(self._shown)
+        total = self._listings.total(self._listing, count) if count or self._standing else 0
+        if total != len(old):
+            self._pages = [self._listings.page_uri(self._listing, number, total) for number in range(1, total + 1)]
+        others = set(self._others(before, len(old), total))
+        self._before, self._first, self._last = [], maxsize, -1
+        if self._pages is old:
+            return (), others
+        return set(old).difference(self._pages), others.union(self._pages) - (set(old) - others)
+
+    @property
+    def first_page(self) -> str | None:
+        """The URI of the first page, if there is one."""
+        return self._pages[0] if self._pages else None
+
+    def _others(self, before: list[Hashable], old: int, total: int) -> Iterator[str]:
+        """Return the pages that show something else, from the first place where something was added or removed."""
+        now, step = self._shown, self._listing.per_page or maxsize
+        end = self._last if len(before) == len(now) else len(now)
+        first = min(self._first // step + 1, total, max(old, 1))
+        for number in range(first, min(end // step + 1, total) + 1) if total else ():
+            was, shown = self._listing.span(number, old, len(before)), self._listing.span(number, total, len(now))
+            if number > old or before[slice(*was)] != now[slice(*shown)]:
+                yield self._pages[number - 1]

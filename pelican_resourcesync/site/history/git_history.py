@@ -1,9 +1,9 @@
-"""Telling: from the repository that a site lies in to what `publication` is told, with the user's settings applied.
+"""What git says of a site, for its publication: the changes and the times, with the user's settings applied.
 
-Where git does not tell, a warning says why, and nothing is invented.
+With a previous publication the bytes decide what changed, and git says when. For a first one the rule says both. Where
+git does not say, a warning explains why, and nothing is invented.
 """
 
-import gc
 from collections import ChainMap
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,24 +15,22 @@ from urllib.parse import unquote
 
 from pelican_resourcesync.errors import HistoryError
 from pelican_resourcesync.git.landing import Landing, committer_time, land
+from pelican_resourcesync.git.log import PathChange
 from pelican_resourcesync.git.repository import Repository, find_repository
-from pelican_resourcesync.publication.change import Change, Representation
+from pelican_resourcesync.protocol import ChangeKind
+from pelican_resourcesync.publication.change import Change
 from pelican_resourcesync.publication.clock import build_time
 from pelican_resourcesync.publication.previous import Previous
 from pelican_resourcesync.publication.ranges import PERIODS, Calendar, Cuts, Marks
 from pelican_resourcesync.publication.resource import Listed
 from pelican_resourcesync.publication.told import Told
 from pelican_resourcesync.settings import Settings
-from pelican_resourcesync.site.cache import Cache
-from pelican_resourcesync.site.contents import quiet_reading
-from pelican_resourcesync.site.facets import Facets
-from pelican_resourcesync.site.history import Built, Historian, History
+from pelican_resourcesync.site.history.rule import Rule, tree_of
+from pelican_resourcesync.site.history.sources import Sources, quiet_reading
+from pelican_resourcesync.site.history.states import States
 from pelican_resourcesync.site.inventory import Exclusion
-from pelican_resourcesync.site.regimes import Learned, Regimes
-from pelican_resourcesync.site.scope import Scope, find_scope, settings_folder
-from pelican_resourcesync.site.selecting import told_of
+from pelican_resourcesync.site.scope import Scope, find_scope
 from pelican_resourcesync.site.sets import ResourceSet
-from pelican_resourcesync.site.sight import look_at
 from pelican_resourcesync.site.written import Run, Written
 
 #: What is told of a set, and where its ranges may be cut.
@@ -72,8 +70,8 @@ class Since:
         )
 
 
-class Teller:
-    """Tells the history of one build; `warnings` are for the user to act on, `notes` to know."""
+class GitHistory:
+    """Reads the history of one build; `warnings` are for the user to act on, `notes` to know."""
 
     def __init__(self, run: Run, settings: Settings, since: Since | None) -> None:
         """Take the run of Pelican, the plug-in's settings, and what was published before; `None` for nothing."""
@@ -82,54 +80,33 @@ class Teller:
         self._previous = since
         self._exclusion = Exclusion(settings.exclude)
         self._built = build_time()
-        self._scoped: Scope | None = None
-        self._filed = False
-        self._facets: Mapping[str, Sequence[tuple[datetime, Facets]]] = {}
+        self._past: set[str] = set()
         self.warnings: list[str] = []
         self.notes: list[str] = []
 
-    def tell(
-        self, written: Sequence[Written], now: Mapping[str, Representation], sets: Sequence[ResourceSet]
-    ) -> dict[str, Tells]:
-        """Give the changes and the clock that git tells for a build of these outputs, set by set.
-
-        `now` is what the resources are, by URI.
-        """
-        self._filed = self._previous is None and any(each.selector.by_facets for each in sets)
-        told, cuts = self._tell(written, now)
-        if self._previous is not None:  # the bytes decide, and what is in a set is a matter of today
+    def read(self, written: Sequence[Written], sets: Sequence[ResourceSet]) -> dict[str, Tells]:
+        """Return the changes and the clock for a build of these outputs, set by set."""
+        told, cuts = self._read(written)
+        if self._previous is not None:  # the bytes decide, and which resources are in a set is decided today
             return {each.settings.name: (told, cuts) for each in sets}
-        paths = {each.uri: each.path for each in written}
+        built = {each.uri for each in written}
         return {
-            each.settings.name: (replace(told, changes=self._changes_of(each, told.changes, paths)), cuts)
-            for each in sets
+            each.settings.name: (replace(told, changes=each.changes_within(told.changes, built)), cuts) for each in sets
         }
 
-    def _changes_of(
-        self, resource_set: ResourceSet, changes: Sequence[Change], paths: Mapping[str, str]
-    ) -> Sequence[Change]:
-        if resource_set.settings.selection.everything:
-            return changes
-        return told_of(resource_set.selector, changes, self._facets, paths)
-
-    def _tell(self, written: Sequence[Written], now: Mapping[str, Representation]) -> Tells:
+    def _read(self, written: Sequence[Written]) -> Tells:
         try:
             repository = repository_of(self._run.settings)
         except HistoryError as error:
             self.warnings.append(f"{error}. The Resource List is published alone, with the times of the files")
             return Told(built=self._built, complete=False), self._cuts(None, [])
-        gc.freeze()  # what Pelican made stays, and need not be looked through again and again
         try:
-            return self._tell_history(repository, written, now)
+            return self._read_repository(repository, written)
         finally:
-            gc.unfreeze()
             repository.close()
 
-    def _tell_history(
-        self, repository: Repository, written: Sequence[Written], now: Mapping[str, Representation]
-    ) -> tuple[Told, Cuts]:
-        paths = self._scope(repository).paths()
-        line = list(repository.line() if self._previous else repository.history(paths))  # all of it is told then
+    def _read_repository(self, repository: Repository, written: Sequence[Written]) -> Tells:
+        line = list(repository.line() if self._previous else repository.log())
         if repository.is_shallow():
             without = "the bytes alone tell what changed" if self._previous else "no Change List begins"
             self.warnings.append(
@@ -142,89 +119,109 @@ class Teller:
         known = self._previous.held if self._previous else {}
         landings = list(land(line, built=max(self._built, datetime.now(UTC)), known=known))
         self._warn_of_clocks(landings, known)
-        return Told(
+        scope = find_scope(repository.top, self._run.settings)
+        uncommitted = repository.uncommitted(scope.paths())
+        told = Told(
             built=self._built,
-            changes=self._changes(repository, landings, written, now),
             commit=line[-1].sha,
             landed=landings[-1].time,
             held={each.commit.sha: each.time for each in landings if each.held},
-        ), self._cuts(repository, landings)
-
-    def _changes(
-        self,
-        repository: Repository,
-        landings: Sequence[Landing],
-        written: Sequence[Written],
-        now: Mapping[str, Representation],
-    ) -> Sequence[Change]:
-        """Give what history tells since the previous publication; nothing where its commit is not in this history."""
-        begin = self._begin(repository, landings)
+        )
         if self._previous is None:
-            return self._history(repository, landings, written, begin=begin)
-        shas = [each.commit.sha for each in landings]
-        if self._previous.commit not in shas:
-            return []
-        base = landings[shas.index(self._previous.commit)]
-        if base in landings[-2:] and not self._is_asked(repository, self._previous, now):
-            self._warn_of_patterns(self._previous.resources)
-            return []
-        times = {each.commit.sha: each.time for each in landings}
-        paths = self._scope(repository).paths()
-        since = [Landing(each, times[each.sha]) for each in repository.history(paths, base.commit.sha)]
-        return [each for each in self._history(repository, since, written) if each.time > base.time]
+            landings_told = self._from_the_beginning(repository, scope, landings)
+            changes = self._by_rule(repository, scope, landings_told, uncommitted, written)
+            told = replace(told, changes=changes)
+        else:
+            since = self._since(repository, landings, self._previous.commit)
+            changes = self._touched(repository, scope, since, uncommitted, written) if since or uncommitted else []
+            told = replace(told, changes=changes, touched=bool(since or uncommitted))
+        self._warn_of_patterns({*self._past, *(self._previous.resources if self._previous else ())})
+        return told, self._cuts(repository, landings)
 
-    def _is_asked(self, repository: Repository, since: Since, now: Mapping[str, Representation]) -> bool:
-        """Tell whether it matters what history tells of one commit: all that changed is listed at its time anyway.
+    def _since(self, repository: Repository, landings: Sequence[Landing], base: str | None) -> list[Landing]:
+        """Return the landings after the commit that was published, with what they changed.
 
-        It does where something is not committed, and where a resource's bytes may change at each build for nothing.
+        None where that commit is not in this history: the bytes alone decide then.
         """
-        before = since.resources
-        changed = (uri for uri, each in now.items() if uri in before and each != before[uri].representation)
-        if any(uri in since.restless for uri in changed):
-            return True
-        return bool(repository.uncommitted(map(Path, self._scope(repository).paths())))
+        times = {each.commit.sha: each.time for each in landings}
+        if base not in times or base == landings[-1].commit.sha:
+            return []
+        return [Landing(commit, times[commit.sha]) for commit in repository.log(base)]
 
-    def _scope(self, repository: Repository) -> Scope:
-        if self._scoped is None:
-            self._scoped = find_scope(repository.top, self._run.settings)
-        return self._scoped
-
-    def _history(
+    def _touched(
         self,
         repository: Repository,
-        landings: Sequence[Landing],
+        scope: Scope,
+        since: Sequence[Landing],
+        uncommitted: Sequence[PathChange],
         written: Sequence[Written],
-        *,
-        begin: str | None = None,
     ) -> Sequence[Change]:
-        """Give the changes of these landings, the first of which has all that its commit holds as its own."""
-        scope = self._scope(repository)
-        built = [Built(each.uri, each.source, each.role, each.content) for each in written]
-        today = {path: (repository.top / path).read_bytes() for path in scope.settings}
-        folder = settings_folder(repository.top, scope)
-        with quiet_reading(), Cache.open(folder) if folder else Cache(None) as cache:
-            learned = Learned(look_at(self._run, written), cache)
-            with Regimes(self._run.settings, self._run.siteurl, scope, today, learned) as regimes:
-                historian = Historian(repository, regimes, self._run.siteurl, facets=self._filed)
-                history = historian.tell(landings, built, begin=begin, now=self._built)
-        uris = {each.uri for each in history.changes}
-        self._facets = history.facets
-        self._note_unknown(history)
-        self._warn_of_patterns({*uris, *(self._previous.resources if self._previous else ())})
-        excluded = {uri for uri in uris if self._exclusion.covers_uri(self._run.siteurl, uri)}
-        return [each for each in history.changes if each.uri not in excluded]
+        """Return for each resource whose source was touched since, and for each that is gone with it, when that was."""
+        commits: list[tuple[datetime, Sequence[PathChange]]] = [(each.time, each.commit.changes) for each in since]
+        commits += [(self._built, uncommitted)] if uncommitted else []
+        times: dict[str, datetime] = {}
+        with Sources(self._run.settings, self._run.siteurl, written) as sources, quiet_reading():
+            states = States(repository, sources, scope)
+            gone = self._previous.resources.keys() - sources.uris if self._previous else set()
+            for time, changes in commits:
+                for change in changes:
+                    times |= dict.fromkeys(states.uris_today(change), time)
+                    times |= {uri: time for uri in (states.uris_before(change) if gone else ()) if uri in gone}
+        return [Change(time, uri, ChangeKind.UPDATED) for uri, time in times.items()]
 
-    def _begin(self, repository: Repository, landings: Sequence[Landing]) -> str | None:
-        if self._settings.history == "all":
-            return None
+    def _by_rule(
+        self,
+        repository: Repository,
+        scope: Scope,
+        landings: Sequence[Landing],
+        uncommitted: Sequence[PathChange],
+        written: Sequence[Written],
+    ) -> Sequence[Change]:
+        """Return the changes of a first publication."""
+        with Sources(self._run.settings, self._run.siteurl, written) as sources, quiet_reading():
+            history = Rule(repository, sources, scope, self._is_excluded).read(landings, uncommitted, self._built)
+        if history.left_out:
+            self.notes.append(
+                f"{history.left_out} past URLs and states of sources are left out of the Change Lists, because they "
+                "are not certain (see docs/history.md); backfill builds them"
+            )
+        return history.changes
+
+    def _is_excluded(self, uri: str) -> bool:
+        excluded = self._exclusion.covers_uri(self._run.siteurl, uri)
+        self._past |= {uri} if excluded else set()
+        return excluded
+
+    def _from_the_beginning(
+        self, repository: Repository, scope: Scope, landings: Sequence[Landing]
+    ) -> Sequence[Landing]:
+        """Return the landings from the one on with which history begins, which has all that it holds as its own.
+
+        Before there is a settings file, there is no site.
+        """
+        first = 0
+        if scope.settings:
+            paths = ([change.path for change in each.commit.changes] for each in landings)
+            found = (at for at, changed in enumerate(paths) if any(map(scope.is_settings, changed)))
+            first = next(found, len(landings) - 1)
+        first = max(first, self._begin(repository, landings))
+        before = [change for each in landings[: first + 1] for change in each.commit.changes]
+        commit = replace(landings[first].commit, changes=tuple(tree_of(before).values()))
+        return [replace(landings[first], commit=commit), *landings[first + 1 :]]
+
+    def _begin(self, repository: Repository, landings: Sequence[Landing]) -> int:
+        """Return the number of the landing that the setting `history` names."""
+        if self._settings.history in ("all", "built"):
+            return 0
         begin = repository.commit("HEAD" if self._settings.history == "none" else self._settings.history)
-        if all(each.commit.sha != begin for each in landings):
+        shas = [each.commit.sha for each in landings]
+        if begin not in shas:
             message = (
                 f"'history' is {self._settings.history!r}, a commit that was never the head of this branch: "
                 "give 'all', 'none' or one of its first-parent history"
             )
             raise HistoryError(message)
-        return begin
+        return shas.index(begin)
 
     def _cuts(self, repository: Repository | None, landings: Sequence[Landing]) -> Cuts:
         return cuts_of(self._settings, repository, landings)
@@ -244,12 +241,6 @@ class Teller:
         own = Exclusion(tuple(each for each in self._exclusion.unused(past) if each not in Settings().exclude))
         for pattern in own.unused(self._run.paths()) if own.patterns else ():
             self.warnings.append(f"RESOURCESYNC['exclude'] has {pattern!r}, which no file of the output matches")
-
-    def _note_unknown(self, history: History) -> None:
-        if history.unknown:
-            self.notes.append(f"{history.unknown} past states of sources have a URL that cannot be known: left out")
-        if history.planned:
-            self.notes.append(f"{history.planned} URLs that Pelican's rules name were not built: left out")
 
 
 def repository_of(settings: Mapping[str, Any]) -> Repository:

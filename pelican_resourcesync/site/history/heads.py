@@ -7,7 +7,14 @@ import re
 from pathlib import Path
 from typing import Any
 
-from pelican.readers import DUPLICATES_DEFINITIONS_ALLOWED, HTMLReader, MarkdownReader, Readers, RstReader
+from pelican.readers import (
+    DUPLICATES_DEFINITIONS_ALLOWED,
+    BaseReader,
+    HTMLReader,
+    MarkdownReader,
+    Readers,
+    RstReader,
+)
 
 #: A line that is neither blank, nor indented, nor a field (as docutils knows it) ends a reStructuredText docinfo.
 _FIELD = re.compile(r":(?![: ])([^:\\]|\\.|:(?!([ `]|$)))*(?<! ):(\s|$)")
@@ -30,19 +37,31 @@ class FromMemory:
     data: bytes = b""
 
     def text(self) -> str:
-        """Give the source as Pelican would read it from a file."""
+        """Return the source as Pelican would read it from a file."""
         return self.data.decode(_ENCODING).replace("\r\n", "\n").replace("\r", "\n")
+
+
+def head_of(reader: BaseReader, data: bytes) -> bytes:
+    """Return what of a source its metadata depends on: all of it, where `reader` is none of this module."""
+    if not isinstance(reader, HeadReader):
+        return data
+    text = data.decode(_ENCODING, "surrogateescape").replace("\r\n", "\n").replace("\r", "\n")
+    return reader.head(text).encode("utf-8", "surrogateescape")
 
 
 class MarkdownHeadReader(FromMemory, MarkdownReader):  # type: ignore[misc]  # Pelican carries no types
     """Reads the metadata of Markdown with the very preprocessors that Python-Markdown reads them with."""
 
     def read(self, source_path: str) -> tuple[str, dict[str, Any]]:
-        """Give no content, and the metadata that Pelican would find, save the summary: that makes no URL."""
+        """Return no content, and the metadata that Pelican would find, except the summary: that makes no URL."""
         del source_path
-        text = self.text()
+        return "", self._metadata(self._meta(self.head(self.text())))
+
+    @staticmethod
+    def head(text: str) -> str:
+        """Return the part of a source before the first blank line."""
         end = _BLANK.search(text)
-        return "", self._metadata(self._meta(text[: end.end()] if end else text))
+        return text[: end.end()] if end else text
 
     def _meta(self, text: str) -> dict[str, list[str]]:
         from markdown import Markdown
@@ -90,48 +109,51 @@ class HtmlHeadReader(FromMemory, HTMLReader):  # type: ignore[misc]  # Pelican c
     """Reads the head of an HTML source: its title and its `meta` elements."""
 
     def read(self, source_path: str) -> tuple[str, dict[str, Any]]:
-        """Give no content, and the metadata that Pelican would find."""
-        text = self.text()
+        """Return no content, and the metadata that Pelican would find."""
         parser = self._HTMLParser(self.settings, source_path)
-        parser.feed(text[: end_of_html_head(text)])
+        parser.feed(self.head(self.text()))
         parser.close()
         return "", {name: self.process_metadata(name, value) for name, value in parser.metadata.items()}
 
-
-def end_of_html_head(text: str) -> int:
-    """Give where the head of an HTML source ends."""
-    return next((token.start() for token in _BODY.finditer(text) if token["end"]), len(text))
+    @staticmethod
+    def head(text: str) -> str:
+        """Return the part of a source before its body."""
+        return text[: next((token.start() for token in _BODY.finditer(text) if token["end"]), len(text))]
 
 
 class RstHeadReader(RstReader):  # type: ignore[misc]  # Pelican carries no types
     """Reads the title and the docinfo of reStructuredText: what comes before the first paragraph of the body."""
 
     def read(self, source_path: str) -> tuple[str | None, dict[str, Any]]:
-        """Give what Pelican would, of the head; of the whole source where the head alone does not parse."""
+        """Return what Pelican would, of the head; of the whole source where the head alone does not parse."""
         path = Path(source_path)
         whole = path.read_bytes()
-        path.write_bytes(_rst_head(whole.decode()).encode())
+        path.write_bytes(self.head(whole.decode()).encode())
         try:
             return super().read(source_path)  # type: ignore[no-any-return]  # likewise
         except Exception:  # noqa: BLE001 - docutils raises what it likes
             path.write_bytes(whole)
             return super().read(source_path)  # type: ignore[no-any-return]  # likewise
 
+    @staticmethod
+    def head(text: str) -> str:
+        """Return a source up to the end of its docinfo, unless what follows decides what the titles before it are.
 
-def _rst_head(text: str) -> str:
-    """Cut a source after its docinfo, unless what follows may have a word on what the titles before it are.
-
-    A title is one of the document only where no second one has its style.
-    """
-    lines = text.splitlines(keepends=True)
-    end = end_of_docinfo(lines)
-    styles = {line[0] for line in lines[:end] if _ADORNMENT.fullmatch(line.rstrip())}
-    again = any(line[0] in styles and _ADORNMENT.fullmatch(line.rstrip()) for line in lines[end:])
-    return text if again else "".join(lines[:end])
+        A title is one of the document only where no second one has its style.
+        """
+        lines = text.splitlines(keepends=True)
+        end = _end_of_docinfo(lines)
+        styles = {line[0] for line in lines[:end] if _ADORNMENT.fullmatch(line.rstrip())}
+        again = any(line[0] in styles and _ADORNMENT.fullmatch(line.rstrip()) for line in lines[end:])
+        return text if again else "".join(lines[:end])
 
 
-def end_of_docinfo(lines: list[str]) -> int:
-    """Give the number of the line after the first block of fields of a reStructuredText source."""
+#: The readers that read the head alone, and say what that is.
+HeadReader = MarkdownHeadReader | RstHeadReader | HtmlHeadReader
+
+
+def _end_of_docinfo(lines: list[str]) -> int:
+    """Return the number of the line after the first block of fields of a reStructuredText source."""
     in_fields = False
     for number, line in enumerate(lines):
         if _FIELD.match(line):

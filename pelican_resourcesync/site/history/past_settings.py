@@ -1,0 +1,214 @@
+"""The settings of the past: since when those that form a URL have been what they are today.
+
+Code of the past is never run. An assignment of a plain value is understood; two settings that are worked out are equal
+where the code that does it is. A URL of the past is named only from the commit on at which the settings that form it
+became what they are.
+"""
+
+import ast
+import hashlib
+import posixpath
+import warnings
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from pelican.settings import DEFAULT_CONFIG
+
+from pelican_resourcesync.site.roles import Role
+
+#: What metadata, and so the names in a URL, depends on beside the source.
+_METADATA = (
+    *("PATH", "FILENAME_METADATA", "PATH_METADATA", "EXTRA_PATH_METADATA", "DEFAULT_METADATA", "DEFAULT_LANG"),
+    *("SLUGIFY_SOURCE", "SLUG_REGEX_SUBSTITUTIONS", "DEFAULT_CATEGORY", "USE_FOLDER_AS_CATEGORY"),
+)
+#: The settings that say which sources there are: what they say of one source counts.
+_PATHS = ("ARTICLE_PATHS", "PAGE_PATHS", "STATIC_PATHS")
+
+
+def settings_of_source(role: Role) -> tuple[str, ...]:
+    """Return the settings that form the URL of an article, a page or a static file."""
+    kind = role.upper()
+    return (f"{kind}_PATHS", *_urls(kind), *_urls(f"{kind}_LANG"), "OUTPUT_SOURCES", *_METADATA)
+
+
+#: The settings that form the URL of a file of the theme.
+SETTINGS_OF_THEME = ("THEME", "THEME_STATIC_DIR", "THEME_STATIC_PATHS")
+SETTINGS_OF_TEMPLATE_PAGE = ("TEMPLATE_PAGES", "PATH")
+
+
+def settings_of_listing(template: str, *, first_page: bool) -> tuple[str, ...]:
+    """Return the settings that form the URL of a page of a listing: by its template, which may be that of feeds."""
+    if template in ("atom", "rss"):
+        names = ("FEED", "FEED_ALL", "CATEGORY_FEED", "TAG_FEED", "AUTHOR_FEED", "TRANSLATION_FEED")
+        form = template.upper()
+        return ("ARTICLE_PATHS", *(f"{name}_{form}{end}" for name in names for end in ("", "_URL")), *_METADATA)
+    kind = template.upper()
+    periods = [name for period in ("YEAR", "MONTH", "DAY") for name in _urls(f"{period}_ARCHIVE")]
+    own = periods if template == "period_archives" else [*_urls(kind), f"{kind}_REGEX_SUBSTITUTIONS"]
+    pages = ("PAGINATED_TEMPLATES", "DEFAULT_PAGINATION", "DEFAULT_ORPHANS") if not first_page else ()
+    return ("ARTICLE_PATHS", "DIRECT_TEMPLATES", *own, "PAGINATION_PATTERNS", *pages, *_METADATA)
+
+
+def _urls(kind: str) -> tuple[str, str]:
+    return f"{kind}_SAVE_AS", f"{kind}_URL"
+
+
+class PastSettings:
+    """The settings files of a site, as they were from each commit on that changed one."""
+
+    def __init__(self, today: Mapping[str, bytes]) -> None:
+        """Take the settings files of today by path."""
+        self._today = _read(today)
+        self._past: list[tuple[datetime, Mapping[str, _Settings]]] = []
+        self._known: dict[tuple[Sequence[str], str], datetime | None] = {}
+
+    def add(self, time: datetime, files: Mapping[str, bytes]) -> None:
+        """Add what the settings files were from a time on; times come in order."""
+        self._past.append((time, _read(files)))
+
+    def same_since(self, names: Sequence[str], source: str = "") -> datetime | None:
+        """Return since when these settings have been what they are today, as far as `source` is concerned.
+
+        `None` where they were not, as far as can be known: no settings file is in the repository, say.
+        """
+        key = (names, source)
+        if key not in self._known:
+            self._known[key] = None
+            for time, files in reversed(self._past):
+                if not self._are_same(names, source, files):
+                    break
+                self._known[key] = time
+        return self._known[key]
+
+    def _are_same(self, names: Iterable[str], source: str, files: Mapping[str, "_Settings"]) -> bool:
+        """Return whether settings were the same in every file that was there, and one was."""
+        there = [(self._today[path], then) for path, then in files.items() if path in self._today]
+        return bool(there) and all(_same(name, source, *both) for both in there for name in names)
+
+
+@dataclass(slots=True)
+class _Settings:
+    """What a settings file assigns: plain `values`, and for each name a `digest` of how it gets its value.
+
+    `otherwise` is the digest of every other name: not empty where anything may have been imported.
+    """
+
+    values: dict[str, Any] = field(default_factory=dict)
+    digests: dict[str, str] = field(default_factory=dict)
+    otherwise: str = ""
+
+    def digest(self, name: str) -> str:
+        return self.digests.get(name) or self.otherwise or _digest(repr(DEFAULT_CONFIG.get(name)))
+
+    def assign(self, name: str, value: Any) -> None:
+        self.values[name] = value
+        self.digests[name] = _digest(repr(value))
+
+    def work_out(self, names: Collection[str], node: ast.AST) -> None:
+        """Take note that code gives these names values, which are not known."""
+        used = sorted(_names(node).union(names))
+        digest = _digest(ast.dump(node), *(self.digests.get(name, "") for name in used))
+        for name in names:
+            self.values.pop(name, None)
+            self.digests[name] = digest
+
+
+def _same(name: str, source: str, today: _Settings, then: _Settings) -> bool:
+    one, other = (each.values.get(name, DEFAULT_CONFIG.get(name)) for each in (today, then))
+    plain = all(name in each.values or (not each.otherwise and name not in each.digests) for each in (today, then))
+    if plain and source and name in _PATHS and isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return _is_below(source, one) == _is_below(source, other)
+    if plain and source and name == "EXTRA_PATH_METADATA" and isinstance(one, dict) and isinstance(other, dict):
+        return bool(one.get(source) == other.get(source))
+    return today.digest(name) == then.digest(name)
+
+
+def _is_below(source: str, paths: Iterable[object]) -> bool:
+    folders = (posixpath.normpath(str(path)) for path in paths)
+    return any(folder in (".", source) or source.startswith(f"{folder}/") for folder in folders)
+
+
+def _digest(*texts: str) -> str:
+    return hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _read(files: Mapping[str, bytes]) -> dict[str, _Settings]:
+    """Return what settings files say, by path; what one imports with `*` from another is in it."""
+    found: dict[str, _Settings] = {}
+    begun: set[str] = set()
+
+    def read(path: str) -> _Settings | None:
+        if path in files and path not in begun:
+            begun.add(path)
+            folder = posixpath.dirname(path)
+            found[path] = _parsed(files[path], lambda module: read(posixpath.join(folder, f"{module}.py")))
+        return found.get(path)
+
+    for path in sorted(files):
+        read(path)
+    return found
+
+
+def _parsed(source: bytes, imported: Callable[[str], _Settings | None]) -> _Settings:
+    settings = _Settings()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the past, such as a backslash that escapes nothing
+            tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return _Settings(otherwise=_digest(repr(source)))
+    for statement in tree.body:
+        if isinstance(statement, ast.ImportFrom) and statement.names[0].name == "*":
+            module = imported(statement.module or "") if not statement.level else None
+            if module is None:
+                settings = _Settings(otherwise=_digest(settings.otherwise, ast.dump(statement)))
+            else:
+                settings.values |= module.values
+                settings.digests |= module.digests
+                settings.otherwise = module.otherwise
+        else:
+            _take(settings, statement)
+    return settings
+
+
+def _take(settings: _Settings, statement: ast.stmt) -> None:
+    if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        names = _names(*targets)
+        if all(isinstance(target, ast.Name) for target in targets):
+            with suppress(TypeError, ValueError, RecursionError):
+                value = _value(statement.value, settings.values)
+                for name in names:
+                    settings.assign(name, value)
+                return
+    elif isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        names = {statement.name}
+    else:  # it may change the value of whatever it names
+        aliases = [node for node in ast.walk(statement) if isinstance(node, ast.alias)]
+        names = {*_names(statement), *((each.asname or each.name).partition(".")[0] for each in aliases)}
+    settings.work_out(names, statement)
+
+
+def _names(*nodes: ast.AST) -> set[str]:
+    return {each.id for node in nodes for each in ast.walk(node) if isinstance(each, ast.Name)}
+
+
+def _value(node: ast.expr, known: Mapping[str, Any]) -> Any:
+    """Return the value of a plain expression; `ValueError` where it is not known without running code."""
+    if isinstance(node, ast.Name):
+        if node.id not in known:
+            raise ValueError(node.id)
+        return known[node.id]
+    if isinstance(node, ast.List | ast.Tuple):
+        items = [_value(item, known) for item in node.elts]
+        return items if isinstance(node, ast.List) else tuple(items)
+    if isinstance(node, ast.Dict) and None not in node.keys:
+        return {
+            _value(key, known): _value(item, known) for key, item in zip(node.keys, node.values, strict=True) if key
+        }
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return _value(node.left, known) + _value(node.right, known)
+    return ast.literal_eval(node)

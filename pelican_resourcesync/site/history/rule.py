@@ -1,0 +1,259 @@
+"""The rule by which the history of a first publication is read from git: see `docs/history.md`.
+
+A resource is created when its source first lands as published content and updated when the source changes; a listing
+exists, at each time, for what the metadata of that time files under it. What is not certain is left out and counted.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from operator import attrgetter
+
+from pelican_resourcesync.git.landing import Landing
+from pelican_resourcesync.git.log import PathChange
+from pelican_resourcesync.git.repository import Repository
+from pelican_resourcesync.protocol import ChangeKind
+from pelican_resourcesync.publication.change import Change
+from pelican_resourcesync.publication.clock import later
+from pelican_resourcesync.site.history.listings import Entry, Listing, Members
+from pelican_resourcesync.site.history.past_settings import PastSettings, settings_of_listing
+from pelican_resourcesync.site.history.sources import Sources, originals
+from pelican_resourcesync.site.history.states import State, States, UnknownStateError
+from pelican_resourcesync.site.roles import Role
+from pelican_resourcesync.site.scope import Scope
+
+_by_time_and_uri = attrgetter("time", "uri")
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The `changes` that git tells of, oldest first; so many URLs and past states of sources are `left_out`."""
+
+    changes: Sequence[Change]
+    left_out: int
+
+
+class Rule:
+    """Applies the rule to the commits of one site, once."""
+
+    def __init__(
+        self, repository: Repository, sources: Sources, scope: Scope, is_excluded: Callable[[str], bool]
+    ) -> None:
+        """Take the repository, its sources, where they lie in it, and what tells which URIs are never published."""
+        self._repository = repository
+        self._listings = sources.listings
+        self._scope = scope
+        self._files = States(repository, sources, scope)
+        self._outputs = _Outputs(sources.uris, is_excluded)
+        self._settings = PastSettings({path: (repository.top / path).read_bytes() for path in scope.settings})
+        self._settings_files: dict[str, PathChange] = {}
+        self._last: Mapping[str, PathChange] = {}
+        self._edited: Collection[str] = ()
+        self._unknown = 0
+        self._states: dict[str, list[State]] = {}
+        self._families: dict[tuple[object, ...], dict[str, State]] = defaultdict(dict)
+        self._listed: dict[str, dict[Listing, Entry]] = {}
+        self._members: dict[Listing, Members] = {}
+
+    def read(self, landings: Sequence[Landing], uncommitted: Sequence[PathChange], now: datetime) -> History:
+        """Return what `landings` changed, and what is not committed, which lands `now`.
+
+        All that the first landing holds was created with it.
+        """
+        commits: list[tuple[datetime, Sequence[PathChange]]] = [(each.time, each.commit.changes) for each in landings]
+        if uncommitted:
+            commits.append((later(now, landings[-1].time), uncommitted))
+        every = [change for _, changes in commits for change in changes]
+        self._last = tree_of(every)
+        self._edited = _edited(every)
+        self._repository.expect([each.new for each in every if each.new and self._has_to_be_read(each)])
+        for listing in self._listings.standing():
+            self._members[listing] = Members(listing, self._listings, standing=True)
+            self._turn(listing, landings[0].time)
+        for time, changes in commits:
+            self._land(time, changes)
+        certain, left_out = self._outputs.certain_changes(self._settings)
+        return History(certain, left_out + self._unknown)
+
+    def _has_to_be_read(self, change: PathChange) -> bool:
+        is_settings = self._scope.is_settings(change.path)
+        return is_settings or self._files.has_to_be_read(change, today=self._last.get(change.path) is change)
+
+    def _land(self, time: datetime, changes: Iterable[PathChange]) -> None:
+        """Account for all that landed at one time."""
+        families: set[tuple[object, ...]] = set()
+        paths: list[str] = []
+        for change in changes:
+            if self._scope.is_settings(change.path):
+                self._settings_files[change.path] = change
+            try:
+                today, edited = self._last.get(change.path) is change, change.path in self._edited
+                there = list(self._files.read(change, today=today, head_matters=edited))
+            except UnknownStateError:  # what was there before stays, as far as anybody knows
+                self._unknown += 1
+                continue
+            before = self._states.pop(change.path, [])
+            if there:
+                self._states[change.path] = there
+            if before or there:
+                paths.append(change.path)
+                families.update(self._replace(change.path, before, there))
+        if any(self._scope.is_settings(change.path) for change in changes):
+            files = {path: self._files.data(change) for path, change in self._settings_files.items()}
+            self._settings.add(time, {path: data for path, data in files.items() if data is not None})
+        for listing in self._list(families, paths):
+            self._turn(listing, time)
+        self._outputs.land(time)
+
+    def _replace(self, path: str, before: Iterable[State], there: Iterable[State]) -> Iterator[tuple[object, ...]]:
+        """Put states of the file at `path` in place of others; return the families of articles that this touches."""
+        for state in before:
+            for uri in state.content.uris:
+                self._outputs.put(uri, (path, state.content.role), None)
+            if self._families[state.content.family].pop(path, None):
+                yield state.content.family
+        for state in there:
+            for uri in state.content.uris:
+                formed = (state.settings, state.content.source)
+                self._outputs.put(uri, (path, state.content.role), state.blob, formed)
+            if state.content.role is Role.ARTICLE and state.content.published:
+                self._families[state.content.family][path] = state
+                yield state.content.family
+
+    def _list(self, families: Iterable[tuple[object, ...]], paths: Iterable[str]) -> Iterable[Listing]:
+        """Put the articles of these families, and those at these paths, into their listings; return what changed."""
+        wanted: dict[str, dict[Listing, Entry]] = {path: {} for path in paths}
+        for family in families:
+            members = self._families[family]
+            shown = set(originals([state.content for state in members.values()]))
+            for path, state in members.items():
+                content = state.content
+                listings = (*(content.listings if content in shown else ()), *content.listings_of_any)
+                wanted[path] = {listing: _entry(listing, path, state) for listing in listings}
+        touched: dict[Listing, None] = {}
+        for path, now in wanted.items():
+            before = self._listed.pop(path, {})
+            for listing, entry in before.items():
+                if now.get(listing) != entry:
+                    self._members[listing].remove(entry)
+                    touched[listing] = None
+            for listing, entry in now.items():
+                if before.get(listing) != entry:
+                    self._members_of(listing).add(entry)
+                    touched[listing] = None
+            if now:
+                self._listed[path] = now
+        return touched
+
+    def _members_of(self, listing: Listing) -> Members:
+        if listing not in self._members:
+            self._members[listing] = Members(listing, self._listings, standing=False)
+        return self._members[listing]
+
+    def _turn(self, listing: Listing, time: datetime) -> None:
+        gone, others = self._members[listing].turn()
+        for uri in gone:
+            self._outputs.put(uri, listing, None)
+        first = self._members[listing].first_page
+        for uri in others:
+            settings = settings_of_listing(listing.template, first_page=uri == first)
+            self._outputs.put(uri, listing, time, (settings, ""))
+
+
+class _Outputs:
+    """The URIs that are published at a time, by whom they are, and the changes that this makes."""
+
+    def __init__(self, built: Collection[str], is_excluded: Callable[[str], bool]) -> None:
+        """Take the URIs of the build, and what tells which are never published."""
+        self._built = built
+        self._is_excluded = is_excluded
+        self._now: dict[str, dict[Hashable, Hashable]] = defaultdict(dict)
+        self._before: dict[str, list[Hashable]] = {}
+        self._changes: dict[str, list[Change]] = defaultdict(list)
+        self._formed: dict[str, set[tuple[Sequence[str], str]]] = defaultdict(set)
+
+    def put(self, uri: str, owner: Hashable, version: Hashable, formed: tuple[Sequence[str], str] = ((), "")) -> None:
+        """Take note that an owner has a version at a URI, or nothing any more: `None`.
+
+        The settings that form the URL, for a source, matter where it is one of the past.
+        """
+        now = self._now[uri]
+        if uri not in self._before:
+            self._before[uri] = sorted(now.values(), key=str)
+        now.pop(owner, None)
+        if version is not None:
+            now[owner] = version
+            if uri not in self._built:
+                self._formed[uri].add(formed)
+
+    def land(self, time: datetime) -> None:
+        """Take note of what changed at a time."""
+        for uri, before in self._before.items():
+            now = sorted(self._now[uri].values(), key=str)
+            if now != before:
+                kind = ChangeKind.CREATED if not before else ChangeKind.UPDATED if now else ChangeKind.DELETED
+                self._changes[uri].append(Change(time, uri, kind))
+        self._before.clear()
+
+    def certain_changes(self, settings: PastSettings) -> tuple[list[Change], int]:
+        """Return the changes that are certain, oldest first, and how many URIs are left out.
+
+        A URI of the past is certain from the time on since when the settings that form it are what they are today; one
+        that the build should have published, and did not, is not certain at all.
+        """
+        certain: list[Change] = []
+        left_out = 0
+        for uri, life in self._changes.items():
+            if uri not in self._built and self._is_excluded(uri):
+                continue
+            if uri not in self._built:
+                since = [settings.same_since(*formed) for formed in self._formed[uri]]
+                known = [time for time in since if time is not None]
+                is_certain = not self._now[uri] and len(known) == len(since)
+                life = _since(max(known), life) if is_certain else []  # noqa: PLW2901 - what is certain of it
+                left_out += not life
+            certain += life
+        return sorted(certain, key=_by_time_and_uri), left_out
+
+
+def _since(time: datetime, life: Sequence[Change]) -> list[Change]:
+    """Return the changes of one URI from a time on: what was there at that time was created then."""
+    after = [change for change in life if change.time >= time]
+    before = life[: len(life) - len(after)]
+    if before and before[-1].kind is not ChangeKind.DELETED:
+        if not after or after[0].time > time:
+            after.insert(0, Change(time, life[0].uri, ChangeKind.CREATED))
+        elif after[0].kind is ChangeKind.DELETED:
+            after.pop(0)
+        else:
+            after[0] = after[0]._replace(kind=ChangeKind.CREATED)
+    return after
+
+
+def _entry(listing: Listing, path: str, state: State) -> Entry:
+    shown = (state.content.uris, state.content.head)
+    return Entry(state.content.order, path, (*shown, state.blob) if listing.shows_text else shown)
+
+
+def _edited(changes: Iterable[PathChange]) -> set[str]:
+    """Return the paths that had several states, or one that another path had too: only there do two heads matter."""
+    paths: dict[str, str] = {}
+    blobs: dict[str, str] = {}
+    found = set()
+    for change in (each for each in changes if each.new):
+        found |= {change.path} if change.path in paths else set()
+        other = blobs.setdefault(str(change.new), change.path)
+        found |= {other, change.path} if other != change.path else set()
+        paths[change.path] = ""
+    return found
+
+
+def tree_of(changes: Iterable[PathChange]) -> dict[str, PathChange]:
+    """Return the last change of each path that is there after `changes`, one after another."""
+    tree: dict[str, PathChange] = {}
+    for change in changes:
+        tree.pop(change.path, None)
+        if change.new is not None:
+            tree[change.path] = change
+    return tree

@@ -1,0 +1,278 @@
+"""What a state of a source publishes: its URL, and the listings that it is in.
+
+The sources of today are known from the build. Those of the past are read by Pelican's own readers, under the settings
+of today; the metadata at the head of a source alone is parsed, and each distinct head once.
+"""
+
+import hashlib
+import logging
+import posixpath
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Self
+
+from pelican import signals
+from pelican.contents import Article, Page, SkipStub, Static
+from pelican.contents import Content as PelicanContent
+from pelican.readers import Readers
+
+from pelican_resourcesync.site.history.heads import FromMemory, head_of, replace_readers
+from pelican_resourcesync.site.history.listings import Listing, Listings
+from pelican_resourcesync.site.roles import Role, Roles
+from pelican_resourcesync.site.uris import uri_of, uri_of_path
+from pelican_resourcesync.site.written import Written, copied_source
+
+_CLASSES: Mapping[Role, type[PelicanContent]] = {Role.ARTICLE: Article, Role.PAGE: Page, Role.STATIC: Static}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Content:
+    """What one state of a source publishes.
+
+    `uris` are those of its page or file and of a copy of the source (`OUTPUT_SOURCES`): none where it is a draft,
+    hidden or skipped, or where nothing is written. `listings` are those that an article is in unless it is a
+    translation, `listings_of_any` those that it is in anyway. `family` is what it shares with its translations.
+    `head` changes with the metadata.
+    """
+
+    source: str
+    role: Role
+    uris: tuple[str, ...] = ()
+    published: bool = True
+    head: str = ""
+    order: Any = None
+    family: tuple[object, ...] = ()
+    in_default_lang: bool = True
+    marked_translation: bool = False
+    listings: tuple[Listing, ...] = ()
+    listings_of_any: tuple[Listing, ...] = ()
+
+
+class Sources:
+    """Reads what the sources of one site publish. Holds a temporary folder: use as a context manager."""
+
+    def __init__(self, settings: Mapping[str, Any], siteurl: str, written: Sequence[Written]) -> None:
+        """Take Pelican's settings, the site's URL without a slash at its end, and the resources of the build."""
+        self._settings = {
+            **settings,
+            "CACHE_CONTENT": False,
+            "LOAD_CONTENT_CACHE": False,
+            "WITH_FUTURE_DATES": True,
+            "DEFAULT_DATE_FORMAT": "",  # no URL has a date as it is written out, which takes long
+            "DATE_FORMATS": {},
+            "DEFAULT_DATE": None if settings.get("DEFAULT_DATE") == "fs" else settings.get("DEFAULT_DATE"),
+        }
+        self.siteurl = siteurl
+        self.settings = settings
+        self.uris = frozenset(each.uri for each in written)
+        self._folder = tempfile.TemporaryDirectory(prefix="resourcesync-")
+        self._settings["PATH"] = self._folder.name
+        self._readers = Readers(self._settings)
+        replace_readers(self._readers)
+        self._roles = Roles(settings, tuple(self._readers.extensions))
+        self._written = {(each.source, each.role): each for each in written if each.source and each.role}
+        self._built: dict[tuple[str, Role], Content] = {}
+        self._read: dict[tuple[str, Role, str], Content | None] = {}
+        self._follows_rules: dict[tuple[str, Role], bool] = {}
+        self.listings = Listings(settings, siteurl)
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Remove the temporary folder."""
+        self._folder.cleanup()
+
+    def roles(self, source: str) -> Iterator[Role]:
+        """Return what Pelican makes of the source at a path relative to its `PATH`: by the build, else by its rules."""
+        built = [role for role in Role if (source, role) in self._written]
+        role = None if built else self._roles.of(source)
+        yield from built or ([role] if role else [])
+
+    def ignores(self, path: str) -> bool:
+        """Return whether Pelican ignores the file at a path by its name."""
+        return self._roles.ignored(posixpath.basename(path))
+
+    def built_from(self, source: str, *, below: bool) -> Iterator[str]:
+        """Return the URIs that the build published from a source, or from all `below` a folder."""
+        for each, role in list(self._written) if below else [(source, role) for role in Role]:
+            if (each, role) in self._written and (not below or each.startswith(f"{source}/")):
+                yield from self.built(each, role, None).uris
+
+    def is_built(self, source: str, role: Role) -> bool:
+        """Return whether the build published this source."""
+        return (source, role) in self._written
+
+    def built(self, source: str, role: Role, data: Callable[[], bytes | None] | None) -> Content:
+        """Return what a source that was built publishes; `data` returns its bytes, where their head matters."""
+        content = self._built.get((source, role))
+        if content is None:
+            written = self._written[source, role]
+            content = Content(source, role, (written.uri,))
+            with suppress(Exception):  # a plug-in may have made anything of its object
+                content = self._content(written.content, source, role, "", written.uri)
+            head = self._head(source, data()) if data and role is not Role.STATIC else ""
+            self._built[source, role] = content = replace(content, head=head)
+            if head:
+                self._read[source, role, head] = content
+        return content
+
+    def past(self, source: str, role: Role, read: Callable[[], bytes | None]) -> Content | None:
+        """Return what a past state of a source publishes; `None` where that is not certain.
+
+        That is where the bytes are not there, Pelican's readers cannot parse them, or a plug-in gives the source of
+        today another URL than Pelican's rules do.
+        """
+        written = self._written.get((source, role))
+        if role is Role.STATIC:
+            return self.built(source, role, None) if written else self._parsed(source, role, b"", "")
+        data = read()
+        if data is None:
+            return None
+        key = (source, role, self._head(source, data))
+        if key not in self._read:
+            content = self._parsed(source, role, data, key[2])
+            certain = content is None or written is None or self._is_certain(content, written)
+            self._read[key] = content if certain else None
+        return self._read[key]
+
+    def _is_certain(self, content: Content, written: Written) -> bool:
+        """Return whether rules and build agree on the URL: of this state, or of the one of today."""
+        if not content.uris or written.uri in content.uris:
+            return True
+        key = (content.source, content.role)
+        if key not in self._follows_rules:
+            data = (Path(str(written.content.settings["PATH"])) / content.source).read_bytes()
+            today = self._parsed(*key, data, "")
+            self._follows_rules[key] = today is not None and written.uri in today.uris
+        return self._follows_rules[key]
+
+    def _head(self, source: str, data: bytes | None) -> str:
+        reader = self._readers.readers.get(posixpath.splitext(source)[1][1:])
+        return hashlib.sha1(head_of(reader, data or b""), usedforsecurity=False).hexdigest()
+
+    def _parsed(self, source: str, role: Role, data: bytes, head: str) -> Content | None:
+        try:
+            with self._file(source, data), signals.content_object_init.muted():
+                found = self._readers.read_file(
+                    base_path=self._folder.name,
+                    path=source,
+                    content_class=_CLASSES[role],
+                    fmt="static" if role is Role.STATIC else None,
+                    context={},
+                )
+                if isinstance(found, SkipStub):
+                    return Content(source, role, published=False, head=head)
+                if role is not Role.STATIC:
+                    relative = found.relative_source_path
+                    found.get_relative_source_path = lambda *_: relative
+                    found.override_save_as = found.save_as  # else worked out again each time, by `is_valid` too
+                    if not found.is_valid():
+                        return None
+                uri = uri_of(self.siteurl, found.url, found.save_as) if found.save_as else ""
+                return self._content(found, source, role, head, uri)
+        except Exception:  # noqa: BLE001 - any reader of any plug-in may fail on a source of the past, in its own way
+            return None
+
+    @contextmanager
+    def _file(self, source: str, data: bytes) -> Iterator[None]:
+        reader = self._readers.readers.get(posixpath.splitext(source)[1][1:])
+        if isinstance(reader, FromMemory):
+            reader.data = data
+        if isinstance(reader, FromMemory) or not data:
+            yield
+            return
+        file = Path(self._folder.name, source)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data)
+        try:
+            yield
+        finally:
+            file.unlink(missing_ok=True)
+
+    def _content(self, found: Any, source: str, role: Role, head: str, uri: str) -> Content:
+        """Return what Pelican's object publishes at `uri`, which is empty where nothing is written."""
+        if role is Role.STATIC:
+            return Content(source, role, (uri,))
+        if found.status != "published":
+            return Content(source, role, published=False, head=head)
+        copy = copied_source(found, self._settings)
+        copies = (uri_of_path(self.siteurl, copy),) if copy else ()
+        if role is Role.PAGE:
+            return Content(source, role, (*filter(None, [uri]), *copies), head=head)
+        return Content(
+            source=source,
+            role=role,
+            uris=(*filter(None, [uri]), *copies),
+            head=head,
+            order=_order(found, self._settings["ARTICLE_ORDER_BY"]),
+            family=_family(found, source, self._settings["ARTICLE_TRANSLATION_ID"]),
+            in_default_lang=found.in_default_lang,
+            marked_translation=str(found.metadata.get("translation", "false")).lower() != "false",
+            listings=self.listings.of_original(found),
+            listings_of_any=self.listings.of_any(found),
+        )
+
+
+def originals(family: Sequence[Content]) -> Sequence[Content]:
+    """Return those articles of a family that are not translations of another, as Pelican's `get_original_items`."""
+    candidates = [content for content in family if not content.marked_translation] or family
+    return [content for content in candidates if content.in_default_lang] or candidates
+
+
+def _family(found: Any, source: str, translation_id: Any) -> tuple[object, ...]:
+    if not translation_id:
+        return (source,)
+    names = [translation_id] if isinstance(translation_id, str) else sorted(translation_id)
+    return tuple(getattr(found, name) for name in names)
+
+
+def _order(found: Any, order_by: Any) -> tuple[Any, ...]:
+    """Return what Pelican's `order_content` sorts by; ties are left in the order of the slug, as there."""
+    if callable(order_by):
+        value = order_by(found)
+        return (type(value).__name__, value, found.slug)
+    name = str(order_by or "slug")
+    down = name.startswith("reversed-")
+    name = name.removeprefix("reversed-")
+    value = Path(found.source_path).name if name == "basename" else getattr(found, name, found.slug)
+    kind = type(value).__name__
+    if isinstance(value, datetime):  # of whatever class; as a number, which is compared much faster
+        kind = "datetime"
+        value = -value.timestamp() if down else value.timestamp()
+    elif down:
+        value = _Descending(value)
+    return (f"reversed-{kind}" if down else kind, value, found.slug)
+
+
+class _Descending:
+    """A value that sorts the other way round, for Pelican's `reversed-…` orders."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __lt__(self, other: "_Descending") -> bool:
+        return bool(other.value < self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Descending) and bool(other.value == self.value)
+
+    __hash__ = None  # type: ignore[assignment]  # an order, not a key
+
+
+@contextmanager
+def quiet_reading() -> Iterator[None]:
+    """Keep warnings about the past out of the log: nobody can correct a source that is no longer there."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(before)

@@ -1,0 +1,101 @@
+"""What the files of a repository publish after a change: sources, files of the theme and template pages."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+from pelican_resourcesync.git.log import LINK, SUBMODULE, PathChange
+from pelican_resourcesync.git.repository import UNCOMMITTED, Repository
+from pelican_resourcesync.site.history.past_settings import (
+    SETTINGS_OF_TEMPLATE_PAGE,
+    SETTINGS_OF_THEME,
+    settings_of_source,
+)
+from pelican_resourcesync.site.history.sources import Content, Sources
+from pelican_resourcesync.site.roles import Role
+from pelican_resourcesync.site.scope import Scope
+from pelican_resourcesync.site.uris import uri_of_path
+
+
+class State(NamedTuple):
+    """A file at one time: what it publishes, its blob, and the settings that form its URL."""
+
+    content: Content
+    blob: str
+    settings: Sequence[str]
+
+
+class UnknownStateError(Exception):
+    """It is not certain what a past state of a source published."""
+
+
+class States:
+    """Reads the states of the files of one site."""
+
+    def __init__(self, repository: Repository, sources: Sources, scope: Scope) -> None:
+        """Take the repository, its sources, and where they lie in it."""
+        self._repository = repository
+        self._sources = sources
+        self._scope = scope
+
+    def read(self, change: PathChange, *, today: bool, head_matters: bool = False) -> Iterator[State]:
+        """Return what the file that a change leaves behind publishes.
+
+        `today` says that the file was built as it is: then the build is believed, and the file is read only where its
+        `head_matters`. Raises `UnknownStateError` where it is not certain what a file of the past published.
+        """
+        if change.new is None or change.mode == SUBMODULE:
+            return
+        source = self._scope.source(change.path)
+        for uri, settings in self._copied(change.path, source):
+            yield State(Content(change.path, Role.STATIC, (uri,)), change.new, settings)
+        for role in self._sources.roles(source) if source is not None else ():
+            data = partial(self.data, change)
+            content: Content | None = None
+            if today and self._sources.is_built(source or "", role):
+                content = self._sources.built(source or "", role, data if head_matters else None)
+            elif change.mode != LINK:
+                content = self._sources.past(source or "", role, data)
+            if content is None:
+                raise UnknownStateError
+            yield State(content, change.new, settings_of_source(role))
+
+    def _copied(self, path: str, source: str | None) -> Iterator[tuple[str, Sequence[str]]]:
+        """Return the URIs of a file of the theme and of a template page, with the settings that form them."""
+        copied = self._scope.theme_file(path)
+        if copied is not None and not self._sources.ignores(copied):
+            yield uri_of_path(self._sources.siteurl, copied), SETTINGS_OF_THEME
+        template = self._sources.settings["TEMPLATE_PAGES"].get(source)
+        if template:
+            yield uri_of_path(self._sources.siteurl, template), SETTINGS_OF_TEMPLATE_PAGE
+
+    def has_to_be_read(self, change: PathChange, *, today: bool) -> bool:
+        """Return whether `read` needs the bytes of a blob."""
+        source = self._scope.source(change.path)
+        return source is not None and any(
+            role is not Role.STATIC and not (today and self._sources.is_built(source, role))
+            for role in self._sources.roles(source)
+        )
+
+    def uris_today(self, change: PathChange) -> Iterator[str]:
+        """Return the URIs of the build whose source a change touched; a submodule's are those of all sources below."""
+        source = self._scope.source(change.path)
+        yield from (uri for uri, _ in self._copied(change.path, source))
+        if source is not None:
+            yield from self._sources.built_from(source, below=change.mode == SUBMODULE)
+
+    def uris_before(self, change: PathChange) -> Iterator[str]:
+        """Return the URIs that the file which a change replaced or removed had, as far as that is certain."""
+        try:
+            for state in self.read(replace(change, new=change.old), today=False):
+                yield from state.content.uris
+        except UnknownStateError:
+            return
+
+    def data(self, change: PathChange) -> bytes | None:
+        """Return the bytes that a change leaves behind; `None` where they are not on this machine."""
+        if change.new is not None and not change.new.startswith(UNCOMMITTED):
+            return self._repository.blob(change.new)
+        file = self._repository.top / change.path
+        return file.read_bytes() if change.new and file.is_file() else None
