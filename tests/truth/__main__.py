@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
@@ -112,7 +113,7 @@ def _collect(options: argparse.Namespace, truth: Truth, clone: Clone, window: Wi
 def _judge(options: argparse.Namespace, truth: Truth, clone: Clone, window: Window, folder: Path) -> None:
     line = clone.commits(options.until)
     publish = _backfill if options.judge == "backfill" else _publish
-    output = publish(options, truth.command, line[-1], window, folder)
+    output, sources = publish(options, truth.command, line[-1], window, folder)
     case = Case(
         steps=walk(truth, window).steps,
         told=list(read(output, truth.command.siteurl)),
@@ -124,12 +125,16 @@ def _judge(options: argparse.Namespace, truth: Truth, clone: Clone, window: Wind
         exclude=options.exclude,
         hashes=options.judge == "backfill",
     )
-    consistency = check(case, listed(output, truth.command.siteurl), line[-1].sha)
+    brought = clone.landed(options.until)
+    landed = {path: brought[source] for path, source in sources.items() if source in brought}
+    consistency = check(case, listed(output, truth.command.siteurl), line[-1].sha, landed)
     _report(options, judge(case), account(truth, window), consistency)
 
 
-def _publish(options: argparse.Namespace, command: Command, last: Commit, _: Window, folder: Path) -> Path:
-    """Build the last commit with the plug-in, in a clone with its whole history; return the output."""
+def _publish(
+    options: argparse.Namespace, command: Command, last: Commit, _: Window, folder: Path
+) -> tuple[Path, dict[str, str]]:
+    """Build the last commit with the plug-in, in a clone with its whole history; return the output, and its sources."""
     tree = Clone(options.repository, folder / "judged").check_out(last.sha)
     builder = Builder(command, folder / "publish", python=options.python, timeout=options.timeout, publish=True)
     try:
@@ -142,16 +147,19 @@ def _publish(options: argparse.Namespace, command: Command, last: Commit, _: Win
     if CHANGE_LIST not in build.outputs:
         message = f"{last.sha} has no Change Lists; the build says: {builder.said()}"
         raise SystemExit(message)
-    return builder.output
+    top = os.path.realpath(tree)
+    return builder.output, {path: os.path.relpath(source, top) for path, source in build.sources.items()}
 
 
-def _backfill(options: argparse.Namespace, command: Command, last: Commit, window: Window, folder: Path) -> Path:
+def _backfill(
+    options: argparse.Namespace, command: Command, last: Commit, window: Window, folder: Path
+) -> tuple[Path, dict[str, str]]:
     """Build the past of the last commit with `backfill`, from the beginning of the window on; return the output."""
     tree = Clone(options.repository, folder / "judged").check_out(last.sha)
     since = None if window.base is None else window.base.sha
     output, said = backfill(command, tree, folder / "backfill", python=options.python, jobs=options.jobs, since=since)
     print(said, file=sys.stderr, flush=True)
-    return output
+    return output, {}
 
 
 def _report(options: argparse.Namespace, verdict: Verdict, commits: Account, consistency: Consistency) -> None:

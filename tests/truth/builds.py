@@ -50,9 +50,13 @@ class Output:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Build:
-    """What came of building a commit: its output by path, or the reason why there is none."""
+    """What came of building a commit: its output by path, or the reason why there is none.
+
+    `sources` gives the source of each output file that has one, by path; a truth does not keep it.
+    """
 
     outputs: Mapping[str, Output] = field(default_factory=dict)
+    sources: Mapping[str, str] = field(default_factory=dict, compare=False)
     reason: str | None = None
     errors: int = 0
     seconds: float = 0.0
@@ -170,6 +174,7 @@ def _build(answer: Mapping[str, Any], seconds: float) -> Build:
         outputs={
             path: Output(digest=digest, sort=sort, hidden=hidden) for path, (digest, sort, hidden) in files.items()
         },
+        sources=answer.get("sources", {}),
         reason=answer.get("reason"),
         errors=answer["errors"],
         seconds=seconds,

@@ -52,6 +52,17 @@ class Clone:
         rows = self.git("log", "--first-parent", "--format=%H", self.name(until), "--", *paths)
         return frozenset(rows.split())
 
+    def landed(self, until: str) -> dict[str, str]:
+        """Return the first-parent commit that first brought each path, by path."""
+        arguments = ["--first-parent", "--reverse", "--no-renames", "--diff-filter=A", "--diff-merges=first-parent"]
+        rows = self.git("log", *arguments, "--root", "--name-only", "-z", "--format=%x01%H", self.name(until), "--")
+        found: dict[str, str] = {}
+        for row in rows.split("\x01")[1:]:
+            sha, _, paths = row.partition("\0")
+            for path in paths.split("\0"):
+                found.setdefault(path.removeprefix("\n"), sha.strip())
+        return found
+
     def name(self, revision: str) -> str:
         """Return the full name of the commit that a revision means."""
         return self.git("rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}").strip()

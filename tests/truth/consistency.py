@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from tests.truth.builds import Output
 from tests.truth.steps import Step, is_resource
 from tests.truth.told import Told, path_of
-from tests.truth.verdict import Case
+from tests.truth.verdict import Case, fold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,12 +23,15 @@ class Breach:
 class Consistency:
     """All that is impossible.
 
-    - `never_existed`: URIs that no build ever wrote, or only where it was hidden;
-    - `too_early`: changes of a resource before the first build that wrote it;
+    - `never_existed`: URIs that should exist at some build, and that no build ever wrote, or only where it was hidden;
+    - `too_early`: changes of a resource before its source landed, and before any build wrote it;
     - `out_of_order`: changes that cannot follow the one before them of the same URI, such as two deletions;
     - `wrong_end`: URIs that exist by their changes and are not in the Resource List, or the other way round;
     - `not_built` and `not_listed`: what the Resource List has more than the last build, and less;
     - `wrong_bytes`: what it lists with another hash than that of the bytes that were built.
+
+    `unbuilt` is not impossible: changes of a resource before the first build that wrote it, of which the source had
+    landed or is not known. Settings, theme and plug-ins of then did not write it yet.
     """
 
     never_existed: list[Breach] = field(default_factory=list)
@@ -37,38 +41,54 @@ class Consistency:
     not_built: list[Breach] = field(default_factory=list)
     not_listed: list[Breach] = field(default_factory=list)
     wrong_bytes: list[Breach] = field(default_factory=list)
+    unbuilt: list[Breach] = field(default_factory=list)
 
 
-def check(case: Case, resources: Mapping[str, str | None], last: str) -> Consistency:
+def check(
+    case: Case, resources: Mapping[str, str | None], last: str, landed: Mapping[str, str] = MappingProxyType({})
+) -> Consistency:
     """Return what is impossible in what is told, given the Resource List (hashes by URI) and the commit published.
 
-    What the changes say of URLs is held against the builds of the window; their order, and the end, against themselves.
+    `landed` gives the commit that brought the source of an output path, where there is one. What the changes say of
+    URLs is held against the builds of the window; their order, and the end, against themselves.
     """
     found = Consistency()
-    _check_existence(case, found)
+    _check_existence(case, landed, found)
     _check_order(case, resources, found)
     if case.steps and case.steps[-1].commit.sha == last:
         _check_list(case, resources, case.steps[-1].after, found)
     return found
 
 
-def _check_existence(case: Case, found: Consistency) -> None:
+def _check_existence(case: Case, landed: Mapping[str, str], found: Consistency) -> None:
     first = _first_steps(case.steps)
     places = {commit.sha: number for number, step in enumerate(case.steps) for commit in step.commits}
-    unknown: set[str] = set()
+    unknown: dict[str, dict[int, list[Told]]] = {}
     for told in case.told:
         sha, _ = case.landings.commit(told.time)
         if sha not in places:
             continue
-        step = case.steps[places[sha]]
+        number = places[sha]
+        step = case.steps[number]
         path = path_of(told.uri, case.siteurl, _shown(step.after), _shown(step.before), first)
         if path is None:
-            if told.uri not in unknown:
-                found.never_existed.append(Breach(uri=told.uri, sha=sha, note=told.kind))
-            unknown.add(told.uri)
-        elif is_resource(path, case.exclude) and places[sha] < first[path]:
+            unknown.setdefault(told.uri, {}).setdefault(number, []).append(told)
+        elif is_resource(path, case.exclude) and number < first[path]:
+            early = path in landed and told.time < case.landings.time(landed[path])
             really = case.steps[first[path]].commit.sha
-            found.too_early.append(Breach(uri=told.uri, sha=sha, note=f"{told.kind}, first built at {really[:10]}"))
+            breach = Breach(uri=told.uri, sha=sha, note=f"{told.kind}, first built at {really[:10]}")
+            (found.too_early if early else found.unbuilt).append(breach)
+    found.never_existed.extend(_seen(case, uri, numbers) for uri, numbers in unknown.items() if _lasts(numbers))
+
+
+def _lasts(numbers: Mapping[int, Sequence[Told]]) -> bool:
+    """Tell whether changes of one URI, by step, say that it was there when a commit was built."""
+    return any(fold([told.kind for told in some]) for some in numbers.values())
+
+
+def _seen(case: Case, uri: str, numbers: Mapping[int, Sequence[Told]]) -> Breach:
+    told = next(iter(numbers.values()))[0]
+    return Breach(uri=uri, sha=case.landings.commit(told.time)[0], note=told.kind)
 
 
 def _first_steps(steps: Sequence[Step]) -> dict[str, int]:

@@ -106,7 +106,8 @@ def build(request: dict[str, Any]) -> dict[str, Any]:
             return {"reason": errors.last or f"exit status {leaving.code}", "errors": errors.count}
     except Exception as error:  # noqa: BLE001  # the site's code may raise anything
         return {"reason": f"{type(error).__name__}: {error}", "errors": errors.count}
-    return {"errors": errors.count, "files": observer.files(request["output"])}
+    files = observer.files(request["output"])
+    return {"errors": errors.count, "files": files, "sources": observer.sources(request["output"])}
 
 
 def _prepare(pelican: Any, request: dict[str, Any]) -> None:
@@ -187,6 +188,15 @@ class Observer:
             for path, file in _walk(output)
         }
 
+    def sources(self, output: str) -> dict[str, str]:
+        """Return the source of each output file of which Pelican knows one, by path."""
+        real = os.path.realpath(output)
+        statics = [each for generator in self._generators for each in getattr(generator, "staticfiles", ())]
+        found = [(f"{real}/{each.save_as}", each.source_path) for each in (*self._contents(), *statics)]
+        for generator in self._generators:
+            found += _theme_files(generator)
+        return {os.path.relpath(file, real): os.path.realpath(source) for file, source in found}
+
     def _finalized(self, generators: list[Any]) -> None:
         """Take note of the generators; a plug-in's own need not be like those of Pelican."""
         self._generators += [each for each in generators if hasattr(each, "settings") and hasattr(each, "output_path")]
@@ -217,17 +227,23 @@ class Observer:
 def _copied(generator: Any) -> Iterator[tuple[str, tuple[str, bool]]]:
     """Return what is copied and no signal tells: the theme's files, and the sources of contents (`OUTPUT_SOURCES`)."""
     settings, output = generator.settings, os.path.realpath(generator.output_path)
-    if hasattr(generator, "staticfiles"):
-        folder = posixpath.normpath(f"{output}/{settings['THEME_STATIC_DIR']}")
-        for name in settings["THEME_STATIC_PATHS"]:
-            source = Path(generator.theme, name)
-            paths = [source.name] if source.is_file() else [path for path, _ in _walk(str(source))]
-            yield from ((f"{folder}/{path}", ("theme", False)) for path in paths)
+    yield from ((file, ("theme", False)) for file, _ in _theme_files(generator))
     if settings["OUTPUT_SOURCES"]:
         for name in _CONTENTS:
             for content in getattr(generator, name, ()):
                 file = posixpath.splitext(content.save_as)[0] + settings["OUTPUT_SOURCES_EXTENSION"]
                 yield posixpath.normpath(f"{output}/{file}"), ("other", content.status != "published")
+
+
+def _theme_files(generator: Any) -> Iterator[tuple[str, str]]:
+    """Return the output file and the source of each static file of the theme."""
+    if not hasattr(generator, "staticfiles"):
+        return
+    folder = posixpath.normpath(f"{os.path.realpath(generator.output_path)}/{generator.settings['THEME_STATIC_DIR']}")
+    for name in generator.settings["THEME_STATIC_PATHS"]:
+        source = Path(generator.theme, name)
+        files = [(source.name, source)] if source.is_file() else _walk(str(source))
+        yield from ((f"{folder}/{path}", str(file)) for path, file in files)
 
 
 def _statics(generator: Any, contents: list[Any]) -> Iterator[tuple[str, tuple[str, bool]]]:

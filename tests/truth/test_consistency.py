@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
+from types import MappingProxyType
 from typing import Any
 
 from tests.truth.conftest import Known
@@ -21,11 +22,14 @@ def _resources(known: Known) -> dict[str, str | None]:
 
 
 def _check(
-    known: Known, told: Sequence[Told], resources: Mapping[str, str | None] | None = None
+    known: Known,
+    told: Sequence[Told],
+    resources: Mapping[str, str | None] | None = None,
+    landed: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, list[tuple[str, str]]]:
     """Return what is impossible: paths and notes by what it is."""
     case = known.case(told, hashes=True)
-    found = check(case, _resources(known) if resources is None else resources, known.commits[-1])
+    found = check(case, _resources(known) if resources is None else resources, known.commits[-1], landed)
     return {name: [_row(each) for each in breaches] for name, breaches in asdict(found).items() if breaches}
 
 
@@ -50,11 +54,21 @@ def test_a_url_that_never_existed_is_named_once(known: Known) -> None:
     }
 
 
-def test_what_is_told_of_hidden_or_missing_files_is_too_early(known: Known) -> None:
-    """The first build that shows a file says from when on it exists; commits that do not build count with the next."""
+def test_a_url_that_no_build_can_have_seen_is_not_doubted(known: Known) -> None:
+    """It came and went while nothing built; but where it stays, a build must have it."""
+    brief = [Change(5, "created", "brief.html").told(), Change(6, "deleted", "brief.html").told()]
+    assert _check(known, [*PERFECT, *brief]) == {}
+    late = replace(brief[1], time=PERFECT[-1].time)
+    assert _check(known, [*PERFECT, brief[0], late]) == {"never_existed": [("brief.html", "created")]}
+
+
+def test_what_is_told_before_the_source_landed_is_too_early(known: Known) -> None:
+    """What is told before a build shows it is counted; commits that do not build count with the next."""
     told = [replace(each, time=PERFECT[0].time) if each.uri.endswith("/shy.html") else each for each in PERFECT]
-    ((name, breaches),) = _check(known, told).items()
-    assert (name, breaches) == ("too_early", [("shy.html", f"created, first built at {known.commits[4][:10]}")])
+    early = [("shy.html", f"created, first built at {known.commits[4][:10]}")]
+    assert _check(known, told) == {"unbuilt": early}
+    assert _check(known, told, landed={"shy.html": known.commits[0]}) == {"unbuilt": early}
+    assert _check(known, told, landed={"shy.html": known.commits[1]}) == {"too_early": early}
     third = Change(5, "created", "third.html").told()
     assert _check(known, [third if each.uri == third.uri else each for each in PERFECT]) == {}
 

@@ -187,7 +187,7 @@ class _Bench:
         """Return what amounts of all that is told of one path."""
         self._verdict.aliases[path] += sum(len(by_uri) - 1 for by_uri in told.values())
         each = [[row.kind for row in by_uri.values()] for by_uri in told.values()]
-        return _answer(each[0], true) if len(each) == 1 else _fold([one for one in map(_answer, each) if one])
+        return _answer(each[0], true) if len(each) == 1 else fold([one for one in map(_answer, each) if one])
 
     def _invent(self, row: _Row, note: str) -> None:
         self._verdict.told[self._cell(row.path, row.kind)] += 1
@@ -220,7 +220,7 @@ def _answer(kinds: Sequence[str], true: str | None = None) -> str | None:
     return kinds[0]
 
 
-def _fold(kinds: Sequence[str]) -> str | None:
+def fold(kinds: Sequence[str]) -> str | None:
     """Return what changes amount to, told one after the other of one path; none if nothing."""
     if not kinds:
         return None
