@@ -21,11 +21,12 @@ def backfill(
     """
     output = folder / "output"
     folder.mkdir(parents=True)
-    overrides = {
+    settings = {
+        **dict(overrides(command)),
         "SITEURL": json.dumps(command.siteurl),
         "RESOURCESYNC": json.dumps({"html_links": False, "previous": "none"}),
     }
-    extra = [f"{name}={value}" for name, value in {**dict(_overrides(command)), **overrides}.items()]
+    extra = [f"{name}={value}" for name, value in settings.items()]
     options = ["--by", "commit", "--settings", command.settings, "--output", str(output), "--jobs", str(jobs)]
     process = subprocess.run(
         [python, "-c", _CALL, "backfill", *options, *(["--since", since] if since else []), "-e", *extra],
@@ -44,7 +45,7 @@ def backfill(
     return output, process.stdout
 
 
-def _overrides(command: Command) -> Iterator[tuple[str, str]]:
+def overrides(command: Command) -> Iterator[tuple[str, str]]:
     """Return as settings what the arguments of `pelican` say; raise `SystemExit` for those that no setting says."""
     parser = argparse.ArgumentParser(prog="pelican", add_help=False, exit_on_error=False)
     parser.add_argument("-e", "--extra-settings", nargs="*", action="extend", default=[])

@@ -19,13 +19,17 @@ PACKAGE = Path(__file__).resolve().parents[2] / "pelican_resourcesync"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """How a site is built: where in the repository, and with which arguments of `pelican`."""
+    """How a site is built: where in the repository, with which arguments of `pelican`, and by which clock.
+
+    The clock is that of the machine (`now`), or stands at the landing time of each commit (`landing`).
+    """
 
     site: str = "."
     content: str | None = None
     settings: str = "pelicanconf.py"
     more: Sequence[str] = ()
     siteurl: str = "https://example.org"
+    clock: str = "landing"
 
     def arguments(self, output: Path) -> list[str]:
         """Return the arguments of `pelican`."""
@@ -75,14 +79,14 @@ class Builder:
         self._driver: subprocess.Popen[str] | None = None
         folder.mkdir(parents=True)
 
-    def build(self, clone: Clone, sha: str) -> Build:
-        """Build a commit."""
+    def build(self, clone: Clone, sha: str, epoch: int) -> Build:
+        """Build a commit that landed at a time, in seconds."""
         tree = self._folder / "tree"
         clone.lay_out(sha, tree)
-        return self.run(tree)
+        return self.run(tree, epoch if self._command.clock == "landing" else None)
 
-    def run(self, tree: Path) -> Build:
-        """Build what lies in `tree`."""
+    def run(self, tree: Path, epoch: int | None = None) -> Build:
+        """Build what lies in `tree`, by a clock that stands still if `epoch` says where."""
         shutil.rmtree(self.output, ignore_errors=True)
         self.output.mkdir()
         answer = self._folder / "answer.json"
@@ -94,6 +98,7 @@ class Builder:
             "siteurl": self._command.siteurl,
             "publish": self._publish,
             "timeout": self._timeout,
+            "epoch": epoch,
             "answer": str(answer),
             "log": str(self._folder / "log.txt"),
         }
@@ -192,11 +197,11 @@ class Builders:
         for builder in builders:
             self._free.put(builder)
 
-    def build(self, clone: Clone, sha: str) -> Build:
+    def build(self, clone: Clone, sha: str, epoch: int) -> Build:
         """Build a commit with the first builder that is free."""
         builder = self._free.get()
         try:
-            return builder.build(clone, sha)
+            return builder.build(clone, sha, epoch)
         finally:
             self._free.put(builder)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 #: What every file of a tree is dated: a site that shows or sorts by the times of its files stays the same.
-STAMP = 1_000_000_000
+STAMP = 946_684_800  # 2000-01-01
 
 #: Nothing of the machine's git, and nothing of a git that calls us, reaches ours.
 _FOREIGN = ("GIT_", "COVERAGE_", "PYTHON")

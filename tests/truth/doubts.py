@@ -33,12 +33,12 @@ def settle(
     built = [sha for sha in window.needed if sha in truth.builds and truth.builds[sha].reason is None]
     ends = list(dict.fromkeys([*built[-1:], *built[:1]]))
     for end in ends:
-        again(end, (builder.build(clone, end) for builder in builders.all[:2]))
+        again(end, (builder.build(clone, end, window.times[end]) for builder in builders.all[:2]))
     done = truth.unstable.keys() & set(built) - set(ends)
     for _ in range(number - len(done)):
         sha = _telling(truth, window)
         if sha:
-            again(sha, iter([builders.build(clone, sha)]))
+            again(sha, iter([builders.build(clone, sha, window.times[sha])]))
 
 
 def _unstable(builds: Iterable[Build]) -> list[str]:

@@ -5,6 +5,9 @@ A request comes in as a line of JSON; its answer lies in the file that it names 
 seconds that it took.
 """
 
+import ctypes
+import datetime as dt
+import gc
 import hashlib
 import importlib
 import json
@@ -15,7 +18,7 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -77,6 +80,8 @@ def _build_and_exit(request: dict[str, Any]) -> None:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(log, 1)
         os.dup2(log, 2)
+        if request["epoch"] is not None:
+            stop_clock(request["epoch"])
         answer = build(request)
         Path(request["answer"]).write_text(json.dumps(answer), "ascii")
         status = 0
@@ -87,6 +92,26 @@ def _build_and_exit(request: dict[str, Any]) -> None:
             sys.stdout.flush()
             sys.stderr.flush()
         os._exit(status)
+
+
+def stop_clock(epoch: int) -> None:
+    """Let every clock that a site may show stand at a time, for good: those of Python, and what tools are told."""
+    os.environ["SOURCE_DATE_EPOCH"] = str(epoch)
+    time.time = lambda: float(epoch)
+    time.time_ns = lambda: epoch * 10**9
+    for name in ("ctime", "gmtime", "localtime"):
+        setattr(time, name, _defaulting(getattr(time, name), epoch))
+    time.strftime = _defaulting(time.strftime, time.gmtime(epoch), 1)
+    time.asctime = _defaulting(time.asctime, time.gmtime(epoch))
+    # Of a type written in C no method can be set, but what has been imported from it is to stand still as well.
+    namespace = gc.get_referents(dt.datetime.__dict__)[0]
+    namespace["now"] = classmethod(lambda cls, tz=None: cls.fromtimestamp(epoch, tz))
+    namespace["utcnow"] = classmethod(lambda cls: cls.fromtimestamp(epoch, dt.UTC).replace(tzinfo=None))
+    ctypes.pythonapi.PyType_Modified(ctypes.py_object(dt.datetime))
+
+
+def _defaulting(function: Callable[..., Any], default: Any, place: int = 0) -> Callable[..., Any]:
+    return lambda *given: function(*given, default) if len(given) <= place else function(*given)
 
 
 def build(request: dict[str, Any]) -> dict[str, Any]:

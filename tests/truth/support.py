@@ -12,7 +12,7 @@ SITEURL = "https://example.org"
 _BEGIN = datetime(2024, 1, 1, 10, tzinfo=UTC)
 
 #: What the page about.html shows: it is another with each build.
-_CLOCK = 'JINJA_GLOBALS = {"now": __import__("time").time_ns()}\n'
+_CHANCE = 'JINJA_GLOBALS = {"chance": __import__("os").urandom(8).hex()}\n'
 
 
 @dataclass(frozen=True)
@@ -65,14 +65,14 @@ class History:
         self.commits: list[str] = []
         link = '<a href="{{ SITEURL }}/{{ article.url }}">{{ article.title }}</a>'
         self.site.write("theme/templates/category.html", f"{{% for article in articles %}}{link}{{% endfor %}}")
-        self.site.write("theme/templates/page.html", "<html><head></head><body>{{ now }}</body></html>")
+        self.site.write("theme/templates/page.html", "<html><head></head><body>{{ chance }}</body></html>")
         self.configure()
 
     def configure(self, more: str = "") -> None:
         """Write the settings file, with more at its end."""
         self.site.configure(PAGE_URL="{slug}.html", PAGE_SAVE_AS="{slug}.html", CATEGORY_SAVE_AS="category/{slug}.html")
         file = self.site.folder / "pelicanconf.py"
-        file.write_text(file.read_text() + _CLOCK + more)
+        file.write_text(file.read_text() + _CHANCE + more)
 
     def commit(self) -> None:
         """Commit what there is, by a clock that is not always right."""

@@ -115,7 +115,7 @@ def test_a_partial_clone_builds_with_what_there_is(known: Known, tmp_path: Path)
     _lose(partial, blob)
     clone = Clone(partial, tmp_path / "clone")
     with builders(known.truth.command, tmp_path / "jobs", jobs=1, python=known.python, timeout=60) as some:
-        build = some.build(clone, known.commits[0])
+        build = some.build(clone, known.commits[0], 0)
     whole = known.truth.builds[known.commits[0]].outputs
     assert build.outputs.keys() == whole.keys() - {"images/dot.svg"}
     assert Clone(partial, tmp_path / "judged").check_out(known.commits[0]).is_dir()
