@@ -27,7 +27,8 @@ _FEEDS = ("atom", "rss")
 class Listing:
     """A listing page or a feed: its file, its URL, what makes it, and how much of what it lists it shows.
 
-    `template` is the name of its template, or the format of the feed: `atom`, `rss`.
+    `template` is the name of its template, or the format of the feed: `atom`, `rss`. `setting` is what the names of the
+    settings that form its URL begin with.
     `per_page` articles go on one page: all of them where it is 0, and where it is `None`, in which case Pelican's
     pagination does not name the page. `limit` is the most that a feed shows.
     `of` holds what it is the listing of, each as a kind (`category`, `tag`, `author`, `language`) and a name: nothing
@@ -38,6 +39,7 @@ class Listing:
     save_as: str
     url: str
     template: str
+    setting: str
     per_page: int | None = None
     limit: int | None = None
     names: dict[tuple[int, bool], str] = field(default_factory=dict)
@@ -127,7 +129,7 @@ class Listings:
             name = f"{template}.html"
             save_as = self._settings.get(f"{template.upper()}_SAVE_AS", name)
             url = self._settings.get(f"{template.upper()}_URL", name)
-            yield from self._page_listing(template, save_as, url)
+            yield from self._page_listing(template, template.upper(), save_as, url)
 
     def _of_wrappers(self, wrappers: Iterable[URLWrapper], template: str) -> Iterator[Listing]:
         """Give the listings of tags, categories or authors; each name makes its slug once."""
@@ -135,7 +137,8 @@ class Listings:
             key = (template, wrapper.name)
             if key not in self._wrapped:
                 feeds = self._feeds(f"{template.upper()}_FEED", slug=wrapper.slug)
-                self._keep(key, (*self._page_listing(template, wrapper.save_as, wrapper.url), *feeds))
+                pages = self._page_listing(template, template.upper(), wrapper.save_as, wrapper.url)
+                self._keep(key, (*pages, *feeds))
             yield from self._wrapped[key]
 
     def _of_language(self, lang: str) -> tuple[Listing, ...]:
@@ -154,10 +157,9 @@ class Listings:
         for period in _PERIODS:
             save_as = self._settings[f"{period}_ARCHIVE_SAVE_AS"]
             if save_as and hasattr(article, "date"):
-                url = self._settings[f"{period}_ARCHIVE_URL"]
-                yield from self._page_listing(
-                    "period_archives", save_as.format(date=article.date), url.format(date=article.date)
-                )
+                url = self._settings[f"{period}_ARCHIVE_URL"].format(date=article.date)
+                save_as = save_as.format(date=article.date)
+                yield from self._page_listing("period_archives", f"{period}_ARCHIVE", save_as, url)
 
     def _feeds(self, setting: str, **values: str) -> Iterator[Listing]:
         for form in _FORMATS:
@@ -167,21 +169,21 @@ class Listings:
                 limit = self._settings["FEED_MAX_ITEMS"]
                 path = str(save_as).format(**values) if values else str(save_as)
                 url = str(url).format(**values) if values else str(url)
-                yield self._one(path, url, form.lower(), limit=limit or None)
+                yield self._one(path, url, form.lower(), f"{setting}_{form}", limit=limit or None)
 
-    def _page_listing(self, template: str, save_as: object, url: object) -> Iterator[Listing]:
+    def _page_listing(self, template: str, setting: str, save_as: object, url: object) -> Iterator[Listing]:
         if not save_as:
             return
         per_page = None
         if template in self._settings["PAGINATED_TEMPLATES"]:
             per_page = self._settings["PAGINATED_TEMPLATES"][template] or self._settings["DEFAULT_PAGINATION"] or 0
-        yield self._one(str(save_as), str(url), template, per_page=per_page)
+        yield self._one(str(save_as), str(url), template, setting, per_page=per_page)
 
-    def _one(self, save_as: str, url: str, template: str, **how: Any) -> Listing:
+    def _one(self, save_as: str, url: str, template: str, setting: str, **how: Any) -> Listing:
         save_as = posixpath.normpath(save_as).lstrip("/")
         known = self._known.get((save_as, url))
         if known is None:
-            known = self._known[save_as, url] = Listing(save_as, url, template, **how)
+            known = self._known[save_as, url] = Listing(save_as, url, template, setting, **how)
         return known
 
 

@@ -13,6 +13,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from fnmatch import fnmatch
+from functools import cache
 from typing import Any
 
 from pelican.settings import DEFAULT_CONFIG
@@ -24,36 +26,35 @@ _METADATA = (
     *("PATH", "FILENAME_METADATA", "PATH_METADATA", "EXTRA_PATH_METADATA", "DEFAULT_METADATA", "DEFAULT_LANG"),
     *("SLUGIFY_SOURCE", "SLUG_REGEX_SUBSTITUTIONS", "DEFAULT_CATEGORY", "USE_FOLDER_AS_CATEGORY"),
 )
-#: The settings that say which sources there are: what they say of one source counts.
-_PATHS = ("ARTICLE_PATHS", "PAGE_PATHS", "STATIC_PATHS")
 
 
 def settings_of_source(role: Role) -> tuple[str, ...]:
     """Return the settings that form the URL of an article, a page or a static file."""
     kind = role.upper()
-    return (f"{kind}_PATHS", *_urls(kind), *_urls(f"{kind}_LANG"), "OUTPUT_SOURCES", *_METADATA)
+    return (*_paths(kind), *_urls(kind), *_urls(f"{kind}_LANG"), "OUTPUT_SOURCES", *_METADATA)
 
 
 #: The settings that form the URL of a file of the theme.
-SETTINGS_OF_THEME = ("THEME", "THEME_STATIC_DIR", "THEME_STATIC_PATHS")
+SETTINGS_OF_THEME = ("THEME", "THEME_STATIC_DIR", "THEME_STATIC_PATHS", "IGNORE_FILES")
 SETTINGS_OF_TEMPLATE_PAGE = ("TEMPLATE_PAGES", "PATH")
 
 
-def settings_of_listing(template: str, *, first_page: bool) -> tuple[str, ...]:
-    """Return the settings that form the URL of a page of a listing: by its template, which may be that of feeds."""
-    if template in ("atom", "rss"):
-        names = ("FEED", "FEED_ALL", "CATEGORY_FEED", "TAG_FEED", "AUTHOR_FEED", "TRANSLATION_FEED")
-        form = template.upper()
-        return ("ARTICLE_PATHS", *(f"{name}_{form}{end}" for name in names for end in ("", "_URL")), *_METADATA)
-    kind = template.upper()
-    periods = [name for period in ("YEAR", "MONTH", "DAY") for name in _urls(f"{period}_ARCHIVE")]
-    own = periods if template == "period_archives" else [*_urls(kind), f"{kind}_REGEX_SUBSTITUTIONS"]
+@cache
+def settings_of_listing(name: str, *, first_page: bool) -> tuple[str, ...]:
+    """Return the settings that form the URL of a page of a listing, or of a feed: by the `name` that these have."""
+    own = _urls(name) if not name.endswith(("_ATOM", "_RSS")) else (name, f"{name}_URL")
+    slugs = f"{name.partition('_')[0]}_REGEX_SUBSTITUTIONS"
     pages = ("PAGINATED_TEMPLATES", "DEFAULT_PAGINATION", "DEFAULT_ORPHANS") if not first_page else ()
-    return ("ARTICLE_PATHS", "DIRECT_TEMPLATES", *own, "PAGINATION_PATTERNS", *pages, *_METADATA)
+    return (*_paths("ARTICLE"), *own, slugs, "PAGINATION_PATTERNS", *pages, *_METADATA)
 
 
 def _urls(kind: str) -> tuple[str, str]:
     return f"{kind}_SAVE_AS", f"{kind}_URL"
+
+
+def _paths(kind: str) -> tuple[str, str, str]:
+    """Return the settings that say which sources there are: what they kept out was not public."""
+    return f"{kind}_PATHS", f"{kind}_EXCLUDES", "IGNORE_FILES"
 
 
 class PastSettings:
@@ -119,16 +120,31 @@ class _Settings:
 def _same(name: str, source: str, today: _Settings, then: _Settings) -> bool:
     one, other = (each.values.get(name, DEFAULT_CONFIG.get(name)) for each in (today, then))
     plain = all(name in each.values or (not each.otherwise and name not in each.digests) for each in (today, then))
-    if plain and source and name in _PATHS and isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        return _is_below(source, one) == _is_below(source, other)
-    if plain and source and name == "EXTRA_PATH_METADATA" and isinstance(one, dict) and isinstance(other, dict):
-        return bool(one.get(source) == other.get(source))
+    said = _OF_ONE_SOURCE.get(name) if plain and source else None
+    if said is not None and all(isinstance(value, dict | list | tuple) for value in (one, other)):
+        return bool(said(source, one) == said(source, other))
     return today.digest(name) == then.digest(name)
+
+
+def _metadata_of(source: str, value: Any) -> Any:
+    return {path: value[path] for path in value if _is_below(source, [path])} if isinstance(value, dict) else value
+
+
+def _is_ignored(source: str, patterns: Iterable[object]) -> bool:
+    return any(fnmatch(name, str(pattern)) for name in source.split("/") for pattern in patterns)
 
 
 def _is_below(source: str, paths: Iterable[object]) -> bool:
     folders = (posixpath.normpath(str(path)) for path in paths)
     return any(folder in (".", source) or source.startswith(f"{folder}/") for folder in folders)
+
+
+#: What settings say of one source, where a plain value does: that counts.
+_OF_ONE_SOURCE: Mapping[str, Callable[[str, Any], object]] = {
+    **{name: _is_below for kind in Role for name in _paths(kind.upper())},
+    "IGNORE_FILES": _is_ignored,
+    "EXTRA_PATH_METADATA": _metadata_of,
+}
 
 
 def _digest(*texts: str) -> str:

@@ -157,7 +157,7 @@ class Rule:
             self._outputs.put(uri, listing, None)
         first = self._members[listing].first_page
         for uri in others:
-            settings = settings_of_listing(listing.template, first_page=uri == first)
+            settings = settings_of_listing(listing.setting, first_page=uri == first)
             self._outputs.put(uri, listing, time, (settings, ""))
 
 
@@ -169,7 +169,7 @@ class _Outputs:
         self._built = built
         self._is_excluded = is_excluded
         self._now: dict[str, dict[Hashable, Hashable]] = defaultdict(dict)
-        self._before: dict[str, list[Hashable]] = {}
+        self._before: dict[str, set[Hashable]] = {}
         self._changes: dict[str, list[Change]] = defaultdict(list)
         self._formed: dict[str, set[tuple[Sequence[str], str]]] = defaultdict(set)
 
@@ -180,7 +180,7 @@ class _Outputs:
         """
         now = self._now[uri]
         if uri not in self._before:
-            self._before[uri] = sorted(now.values(), key=str)
+            self._before[uri] = set(now.values())
         now.pop(owner, None)
         if version is not None:
             now[owner] = version
@@ -190,7 +190,7 @@ class _Outputs:
     def land(self, time: datetime) -> None:
         """Take note of what changed at a time."""
         for uri, before in self._before.items():
-            now = sorted(self._now[uri].values(), key=str)
+            now = set(self._now[uri].values())
             if now != before:
                 kind = ChangeKind.CREATED if not before else ChangeKind.UPDATED if now else ChangeKind.DELETED
                 self._changes[uri].append(Change(time, uri, kind))

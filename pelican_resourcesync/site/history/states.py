@@ -17,6 +17,9 @@ from pelican_resourcesync.site.roles import Role
 from pelican_resourcesync.site.scope import Scope
 from pelican_resourcesync.site.uris import uri_of_path
 
+#: How a blob begins that is kept in Git LFS, not in the repository.
+_POINTER = b"version https://git-lfs.github.com/spec/"
+
 
 class State(NamedTuple):
     """A file at one time: what it publishes, its blob, and the settings that form its URL."""
@@ -55,7 +58,7 @@ class States:
             content: Content | None = None
             if today and self._sources.is_built(source or "", role):
                 content = self._sources.built(source or "", role, data if head_matters else None)
-            elif change.mode != LINK:
+            elif change.mode != LINK or role is Role.STATIC:
                 content = self._sources.past(source or "", role, data)
             if content is None:
                 raise UnknownStateError
@@ -96,6 +99,7 @@ class States:
     def data(self, change: PathChange) -> bytes | None:
         """Return the bytes that a change leaves behind; `None` where they are not on this machine."""
         if change.new is not None and not change.new.startswith(UNCOMMITTED):
-            return self._repository.blob(change.new)
+            data = self._repository.blob(change.new)
+            return None if data is None or data.startswith(_POINTER) else data
         file = self._repository.top / change.path
         return file.read_bytes() if change.new and file.is_file() else None

@@ -1,0 +1,1 @@
+"""Tests of the history of a site: the rule, and what it is read with."""
