@@ -151,18 +151,20 @@ class Builder:
 
     def said(self) -> str:
         """Return the last line that the last build printed, the last error first of all; nothing if it printed none."""
+        errors = [line for line in self._log() if line.startswith(("ERROR", "CRITICAL"))]
+        return next(reversed(errors or self._log()), "")
+
+    def _log(self) -> list[str]:
         log = self._folder / "log.txt"
         lines = log.read_text("utf-8", "replace").split("\n") if log.is_file() else []
-        said = [line.strip() for line in lines if line.strip()]
-        errors = [line for line in said if line.startswith(("ERROR", "CRITICAL"))]
-        return next(reversed(errors or said), "")
+        return [line.strip() for line in lines if line.strip()]
 
     def _why(self, status: int) -> str:
         if status == -signal.SIGALRM:
             return f"took more than {self._timeout} seconds"
         if status < 0:
             return f"ended by signal {-status}"
-        return self.said() or f"exit status {status}"
+        return next(reversed(self._log()), f"exit status {status}")
 
 
 def link_plugin(folder: Path) -> Path:
