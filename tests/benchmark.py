@@ -23,8 +23,8 @@ from pelican.settings import read_settings
 
 from pelican_resourcesync.publication.publish import publish
 from pelican_resourcesync.site import publisher
+from pelican_resourcesync.site.history import GitHistory
 from pelican_resourcesync.site.session import Session
-from pelican_resourcesync.site.telling import Teller
 from tests.sites import Site
 
 _BEGIN = datetime(2015, 1, 1, 9, tzinfo=UTC)
@@ -62,7 +62,7 @@ def measure(site: Site) -> Cost:
     settings = read_settings(str(site.folder / "pelicanconf.py"))
     with (
         patch.object(Session, "publish", publishing.around(Session.publish)),
-        patch.object(Teller, "tell", history.around(Teller.tell)),
+        patch.object(GitHistory, "read", history.around(GitHistory.read)),
         patch.object(publisher, "publish", history.around(publish)),
     ):
         start = time.perf_counter()

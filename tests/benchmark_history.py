@@ -7,12 +7,12 @@ of their own: without the plug-in, with it for the first time, and with it again
 import json
 import os
 import resource
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from random import Random
 from statistics import median
@@ -22,14 +22,15 @@ from pelican import Pelican
 from pelican.settings import read_settings
 
 from pelican_resourcesync.git.log import LOG_CONFIGURATION, LOG_OPTIONS
-from pelican_resourcesync.site.telling import Teller
+from pelican_resourcesync.git.repository import find_repository
+from pelican_resourcesync.site.history import GitHistory
+from pelican_resourcesync.site.history.sources import Sources, quiet_reading
+from pelican_resourcesync.site.roles import Role
 from tests.benchmark import Stopwatch
 from tests.sites import ROOT, Site
 
-#: What a cold history may cost: so many times the bare stream, and so many seconds a past state that has to be read.
-COLD_STREAMS, COLD_STATE = 3.0, 0.001
-#: What a warm one may cost, in bare streams.
-WARM_STREAMS = 1.5
+#: What a history may cost: so many times the bare stream; the first one also one reading of each past state.
+STREAMS = 1.5
 #: What the plug-in may need beside Pelican, in bytes.
 MEMORY = 150 * 10**6
 
@@ -256,6 +257,24 @@ def bare_stream(folder: Path) -> float:
     return work() - start
 
 
+def bare_reading(site: Site) -> float:
+    """Return the seconds of work that it takes to read the metadata of each past state of a source once."""
+    settings = read_settings(str(site.folder / "pelicanconf.py"))
+    repository = find_repository(site.folder)
+    changes = [change for commit in repository.log() for change in commit.changes]
+    last = {change.path: change for change in changes}
+    past = [each for each in changes if each.new and each.path.endswith(".md") and last[each.path] is not each]
+    start = work()
+    repository.expect([str(each.new) for each in past])
+    with Sources(settings, "https://example.org", []) as sources, quiet_reading():
+        for each in past:
+            role = Role.PAGE if each.path.startswith("content/pages/") else Role.ARTICLE
+            sources.past(each.path.removeprefix("content/"), role, partial(repository.blob, str(each.new)))
+    seconds = work() - start
+    repository.close()
+    return seconds
+
+
 @dataclass(frozen=True, slots=True)
 class Build:
     """One build in a process of its own: seconds of its history, of work and by the clock, and the most bytes held."""
@@ -269,34 +288,34 @@ class Build:
 class Figures:
     """What the history of one site costs, in seconds of work and bytes.
 
-    `stream` is git's bare stream; `cold` is the first build, `warm` the one after one more commit, `anew` another such
-    that finds its output empty, as CI does, and the cache alone. `past` counts the states of sources that have to be
-    read; `memory` is what the plug-in needs beside Pelican.
+    `stream` is git's bare stream, `reading` the reading of the metadata of all past states of sources, of which there
+    are `past`; `first` is the first build, `following` the one after one more commit. `memory` is what the plug-in
+    needs beside Pelican.
     """
 
     stream: float
-    cold: Build
-    warm: Build
-    anew: Build
+    reading: float
+    first: Build
+    following: Build
     past: int
     memory: int
 
     @property
-    def cold_goal(self) -> float:
-        """The seconds that a cold history may cost."""
-        return COLD_STREAMS * self.stream + COLD_STATE * self.past
+    def first_goal(self) -> float:
+        """The seconds that the history of a first publication may cost."""
+        return STREAMS * self.stream + self.reading
 
     @property
-    def warm_goal(self) -> float:
-        """The seconds that a warm history may cost."""
-        return WARM_STREAMS * self.stream
+    def following_goal(self) -> float:
+        """The seconds that the history of the next one may cost."""
+        return STREAMS * self.stream
 
     def __str__(self) -> str:
         return (
-            f"bare stream {self.stream:.3f} s, {self.past} past states; "
-            f"cold {self.cold.history:.2f} s (by the clock {self.cold.clock:.2f}, goal {self.cold_goal:.2f}), "
-            f"warm {self.warm.history:.2f} s (by the clock {self.warm.clock:.2f}, goal {self.warm_goal:.2f}), "
-            f"anew {self.anew.history:.2f} s (by the clock {self.anew.clock:.2f}), "
+            f"bare stream {self.stream:.3f} s, {self.past} past states read in {self.reading:.2f} s; "
+            f"first {self.first.history:.2f} s (by the clock {self.first.clock:.2f}, goal {self.first_goal:.2f}), "
+            f"next {self.following.history:.2f} s (by the clock {self.following.clock:.2f}, goal "
+            f"{self.following_goal:.2f}), "
             f"memory {self.memory / 10**6:.0f} MB (goal {MEMORY / 10**6:.0f})"
         )
 
@@ -306,21 +325,19 @@ def measure(long: Long) -> Figures:
     streams = [bare_stream(long.site.folder) for _ in range(3)]
     plain = build(long.site, publish=False)
     long.site.git("clean", "-fdxq")
-    cold = build(long.site)
+    first = build(long.site)
+    reading = bare_reading(long.site)
     streams += [bare_stream(long.site.folder) for _ in range(3)]
     edit(long.site)
-    warm = build(long.site)
-    shutil.rmtree(long.site.output)
-    edit(long.site)
-    anew = build(long.site)
+    following = build(long.site)
     streams += [bare_stream(long.site.folder) for _ in range(3)]
     return Figures(
         stream=median(streams),
-        cold=cold,
-        warm=warm,
-        anew=anew,
+        reading=reading,
+        first=first,
+        following=following,
         past=long.past,
-        memory=max(each.memory for each in (cold, warm, anew)) - plain.memory,
+        memory=max(first.memory, following.memory) - plain.memory,
     )
 
 
@@ -335,7 +352,7 @@ def build(site: Site, *, publish: bool = True) -> Build:
 def _build_here(*, publish: bool) -> Build:
     """Build the site in the current folder in this process."""
     history, clock = Stopwatch(work), Stopwatch()
-    with patch.object(Teller, "tell", clock.around(history.around(Teller.tell))):
+    with patch.object(GitHistory, "read", clock.around(history.around(GitHistory.read))):
         Pelican(read_settings("pelicanconf.py", override={} if publish else {"PLUGINS": []})).run()
     return Build(history.seconds, clock.seconds, _peak())
 

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from datetime import date, datetime
 from itertools import pairwise
 from pathlib import Path
-from random import Random
 
 import pytest
 from lxml import etree
@@ -180,99 +179,12 @@ def test_other_sites_add_up(site: Site, make: Callable[[Site], None]) -> None:
     ).keys()
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_random_history_is_what_pelican_wrote(site: Site, seed: int) -> None:
-    """At each commit, what is created and deleted is what Pelican began and ceased to write, without the plug-in."""
-    random = Random(seed)
-    site.configure(FEED_ALL_ATOM="all.xml", DEFAULT_PAGINATION=2, STATIC_PATHS=["files"])
-    witness: dict[str, set[str]] = {}
-    for number in range(10):
-        edit(site, random)
-        time = f"2024-01-{number + 1:02}T10:00:00Z"
-        site.commit(time)
-        site.build(RESOURCESYNC={"enabled": False})
-        witness[time] = {path for path in public_files(site.output) if not PRIVATE.match(path)}
-    site.build()
-    published(site)
-    before: set[str] = set()
-    for time, now in witness.items():
-        assert told(site, "created", time) == now - before, time
-        assert told(site, "deleted", time) == before - now, time
-        before = now
-
-
-@pytest.mark.parametrize("seed", [3])
-def test_random_publications_tell_exactly_what_changed(site: Site, seed: int) -> None:
-    """Published at each commit, the changes are those of the bytes: no more, no less, and never back-dated."""
-    random = Random(seed)
-    site.configure(
-        FEED_ALL_ATOM="all.xml", DEFAULT_PAGINATION=2, STATIC_PATHS=["files"], RESOURCESYNC={"changes_by": 3}
-    )
-    before: dict[str, bytes] | None = None
-    at = ""
-    for number in range(8):
-        edit(site, random)
-        site.commit(f"2024-01-{number + 1:02}T10:00:00Z")
-        site.build()
-        files = public_files(site.output)
-        now = {path: data for path, data in files.items() if not PRIVATE.match(path)}
-        if before is not None:
-            assert told(site, "created", after=at) == now.keys() - before.keys()
-            assert told(site, "deleted", after=at) == before.keys() - now.keys()
-            same = {path for path in now.keys() & before.keys() if now[path] == before[path]}
-            assert told(site, "updated", after=at) == (now.keys() & before.keys()) - same
-        before, at = now, published(site).resources.md["at"]
-
-
-def told(site: Site, kind: str, time: str = "", *, after: str = "") -> set[str]:
-    """Give the files whose URI is listed as a change of this kind at a time, or after one."""
-    rows = [row for row in site.changes() if row[1] == kind]
-    chosen = [row for row in rows if (row[0] == time if time else _time(row[0]) > _time(after))]
-    return {file_of(f"https://example.org{path}", "https://example.org") for _, _, path in chosen}
-
-
-def edit(site: Site, random: Random) -> None:
-    """Change sources or settings at random: write, remove, rename, hide. No two of a language ever have one slug."""
-    for _ in range(random.randint(1, 3)):
-        letter, lang = random.choice("abcd"), random.choice(["en", "de"])
-        names = [f"{letter}.{lang}.md", f"renamed-{letter}.{lang}.md"]
-        there = next((name for name in names if (site.folder / "content" / name).exists()), None)
-        status = random.choice(["published", "published", "published", "draft", "hidden"])
-        match random.choice([*["write"] * 4, "remove", "rename", "file", "page", "settings"]):
-            case "write":
-                site.article(
-                    there or names[0],
-                    f"Article {random.randint(0, 1)}",
-                    Slug=f"{'hidden-' * (status == 'hidden')}{letter}{random.randint(0, 1)}",
-                    Lang=lang,
-                    Category=random.choice(["x", "y"]),
-                    Tags=random.choice(["p", "p, q", "q"]),
-                    Date=f"2023-0{'abcd'.index(letter) + 1}-0{1 + (lang == 'de')}",
-                    Status=status,
-                    Author=random.choice(["A", "B"]),
-                )
-            case "page":
-                site.write(f"content/pages/{letter}.md", f"Title: Page {letter}\n\nText {random.random()}\n")
-            case "settings":
-                path = random.choice(["{slug}.html", "p/{slug}.html"])
-                kind = random.choice(["ARTICLE", "PAGE", "TAG"])
-                prefix = kind[0].lower()
-                site.configure(**{f"{kind}_URL": f"{prefix}/{path}", f"{kind}_SAVE_AS": f"{prefix}/{path}"})
-            case "remove" if there:
-                site.remove(f"content/{there}")
-            case "rename" if there:
-                (other,) = {*names} - {there}
-                (site.folder / "content" / there).rename(site.folder / "content" / other)
-            case _:
-                site.write(f"content/files/{letter}.txt", str(random.random()))
-
-
 @pytest.mark.parametrize("edition", [2014, 2017])
 def test_all_documents_are_valid(sample_site: Site, edition: int) -> None:
     """Every document of either edition is valid by the official schemas of that edition."""
     sample_site.build(RESOURCESYNC={"edition": edition})
     files = [sample_site.output / ".well-known" / "resourcesync", *(sample_site.output / "resourcesync").rglob("*.xml")]
-    assert len(files) == 18
+    assert len(files) == 17
     for file in files:
         tree = etree.parse(file)
         root = Root(etree.QName(tree.getroot()).localname)

@@ -269,7 +269,7 @@ def test_unreadable_blob_of_the_past(bare: Site, damage: str) -> None:
         blob.write_bytes(zlib.compress(b"blob 3\0abc"))
     status, said = run(bare, "--verbose")
     assert (status, warnings(said)) == (0, [])
-    assert "1 past states of sources have a URL that cannot be known: left out" in said
+    assert "1 past URLs and states of sources are left out of the Change Lists" in said
     assert bare.changes() == [
         ("2024-01-01T10:00:00Z", "created", "/b.html"),
         ("2024-02-01T10:00:00Z", "created", "/new-title.html"),

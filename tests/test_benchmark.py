@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.site.cache import Cache, Json
 from tests.benchmark import make_site, measure
-from tests.benchmark_history import MEMORY, Figures, edit, make_long_site, work
+from tests.benchmark_history import MEMORY, Figures, edit, make_long_site
 from tests.benchmark_history import measure as measure_history
 
 GOAL = 0.15
@@ -15,8 +14,6 @@ ATTEMPTS = 6
 GENEROSITY = 2
 #: What the plug-in may need beside Pelican for a thousand commits, in bytes.
 SHORT_MEMORY = 30 * 10**6
-#: The seconds for ten thousand records of the cache, there and back each.
-QUICK = 0.06
 
 
 def test_history_and_documents_cost_little_beside_pelican(tmp_path: Path) -> None:
@@ -40,8 +37,8 @@ def test_history_costs_little_beside_the_stream_of_git(tmp_path: Path) -> None:
 
 
 def _cheap(figures: Figures) -> bool:
-    seconds = max(each.history for each in (figures.cold, figures.warm, figures.anew))
-    return seconds <= GENEROSITY * figures.cold_goal and figures.memory <= SHORT_MEMORY
+    seconds = max(each.history for each in (figures.first, figures.following))
+    return seconds <= GENEROSITY * figures.first_goal and figures.memory <= SHORT_MEMORY
 
 
 def test_long_site_is_what_it_says(tmp_path: Path) -> None:
@@ -60,38 +57,13 @@ def test_long_site_is_what_it_says(tmp_path: Path) -> None:
     assert git("rev-list", "--count", "main") == "301"
 
 
-def test_cache_is_quick(tmp_path: Path) -> None:
-    """Ten thousand records are kept, and found again, in little of what reading that many sources takes."""
-    records: dict[str, Json] = {
-        f"content/coins/object-{number:05}.md {number:040x} article": [
-            f"https://example.org/object-{number:05}.html",
-            f"Object {number}, größer",
-            *["en", "Ada Bell", "coins", "new bell", "lost boat", f"2015-{number % 12 + 1:02}-03 09:00"],
-            *[number, number / 7, None, True],
-        ]
-        for number in range(10_000)
-    }
-    seconds: list[tuple[float, float]] = []
-    for attempt in range(ATTEMPTS):
-        times = [work()]
-        with Cache.open(tmp_path) as cache:
-            table = cache.table(f"key {attempt}")
-            for name, record in records.items():
-                table.put(name, record)
-        times.append(work())
-        assert Cache.open(tmp_path).table(f"key {attempt}").all() == records
-        times.append(work())
-        seconds.append((times[1] - times[0], times[2] - times[1]))
-    assert max(map(min, zip(*seconds, strict=True))) <= GENEROSITY * QUICK, seconds
-
-
 @pytest.mark.long
 def test_long_history_keeps_to_its_goals(tmp_path: Path) -> None:
-    """Ten thousand commits: cold, warm and in memory."""
+    """Ten thousand commits: the first publication, the next, and memory."""
     figures = measure_history(make_long_site(tmp_path / "site", 10_000, 2_000))
     within = {
-        "cold": figures.cold.history <= figures.cold_goal,
-        "warm": figures.warm.history <= figures.warm_goal,
+        "first": figures.first.history <= figures.first_goal,
+        "next": figures.following.history <= figures.following_goal,
         "memory": figures.memory <= MEMORY,
     }
     assert all(within.values()), f"{within}: {figures}"

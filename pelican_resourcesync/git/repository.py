@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from pelican_resourcesync.errors import HistoryError
 from pelican_resourcesync.git.environment import prepared
 from pelican_resourcesync.git.log import LINE_OPTIONS, LOG_CONFIGURATION, LOG_OPTIONS, Commit, PathChange, read_log
-from pelican_resourcesync.git.objects import NO_FETCH, Blobs
+from pelican_resourcesync.git.objects import Blobs
 
 if TYPE_CHECKING:
     import git
@@ -94,21 +94,15 @@ class Repository:
         lines = self._git.config("--get-regexp", _PROMISORS, with_exceptions=False).split("\n")
         promisors = [line.split(" ")[0].removeprefix("remote.").removesuffix(".promisor") for line in lines if line]
         for remote in promisors if names else ():
-            missing = self._missing(names)
+            everything = ("--batch-all-objects", "--unordered", "--batch-check=%(objectname)")
+            missing = set(names).difference(self._git.cat_file(*everything).split("\n"))
             if missing:
-                options = ("--no-tags", "--no-write-fetch-head", "--recurse-submodules=no", "--filter=blob:none")
-                self._with_input(missing, "fetch", "--quiet", *options, "--stdin", remote)
+                options = ("--quiet", "--no-tags", "--no-write-fetch-head", "--recurse-submodules=no", "--stdin")
+                fetch = self._git.fetch(
+                    *options, "--filter=blob:none", remote, istream=subprocess.PIPE, as_process=True
+                )
+                fetch.proc.communicate("".join(f"{name}\n" for name in missing).encode())
         self._blobs.expect(names)
-
-    def _missing(self, names: Iterable[str]) -> list[str]:
-        with self._git.custom_environment(**NO_FETCH):
-            answer = self._with_input(names, "cat_file", "--batch-check")
-        return [line.removesuffix(" missing") for line in answer.splitlines() if line.endswith(" missing")]
-
-    def _with_input(self, lines: Iterable[str], command: str, *arguments: str) -> str:
-        process = getattr(self._git, command)(*arguments, istream=subprocess.PIPE, as_process=True)
-        answer, _ = process.proc.communicate("".join(f"{line}\n" for line in lines).encode())
-        return str(answer.decode("ascii", "replace"))
 
     def blob(self, name: str) -> bytes | None:
         """Return the bytes of a blob by its name; `None` where they are not on this machine."""

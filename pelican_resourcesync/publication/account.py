@@ -14,7 +14,6 @@ from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication.change import Change, Representation
 from pelican_resourcesync.publication.clock import TICK, later
 from pelican_resourcesync.publication.resource import Listed
-from pelican_resourcesync.publication.told import Told
 
 _by_time = attrgetter("time")
 _by_uri = attrgetter("uri")
@@ -96,16 +95,12 @@ def _steps(life: Iterable[Change]) -> Iterator[Change]:
         present = stays
 
 
-def restless_since(before: Mapping[str, int], changes: Iterable[Change], told: Told) -> dict[str, int]:
+def restless_since(before: Mapping[str, int], changes: Iterable[Change]) -> dict[str, int]:
     """Return for each URI in how many publications in a row it was updated though nothing explains that.
 
-    `before` are the counts of the previous publication, `changes` those since. Where anything may explain them, what
-    changed keeps its count.
+    `before` are the counts of the previous publication, `changes` those since.
     """
-    explained = {change.uri for change in told.changes}
-    updated = [each.uri for each in changes if each.kind is ChangeKind.UPDATED and each.uri not in explained]
-    counts = {uri: before.get(uri, 0) + (not told.touched) for uri in updated}
-    return {uri: count for uri, count in counts.items() if count}
+    return {each.uri: before.get(each.uri, 0) + 1 for each in changes if each.kind is ChangeKind.UPDATED}
 
 
 def spread(

@@ -10,7 +10,7 @@ from pelican_resourcesync.publication.change import Change
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """What history tells: `changes` since the last publication, oldest first, and the clock to publish by.
+    """What history tells: `changes` since the last publication, of each URI oldest first, and the clock to publish by.
 
     `complete` is false where there is no history to tell anything from. `touched` says whether anything may explain a
     change of a resource that `changes` does not name: a commit, or an edit that is not committed. `commit` is the

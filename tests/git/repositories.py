@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from pelican_resourcesync.git.log import PathChange
 from pelican_resourcesync.git.repository import Repository, find_repository
 from pelican_resourcesync.site.publisher import Outcome
 from pelican_resourcesync.site.session import Session
@@ -117,8 +116,11 @@ def said(site: Site) -> list[str]:
 
 
 def unknown(number: int) -> str:
-    """Give the note that counts what is not known."""
-    return f"{number} past states of sources have a URL that cannot be known: left out"
+    """Return the note that counts what is left out."""
+    return (
+        f"{number} past URLs and states of sources are left out of the Change Lists, because they are not certain "
+        "(see docs/history.md); backfill builds them"
+    )
 
 
 @contextmanager
@@ -129,12 +131,6 @@ def opened(site: Site) -> Iterator[Repository]:
         yield found
     finally:
         found.close()
-
-
-def followed(site: Site, *paths: str) -> list[dict[str, PathChange]]:
-    """Give what each commit changes, links and submodules followed, by path."""
-    with opened(site) as found:
-        return [{change.path: change for change in commit.changes} for commit in found.history(paths)]
 
 
 def _sign(site: Site) -> None:

@@ -1,13 +1,12 @@
 """Objects that are not what they seem: replaced, grafted, kept by Git LFS, named by SHA-256."""
 
 import hashlib
-import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.git.repositories import NOW, T, add_submodule, bare, built, dated, opened, repository, said, unknown
+from tests.git.repositories import NOW, T, bare, built, dated, said, unknown
 from tests.sites import Row, Site, strip
 
 IMAGES = {"STATIC_PATHS": ["images"], "ARTICLE_EXCLUDES": ["images"], "DEFAULT_METADATA": {"category": "misc"}}
@@ -91,15 +90,6 @@ def pointer(data: bytes) -> str:
     return f"version https://git-lfs.github.com/spec/v1\noid sha256:{oid}\nsize {len(data)}\n"
 
 
-def keep(site: Site, data: bytes, holds: bytes | None = None) -> Path:
-    """Put bytes where Git LFS keeps them on this machine; what a damaged file `holds` may be something else."""
-    oid = hashlib.sha256(data).hexdigest()
-    file = site.folder / ".git" / "lfs" / "objects" / oid[:2] / oid[2:4] / oid
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(data if holds is None else holds)
-    return file
-
-
 def lfs(site: Site, pattern: str) -> None:
     """Say that Git LFS keeps the files of a pattern, with a filter that does in this test what Git LFS does."""
     store = site.folder / ".git" / "lfs" / "objects"
@@ -132,16 +122,12 @@ def test_static_file_in_lfs(site: Site) -> None:
 
 
 def test_article_in_lfs(site: Site) -> None:
-    """An article that Git LFS keeps is read where Git LFS has it, and is unknown where not, or not whole."""
+    """An article of today that Git LFS keeps is created with its last state; earlier ones are left out."""
     lfs(site, "content/*.md")
-    texts = [f"Title: {title}\nDate: 2024-01-01\n\nText.\n".encode() for title in ("One", "Two", "Three", "Four")]
-    for day, text in enumerate(texts, 2):
-        site.write("content/a.md", text)
+    for day, title in ((2, "One"), (3, "Two"), (4, "Three")):
+        site.article("a.md", title)
         site.commit(T[day])
-    keep(site, texts[1]).unlink()
-    keep(site, texts[2], b"Title: Invented\nDate: 2024-01-01\n")
-    assert built(site)[:1] == [(T[2], "created", "/one.html")]
-    assert [row for row in site.changes() if row[2] != "/one.html"] == [(T[5], "created", "/four.html")]
+    assert built(site) == [(T[4], "created", "/three.html")]
     assert said(site) == [unknown(2)]
 
 
@@ -154,34 +140,6 @@ def test_pointer_is_no_article(tmp_path: Path) -> None:
     site.remove("content/2024-01-01_of-old.md")
     site.commit(T[3])
     assert built(site) == [(T[2], "created", "/own.html")]
-    with opened(site) as found:
-        blob = site.git("rev-parse", "HEAD~1:content/2024-01-01_of-old.md")
-        assert found.blob(blob) is None
-
-
-@pytest.mark.parametrize("rest", ["", "oid sha256:abc\n", "oid md5:0\n", "oid sha256:../../../../etc/passwd\n"])
-def test_pointer_that_points_nowhere(site: Site, rest: str) -> None:
-    """A pointer that says no oid, or none of the form that it has, points to nothing."""
-    site.write("content/a.md", f"version https://git-lfs.github.com/spec/v1\n{rest}")
-    site.commit(T[2])
-    with opened(site) as found:
-        assert found.blob(site.git("rev-parse", "HEAD:content/a.md")) is None
-
-
-def test_article_of_a_submodule_in_lfs(site: Site, tmp_path: Path) -> None:
-    """What Git LFS keeps for a submodule lies in the submodule's repository."""
-    text = b"Title: Kept\nDate: 2024-01-01\n"
-    module = repository(tmp_path / "module")
-    module.write("a.md", pointer(text))
-    module.commit(T[1])
-    add_submodule(site, module, "content/notes")
-    site.commit(T[2])
-    site.write("content/notes/a.md", "Title: Kept\nDate: 2024-01-02\n")
-    oid = hashlib.sha256(text).hexdigest()
-    file = site.folder / ".git/modules/content/notes/lfs/objects" / oid[:2] / oid[2:4] / oid
-    file.parent.mkdir(parents=True)
-    file.write_bytes(text)
-    assert built(site) == [(T[2], "created", "/kept.html"), (NOW, "updated", "/kept.html")]
 
 
 # --- SHA-256 -----------------------------------------------------------------
@@ -197,42 +155,24 @@ def long_names(tmp_path: Path) -> Site:
     return site
 
 
-def test_sha256(long_names: Site, tmp_path: Path) -> None:
-    """A SHA-256 repository is a repository: past titles, links, submodules, settings, what is not committed."""
-    os.environ["GIT_DEFAULT_HASH"] = "sha256"
-    try:
-        module = repository(tmp_path / "module")
-    finally:
-        del os.environ["GIT_DEFAULT_HASH"]
-    module.write("notes.md", "Title: Notes\nDate: 2024-01-01\n")
-    module.commit(T[1])
+def test_sha256(long_names: Site) -> None:
+    """A SHA-256 repository is a repository: past titles, settings, what is not committed."""
     long_names.article("a.md", "One")
     long_names.write("content/images/a.png", "image")
     long_names.commit(T[2])
     long_names.article("a.md", "Two")
-    (long_names.folder / "content" / "link.md").symlink_to("../about.md")
-    long_names.write("about.md", "Title: About\nDate: 2024-01-01\n")
-    add_submodule(long_names, module, "content/notes")
     long_names.commit(T[3])
-    long_names.configure(ARTICLE_URL="posts/{slug}.html", ARTICLE_SAVE_AS="posts/{slug}.html")
+    long_names.configure(PAGE_URL="p/{slug}.html", PAGE_SAVE_AS="p/{slug}.html")
     long_names.remove("content/images/a.png")
-    long_names.remove("content/link.md")
     long_names.commit(T[4])
     long_names.article("a.md", "Two", "Not committed.")
     assert built(long_names) == [
         (T[2], "created", "/images/a.png"),
         (T[2], "created", "/one.html"),
-        (T[3], "created", "/about.html"),
-        (T[3], "created", "/notes.html"),
         (T[3], "deleted", "/one.html"),
         (T[3], "created", "/two.html"),
-        (T[4], "deleted", "/about.html"),
         (T[4], "deleted", "/images/a.png"),
-        (T[4], "deleted", "/notes.html"),
-        (T[4], "created", "/posts/notes.html"),
-        (T[4], "created", "/posts/two.html"),
-        (T[4], "deleted", "/two.html"),
-        (NOW, "updated", "/posts/two.html"),
+        (NOW, "updated", "/two.html"),
     ]
 
 

@@ -1,25 +1,14 @@
-"""What the tests of the site share: real builds, real histories, and what the plan makes of a folder of sources."""
+"""What the tests of the site share: real builds, and real histories."""
 
-import os
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from pelican import Pelican, signals
 from pelican.settings import read_settings
 
-from pelican_resourcesync.git.landing import land
-from pelican_resourcesync.git.repository import find_repository
 from pelican_resourcesync.publication.change import Change
-from pelican_resourcesync.site.content import Content
-from pelican_resourcesync.site.contents import Contents, quiet_reading
-from pelican_resourcesync.site.history import Built, Historian, History
-from pelican_resourcesync.site.inventory import Exclusion, take_inventory
-from pelican_resourcesync.site.plan import Plan
-from pelican_resourcesync.site.regimes import Regimes
-from pelican_resourcesync.site.scope import find_scope
 from pelican_resourcesync.site.written import Run
 from tests.sites import Row, Site
 
@@ -65,46 +54,9 @@ def built(site: Site, *, then: Callable[[], None] = lambda: None, **overrides: A
     return run
 
 
-def tell(site: Site, *, begin: str | None = None, now: datetime = NOW, **overrides: Any) -> History:
-    """Build a site and give what its history tells."""
-    run = built(site, **overrides)
-    outputs = take_inventory(run.outputs(), Exclusion(()))
-    repository = find_repository(Path(run.settings["PATH"]))
-    try:
-        scope = find_scope(repository.top, run.settings)
-        landings = list(land(repository.history(scope.paths()), built=now))
-        today = {path: (repository.top / path).read_bytes() for path in scope.settings}
-        with Regimes(run.settings, run.siteurl, scope, today) as regimes, quiet_reading():
-            resources = [Built(each.uri, each.source, each.role, each.content) for each in outputs]
-            return Historian(repository, regimes, run.siteurl).tell(landings, resources, begin=begin, now=now)
-    finally:
-        repository.close()
-
-
 def rows(changes: Iterable[Change]) -> list[Row]:
     """Give changes as (time, kind, path of the URI)."""
     return [(f"{each.time:%Y-%m-%dT%H:%M:%SZ}", str(each.kind), each.uri.removeprefix(SITEURL)) for each in changes]
-
-
-def contents_of(folder: Path, contents: Contents) -> list[Content]:
-    """Read every source below a folder."""
-    found = []
-    for root, _folders, files in os.walk(folder):
-        for name in sorted(files):
-            file = Path(root, name)
-            path = file.relative_to(folder).as_posix()
-            role = contents.roles.of(path)
-            content = contents.read(path, role, path, file.read_bytes()) if role else None
-            found += [content] if content else []
-    return found
-
-
-def planned(settings: dict[str, Any]) -> Plan:
-    """Plan a site from the sources that there are."""
-    with Contents(settings, settings["SITEURL"], {}) as contents, quiet_reading():
-        plan = Plan(contents.listings, {})
-        plan.change([], contents_of(Path(settings["PATH"]), contents))
-        return plan
 
 
 def files_of(uris: Iterable[str]) -> set[str]:

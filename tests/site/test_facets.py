@@ -1,148 +1,167 @@
-"""Facets: what contents and listings are filed under."""
+"""What the outputs of a real build are filed under, and the links that say so."""
 
-from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
-from pelican.settings import DEFAULT_CONFIG, read_settings
-from pelican.urlwrappers import Category, Tag
+from pelican import Pelican
+from pelican.plugins import signals
 
-from pelican_resourcesync.site.content import Content
-from pelican_resourcesync.site.contents import Contents, quiet_reading
-from pelican_resourcesync.site.facets import UNFILED, Facets, Filing
-from pelican_resourcesync.site.listings import Listing
-from pelican_resourcesync.site.plan import Plan
-from pelican_resourcesync.site.records import Records
-from pelican_resourcesync.site.roles import Role
-from tests.site.support import SITEURL
+from pelican_resourcesync.protocol import Link
+from pelican_resourcesync.site.facets import Facets, facets_of, links_of
+from pelican_resourcesync.site.inventory import Exclusion, take_inventory
+from pelican_resourcesync.site.written import Run, Written
+from tests.site.support import SITEURL, built, configured
+from tests.sites import Site
 
-SETTINGS: dict[str, Any] = {
-    "PATH": ".",
-    "SITEURL": SITEURL,
-    "TIMEZONE": "UTC",
-    "PLUGINS": [],
-    "OUTPUT_SOURCES": True,
+FEEDS: dict[str, Any] = {
+    "THEME": "simple",
+    "DIRECT_TEMPLATES": ["index"],
+    "AUTHOR_SAVE_AS": "",
+    "FEED_ALL_ATOM": "feeds/all.xml",
     "CATEGORY_FEED_ATOM": "feeds/{slug}.xml",
-    "TAG_FEED_RSS": "feeds/tags.xml",
+    "TAG_FEED_RSS": "feeds/tag-{slug}.xml",
     "TRANSLATION_FEED_ATOM": "feeds/all-{lang}.xml",
-    "DEFAULT_PAGINATION": 1,
 }
 
 
 @pytest.fixture
-def contents() -> Iterator[Contents]:
-    """Give the contents of a site with all kinds of listings."""
-    with Contents(read_settings(override=SETTINGS), SITEURL, {}) as contents, quiet_reading():
-        yield contents
+def blog(tmp_path: Path) -> Site:
+    """Give a site of all kinds of contents."""
+    site = Site.create(tmp_path / "site")
+    site.article("1.md", "One", Category="Über uns", Tags="b, A", Author="Ann")
+    site.article("2.md", "Two", Category="über Uns", Tags="a", Slug="two")
+    site.article("3.md", "Zwei", Category="Übersetzt", Tags="nur hier", Slug="two", Lang="de")
+    site.article("4.md", "Draft", Category="Secret", Tags="secret", Status="draft")
+    site.article("5.md", "Hidden", Category="Secret", Tags="secret", Status="hidden")
+    site.write("content/pages/about.md", "Title: About\nTags: a, only here\nCategory: News\n")
+    site.write("content/pages/hidden.md", "Title: Not shown\nTags: a\nStatus: hidden\n")
+    site.write("content/images/a.png", "image")
+    return site
 
 
-def read(contents: Contents, path: str, **metadata: str) -> Content:
-    """Read an article or a page."""
-    head = {"Title": path.rpartition("/")[2], "Date": "2024-01-01", "Slug": "slug", **metadata}
-    source = "".join(f"{name}: {value}\n" for name, value in head.items())
-    role = contents.roles.of(path)
-    assert role
-    content = contents.read(path, role, source, source.encode())
-    assert content
-    return content
+def build(site: Site, *exclude: str, **overrides: Any) -> tuple[Run, list[Written]]:
+    """Build a site and give the run and its resources."""
+    run = built(site, **{**FEEDS, **overrides})
+    return run, take_inventory(run.outputs(), Exclusion(exclude))
 
 
-def test_an_article_has_all(contents: Contents) -> None:
-    """Names become slugs, each once, in their order; what makes no slug is none; a language is in small letters."""
-    article = read(contents, "a.md", Category="Über uns", Tags="Zwei, eins, EINS, ???", Lang="pt-BR")
-    assert (article.category, article.tags) == ("Über uns", ("Zwei", "eins", "EINS", "???"))
-    assert Filing(contents.settings).of(article) == Facets("uber-uns", ("zwei", "eins"), "pt-br")
+def facets(site: Site, **overrides: Any) -> dict[str, Facets]:
+    """Build a site and give what its outputs are filed under, by the paths of their URIs."""
+    return {uri.removeprefix(SITEURL): each for uri, each in facets_of(*build(site, **overrides)).items()}
 
 
-def test_a_page_has_no_category(contents: Contents) -> None:
-    """Pelican gives it one and lists it under none."""
-    page = read(contents, "pages/a.md", Category="News", Tags="a")
-    assert Filing(contents.settings).of(page) == Facets(tags=("a",), language="en")
+def links(site: Site, *exclude: str, **overrides: Any) -> dict[str, list[tuple[str, str]]]:
+    """Build a site and give the links of its contents, by the paths of the URIs."""
+    _, written = build(site, *exclude, **overrides)
+    found = links_of(written)
+    assert all(each == Link(href=each.href, rel=each.rel) for links in found.values() for each in links)
+    return {
+        uri.removeprefix(SITEURL): [(each.rel, each.href.removeprefix(SITEURL)) for each in links]
+        for uri, links in found.items()
+    }
 
 
-def test_a_static_file_has_nothing() -> None:
-    """Nor has what the theme holds."""
-    assert Filing(DEFAULT_CONFIG).of(Content("a.png", Role.STATIC, f"{SITEURL}/a.png", ("blob",))) == UNFILED
-
-
-def test_what_is_remembered_is_filed_the_same(contents: Contents) -> None:
-    """A record of a content has the names that it is filed under."""
-    records = Records(contents.settings, contents.listings)
-    article = read(contents, "a.md", Category="News", Tags="b, A")
-    record = records.record(article, _Found(contents, "News", ["b", "A"]))
-    again = records.content(record, "a.md", Role.ARTICLE)
-    assert again is not None
-    assert (again.category, again.tags) == (article.category, article.tags) == ("News", ("b", "A"))
-
-
-class _Found:
-    """What of an object of Pelican's a record is made of, as the readers of Pelican make it."""
-
-    def __init__(self, contents: Contents, category: str, tags: list[str]) -> None:
-        self.category = Category(category, contents.settings)
-        self.tags = [Tag(tag, contents.settings) for tag in tags]
-
-
-def filed(plan: Plan) -> dict[str, Facets]:
-    """Give what is filed anew, by the paths of the URIs."""
-    return {uri.removeprefix(SITEURL): facets for uri, facets in plan.refiled().items()}
-
-
-def test_a_plan_says_what_is_filed(contents: Contents) -> None:
-    """Pages, their sources, listings page by page and feeds, each once; what lists everything is under nothing."""
-    plan = Plan(contents.listings, {}, Filing(contents.settings))
-    one = read(contents, "1.md", Slug="one", Category="News", Tags="a")
-    two = read(contents, "2.md", Slug="two", Category="News", Lang="de")
-    plan.change([], [one, two])
-    found = filed(plan)
-    nothing = {uri for uri, facets in found.items() if facets == UNFILED}
-    assert {uri: facets for uri, facets in found.items() if uri not in nothing} == {
-        "/one.html": Facets("news", ("a",), "en"),
-        "/one.text": Facets("news", ("a",), "en"),
-        "/two-de.html": Facets("news", (), "de"),
-        "/two-de.text": Facets("news", (), "de"),
-        "/category/news.html": Facets("news"),
-        "/category/news2.html": Facets("news"),
-        "/feeds/news.xml": Facets("news"),
+def test_facets_of_a_build(blog: Site) -> None:
+    """Contents, listings and feeds are filed; a draft, what is hidden, and what is of no name are not."""
+    assert facets(blog, OUTPUT_SOURCES=True) == {
+        "/one.html": Facets("uber-uns", ("b", "a"), "en"),
+        "/one.text": Facets("uber-uns", ("b", "a"), "en"),
+        "/two.html": Facets("uber-uns", ("a",), "en"),
+        "/two.text": Facets("uber-uns", ("a",), "en"),
+        "/two-de.html": Facets("ubersetzt", ("nur-hier",), "de"),
+        "/two-de.text": Facets("ubersetzt", ("nur-hier",), "de"),
+        "/pages/about.html": Facets("", ("a", "only-here"), "en"),
+        "/pages/about.text": Facets("", ("a", "only-here"), "en"),
+        "/category/uber-uns.html": Facets("uber-uns"),
+        "/feeds/uber-uns.xml": Facets("uber-uns"),
+        "/tag/a.html": Facets(tags=("a",)),
+        "/tag/b.html": Facets(tags=("b",)),
+        "/feeds/tag-a.xml": Facets(tags=("a",)),
+        "/feeds/tag-b.xml": Facets(tags=("b",)),
         "/feeds/all-en.xml": Facets(language="en"),
         "/feeds/all-de.xml": Facets(language="de"),
-        "/feeds/tags.xml": Facets(tags=("a",)),
-        "/tag/a.html": Facets(tags=("a",)),
-    }
-    assert nothing >= {"/index.html", "/archives.html", "/feeds/all.atom.xml"}
-    assert filed(plan) == {}
-    moved = read(contents, "1.md", Slug="one", Category="Olds", Tags="a")
-    plan.change([one], [moved])
-    assert filed(plan) == {
-        "/one.html": Facets("olds", ("a",), "en"),
-        "/one.text": Facets("olds", ("a",), "en"),
-        "/category/olds.html": Facets("olds"),
-        "/feeds/olds.xml": Facets("olds"),
     }
 
 
-def test_a_plan_that_is_not_asked_says_nothing(contents: Contents) -> None:
-    """Nothing is kept for nobody."""
-    plan = Plan(contents.listings, {})
-    plan.change([], [read(contents, "1.md")])
-    assert plan.refiled() == {}
+def test_every_page_of_a_listing_is_filed(blog: Site) -> None:
+    """Not the first alone."""
+    found = facets(blog, DEFAULT_PAGINATION=1)
+    assert found["/category/uber-uns.html"] == found["/category/uber-uns2.html"] == Facets("uber-uns")
+    assert found["/tag/a.html"] == found["/tag/a2.html"] == Facets(tags=("a",))
+    assert "/index2.html" not in found
 
 
-def test_a_listing_of_several_names_is_under_none() -> None:
-    """One file for all tags is of no tag; two ways to write a name are one."""
-    filing = Filing(DEFAULT_CONFIG)
-    listing = Listing("all.xml", "all.xml", "atom")
-    assert filing.of_listing(listing) == UNFILED
-    listing.of.add(("tag", "A b"))
-    assert filing.of_listing(listing) == Facets(tags=("a-b",))
-    listing.of.add(("tag", "a B"))
-    assert filing.of_listing(listing) == Facets(tags=("a-b",))
-    listing.of.add(("category", "a b"))
-    assert filing.of_listing(listing) == UNFILED
+def test_a_plugin_has_its_say(blog: Site) -> None:
+    """A slug that a plug-in gave a category is the slug."""
+
+    def rename(generator: Any) -> None:
+        for article in generator.articles:
+            article.category.slug = "renamed"
+
+    with signals.article_generator_pretaxonomy.connected_to(rename):
+        found = facets(blog)
+    assert found["/one.html"].category == "renamed"
+    assert found["/category/renamed.html"] == Facets("renamed")
 
 
-def test_a_listing_of_an_author_is_under_nothing() -> None:
-    """Nobody selects by authors."""
-    listing = Listing("ann.html", "ann.html", "author")
-    listing.of.add(("author", "Ann"))
-    assert Filing(DEFAULT_CONFIG).of_listing(listing) == UNFILED
+def test_site_within_the_site(blog: Site) -> None:
+    """The contents and listing pages of a run within the run are filed, its feeds are not, and it has no links."""
+    blog.write("inner/a.md", "Title: Innen\nDate: 2024-01-01\nTags: a\nCategory: Drinnen\n")
+    inner = configured(
+        blog,
+        **{**FEEDS, "PATH": str(blog.folder / "inner"), "OUTPUT_PATH": str(blog.output / "de"), "DEFAULT_LANG": "de"},
+    )
+    run = built(blog, then=lambda: Pelican(inner).run(), **FEEDS)
+    written = take_inventory(run.outputs(), Exclusion(()))
+    found = facets_of(run, written)
+    assert {uri: each for uri, each in found.items() if uri.startswith(f"{SITEURL}/de/")} == {
+        f"{SITEURL}/de/innen.html": Facets("drinnen", ("a",), "de"),
+        f"{SITEURL}/de/category/drinnen.html": Facets("drinnen"),
+        f"{SITEURL}/de/tag/a.html": Facets(tags=("a",)),
+    }
+    links = links_of(written)
+    assert f"{SITEURL}/de/innen.html" not in links
+    assert [each.href for each in links[f"{SITEURL}/two.html"] if each.rel == "tag"] == [f"{SITEURL}/tag/a.html"]
+
+
+def test_no_listings_no_matter(blog: Site) -> None:
+    """Tags without pages are tags all the same; nothing is linked to."""
+    nowhere = {"TAG_SAVE_AS": "", "TAG_FEED_RSS": None, "CATEGORY_FEED_ATOM": None}
+    assert facets(blog, **nowhere)["/one.html"] == Facets("uber-uns", ("b", "a"), "en")
+    assert links(blog, **nowhere)["/one.html"] == [("collection", "/category/uber-uns.html")]
+
+
+def test_links_of_a_build(blog: Site) -> None:
+    """To the category, then to the tags by URI, where these have pages: not that of what is not public."""
+    tag_a, tag_b = ("tag", "/tag/a.html"), ("tag", "/tag/b.html")
+    assert links(blog) == {
+        "/one.html": [("collection", "/category/uber-uns.html"), tag_a, tag_b],
+        "/two.html": [("collection", "/category/uber-uns.html"), tag_a],
+        "/pages/about.html": [tag_a],
+    }
+
+
+def test_links_lead_where_pelican_means(blog: Site) -> None:
+    """The URI of a page is its URL where that leads to its file; the first of several pages is meant."""
+    where: dict[str, Any] = {
+        "CATEGORY_URL": "in/{slug}/",
+        "CATEGORY_SAVE_AS": "in/{slug}/index.html",
+        "TAG_URL": "of/{slug}",
+        "TAG_SAVE_AS": "of/{slug}.html",
+        "DEFAULT_PAGINATION": 1,
+        "PAGINATION_PATTERNS": [
+            (1, "{url}", "{save_as}"),
+            (2, "{base_name}/{number}/", "{base_name}/{number}/index.html"),
+        ],
+    }
+    assert links(blog, **where)["/one.html"] == [("collection", "/in/uber-uns/"), ("tag", "/of/a"), ("tag", "/of/b")]
+
+
+def test_links_lead_to_resources_alone(blog: Site) -> None:
+    """What is excluded is not named."""
+    assert links(blog, "category", "tag/b.html") == {
+        "/one.html": [("tag", "/tag/a.html")],
+        "/two.html": [("tag", "/tag/a.html")],
+        "/pages/about.html": [("tag", "/tag/a.html")],
+    }

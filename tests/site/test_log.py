@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.git.log import LINK, Commit, PathChange, merged, read_log
+from pelican_resourcesync.git.log import Commit, PathChange, read_log
 from pelican_resourcesync.git.repository import find_repository
 from tests.sites import Site
 
@@ -209,12 +209,3 @@ def test_log_longer_than_a_chunk(site: Site, tmp_path: Path) -> None:
         site.write(f"content/{'long' * 10}/{number:05}.md", "text")
     site.commit("2024-01-01T10:00:00Z")
     assert replayed(logged(site)) == trees(site)
-
-
-def test_changes_of_one_path_are_merged() -> None:
-    """What one change takes away and another puts there is one change, in any order; none where it is the same."""
-    gone, come = PathChange("a", A, None), PathChange("a", None, B, "100755")
-    assert merged([gone, come]) == merged([come, gone]) == (PathChange("a", A, B, "100755"),)
-    assert merged([gone, PathChange("a", None, A)]) == ()
-    link = PathChange("b", None, C, LINK)
-    assert merged([link, gone]) == (link, gone)

@@ -14,7 +14,7 @@ from pelican_resourcesync.git.repository import UNCOMMITTED, Repository, find_re
 from tests.sites import Site
 
 TIME = "2024-01-01T10:00:00Z"
-HERE = (Path(),)
+HERE = ["."]
 
 
 @pytest.fixture
@@ -219,7 +219,7 @@ def test_process_that_was_killed(committed: Site, repository: Repository) -> Non
     """A question that nobody is there to answer has no answer; the next has one."""
     name = committed.git("rev-parse", "HEAD:content/a.md")
     assert repository.blob(name)
-    process = repository._store._here._process.proc
+    process = repository._blobs._process.proc
     process.kill()
     process.wait()
     assert repository.blob(name) is None
@@ -277,9 +277,11 @@ def test_only_a_blob_that_is_asked_for_is_fetched(committed: Site, tmp_path: Pat
     listing = ["git", "rev-list", "--objects", "--all", "--missing=print"]
     name = committed.git("rev-parse", "HEAD~1:content/a.md")
     repository = find_repository(clone)
-    assert [len(commit.changes) for commit in repository.history(["content"])] == [4, 1, 1]
+    assert [len(commit.changes) for commit in repository.log()] == [4, 1, 1]
     assert len(repository.uncommitted(HERE)) == 1
     assert f"?{name}" in subprocess.run(listing, cwd=clone, check=True, capture_output=True, text=True).stdout
+    assert repository.blob(name) is None
+    repository.expect([name])
     assert repository.blob(name) is not None
     assert "?" not in subprocess.run(listing, cwd=clone, check=True, capture_output=True, text=True).stdout
 
@@ -333,7 +335,7 @@ def test_uncommitted_is_only_what_lies_below(committed: Site, repository: Reposi
     committed.write("notes/idea.md", "idea")
     committed.write("content/*/x.md", "x")
     committed.write("content/y/x.md", "x")
-    assert [each.path for each in repository.uncommitted([Path("content/*")])] == ["content/*/x.md"]
+    assert [each.path for each in repository.uncommitted(["content/*"])] == ["content/*/x.md"]
     assert repository.uncommitted([]) == ()
 
 

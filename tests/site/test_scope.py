@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.site.scope import Scope, find_scope, moved
+from pelican_resourcesync.site.scope import Scope, find_scope
 from tests.site.support import configured
 from tests.sites import Site
 
@@ -167,25 +167,3 @@ def test_content_that_holds_what_is_outside(site: Site) -> None:
     """A path that leads out of the content and back in lies in it."""
     site.configure(STATIC_PATHS=["../content/images"])
     assert scope_of(site).source("content/images/a.png") == "images/a.png"
-
-
-SCOPE = Scope(
-    frozenset({"conf.py"}), ("themes/mine", "templates"), "content", {"themes/mine/static": "theme"}, ("shared",)
-)
-
-
-def test_scope_that_was_elsewhere() -> None:
-    """Of a site whose folders were renamed, all else is as it is today."""
-    assert moved(SCOPE, {}) == SCOPE
-    then = moved(SCOPE, {"PATH": "posts", "THEME": "theme"})
-    assert then == Scope(SCOPE.settings, ("theme", "templates"), "posts", {"theme/static": "theme"}, ("shared",))
-    assert then.theme_file("theme/static/a.css") == "theme/a.css"
-    assert then.source("posts/a.md") == "a.md"
-    assert then.source("content/a.md") is None
-    assert then.source("shared/a.png") == "../shared/a.png"
-
-
-def test_theme_that_is_none_of_the_sources_was_none() -> None:
-    """Where the theme of today lies elsewhere, a theme of the past is not looked for."""
-    without = Scope(frozenset(), (), "content", {})
-    assert moved(without, {"THEME": "theme"}) == without

@@ -255,5 +255,6 @@ class Members:
         first = min(self._first // step + 1, total, max(old, 1))
         for number in range(first, min(end // step + 1, total) + 1) if total else ():
             was, shown = self._listing.span(number, old, len(before)), self._listing.span(number, total, len(now))
-            if number > old or before[slice(*was)] != now[slice(*shown)]:
+            moved = len(before) != len(now) and number > first
+            if moved or number > old or before[slice(*was)] != now[slice(*shown)]:
                 yield self._pages[number - 1]

@@ -8,7 +8,6 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from operator import attrgetter
 
 from pelican_resourcesync.git.landing import Landing
 from pelican_resourcesync.git.log import PathChange
@@ -23,12 +22,10 @@ from pelican_resourcesync.site.history.states import State, States, UnknownState
 from pelican_resourcesync.site.roles import Role
 from pelican_resourcesync.site.scope import Scope
 
-_by_time_and_uri = attrgetter("time", "uri")
-
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The `changes` that git tells of, oldest first; so many URLs and past states of sources are `left_out`."""
+    """The `changes` that git tells of, of each URI oldest first; so many URLs and past states of sources are `left_out`."""
 
     changes: Sequence[Change]
     left_out: int
@@ -157,6 +154,8 @@ class Rule:
             self._outputs.put(uri, listing, None)
         first = self._members[listing].first_page
         for uri in others:
+            if self._outputs.update(uri, listing, time):
+                continue
             settings = settings_of_listing(listing.setting, first_page=uri == first)
             self._outputs.put(uri, listing, time, (settings, ""))
 
@@ -187,6 +186,17 @@ class _Outputs:
             if uri not in self._built:
                 self._formed[uri].add(formed)
 
+    def update(self, uri: str, owner: Hashable, time: datetime) -> bool:
+        """Take note that the only owner of a URI shows something else there; return whether it is the only one.
+
+        Most changes are of this kind: one new article moves all others on the pages of the index.
+        """
+        now = self._now[uri]
+        if uri in self._before or len(now) != 1 or owner not in now:
+            return False
+        self._changes[uri].append(Change(time, uri, ChangeKind.UPDATED))
+        return True
+
     def land(self, time: datetime) -> None:
         """Take note of what changed at a time."""
         for uri, before in self._before.items():
@@ -197,7 +207,7 @@ class _Outputs:
         self._before.clear()
 
     def certain_changes(self, settings: PastSettings) -> tuple[list[Change], int]:
-        """Return the changes that are certain, oldest first, and how many URIs are left out.
+        """Return the changes that are certain, URI by URI, and how many URIs are left out.
 
         A URI of the past is certain from the time on since when the settings that form it are what they are today; one
         that the build should have published, and did not, is not certain at all.
@@ -214,7 +224,7 @@ class _Outputs:
                 life = _since(max(known), life) if is_certain else []  # noqa: PLW2901 - what is certain of it
                 left_out += not life
             certain += life
-        return sorted(certain, key=_by_time_and_uri), left_out
+        return certain, left_out
 
 
 def _since(time: datetime, life: Sequence[Change]) -> list[Change]:

@@ -15,7 +15,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
 
-from pelican import signals
 from pelican.contents import Article, Page, SkipStub, Static
 from pelican.contents import Content as PelicanContent
 from pelican.readers import Readers
@@ -158,7 +157,7 @@ class Sources:
 
     def _parsed(self, source: str, role: Role, data: bytes, head: str) -> Content | None:
         try:
-            with self._file(source, data), signals.content_object_init.muted():
+            with self._file(source, data):  # plug-ins are asked as always: they may decide what is public
                 found = self._readers.read_file(
                     base_path=self._folder.name,
                     path=source,

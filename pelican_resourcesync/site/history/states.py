@@ -54,7 +54,7 @@ class States:
         for uri, settings in self._copied(change.path, source):
             yield State(Content(change.path, Role.STATIC, (uri,)), change.new, settings)
         for role in self._sources.roles(source) if source is not None else ():
-            data = partial(self.data, change)
+            data = partial(self._as_built if today else self.data, change)
             content: Content | None = None
             if today and self._sources.is_built(source or "", role):
                 content = self._sources.built(source or "", role, data if head_matters else None)
@@ -101,5 +101,8 @@ class States:
         if change.new is not None and not change.new.startswith(UNCOMMITTED):
             data = self._repository.blob(change.new)
             return None if data is None or data.startswith(_POINTER) else data
+        return self._as_built(change)
+
+    def _as_built(self, change: PathChange) -> bytes | None:
         file = self._repository.top / change.path
         return file.read_bytes() if change.new and file.is_file() else None
