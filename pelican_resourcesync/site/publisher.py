@@ -85,9 +85,17 @@ class Publisher:
     def _tell(self, collected: Collected, measured: Mapping[str, Representation]) -> dict[str, Tells]:
         """Tell the history of each set; those that go on from the same commit have it told once."""
         told: dict[str, Tells] = {}
+        settings = self._settings
+        if settings.history == "built":
+            settings = replace(settings, history="all")  # for sets that go on from what was published before
         for since, names in Since.group({name: each.previous for name, each in self._predecessors.items()}):
             sets = [each for each in collected.sets if each.settings.name in names]
-            teller = Teller(self._run, self._settings, since)
+            if since is None and self._settings.history == "built":
+                from pelican_resourcesync.site.backfill import built_history
+
+                told |= built_history(self._run.settings, settings, sets, measured)
+                continue
+            teller = Teller(self._run, settings, since)
             told |= teller.tell(collected.written, measured, sets)
             self._warnings += [each for each in teller.warnings if each not in self._warnings]
             self._notes += [each for each in teller.notes if each not in self._notes]

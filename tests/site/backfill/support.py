@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from pelican_resourcesync.site.backfill.backfill import Outcome, Wish, backfill
+from pelican_resourcesync.site.backfill import BackfillOptions, Outcome, backfill
 from tests.sites import Site, strip
 
 TIMES = [f"2024-0{month}-15T10:00:00Z" for month in range(1, 10)]
@@ -21,13 +21,18 @@ class Terminal(io.StringIO):
         return True
 
 
-def run(site: Site, stream: io.StringIO | None = None, output: Path | None = None, **wish: Any) -> Outcome:
+def run(site: Site, stream: io.StringIO | None = None, output: Path | None = None, **options: Any) -> Outcome:
     """Backfill a site by its settings file, from the folder that lies in."""
     here = Path.cwd()
     os.chdir(site.folder)
     try:
         with patch.object(sys, "path", list(sys.path)):
-            return backfill(Path("pelicanconf.py"), Wish(**{"by": "commit", **wish}), stream or io.StringIO(), output)
+            return backfill(
+                Path("pelicanconf.py"),
+                BackfillOptions(**{"by": "commit", "jobs": 1, **options}),
+                stream or io.StringIO(),
+                output,
+            )
     finally:
         os.chdir(here)
 
