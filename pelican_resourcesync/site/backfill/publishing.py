@@ -65,17 +65,19 @@ class Publishing:
         self._former = former
         self.skipped: Mapping[str, str] = {}
         self.unstable: Sequence[str] = ()
-        self.over: Mapping[str, Known | None] = public
+        self.layouts: Mapping[str, Layout] = {}
+        self._over: Mapping[str, Known | None] = public
 
     def publish(self, past: Past) -> dict[str, Publication]:
         """Bring the past into the output; nothing is done where it is there already.
 
         `skipped` says then which commits are left out, and why, `unstable` which resources are others at each build,
-        and `over` what it begins anew over.
+        and `layouts` where the documents lie.
         """
         key = self._key(past)
-        self.over = self._find_over(key, past)
-        layouts = {name: layout_after(each, None, self.over[name]) for name, each in self._today.layouts.items()}
+        self._over = self._find_over(key, past)
+        layouts = {name: layout_after(each, None, self._over[name]) for name, each in self._today.layouts.items()}
+        self.layouts = layouts
         settings, siteurl = self._today.settings, self._today.siteurl
         selectors = {each.name: Selector(each.selection, self._today.pelican, siteurl) for each in settings.sets}
         with closing(Publisher(self._records, settings, layouts, selectors, siteurl)) as publisher:
@@ -130,7 +132,7 @@ class Publishing:
     def _over_note(self) -> dict[str, object]:
         return {
             name: each and {"state": render_state(each.state, __version__).decode(), "digest": each.digest}
-            for name, each in self.over.items()
+            for name, each in self._over.items()
         }
 
     def _is_there(
@@ -211,7 +213,7 @@ class Publishing:
                     told=replace(told, changes=history.changes[own.name]),
                     cuts=past.cuts,
                     options=options_of(self._today.pelican, self._today.settings, layouts[own.name], own),
-                    over=self.over[own.name],
+                    over=self._over[own.name],
                 )
             )
         former = list(lying_in(output, self._today.siteurl, self._former))

@@ -103,8 +103,10 @@ class Record:
             if content.pop("format") != FORMAT:
                 message = "it has another format"
                 raise ValueError(message)
-            files, site = content.pop("files"), content.pop("site")
-            record = cls(**content, site=Site(**site), files=tuple(_file(*row) for row in files))
+            files = tuple(_file(*row) for row in content.pop("files"))
+            for name in ("missing", "unstable"):
+                content[name] = None if content[name] is None else tuple(content[name])
+            record = cls(**{**content, "site": Site(**content["site"]), "files": files})
             _require_strings([record.commit, record.landed, record.failure, *record.missing, *(record.unstable or ())])
             _require_strings([*record.tools, *record.tools.values(), record.site.url, record.site.settings])
         except (LookupError, TypeError, AttributeError) as error:

@@ -129,7 +129,7 @@ class _Backfill:
         self._tools = self._workshop.tools()
         self._former: Sequence[str] = ()
         self._again = ""
-        self._failed_before: list[Record] = []
+        self._said: set[str] = set()
 
     def run(self) -> Outcome:
         """Build what is missing, and publish what all records tell."""
@@ -211,8 +211,6 @@ class _Backfill:
         if why and not self._again:
             self._again = why
             self._progress.say(f"commits are built again: {why}.")
-        if record.failure and not why:
-            self._failed_before.append(record)
         return not why
 
     def _build(self, missing: Sequence[Landing], last: Landing) -> None:
@@ -226,7 +224,7 @@ class _Backfill:
                 raise PublicationError(message)
             self._records.keep(record)
             if record.failure:
-                self._progress.say(f"{record.commit[:10]} is skipped: {record.failure}")
+                self._say_skipped(record.commit, record.failure)
 
     def _build_ends_again(self, chosen: Sequence[Landing]) -> None:
         """Build the first and the last commit a second time, and put down which of their files are others then."""
@@ -268,19 +266,23 @@ class _Backfill:
                 "and run backfill again, if the site is to be as it was"
             )
 
+    def _say_skipped(self, sha: str, reason: str) -> None:
+        if sha not in self._said:
+            self._said.add(sha)
+            self._progress.say(f"{sha[:10]} is skipped: {reason}")
+
     def _say_what_is_published(self, publishing: Publishing, publications: Mapping[str, Publication]) -> None:
-        for record in self._failed_before:
-            if record.commit in publishing.skipped:
-                self._progress.say(f"{record.commit[:10]} is skipped: {record.failure}")
+        for sha, reason in publishing.skipped.items():
+            self._say_skipped(sha, reason)
         if publishing.unstable:
-            unstable = publishing.unstable
+            names = ", ".join(publishing.unstable[:_SHOWN]) + (", …" if publishing.unstable[_SHOWN:] else "")
+            differ = counted(len(publishing.unstable), "resource") + " differ"
+            self._progress.say(f"{differ} between two builds of one commit, so no updates are told of: {names}")
+        folders = [f"{layout.folder}/" for layout in publishing.layouts.values() if layout.start > 1]
+        if publications and folders:
             self._progress.say(
-                f"{counted(len(unstable), 'resource')} differ each time that one commit is built, so no update of them is "
-                f"told: {', '.join(unstable[:_SHOWN])}{', …' if len(unstable) > _SHOWN else ''}"
+                f"what was public stays as it is, and this begins anew beside it: in {', '.join(folders)}"
             )
-        anew = [each.state.start + 1 for each in publishing.over.values() if each]
-        if publications and anew:
-            self._progress.say(f"what was public stays as it is: the documents begin anew, in folders {max(anew)}.")
         for line in warnings_of(self._former) if publications else ():
             self._progress.say(f"{line}.")
 
