@@ -30,11 +30,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Raises `SystemExit` for wrong usage, and for `--help` and `--version`, as `argparse` does.
     """
+    from pelican_resourcesync.terminal.words import plain
+
     options = parser().parse_args(arguments)
     try:
         status: int = options.verb(options)
     except ResourceSyncError as error:
-        sys.stderr.write(f"{PROGRAM}: {error}\n")
+        sys.stderr.write(f"{PROGRAM}: {plain(str(error))}\n")
         return UNUSABLE
     return status
 

@@ -29,7 +29,7 @@ def main(file: str) -> None:
     """Build as the request in a file says; write what came of it, or why nothing did, where that asks for it."""
     _end_with_parent()
     request = json.loads(Path(file).read_text("ascii"))
-    sys.path[:] = [request["folder"], *request["imports"]]
+    sys.path[:] = request["imports"]
     sys.argv = ["pelican"]
     os.chdir(request["folder"])
     stop_clock(request["epoch"])
@@ -117,6 +117,7 @@ def _build(request: Mapping[str, Any], modules: list[str], missing: list[str]) -
     from pelican import signals
     from pelican.settings import read_settings
 
+    sys.path.insert(0, request["folder"])  # as Pelican has the current folder: no file of a site hides what it imports
     settings = read_settings(request["settings"], override=request["override"])
     _leave_out_plugins(settings, missing)
     excluded = _own_exclude(settings)

@@ -10,6 +10,7 @@ import tempfile
 import weakref
 from argparse import ArgumentParser
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -40,6 +41,7 @@ from pelican_resourcesync.site.selecting import Selector
 from pelican_resourcesync.site.sets import ROBOTS, ResourceSet
 from pelican_resourcesync.site.telling import cuts_of, repository_of
 from pelican_resourcesync.site.uris import uri_of_path
+from pelican_resourcesync.terminal.words import plain
 from pelican_resourcesync.transport.folder import sha256
 
 _NOTHING = sha256(b"")
@@ -219,22 +221,21 @@ def tell(
 
     Return it, why some are left out, by commit, and the URIs of the unstable resources.
     """
-    skipped = {each.commit: each.failure for _, each in builds if each.failure}
-    for _, record in builds:
-        try:
-            publisher.resources(record)
-        except AddressError as error:
-            skipped[record.commit] = str(error)
-    told = [(landing, record) for landing, record in builds if record.commit not in skipped]
-    found: set[str] = set()
+    unstable: set[str] = set()
     for record in ends_of([record for _, record in builds]):
         paths = set(record.unstable or ())
-        if paths and record.commit not in skipped:
-            found |= {uri for uri, each in publisher.resources(record).items() if each.path in paths}
-    history = History(sets, found)
-    for landing, record in told:
-        history.add(publisher.resources(record), landing.time)
-    return history, skipped, sorted(found)
+        with suppress(AddressError):
+            unstable |= {uri for uri, each in publisher.resources(record).items() if each.path in paths}
+    history, skipped = History(sets, unstable), {}
+    for landing, record in builds:
+        if record.failure:
+            skipped[record.commit] = record.failure
+            continue
+        try:
+            history.add(publisher.resources(record), landing.time)
+        except AddressError as error:
+            skipped[record.commit] = str(error)
+    return history, skipped, sorted(unstable)
 
 
 def built_history(
@@ -315,7 +316,7 @@ def _is_of(record: Record, selection: Selection, landing: Landing) -> bool:
 
 def _stop(why: str, settings: str, extra: Mapping[str, Any], by: str | None, since: str | None) -> NoReturn:
     run = command(settings, by=by, since=since, extra=extra)
-    message = f"RESOURCESYNC['history'] is 'built', but {why}: run {run}"
+    message = plain(f"RESOURCESYNC['history'] is 'built', but {why}: run {run}")
     raise HistoryError(message)
 
 

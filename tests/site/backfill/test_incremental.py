@@ -50,6 +50,20 @@ def test_nothing_new(past: Site) -> None:
     assert documents(past.output) == published
 
 
+def test_killed_when_all_was_published(past: Site) -> None:
+    """What was not put down any more is known by what is public: it is no other publication to begin anew over."""
+    note = past.folder / ".resourcesync" / "backfill" / "published.json"
+    for start in (1, 2):
+        run(past)
+        published = documents(past.output)
+        note.write_text(json.dumps({**json.loads(note.read_text()), "states": None}))
+        assert run(past).built == 0
+        assert documents(past.output) == published
+        assert json.loads((past.output / "resourcesync" / "publication.json").read_text())["start"] == start
+        past.article("more.md", "More")
+        past.commit(TIMES[3 + start])
+
+
 def test_new_commits_alone_are_built(past: Site) -> None:
     """A new commit is built, twice because it is the last, and the documents begin anew beside those of before."""
     run(past)

@@ -201,9 +201,9 @@ def test_what_an_error_says_is_no_command_to_the_terminal(tmp_path: Path) -> Non
     ):
         site.write("pelicanconf.py", f"{conf}import os; PATH = os.path.abspath('content')\n{slip}\n")
         site.commit(TIMES[number])
+    stream = io.StringIO()
     site.configure()
     site.commit(TIMES[6])
-    stream = io.StringIO()
     run(site, stream)
     lines = {line.partition(" is skipped: ")[2] for line in stream.getvalue().splitlines() if "skipped" in line}
     assert lines == {
@@ -214,6 +214,30 @@ def test_what_an_error_says_is_no_command_to_the_terminal(tmp_path: Path) -> Non
         "exit status 5: \N{REPLACEMENT CHARACTER}[31mlast words",
         "ModuleNotFoundError: No module named 'no_such_module'",
     }
+
+
+def test_what_the_last_error_says_is_none_either(tmp_path: Path) -> None:
+    """What ends the command is said without control characters too."""
+    site = a_site(tmp_path)
+    site.article("first.md", "First")
+    conf = (site.folder / "pelicanconf.py").read_text()
+    site.write("pelicanconf.py", f"{conf}raise ValueError('\\x1b[31mred')\n")
+    site.commit(TIMES[0])
+    site.configure()
+    done = subprocess.run(
+        [sys.executable, "-m", "pelican_resourcesync", "backfill"],
+        cwd=site.folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=False,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == (
+        f"pelican-resourcesync: the last commit, {site.git('rev-parse', 'HEAD')[:10]}, does not build: ValueError: "
+        "\N{REPLACEMENT CHARACTER}[31mred; nothing was published"
+    )
 
 
 def test_two_files_of_one_address(tmp_path: Path) -> None:
