@@ -118,7 +118,8 @@ def test_interrupted(past: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     process = subprocess.Popen(
         BACKFILL, cwd=past.folder, env=environment, start_new_session=True, stderr=subprocess.PIPE
     )
-    wait_for(told)
+    number = int(wait_for(told))
+    assert os.getpgid(number) == number, "a terminal would interrupt it too, and it would look like a failure"
     os.killpg(process.pid, signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 2

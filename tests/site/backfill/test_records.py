@@ -69,6 +69,8 @@ def _with(change: Callable[[dict[str, Any]], object]) -> str:
 )
 def test_damaged(tmp_path: Path, text: str) -> None:
     """It is as if there were none, and nothing leads out of the output or of the folder of the bytes."""
+    with pytest.raises(ValueError):  # noqa: PT011 - of many kinds
+        Record.parse(text)
     (tmp_path / "records").mkdir()
     (tmp_path / "records" / f"{SHA}.json").write_text(text)
     assert Records(tmp_path).get(SHA) is None
