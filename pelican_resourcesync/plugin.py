@@ -1,13 +1,16 @@
 """Pelican's signals, and nothing else: when a build begins, what it writes, and when everyone has finished."""
 
 import logging
+import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pelican import Pelican, signals
 
 from pelican_resourcesync.errors import ResourceSyncError
-from pelican_resourcesync.site.session import Session
+
+if TYPE_CHECKING:
+    from pelican_resourcesync.site.session import Session
 
 logger = logging.getLogger(__name__)
 
@@ -15,7 +18,7 @@ logger = logging.getLogger(__name__)
 NAME = "pelican_resourcesync"
 
 #: The build under way; Pelican runs within Pelican where a plug-in makes sub-sites: those belong to the outer build.
-_sessions: list[Session] = []
+_sessions: "list[Session]" = []
 
 
 def connect() -> None:
@@ -49,7 +52,10 @@ def _publishing(pelican: Pelican, run: Callable[[], None]) -> Callable[[], None]
         if _sessions:
             run()
             return
-        session = Session(pelican.settings)
+        began = time.perf_counter()
+        from pelican_resourcesync.site.session import Session
+
+        session = Session(pelican.settings, began)
         pelican.output_retention = list(dict.fromkeys([*pelican.output_retention, *session.kept]))
         _sessions.append(session)
         try:

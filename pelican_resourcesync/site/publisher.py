@@ -1,6 +1,5 @@
 """From a finished build to its publication: resources from the output, history from git, both to `publication`."""
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -31,7 +30,6 @@ class Outcome:
     """What came of it, set by set, and what the user should be told: `warnings` to act on, `notes` to know."""
 
     publications: Mapping[str, Publication]
-    seconds: float
     warnings: Sequence[str]
     notes: Sequence[str]
 
@@ -61,7 +59,6 @@ class Publisher:
 
     def publish(self) -> Outcome:
         """Link the pages, take the inventory, tell the history, and write the documents."""
-        start = time.perf_counter()
         collected = collect(self._run, self._settings, self._layouts())
         measured = {
             each.uri: Resource(each.uri, self._run.output / each.path).represent() for each in collected.written
@@ -74,7 +71,7 @@ class Publisher:
         named = {each.settings.name: made for each, made in zip(collected.sets, publications, strict=True)}
         self._warnings += [*collected.doubts, *warnings_of(self._former), *_restless(publications)]
         self._notes += [note for each in publications for note in each.notes]
-        return Outcome(named, time.perf_counter() - start, self._warnings, self._notes)
+        return Outcome(named, self._warnings, self._notes)
 
     def _layouts(self) -> dict[str, Layout]:
         return {

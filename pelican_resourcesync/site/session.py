@@ -1,55 +1,55 @@
-"""One build, from its start to its publication: what is taken aside, what is collected, and what is said."""
+"""One build, from its start to its publication: what is saved, what is collected, and what is said.
+
+Only what every build needs is imported at the top: many builds publish nothing.
+"""
 
 import logging
 import os
 import sys
+import time
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
-
-from pelican.log import console
+from typing import TYPE_CHECKING, Any
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication.discovery import well_known_reachable
-from pelican_resourcesync.publication.guards import require_same_site
-from pelican_resourcesync.publication.layout import FOLDER
-from pelican_resourcesync.publication.lock import locked
-from pelican_resourcesync.publication.predecessor import Predecessor, Search, lines_of
-from pelican_resourcesync.publication.staging import recover
+from pelican_resourcesync.publication.layout import FOLDER, WELL_KNOWN
 from pelican_resourcesync.settings import Settings, parse_settings, parse_siteurl
-from pelican_resourcesync.site.aside import PLACE, Aside
-from pelican_resourcesync.site.former import former_sets
 from pelican_resourcesync.site.occasion import why_not_to_publish
-from pelican_resourcesync.site.publisher import Outcome, Publisher
 from pelican_resourcesync.site.scope import beside_settings
-from pelican_resourcesync.site.sets import layouts_of
-from pelican_resourcesync.site.written import Run
-from pelican_resourcesync.terminal.progress import Progress
-from pelican_resourcesync.terminal.summary import summaries
+
+if TYPE_CHECKING:
+    from pelican_resourcesync.publication.predecessor import Predecessor
+    from pelican_resourcesync.site.aside import Aside
+    from pelican_resourcesync.site.publisher import Outcome
+    from pelican_resourcesync.site.written import Run
 
 logger = logging.getLogger(__name__)
 
 
 #: What of ours lies beside the settings: never a source, even where Pelican's `PATH` is that folder.
-_OURS = PLACE.parts[0]
+_OURS = ".resourcesync"
 
 
 class Session:
     """A build of Pelican that is to be published when it is done."""
 
-    def __init__(self, settings: MutableMapping[str, Any]) -> None:
+    def __init__(self, settings: MutableMapping[str, Any], began: float | None = None) -> None:
         """Check the settings, and find what this publication goes on from, before Pelican cleans the output.
 
+        All time that the plug-in takes is counted, from the moment `began` on (`time.perf_counter`; by default now).
         Before anything is built, `SettingsError` says which setting cannot be used, and `PublicationError` that another
         build is under way, that it cannot be known what is public, or that it cannot be carried forward.
         """
+        began = time.perf_counter() if began is None else began
+        self._seconds = 0.0
         self._settings: Settings = parse_settings(settings.get("RESOURCESYNC"))
         self._siteurl = parse_siteurl(settings.get("SITEURL"))
         self._output, self._path = Path(settings["OUTPUT_PATH"]), Path(settings["PATH"])
         settings["IGNORE_FILES"] = list(dict.fromkeys([*settings["IGNORE_FILES"], _OURS]))
         self._predecessors: dict[str, Predecessor] = {}
         self._former: Sequence[str] = ()
+        self._aside: Aside | None = None
         self._run: Run | None = None
         self._published = False
         self._why_not = why_not_to_publish(
@@ -58,33 +58,46 @@ class Session:
         with _failing_disk("nothing can be built"), ExitStack() as stack:
             self._begin(settings, stack)
             self._stack = stack.pop_all()
-        for line in lines_of(self._predecessors):
-            print_line(f"ResourceSync: {line}.")
+        self._seconds = time.perf_counter() - began
 
     def _begin(self, settings: Mapping[str, Any], stack: ExitStack) -> None:
         base = beside_settings(settings)
-        safe = None if self.kept else base / PLACE
-        # One that publishes nothing may clean away what another publishes, or what is left to be moved.
-        if self._why_not is None or any(each.exists() for each in (self._output / FOLDER, base / PLACE)):
-            stack.enter_context(locked(self._output))
-            recover(self._output)
-        self._aside = Aside(self._output, safe)
+        places = (self._output / FOLDER, self._output / WELL_KNOWN, base / _OURS)
+        # A build that publishes nothing may clean away what another published, or what is left to be moved.
+        if self._why_not is None or any(each.exists() for each in places):
+            aside = self._save_documents(base, stack)
+            if self._why_not is None:
+                self._find_predecessors(settings, base, aside, stack)
+
+    def _save_documents(self, base: Path, stack: ExitStack) -> "Aside":
+        from pelican_resourcesync.publication.lock import locked
+        from pelican_resourcesync.publication.staging import recover
+        from pelican_resourcesync.site.aside import PLACE, Aside
+
+        stack.enter_context(locked(self._output))
+        recover(self._output)
+        self._aside = Aside(self._output, None if self.kept else base / PLACE)
         stack.callback(self._aside.close)
-        if self._why_not is None:
-            for name, layout in layouts_of(self._settings, self._siteurl).items():
-                search = Search(
-                    layout,
-                    self._aside,
-                    base,
-                    previous=self._settings.previous,
-                    moved_from=self._settings.moved_from,
-                )
-                stack.callback(search.close)
-                found = self._predecessors[name] = search.find()
-                if found.previous:
-                    require_same_site(found.previous.state.siteurl, self._siteurl, self._settings.moved_from)
-            self._former = former_sets(self._predecessors, self._settings, self._siteurl, self._aside, base)
-            self._run = Run(settings, self._siteurl)
+        return self._aside
+
+    def _find_predecessors(self, settings: Mapping[str, Any], base: Path, aside: "Aside", stack: ExitStack) -> None:
+        from pelican_resourcesync.publication.guards import require_same_site
+        from pelican_resourcesync.publication.predecessor import Search, lines_of
+        from pelican_resourcesync.site.former import former_sets
+        from pelican_resourcesync.site.sets import layouts_of
+        from pelican_resourcesync.site.written import Run
+
+        previous, moved_from = self._settings.previous, self._settings.moved_from
+        for name, layout in layouts_of(self._settings, self._siteurl).items():
+            search = Search(layout, aside, base, previous=previous, moved_from=moved_from)
+            stack.callback(search.close)
+            found = self._predecessors[name] = search.find()
+            if found.previous:
+                require_same_site(found.previous.state.siteurl, self._siteurl, moved_from)
+        self._former = former_sets(self._predecessors, self._settings, self._siteurl, aside, base)
+        self._run = Run(settings, self._siteurl)
+        for line in lines_of(self._predecessors):
+            print_line(f"ResourceSync: {line}.")
 
     @property
     def kept(self) -> tuple[str, ...]:
@@ -102,39 +115,56 @@ class Session:
     def content_written(self, file: str, context: Mapping[str, Any]) -> None:
         """Take note of a page that was written."""
         if self._run:
-            self._run.content_written(file, context)
+            with self._counted():
+                self._run.content_written(file, context)
 
     def feed_written(self, file: str) -> None:
         """Take note of a feed that was written."""
         if self._run:
-            self._run.feed_written(file)
+            with self._counted():
+                self._run.feed_written(file)
 
     def publish(self) -> None:
         """Publish what was built, and say so in one line."""
-        with _failing_disk("the site is built but not published"):
-            self._aside.restore()
+        with _failing_disk("the site is built but not published"), self._counted():
+            if self._aside:
+                self._aside.restore()
             if self._run is None:
                 if self._settings.enabled:
                     logger.info("ResourceSync: %s; nothing was written", self._why_not)
                 return
+            from pelican_resourcesync.site.publisher import Publisher
+            from pelican_resourcesync.terminal.progress import Progress
+
             with Progress.shown(sys.stderr) as progress:
                 publisher = Publisher(self._run, self._settings, self._predecessors, self._former, progress.packed)
                 outcome = publisher.publish()
         self._published = True
         self._say(outcome)
 
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._seconds += time.perf_counter() - began
+
     def close(self) -> None:
         """Let go of what was taken aside; put it back where nothing was published."""
         with _failing_disk("the documents in the output cannot be put back"), self._stack:
-            if not self._published:
+            if self._aside and not self._published:
                 self._aside.restore()
 
-    def _say(self, outcome: Outcome) -> None:
+    def _say(self, outcome: "Outcome") -> None:
+        from pelican_resourcesync.publication.discovery import well_known_reachable
+        from pelican_resourcesync.terminal.summary import summaries
+
         for warning in outcome.warnings:
             logger.warning("ResourceSync: %s", warning)
         for note in outcome.notes:
             logger.info("ResourceSync: %s", note)
-        for line in summaries(outcome.publications, f"{self._siteurl}/{FOLDER}/", outcome.seconds):
+        for line in summaries(outcome.publications, f"{self._siteurl}/{FOLDER}/", self._seconds):
             print_line(line)
         if not well_known_reachable(self._siteurl):
             print_line(
@@ -155,4 +185,6 @@ def _failing_disk(outcome: str) -> Iterator[None]:
 
 def print_line(line: str) -> None:
     """Print one line where Pelican prints its own, however narrow the terminal is."""
+    from pelican.log import console
+
     console.print(line, highlight=False, markup=False, soft_wrap=True)

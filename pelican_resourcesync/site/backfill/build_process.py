@@ -182,8 +182,8 @@ def _class_of(settings: Mapping[str, Any]) -> Any:
 def _files(run: Any, excluded: list[str], folder: Path) -> Iterator[list[Any]]:
     """Return a row for each file of the output; what is no resource has no URI, but is a part of the site."""
     from pelican_resourcesync.site.backfill.records import Objects
-    from pelican_resourcesync.site.inventory import matches
     from pelican_resourcesync.site.facets import facets_of
+    from pelican_resourcesync.site.inventory import matches
 
     objects = Objects(folder)
     public = [

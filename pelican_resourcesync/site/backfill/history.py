@@ -35,11 +35,11 @@ from pelican_resourcesync.settings import Settings
 from pelican_resourcesync.site.backfill.records import PLACE, File, Record, Records, ends_of, mixed
 from pelican_resourcesync.site.backfill.selection import Selection, choose, command, settings_in
 from pelican_resourcesync.site.head import COMPRESSED, with_link
+from pelican_resourcesync.site.history import cuts_of, repository_of
 from pelican_resourcesync.site.inventory import Exclusion, is_html
 from pelican_resourcesync.site.scope import beside_settings
 from pelican_resourcesync.site.selecting import Selector
 from pelican_resourcesync.site.sets import ROBOTS, ResourceSet
-from pelican_resourcesync.site.history import cuts_of, repository_of
 from pelican_resourcesync.site.uris import uri_of_path
 from pelican_resourcesync.terminal.words import plain
 from pelican_resourcesync.transport.folder import sha256

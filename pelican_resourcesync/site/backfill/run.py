@@ -28,8 +28,8 @@ from pelican_resourcesync.site.backfill.records import PLACE, Record, Records, S
 from pelican_resourcesync.site.backfill.selection import MOST, Selection, choose, first_commit, since
 from pelican_resourcesync.site.configuration import Configuration, predecessors, read_configuration
 from pelican_resourcesync.site.former import former_sets, warnings_of
-from pelican_resourcesync.site.scope import beside_settings
 from pelican_resourcesync.site.history import cuts_of, repository_of
+from pelican_resourcesync.site.scope import beside_settings
 from pelican_resourcesync.terminal.words import counted
 
 #: As many unstable resources are named.
@@ -138,9 +138,11 @@ class _Backfill:
         cuts = cuts_of(self._today.settings, self._repository, landings)
         chosen = self._choose(landings, cuts)
         before = {each.commit.sha for each in chosen if self._is_known(each)}
-        if len(before) < len(chosen):
-            self._build([each for each in chosen if each.commit.sha not in before], last=chosen[-1])
-        self._build_ends_again(chosen)
+        with Checkouts(self._repository.top, self._records.place) as checkouts:  # removes what a kill left, too
+            builder = Builder(self._workshop, checkouts, self._options.jobs or default_jobs())
+            if len(before) < len(chosen):
+                self._build(builder, [each for each in chosen if each.commit.sha not in before], last=chosen[-1])
+            self._build_ends_again(builder, chosen)
         past = Past(landings=landings, builds=[(each, self._record(each)) for each in chosen], cuts=cuts)
         self._say_missing([record for _, record in past.builds])
         publishing = Publishing(self._today, self._records, public, self._former)
@@ -213,10 +215,10 @@ class _Backfill:
             self._progress.say(f"commits are built again: {why}.")
         return not why
 
-    def _build(self, missing: Sequence[Landing], last: Landing) -> None:
+    def _build(self, builder: Builder, missing: Sequence[Landing], last: Landing) -> None:
         """Build what is missing, the last commit first: where that does not build, there is nothing to publish."""
         order = sorted(missing, key=lambda each: each is not last)
-        for task, record in self._run([Task(each) for each in order]):
+        for task, record in self._run(builder, [Task(each) for each in order]):
             if record.failure and task.landing is last:
                 message = (
                     f"the last commit, {record.commit[:10]}, does not build: {record.failure}; nothing was published"
@@ -226,12 +228,12 @@ class _Backfill:
             if record.failure:
                 self._say_skipped(record.commit, record.failure)
 
-    def _build_ends_again(self, chosen: Sequence[Landing]) -> None:
+    def _build_ends_again(self, builder: Builder, chosen: Sequence[Landing]) -> None:
         """Build the first and the last commit a second time, and put down which of their files are others then."""
         landings = {each.commit.sha: each for each in chosen}
         ends = {each.commit: each for each in ends_of([self._record(each) for each in chosen]) if each.unstable is None}
         tasks = [Task(landings[sha], seed=1) for sha in ends]
-        for task, again in self._run(tasks) if tasks else ():
+        for task, again in self._run(builder, tasks) if tasks else ():
             first = ends[task.landing.commit.sha]
             if again.failure:
                 self._progress.say(f"{first.commit[:10]} does not build a second time: {again.failure}")
@@ -239,15 +241,13 @@ class _Backfill:
             unstable = [path for path in sorted(before) if now.get(path, before[path]) != before[path]]
             self._records.keep(replace(first, unstable=unstable))
 
-    def _run(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, Record]]:
+    def _run(self, builder: Builder, tasks: Sequence[Task]) -> Iterator[tuple[Task, Record]]:
         """Build, and show how far it has come."""
-        jobs = self._options.jobs or default_jobs()
-        with Checkouts(self._repository.top, self._records.place) as checkouts:
-            self._progress.begin(len(tasks))
-            with closing(Builder(self._workshop, checkouts, jobs).build(tasks)) as builds:
-                for task, record in builds:
-                    self._progress.count(failed=bool(record.failure))
-                    yield task, record
+        self._progress.begin(len(tasks))
+        with closing(builder.build(tasks)) as builds:
+            for task, record in builds:
+                self._progress.count(failed=bool(record.failure))
+                yield task, record
         self._progress.close()
 
     def _record(self, landing: Landing) -> Record:

@@ -185,10 +185,10 @@ def test_plugin_that_sets_urls(tmp_path: Path, moves: str, changes: str, count: 
     """A plug-in that sets URLs early is asked about the past; where one does so late, nothing is named but its URLs."""
     site = create(tmp_path / "site", {"PLUGINS": ["pelican_resourcesync", "mover"], "PLUGIN_PATHS": ["plugins"]}, [])
     files = {"x.md": A, "y.md": B, "z.md": C, "/plugins/mover.py": f"{MOVER}    signals.{moves}\n"}
-    for day, step in enumerate(
-        [files, {"x.md": source("new")}, {"y.md": source("b", "New.")}, {"z.md": None}], start=1
-    ):
-        take(site, day, step)
+    take(site, 1, files)
+    take(site, 2, {"x.md": source("new")})
+    take(site, 3, {"y.md": source("b", "New.")})
+    take(site, 4, {"z.md": None})
     wide = {"COLUMNS": "2000", "NO_COLOR": "1"}
     said = site.command("--verbose", "--log-handler", "rich", environment=wide).stdout
     assert listed(site) == changes
