@@ -13,7 +13,12 @@ PROGRAM = "pelican-resourcesync"
 DONE, PROBLEMS, UNUSABLE = 0, 1, 2
 SETTINGS = "pelicanconf.py"
 #: What of the past `backfill` builds.
-BY = ("range", "commit")
+BY = ("commit", "range")
+#: What the user must know before building the past of a repository.
+CODE_OF_THE_PAST = (
+    "The settings, plug-ins and theme of old commits are run, as Pelican itself runs them: build the past of somebody "
+    "else's repository in a container."
+)
 #: The editions of the standard.
 EDITIONS = (2014, 2017)
 
@@ -25,11 +30,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Raises `SystemExit` for wrong usage, and for `--help` and `--version`, as `argparse` does.
     """
+    from pelican_resourcesync.terminal.words import plain
+
     options = parser().parse_args(arguments)
     try:
         status: int = options.verb(options)
     except ResourceSyncError as error:
-        sys.stderr.write(f"{PROGRAM}: {error}\n")
+        sys.stderr.write(f"{PROGRAM}: {plain(str(error))}\n")
         return UNUSABLE
     return status
 
@@ -62,14 +69,25 @@ def _add_forget(verbs: Verbs) -> None:
 
 
 def _add_backfill(verbs: Verbs) -> None:
-    backfill = verbs.add_parser("backfill", help="build the site's past, commit by commit, and publish that")
+    backfill = verbs.add_parser(
+        "backfill", help="build the site's past, commit by commit, and publish that", description=CODE_OF_THE_PAST
+    )
     backfill.set_defaults(verb=_backfill)
     backfill.add_argument("--since", metavar="REV", help="the commit to begin with (the first)")
     backfill.add_argument(
-        "--by", choices=BY, default=BY[0], help="build the last commit of each range, or every commit"
+        "--by",
+        choices=BY,
+        help="build every commit, or the last one of each range (as the last time, else by commit up to 500 commits)",
     )
+    backfill.add_argument("--jobs", type=_count, metavar="N", help="how many builds at a time (one for each core)")
     backfill.add_argument(
-        "--jobs", type=_count, metavar="N", help="how many builds at a time (as many as CPUs, up to 4)"
+        "-e",
+        "--extra-settings",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="KEY=VALUE",
+        help="settings of Pelican, in JSON, that override those of every commit",
     )
     _add_settings(backfill)
     backfill.add_argument("--output", type=Path, metavar="DIR", help="the folder to write to, in place of OUTPUT_PATH")
@@ -140,11 +158,13 @@ def _forget(options: Namespace) -> int:
 
 
 def _backfill(options: Namespace) -> int:
-    from pelican_resourcesync.commands.backfill import as_text, default_jobs
-    from pelican_resourcesync.site.backfill.backfill import Wish, backfill
+    from pelican_resourcesync.commands.backfill import as_text, parse_extra
+    from pelican_resourcesync.site.backfill import BackfillOptions, backfill
 
-    wish = Wish(since=options.since, by=options.by, jobs=options.jobs or default_jobs())
-    done = backfill(options.settings or Path(SETTINGS), wish, sys.stderr, options.output)
+    wanted = BackfillOptions(
+        since=options.since, by=options.by, jobs=options.jobs, extra=parse_extra(options.extra_settings)
+    )
+    done = backfill(options.settings or Path(SETTINGS), wanted, sys.stderr, options.output)
     _say(as_text(done))
     return DONE
 

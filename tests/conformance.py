@@ -113,7 +113,7 @@ CD04 publication/dumps/paths.py publication/dumps/test_paths.py::test_versions_o
 CD05 publication/documents.py test_everything.py::test_walk_meets_every_document_and_no_fault
 LN02 repo_bridge/resources.py bridge/test_resources.py::test_formats_are_linked
 LN04 repo_bridge/resources.py bridge/test_resources.py::test_record
-LN06 site/wrappers.py,repo_bridge/resources.py test_sets.py::test_entries_lead_on_where_sets_are_named
+LN06 site/facets.py,repo_bridge/resources.py test_sets.py::test_entries_lead_on_where_sets_are_named
 AR01 publication/archives.py test_everything.py::test_archives_hold_the_last_of_each_closed_range
 AR02 publication/archives.py test_everything.py::test_archives_hold_the_last_of_each_closed_range
 AR03 publication/documents.py publication/test_documents.py::test_change_list_archive

@@ -1,7 +1,7 @@
 """Derived pages, from end to end: what a page shows of other contents, and what that does to the Change Lists.
 
 A theme shows all that themes show: a menu of pages, recent articles, a tag cloud with counts, the articles before and
-after. Each commit is built by plain Pelican too (`tests/truth`), and the Change Lists have to tell what changed.
+after. Each commit is built by plain Pelican too (`tests/truth`), and a backfill has to tell what changed.
 """
 
 import json
@@ -55,7 +55,7 @@ LONG = "The {} mill stands at the river, where it ground corn for some four hund
 
 
 def mill(name: str, more: str = "", *, first: str = "") -> str:
-    """Give the text of an article: its first words, which a summary shows, and `more` behind them."""
+    """Return the text of an article: its first words, which a summary shows, and `more` behind them."""
     return f"{first or LONG.format(name)}\n\n{LONG.format('old')} {more}"
 
 
@@ -80,7 +80,7 @@ def begin(site: Site) -> None:
 
 
 def rename(site: Site) -> None:
-    """Give the third article, to which the fifth links, another URL."""
+    """Write the third article, to which the fifth links, with another URL."""
     write(site, 3, Slug="third-mill")
 
 
@@ -105,18 +105,29 @@ STEPS: list[Callable[[Site], object]] = [
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Make the site, commit by commit, and let the witness judge what its Change Lists tell."""
-    site = Site.create(tmp_path_factory.mktemp("derived") / "site", **SETTINGS)
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make the site, commit by commit; return the folder that it is in."""
+    folder = tmp_path_factory.mktemp("derived")
+    site = Site.create(folder / "site", **SETTINGS)
     for number, step in enumerate(STEPS, 1):
         step(site)
         site.commit(f"2025-02-{number:02}T10:00:00Z")
-    file = site.folder.parent / "report.json"
-    main([str(site.folder), "--again", "0", "--json", str(file)])
-    found = json.loads(file.read_text("utf-8"))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def report(folder: Path) -> dict[str, Any]:
+    """Let the witness judge what a backfill tells of the site."""
+    return _judge(folder, "--judge", "backfill")
+
+
+def _judge(folder: Path, *arguments: str) -> dict[str, Any]:
+    file = folder / "report.json"
+    truth = ["--truth", str(folder / "truth.json"), "--again", "0", "--json", str(file)]
+    main([str(folder / "site"), *truth, *arguments])
+    found: dict[str, Any] = json.loads(file.read_text("utf-8"))
     assert found["commits"]["asked"] == len(STEPS)
     assert found["commits"]["failed"] == {}
-    assert isinstance(found, dict)
     return found
 
 
@@ -134,6 +145,18 @@ def test_nothing_is_invented(report: dict[str, Any]) -> None:
     """No page that is told as created, deleted or updated stayed as it was."""
     told = sorted((fault["cell"]["kind"], fault["path"], fault["sha"]) for fault in report["inventions"])
     assert told == []
+
+
+def test_every_hash_is_that_of_the_bytes_built(report: dict[str, Any]) -> None:
+    """Of each change, and of all that is listed in the end."""
+    counts = {row["kind"]: row["truth"] for row in report["tables"]["all"] if row["sort"] == "all"}
+    assert report["hashes"] == {"right": counts["created"] + counts["updated"], "wrong": 0, "missing": 0}
+    assert not any(report["consistency"].values())
+
+
+def test_a_first_publication_tells_nothing_impossible(folder: Path) -> None:
+    """Its rule does not know every change; but no URL that it names was not there, and what is there in the end is."""
+    assert not any(_judge(folder)["consistency"].values())
 
 
 def test_file_that_comes_with_the_article_that_links_to_it(tmp_path: Path) -> None:

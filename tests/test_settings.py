@@ -50,6 +50,7 @@ def test_defaults(raw: object) -> None:
         ("previous", "/srv/site/", "/srv/site/"),
         ("previous", Path("/srv/site"), "/srv/site"),
         ("history", "none", "none"),
+        ("history", "built", "built"),
         ("history", "v1.0", "v1.0"),
         ("changes_by", "day", "day"),
         ("changes_by", "week", "week"),
@@ -90,7 +91,7 @@ _KEEP = "it may be None, for all, or a number of closed Change Lists from 1 on"
 _MOVED_FROM = "it may be the SITEURL that the site had before"
 _ADDRESS = "make it an absolute http(s) URL in ASCII, such as 'https://example.org'"
 _BOOLEAN = "it may be True or False"
-_HISTORY = "it may be 'all', 'none' or a git revision to begin at"
+_HISTORY = "it may be 'all', 'none', 'built' or a git revision to begin at"
 _CHANGES_BY = "it may be 'day', 'week', 'month', 'year', 'tag', 'tag:PATTERN' or a number of commits"
 _EXCLUDE = "it may be a list of patterns of output paths, such as ['404.html', 'private/*']"
 _EDITION = "it may be 2014 or 2017"

@@ -27,7 +27,7 @@ def boolean(setting: Setting, value: object) -> bool:
 def history(setting: Setting, value: object) -> str:
     """Check where history begins."""
     if not isinstance(value, str) or not value.strip() or value.startswith("-"):
-        raise setting.wrong(value, "'all', 'none' or a git revision to begin at")
+        raise setting.wrong(value, "'all', 'none', 'built' or a git revision to begin at")
     return value
 
 

@@ -42,8 +42,8 @@ class Configuration:
         return layouts_of(self.settings, self.siteurl)
 
 
-def read_configuration(file: Path) -> Configuration:
-    """Read a settings file by running it, as Pelican does.
+def read_configuration(file: Path, extra: Mapping[str, Any] | None = None) -> Configuration:
+    """Read a settings file by running it, as Pelican does; `extra` settings override what it says.
 
     Raises `SettingsError` where it is not there or does not run, or where a setting of ours cannot be used.
     """
@@ -52,7 +52,7 @@ def read_configuration(file: Path) -> Configuration:
         raise SettingsError(message)
     logging.disable(logging.WARNING)  # what Pelican has to say of it, it says when it builds
     try:
-        pelican = read_settings(str(file))
+        pelican = read_settings(str(file), override=dict(extra or {}))
     except Exception as error:
         message = f"the settings file {file} cannot be read: {type(error).__name__}: {error}: mend it as for a build"
         raise SettingsError(message) from error

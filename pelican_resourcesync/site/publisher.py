@@ -67,7 +67,7 @@ class Publisher:
             each.uri: Resource(each.uri, self._run.output / each.path).represent() for each in collected.written
         }
         links = links_of(collected.listed) if self._settings.names_sets else {}
-        told = self._tell(collected)
+        told = self._tell(collected, measured)
         requests = [self._request(each, measured, links, told) for each in collected.sets]
         former = list(lying_in(self._run.output, self._run.siteurl, self._former))
         publications = publish(requests, self._passed, former)
@@ -82,11 +82,16 @@ class Publisher:
             for name, layout in layouts_of(self._settings, self._run.siteurl).items()
         }
 
-    def _tell(self, collected: Collected) -> dict[str, Tells]:
+    def _tell(self, collected: Collected, measured: Mapping[str, Representation]) -> dict[str, Tells]:
         """Tell the history of each set; those that go on from the same commit have it told once."""
         told: dict[str, Tells] = {}
         for since, names in Since.group({name: each.previous for name, each in self._predecessors.items()}):
             sets = [each for each in collected.sets if each.settings.name in names]
+            if since is None and self._settings.history == "built":
+                from pelican_resourcesync.site.backfill import built_history
+
+                told |= built_history(self._run.settings, self._settings, sets, measured)
+                continue
             history = GitHistory(self._run, self._settings, since)
             told |= history.read(collected.written, sets)
             self._warnings += [each for each in history.warnings if each not in self._warnings]

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
@@ -10,12 +11,14 @@ from pathlib import Path
 
 from tests.truth import report
 from tests.truth.account import Account, account
+from tests.truth.backfills import backfill
 from tests.truth.builds import Builder, Command, builders
 from tests.truth.clone import Clone, Commit
+from tests.truth.consistency import Consistency, check
 from tests.truth.doubts import settle
 from tests.truth.landings import Landings
 from tests.truth.steps import walk
-from tests.truth.told import CHANGE_LIST, Told, read
+from tests.truth.told import CHANGE_LIST, listed, read
 from tests.truth.truth import Truth, Window, collect, open_window
 from tests.truth.verdict import Case, Verdict, judge
 
@@ -40,6 +43,13 @@ def _add_site_options(add: Callable[..., object]) -> None:
     add("--site", default=".", metavar="DIR", help="the folder in it where pelican is run")
     add("--content", help="the content folder, if the settings do not say")
     add("--settings", default="pelicanconf.py", help="the settings file; a commit without it has no site")
+    add(
+        "--clock",
+        choices=["landing", "now"],
+        default="landing",
+        help="what a page that shows the time shows: when its commit landed (the default, and what a backfill builds), "
+        "or when it is built",
+    )
     add("--siteurl", default="https://example.org", help="the SITEURL to build with")
     add("--python", default=sys.executable, help="the interpreter that has what the site needs (to judge: git, lxml)")
 
@@ -58,6 +68,13 @@ def _add_own_options(add: Callable[..., object]) -> None:
     add("--exclude", nargs="*", default=["404.html"], metavar="PATTERN", help="output paths that are no resources")
     add("--truth", type=Path, metavar="FILE", help="where the truth is kept; what it knows is not built again")
     add("--phase", choices=["truth", "judge"], help="do only this (default: both)")
+    add(
+        "--judge",
+        choices=["plugin", "backfill"],
+        default="plugin",
+        help="whose Change Lists to judge: those of a first build with the plug-in, by the rule of docs/history.md "
+        "(the default), or those of `pelican-resourcesync backfill`, by their hashes too",
+    )
     add("--jobs", type=int, default=2, help="how many builds at a time")
     add("--again", type=int, default=5, metavar="N", help="how many commits more than two to build again")
     add("--timeout", type=int, default=600, metavar="SECONDS", help="for one build")
@@ -74,19 +91,17 @@ def main(arguments: Sequence[str]) -> int:
         settings=options.settings,
         more=options.more,
         siteurl=options.siteurl.rstrip("/"),
+        clock=options.clock,
     )
     truth = Truth.load(options.truth, command)
     with tempfile.TemporaryDirectory(prefix="truth-") as folder:
         clone = Clone(options.repository, Path(folder, "clone"))
         line = clone.commits(options.until)
-        window = open_window(clone, line, options.since, options.only)
+        window = open_window(clone, line, options.since, options.only, options.clock)
         if options.phase != "judge":
             _collect(options, truth, clone, window, Path(folder))
         if options.phase != "truth":
-            told = _publish(options, command, line[-1], Path(folder))
-            whole = clone.touching(options.until, options.whole_site)
-            verdict = judge(_case(options, truth, window, Landings(line, datetime.now(UTC)), told=told, whole=whole))
-            _report(options, verdict, account(truth, window))
+            _judge(options, truth, clone, window, Path(folder))
     return 0
 
 
@@ -103,8 +118,31 @@ def _collect(options: argparse.Namespace, truth: Truth, clone: Clone, window: Wi
         settle(truth, clone, window, some, number=options.again, keep=keep, say=say)
 
 
-def _publish(options: argparse.Namespace, command: Command, last: Commit, folder: Path) -> list[Told]:
-    """Build the last commit with the plug-in, in a clone with its whole history; give what is told."""
+def _judge(options: argparse.Namespace, truth: Truth, clone: Clone, window: Window, folder: Path) -> None:
+    line = clone.commits(options.until)
+    publish = _backfill if options.judge == "backfill" else _publish
+    output, sources = publish(options, truth.command, line[-1], window, folder)
+    case = Case(
+        steps=walk(truth, window).steps,
+        told=list(read(output, truth.command.siteurl)),
+        siteurl=truth.command.siteurl,
+        landings=Landings(line, datetime.now(UTC)),
+        ever=truth.ever,
+        whole=clone.touching(options.until, options.whole_site),
+        unstable=truth.unstable_paths(window),
+        exclude=options.exclude,
+        hashes=options.judge == "backfill",
+    )
+    brought = clone.landed(options.until)
+    landed = {path: brought[source] for path, source in sources.items() if source in brought}
+    consistency = check(case, listed(output, truth.command.siteurl), line[-1].sha, landed)
+    _report(options, judge(case), account(truth, window), consistency)
+
+
+def _publish(
+    options: argparse.Namespace, command: Command, last: Commit, _: Window, folder: Path
+) -> tuple[Path, dict[str, str]]:
+    """Build the last commit with the plug-in, in a clone with its whole history; return the output, and its sources."""
     tree = Clone(options.repository, folder / "judged").check_out(last.sha)
     builder = Builder(command, folder / "publish", python=options.python, timeout=options.timeout, publish=True)
     try:
@@ -117,34 +155,26 @@ def _publish(options: argparse.Namespace, command: Command, last: Commit, folder
     if CHANGE_LIST not in build.outputs:
         message = f"{last.sha} has no Change Lists; the build says: {builder.said()}"
         raise SystemExit(message)
-    return list(read(builder.output, command.siteurl))
+    top = os.path.realpath(tree)
+    return builder.output, {path: os.path.relpath(source, top) for path, source in build.sources.items()}
 
 
-def _case(
-    options: argparse.Namespace,
-    truth: Truth,
-    window: Window,
-    landings: Landings,
-    *,
-    told: Sequence[Told],
-    whole: frozenset[str],
-) -> Case:
-    return Case(
-        steps=walk(truth, window).steps,
-        told=told,
-        siteurl=truth.command.siteurl,
-        landings=landings,
-        ever=truth.ever,
-        whole=whole,
-        unstable=truth.unstable_paths(window),
-        exclude=options.exclude,
-    )
+def _backfill(
+    options: argparse.Namespace, command: Command, last: Commit, window: Window, folder: Path
+) -> tuple[Path, dict[str, str]]:
+    """Build the past of the last commit with `backfill`, from the beginning of the window on; return the output."""
+    tree = Clone(options.repository, folder / "judged").check_out(last.sha)
+    since = None if window.base is None else window.base.sha
+    output, said = backfill(command, tree, folder / "backfill", python=options.python, jobs=options.jobs, since=since)
+    print(said, file=sys.stderr, flush=True)
+    return output, {}
 
 
-def _report(options: argparse.Namespace, verdict: Verdict, commits: Account) -> None:
-    print("\n".join(report.text(verdict, commits, split=bool(options.whole_site), limit=options.list)))
+def _report(options: argparse.Namespace, verdict: Verdict, commits: Account, consistency: Consistency) -> None:
+    lines = report.text(verdict, commits, consistency, split=bool(options.whole_site), limit=options.list)
+    print("\n".join(lines))
     if options.json:
-        options.json.write_text(json.dumps(report.data(verdict, commits), indent=1), "ascii")
+        options.json.write_text(json.dumps(report.data(verdict, commits, consistency), indent=1), "ascii")
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ class Account:
 
 
 def account(truth: Truth, window: Window) -> Account:
-    """Give the account of a window."""
+    """Return the account of a window."""
     walked = walk(truth, window)
     builds = [truth.builds[sha] for sha in window.needed if sha in truth.builds]
     found = {commit.sha: built(truth, window, commit) for commit in window.commits}

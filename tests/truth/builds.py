@@ -19,16 +19,20 @@ PACKAGE = Path(__file__).resolve().parents[2] / "pelican_resourcesync"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """How a site is built: where in the repository, and with which arguments of `pelican`."""
+    """How a site is built: where in the repository, with which arguments of `pelican`, and by which clock.
+
+    The clock is that of the machine (`now`), or stands at the landing time of each commit (`landing`).
+    """
 
     site: str = "."
     content: str | None = None
     settings: str = "pelicanconf.py"
     more: Sequence[str] = ()
     siteurl: str = "https://example.org"
+    clock: str = "landing"
 
     def arguments(self, output: Path) -> list[str]:
-        """Give the arguments of `pelican`."""
+        """Return the arguments of `pelican`."""
         content = [] if self.content is None else [self.content]
         steady = ["-o", str(output), "-d", "--ignore-cache", "--log-handler", "plain"]
         return [*content, "-s", self.settings, *self.more, *steady]
@@ -50,9 +54,13 @@ class Output:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Build:
-    """What came of building a commit: its output by path, or the reason why there is none."""
+    """What came of building a commit: its output by path, or the reason why there is none.
+
+    `sources` gives the source of each output file that has one, by path; a truth does not keep it.
+    """
 
     outputs: Mapping[str, Output] = field(default_factory=dict)
+    sources: Mapping[str, str] = field(default_factory=dict, compare=False)
     reason: str | None = None
     errors: int = 0
     seconds: float = 0.0
@@ -71,14 +79,14 @@ class Builder:
         self._driver: subprocess.Popen[str] | None = None
         folder.mkdir(parents=True)
 
-    def build(self, clone: Clone, sha: str) -> Build:
-        """Build a commit."""
+    def build(self, clone: Clone, sha: str, epoch: int) -> Build:
+        """Build a commit that landed at a time, in seconds."""
         tree = self._folder / "tree"
         clone.lay_out(sha, tree)
-        return self.run(tree)
+        return self.run(tree, epoch if self._command.clock == "landing" else None)
 
-    def run(self, tree: Path) -> Build:
-        """Build what lies in `tree`."""
+    def run(self, tree: Path, epoch: int | None = None) -> Build:
+        """Build what lies in `tree`, by a clock that stands still if `epoch` says where."""
         shutil.rmtree(self.output, ignore_errors=True)
         self.output.mkdir()
         answer = self._folder / "answer.json"
@@ -90,6 +98,7 @@ class Builder:
             "siteurl": self._command.siteurl,
             "publish": self._publish,
             "timeout": self._timeout,
+            "epoch": epoch,
             "answer": str(answer),
             "log": str(self._folder / "log.txt"),
         }
@@ -127,13 +136,10 @@ class Builder:
         return int(status), float(seconds)
 
     def _start(self) -> subprocess.Popen[str]:
-        """Start the driver; to publish it must find the plug-in, and nothing else that lies beside that."""
+        """Start the driver; to publish it must find the plug-in."""
         steady = {"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
         if self._publish:
-            imports = self._folder / "imports"
-            imports.mkdir()
-            (imports / PACKAGE.name).symlink_to(PACKAGE)
-            steady["PYTHONPATH"] = str(imports)
+            steady["PYTHONPATH"] = str(link_plugin(self._folder))
         return subprocess.Popen(
             [self._python, str(DRIVER)],
             env=environment(**steady),
@@ -144,19 +150,29 @@ class Builder:
         )
 
     def said(self) -> str:
-        """Give the last line that the last build printed, the last error first of all; nothing if it printed none."""
+        """Return the last line that the last build printed, the last error first of all; nothing if it printed none."""
+        errors = [line for line in self._log() if line.startswith(("ERROR", "CRITICAL"))]
+        return next(reversed(errors or self._log()), "")
+
+    def _log(self) -> list[str]:
         log = self._folder / "log.txt"
         lines = log.read_text("utf-8", "replace").split("\n") if log.is_file() else []
-        said = [line.strip() for line in lines if line.strip()]
-        errors = [line for line in said if line.startswith(("ERROR", "CRITICAL"))]
-        return next(reversed(errors or said), "")
+        return [line.strip() for line in lines if line.strip()]
 
     def _why(self, status: int) -> str:
         if status == -signal.SIGALRM:
             return f"took more than {self._timeout} seconds"
         if status < 0:
             return f"ended by signal {-status}"
-        return self.said() or f"exit status {status}"
+        return next(reversed(self._log()), f"exit status {status}")
+
+
+def link_plugin(folder: Path) -> Path:
+    """Return a folder made in `folder` from which the plug-in can be imported, and nothing else that lies beside it."""
+    imports = folder / "imports"
+    imports.mkdir()
+    (imports / PACKAGE.name).symlink_to(PACKAGE)
+    return imports
 
 
 def _build(answer: Mapping[str, Any], seconds: float) -> Build:
@@ -165,6 +181,7 @@ def _build(answer: Mapping[str, Any], seconds: float) -> Build:
         outputs={
             path: Output(digest=digest, sort=sort, hidden=hidden) for path, (digest, sort, hidden) in files.items()
         },
+        sources=answer.get("sources", {}),
         reason=answer.get("reason"),
         errors=answer["errors"],
         seconds=seconds,
@@ -182,18 +199,18 @@ class Builders:
         for builder in builders:
             self._free.put(builder)
 
-    def build(self, clone: Clone, sha: str) -> Build:
+    def build(self, clone: Clone, sha: str, epoch: int) -> Build:
         """Build a commit with the first builder that is free."""
         builder = self._free.get()
         try:
-            return builder.build(clone, sha)
+            return builder.build(clone, sha, epoch)
         finally:
             self._free.put(builder)
 
 
 @contextmanager
 def builders(command: Command, folder: Path, *, jobs: int, python: str, timeout: int) -> Iterator[Builders]:
-    """Give builders in two folders at least, to compare what they build; end them at the end."""
+    """Return builders in two folders at least, to compare what they build; end them at the end."""
     made = [Builder(command, folder / f"job{each}", python=python, timeout=timeout) for each in range(max(2, jobs))]
     try:
         yield Builders(made, jobs)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 #: What every file of a tree is dated: a site that shows or sorts by the times of its files stays the same.
-STAMP = 1_000_000_000
+STAMP = 946_684_800  # 2000-01-01
 
 #: Nothing of the machine's git, and nothing of a git that calls us, reaches ours.
 _FOREIGN = ("GIT_", "COVERAGE_", "PYTHON")
@@ -24,7 +24,7 @@ class Commit:
 
 
 def environment(**more: str) -> dict[str, str]:
-    """Give an environment that is the same everywhere."""
+    """Return an environment that is the same everywhere."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(_FOREIGN)}
     steady = {"TZ": "UTC", "LC_ALL": "C.UTF-8", "LANG": "C.UTF-8"}
     plain = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_LFS_SKIP_SMUDGE": "1"}
@@ -40,24 +40,35 @@ class Clone:
         _run(["git", "clone", "--quiet", "--shared", "--no-checkout", str(repository.resolve()), str(folder)])
 
     def commits(self, until: str) -> list[Commit]:
-        """Give the first-parent commits up to a revision, oldest first."""
+        """Return the first-parent commits up to a revision, oldest first."""
         rows = self.git("log", "--first-parent", "--reverse", "--format=%H %T %ct", self.name(until), "--")
         fields = [row.split() for row in rows.splitlines()]
         return [Commit(sha=sha, tree=tree, committed=int(time)) for sha, tree, time in fields]
 
     def touching(self, until: str, paths: Sequence[str]) -> frozenset[str]:
-        """Give the commits whose difference to their first parent touches one of `paths` (git's pathspecs)."""
+        """Return the commits whose difference to their first parent touches one of `paths` (git's pathspecs)."""
         if not paths:
             return frozenset()
         rows = self.git("log", "--first-parent", "--format=%H", self.name(until), "--", *paths)
         return frozenset(rows.split())
 
+    def landed(self, until: str) -> dict[str, str]:
+        """Return the first-parent commit that first brought each path, by path."""
+        arguments = ["--first-parent", "--reverse", "--no-renames", "--diff-filter=A", "--diff-merges=first-parent"]
+        rows = self.git("log", *arguments, "--root", "--name-only", "-z", "--format=%x01%H", self.name(until), "--")
+        found: dict[str, str] = {}
+        for row in rows.split("\x01")[1:]:
+            sha, _, paths = row.partition("\0")
+            for path in paths.split("\0"):
+                found.setdefault(path.removeprefix("\n"), sha.strip())
+        return found
+
     def name(self, revision: str) -> str:
-        """Give the full name of the commit that a revision means."""
+        """Return the full name of the commit that a revision means."""
         return self.git("rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}").strip()
 
     def paths(self, sha: str) -> frozenset[str]:
-        """Give the paths of all files of a commit."""
+        """Return the paths of all files of a commit."""
         return frozenset(self.git("ls-tree", "-r", "-z", "--name-only", sha).split("\0"))
 
     def lay_out(self, sha: str, folder: Path) -> None:
@@ -71,7 +82,7 @@ class Clone:
         _stamp(folder)
 
     def check_out(self, sha: str) -> Path:
-        """Check out a commit in this clone itself, git folder and all, with a clean work tree; give its folder.
+        """Check out a commit in this clone itself, git folder and all, with a clean work tree; return its folder.
 
         What a partial clone lacks is marked, so that it does not count as removed.
         """

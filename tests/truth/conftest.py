@@ -1,7 +1,9 @@
 """The small site and its truth: built once, judged often."""
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -9,8 +11,12 @@ import pytest
 from tests.truth.builds import Command, builders
 from tests.truth.clone import Clone
 from tests.truth.doubts import settle
-from tests.truth.support import make_site
+from tests.truth.landings import Landings
+from tests.truth.steps import walk
+from tests.truth.support import SITEURL, Change, make_site
+from tests.truth.told import Told
 from tests.truth.truth import Truth, Window, collect, open_window
+from tests.truth.verdict import Case
 
 
 @dataclass(frozen=True)
@@ -24,10 +30,28 @@ class Known:
     truth: Truth
     python: str = sys.executable
 
+    def digest(self, change: Change) -> str | None:
+        """Return the hash of what a change left of its path, none if it left nothing."""
+        output = self.truth.builds[self.commits[change.number]].outputs.get(change.path)
+        return None if output is None else output.digest
+
+    def case(self, told: Sequence[Told], *, whole: frozenset[str] = frozenset(), hashes: bool = False) -> Case:
+        """Return what is told of the site as a case to judge."""
+        return Case(
+            steps=walk(self.truth, self.window).steps,
+            told=told,
+            siteurl=SITEURL,
+            landings=Landings(self.clone.commits("HEAD"), datetime.now(UTC)),
+            ever=self.truth.ever,
+            whole=whole,
+            unstable=self.truth.unstable_paths(self.window),
+            hashes=hashes,
+        )
+
 
 @pytest.fixture(scope="session")
 def known(tmp_path_factory: pytest.TempPathFactory) -> Known:
-    """Give the small site with its truth."""
+    """Return the small site with its truth."""
     folder = tmp_path_factory.mktemp("truth")
     commits = make_site(folder / "site")
     clone = Clone(folder / "site", folder / "clone")

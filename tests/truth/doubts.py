@@ -33,23 +33,23 @@ def settle(
     built = [sha for sha in window.needed if sha in truth.builds and truth.builds[sha].reason is None]
     ends = list(dict.fromkeys([*built[-1:], *built[:1]]))
     for end in ends:
-        again(end, (builder.build(clone, end) for builder in builders.all[:2]))
+        again(end, (builder.build(clone, end, window.times[end]) for builder in builders.all[:2]))
     done = truth.unstable.keys() & set(built) - set(ends)
     for _ in range(number - len(done)):
         sha = _telling(truth, window)
         if sha:
-            again(sha, iter([builders.build(clone, sha)]))
+            again(sha, iter([builders.build(clone, sha, window.times[sha])]))
 
 
 def _unstable(builds: Iterable[Build]) -> list[str]:
-    """Give the paths whose bytes are not the same in all builds of one commit."""
+    """Return the paths whose bytes are not the same in all builds of one commit."""
     seen = {(path, output.digest) for build in builds for path, output in build.outputs.items()}
     digests = Counter(path for path, _ in seen)
     return sorted(path for path, count in digests.items() if count > 1)
 
 
 def _telling(truth: Truth, window: Window) -> str | None:
-    """Give the commit that updates the most of the paths which are updated often, and of which no build again tells."""
+    """Return the commit that updates most of the paths which are updated often, and of which no build again tells."""
     updates = {window.like[step.commit.sha]: set(_updated(step)) for step in walk(truth, window).steps}
     often = Counter(path for paths in updates.values() for path in paths)
     settled = {path for sha in truth.unstable for path in (*updates.get(sha, ()), *truth.unstable[sha])}

@@ -5,6 +5,9 @@ A request comes in as a line of JSON; its answer lies in the file that it names 
 seconds that it took.
 """
 
+import ctypes
+import datetime as dt
+import gc
 import hashlib
 import importlib
 import json
@@ -15,7 +18,7 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -77,6 +80,8 @@ def _build_and_exit(request: dict[str, Any]) -> None:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(log, 1)
         os.dup2(log, 2)
+        if request["epoch"] is not None:
+            stop_clock(request["epoch"])
         answer = build(request)
         Path(request["answer"]).write_text(json.dumps(answer), "ascii")
         status = 0
@@ -89,8 +94,28 @@ def _build_and_exit(request: dict[str, Any]) -> None:
         os._exit(status)
 
 
+def stop_clock(epoch: int) -> None:
+    """Let every clock that a site may show stand at a time, for good: those of Python, and what tools are told."""
+    os.environ["SOURCE_DATE_EPOCH"] = str(epoch)
+    time.time = lambda: float(epoch)
+    time.time_ns = lambda: epoch * 10**9
+    for name in ("ctime", "gmtime", "localtime"):
+        setattr(time, name, _defaulting(getattr(time, name), epoch))
+    time.strftime = _defaulting(time.strftime, time.gmtime(epoch), 1)
+    time.asctime = _defaulting(time.asctime, time.gmtime(epoch))
+    # Of a type written in C no method can be set, but what has been imported from it is to stand still as well.
+    namespace = gc.get_referents(dt.datetime.__dict__)[0]
+    namespace["now"] = classmethod(lambda cls, tz=None: cls.fromtimestamp(epoch, tz))
+    namespace["utcnow"] = classmethod(lambda cls: cls.fromtimestamp(epoch, dt.UTC).replace(tzinfo=None))
+    ctypes.pythonapi.PyType_Modified(ctypes.py_object(dt.datetime))
+
+
+def _defaulting(function: Callable[..., Any], default: Any, place: int = 0) -> Callable[..., Any]:
+    return lambda *given: function(*given, default) if len(given) <= place else function(*given)
+
+
 def build(request: dict[str, Any]) -> dict[str, Any]:
-    """Build as the command `pelican` does; give what came of it: each output file, or the reason why there are none."""
+    """Build as the command `pelican` does; return what came of it: each output file, or why there is none."""
     import pelican
 
     os.chdir(request["folder"])
@@ -106,7 +131,8 @@ def build(request: dict[str, Any]) -> dict[str, Any]:
             return {"reason": errors.last or f"exit status {leaving.code}", "errors": errors.count}
     except Exception as error:  # noqa: BLE001  # the site's code may raise anything
         return {"reason": f"{type(error).__name__}: {error}", "errors": errors.count}
-    return {"errors": errors.count, "files": observer.files(request["output"])}
+    files = observer.files(request["output"])
+    return {"errors": errors.count, "files": files, "sources": observer.sources(request["output"])}
 
 
 def _prepare(pelican: Any, request: dict[str, Any]) -> None:
@@ -128,7 +154,7 @@ def _prepare(pelican: Any, request: dict[str, Any]) -> None:
 
 
 def _plugins(named: Any, *, publish: bool) -> Any:
-    """Give the site's own plug-ins, with ours if it is to publish, without it if not."""
+    """Return the site's own plug-ins, with ours if it is to publish, without it if not."""
     if named is None and not publish:
         return None
     if named is None:
@@ -174,7 +200,7 @@ class Observer:
         signals.feed_written.connect(self._feed_written, weak=False)
 
     def files(self, output: str) -> dict[str, tuple[str, str, bool]]:
-        """Give the hash and the sort of each output file, and whether it is hidden, by path."""
+        """Return the hash and the sort of each output file, and whether it is hidden, by path."""
         sorts: dict[str, tuple[str, bool]] = {}
         for generator in self._generators:
             sorts.update(_copied(generator))
@@ -187,8 +213,18 @@ class Observer:
             for path, file in _walk(output)
         }
 
+    def sources(self, output: str) -> dict[str, str]:
+        """Return the source of each output file of which Pelican knows one, by path."""
+        real = os.path.realpath(output)
+        statics = [each for generator in self._generators for each in getattr(generator, "staticfiles", ())]
+        found = [(f"{real}/{each.save_as}", each.source_path) for each in (*self._contents(), *statics)]
+        for generator in self._generators:
+            found += _theme_files(generator)
+        return {os.path.relpath(file, real): os.path.realpath(source) for file, source in found}
+
     def _finalized(self, generators: list[Any]) -> None:
-        self._generators += generators
+        """Take note of the generators; a plug-in's own need not be like those of Pelican."""
+        self._generators += [each for each in generators if hasattr(each, "settings") and hasattr(each, "output_path")]
 
     def _feed_written(self, path: str, **_: Any) -> None:
         self._seen[os.path.realpath(path)] = ("feed", False)
@@ -214,14 +250,9 @@ class Observer:
 
 
 def _copied(generator: Any) -> Iterator[tuple[str, tuple[str, bool]]]:
-    """Give what is copied and no signal tells: the theme's files, and the sources of contents (`OUTPUT_SOURCES`)."""
+    """Return what is copied and no signal tells: the theme's files, and the sources of contents (`OUTPUT_SOURCES`)."""
     settings, output = generator.settings, os.path.realpath(generator.output_path)
-    if hasattr(generator, "staticfiles"):
-        folder = posixpath.normpath(f"{output}/{settings['THEME_STATIC_DIR']}")
-        for name in settings["THEME_STATIC_PATHS"]:
-            source = Path(generator.theme, name)
-            paths = [source.name] if source.is_file() else [path for path, _ in _walk(str(source))]
-            yield from ((f"{folder}/{path}", ("theme", False)) for path in paths)
+    yield from ((file, ("theme", False)) for file, _ in _theme_files(generator))
     if settings["OUTPUT_SOURCES"]:
         for name in _CONTENTS:
             for content in getattr(generator, name, ()):
@@ -229,8 +260,19 @@ def _copied(generator: Any) -> Iterator[tuple[str, tuple[str, bool]]]:
                 yield posixpath.normpath(f"{output}/{file}"), ("other", content.status != "published")
 
 
+def _theme_files(generator: Any) -> Iterator[tuple[str, str]]:
+    """Return the output file and the source of each static file of the theme."""
+    if not hasattr(generator, "staticfiles"):
+        return
+    folder = posixpath.normpath(f"{os.path.realpath(generator.output_path)}/{generator.settings['THEME_STATIC_DIR']}")
+    for name in generator.settings["THEME_STATIC_PATHS"]:
+        source = Path(generator.theme, name)
+        files = [(source.name, source)] if source.is_file() else _walk(str(source))
+        yield from ((f"{folder}/{path}", str(file)) for path, file in files)
+
+
 def _statics(generator: Any, contents: list[Any]) -> Iterator[tuple[str, tuple[str, bool]]]:
-    """Give the static files: hidden is a source of what is hidden, and what that alone attaches or brings along."""
+    """Return the static files: hidden is a source of what is hidden, and what that alone attaches or brings along."""
     statics = getattr(generator, "staticfiles", ())
     if not statics:
         return
@@ -256,7 +298,7 @@ def _links(contents: list[Any]) -> set[str]:
 
 
 def _walk(folder: str) -> Iterator[tuple[str, Path]]:
-    """Give each file below `folder`, by its path relative to it."""
+    """Return each file below `folder`, by its path relative to it."""
     for root, _folders, names in os.walk(folder):
         for file in (Path(root, name) for name in names):
             if file.is_file():

@@ -31,11 +31,11 @@ class Landings:
         return time + _TICK if time == datetime.combine(time.date(), datetime.min.time(), UTC) else time
 
     def time(self, sha: str) -> datetime:
-        """Give the time at which a commit landed."""
+        """Return the time at which a commit landed."""
         return self._times[self._names.index(sha)]
 
     def commit(self, time: datetime) -> tuple[str, bool]:
-        """Give the first commit that had not landed before `time`, else the last, and whether it landed just then."""
+        """Return the first commit that had not landed before `time`, else the last, and whether it landed just then."""
         at = bisect_left(self._times, time)
         if at == len(self._times):
             return self._names[-1], False

@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from itertools import groupby
 from typing import Any
 
 from tests.truth.account import Account
+from tests.truth.consistency import Breach, Consistency
 from tests.truth.verdict import Cell, Fault, Verdict
 
 KINDS = ("created", "updated", "deleted")
@@ -35,7 +36,7 @@ class Row:
 
 
 def rows(verdict: Verdict, *, whole: Iterable[bool] = (False, True)) -> list[Row]:
-    """Give the rows of one table: each sort and kind of which there is anything, and the sums by kind."""
+    """Return the rows of one table: each sort and kind of which there is anything, and the sums by kind."""
     cells = {cell for counter in (verdict.truth, verdict.told) for cell in counter if cell.whole in whole}
     found = []
     for sort in (*SORTS, "all"):
@@ -53,8 +54,8 @@ def _row(verdict: Verdict, sort: str, kind: str, cells: Sequence[Cell]) -> Row:
     return Row(sort=sort, kind=kind, truth=truth, told=told, right=right)
 
 
-def text(verdict: Verdict, commits: Account, *, split: bool, limit: int) -> Iterator[str]:
-    """Give the lines of the report for people."""
+def text(verdict: Verdict, commits: Account, consistency: Consistency, *, split: bool, limit: int) -> Iterator[str]:
+    """Return the lines of the report for people."""
     if split:
         yield from _table("Commits that change no settings and no theme", rows(verdict, whole=[False]))
         yield from _table("Commits that change settings or theme", rows(verdict, whole=[True]))
@@ -69,6 +70,10 @@ def text(verdict: Verdict, commits: Account, *, split: bool, limit: int) -> Iter
         f"  {each.kind} {each.path} true at {each.true[:10]}, told at {each.told[:10]}"
         for each in verdict.misdated[:limit]
     )
+    yield from _breaches(consistency, limit)
+    if verdict.hashes:
+        yield f"Hashes: {', '.join(f'{verdict.hashes[what]} {what}' for what in ('right', 'wrong', 'missing'))}"
+        yield from (f"  {fault.sha[:10]} {fault.path} ({fault.note})" for fault in verdict.wrong[:limit])
     yield from _faults("Misses", verdict.misses, limit)
     yield from _faults("Inventions", verdict.inventions, limit)
 
@@ -91,6 +96,19 @@ def _commits(commits: Account) -> Iterator[str]:
         yield f"  {count}: {reason} ({', '.join(some[:3])}{', …' if count > len(some[:3]) else ''})"
 
 
+def _breaches(consistency: Consistency, limit: int) -> Iterator[str]:
+    for name, breaches in _by_name(consistency).items():
+        yield f"{name.replace('_', ' ').capitalize()}: {len(breaches)}"
+        yield from (
+            " ".join(filter(None, [" ", each.sha[:10], each.uri, each.note and f"({each.note})"]))
+            for each in breaches[:limit]
+        )
+
+
+def _by_name(consistency: Consistency) -> dict[str, list[Breach]]:
+    return {each.name: getattr(consistency, each.name) for each in fields(consistency)}
+
+
 def _faults(title: str, faults: Sequence[Fault], limit: int) -> Iterator[str]:
     def group(fault: Fault) -> tuple[bool, int, int]:
         return fault.cell.whole, SORTS.index(fault.cell.sort), KINDS.index(fault.cell.kind)
@@ -106,8 +124,8 @@ def _faults(title: str, faults: Sequence[Fault], limit: int) -> Iterator[str]:
             yield f"    … and {len(found) - limit} more"
 
 
-def data(verdict: Verdict, commits: Account) -> dict[str, Any]:
-    """Give the whole report for machines."""
+def data(verdict: Verdict, commits: Account, consistency: Consistency) -> dict[str, Any]:
+    """Return the whole report for machines."""
     return {
         "tables": {
             "plain": [asdict(row) for row in rows(verdict, whole=[False])],
@@ -117,6 +135,9 @@ def data(verdict: Verdict, commits: Account) -> dict[str, Any]:
         "commits": asdict(commits),
         "unstable": dict(verdict.unstable),
         "misdated": [asdict(each) for each in verdict.misdated],
+        "consistency": asdict(consistency),
+        "hashes": {what: verdict.hashes[what] for what in ("right", "wrong", "missing")},
+        "wrong": [asdict(each) for each in verdict.wrong],
         "misses": [asdict(each) for each in verdict.misses],
         "inventions": [asdict(each) for each in verdict.inventions],
     }

@@ -29,11 +29,11 @@ class Step:
         return self.commits[-1]
 
     def sort(self, path: str) -> str:
-        """Give the sort of an output path that the step knows."""
+        """Return the sort of an output path that the step knows."""
         return (self.after.get(path) or self.before[path]).sort
 
     def changes(self) -> Iterator[tuple[str, str]]:
-        """Give what really changed, by path and kind. What is hidden counts as not there."""
+        """Return what really changed, by path and kind. What is hidden counts as not there."""
         before, after = _shown(self.before), _shown(self.after)
         for path in sorted(before.keys() | after.keys()):
             if path not in before:
@@ -53,7 +53,7 @@ class Steps:
 
 
 def walk(truth: Truth, window: Window) -> Steps:
-    """Give the steps of a window. Before the root, and before there was a settings file anywhere, there is nothing."""
+    """Return the steps of a window. Before the root, and before a settings file was anywhere, there is nothing."""
     steps: list[Step] = []
     apart: list[Commit] = []
     pending: list[Commit] = []
@@ -72,12 +72,12 @@ def walk(truth: Truth, window: Window) -> Steps:
 
 
 def built(truth: Truth, window: Window, commit: Commit) -> Build:
-    """Give what came of building a commit, or one that has the same output."""
+    """Return what came of building a commit, or one that has the same output."""
     return truth.builds.get(window.like[commit.sha], Build(reason="not built yet"))
 
 
 def _beginning(truth: Truth, window: Window) -> Mapping[str, Output] | None:
-    """Give the output before the window, none if it is not known."""
+    """Return the output before the window, none if it is not known."""
     if window.base is None:
         return {}
     build = built(truth, window, window.base)

@@ -12,7 +12,7 @@ SITEURL = "https://example.org"
 _BEGIN = datetime(2024, 1, 1, 10, tzinfo=UTC)
 
 #: What the page about.html shows: it is another with each build.
-_CLOCK = 'JINJA_GLOBALS = {"now": __import__("time").time_ns()}\n'
+_CHANCE = 'JINJA_GLOBALS = {"chance": __import__("os").urandom(8).hex()}\n'
 
 
 @dataclass(frozen=True)
@@ -23,9 +23,9 @@ class Change:
     kind: str
     path: str
 
-    def told(self, uri: str | None = None) -> Told:
-        """Tell it as it is, of that URI."""
-        return Told(uri=uri or f"{SITEURL}/{self.path}", kind=self.kind, time=time_of(self.number))
+    def told(self, uri: str | None = None, digest: str | None = None) -> Told:
+        """Tell it as it is, of that URI, with that hash."""
+        return Told(uri=uri or f"{SITEURL}/{self.path}", kind=self.kind, time=time_of(self.number), digest=digest)
 
 
 #: What the site's history really does. Commit 5 does not build, so what it did is seen at commit 6.
@@ -51,7 +51,7 @@ EXPECTED = [
 
 
 def time_of(number: int) -> datetime:
-    """Give the landing time of a commit: a day each, but the clock of commit 7 stood still, and 8 is of midnight."""
+    """Return the landing time of a commit: a day each, but the clock of commit 7 stood still, and 8 is of midnight."""
     odd = {7: timedelta(days=6, milliseconds=1), 8: timedelta(days=7, hours=14, milliseconds=1)}
     return _BEGIN + odd.get(number, timedelta(days=number))
 
@@ -65,14 +65,14 @@ class History:
         self.commits: list[str] = []
         link = '<a href="{{ SITEURL }}/{{ article.url }}">{{ article.title }}</a>'
         self.site.write("theme/templates/category.html", f"{{% for article in articles %}}{link}{{% endfor %}}")
-        self.site.write("theme/templates/page.html", "<html><head></head><body>{{ now }}</body></html>")
+        self.site.write("theme/templates/page.html", "<html><head></head><body>{{ chance }}</body></html>")
         self.configure()
 
     def configure(self, more: str = "") -> None:
         """Write the settings file, with more at its end."""
         self.site.configure(PAGE_URL="{slug}.html", PAGE_SAVE_AS="{slug}.html", CATEGORY_SAVE_AS="category/{slug}.html")
         file = self.site.folder / "pelicanconf.py"
-        file.write_text(file.read_text() + _CLOCK + more)
+        file.write_text(file.read_text() + _CHANCE + more)
 
     def commit(self) -> None:
         """Commit what there is, by a clock that is not always right."""

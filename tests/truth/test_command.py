@@ -11,6 +11,8 @@ import pytest
 
 from tests.sites import ROOT
 from tests.truth.__main__ import main, parse
+from tests.truth.backfills import overrides
+from tests.truth.builds import Command
 from tests.truth.conftest import Known
 from tests.truth.support import EXPECTED
 
@@ -73,6 +75,26 @@ def test_an_output_without_change_lists_cannot_be_judged(known: Known) -> None:
     """What the plug-in said instead is passed on."""
     with pytest.raises(SystemExit, match="has no Change Lists; the build says: "):
         main([str(known.folder), "--phase", "judge", "--", "-e", 'RESOURCESYNC={"enabled": false}'])
+
+
+def test_a_backfill_that_fails_is_told(known: Known) -> None:
+    """With what it said."""
+    with pytest.raises(SystemExit, match=r"(?s)the backfill failed with exit status 2: .*ValueError: a slip"):
+        main([str(known.folder), "--to", known.commits[5], "--phase", "judge", "--judge", "backfill"])
+
+
+def test_arguments_of_pelican_are_settings_of_a_backfill() -> None:
+    """Where there is one that says the same."""
+    more = ["-t", "simple", "-e", "A=1", 'B="two=three"', "-e", "C=null"]
+    assert dict(overrides(Command(content="text", more=more))) == {
+        "PATH": '"text"',
+        "THEME": '"simple"',
+        "A": "1",
+        "B": '"two=three"',
+        "C": "null",
+    }
+    with pytest.raises(SystemExit, match="no backfill has the arguments --fatal errors"):
+        dict(overrides(Command(more=["--fatal", "errors"])))
 
 
 def test_what_follows_two_dashes_is_for_pelican() -> None:

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.sites import Site
+from tests.sites import Site, strip
 from tests.truth.builds import Build, Builder, Command
 
 
 @pytest.fixture
 def builder(tmp_path: Path) -> Iterator[Builder]:
-    """Give a builder for a site with plain settings."""
+    """Return a builder for a site with plain settings."""
     builder = Builder(Command(), tmp_path / "job", python=sys.executable, timeout=60)
     yield builder
     builder.close()
@@ -66,6 +66,45 @@ def test_our_plug_in_is_left_out_of_a_plain_build(site: Site, builder: Builder) 
     assert build.reason is None
     assert not [path for path in build.outputs if path.startswith("resourcesync/")]
     assert (site.folder / "shout.txt").exists()
+
+
+def test_a_plug_in_may_have_a_generator_of_its_own(site: Site, builder: Builder) -> None:
+    """One that has nothing of Pelican's generators but what Pelican asks of it."""
+    generator = "class Search:\n    def __init__(self, context, settings, *_, **__): pass\n"
+    register = "def register():\n    signals.get_generators.connect(lambda _: Search, weak=False)\n"
+    site.write("plugins/search.py", f"from pelican import signals\n\n{generator}\n{register}")
+    site.configure(PLUGINS=["search"], PLUGIN_PATHS=["plugins"])
+    site.article("a.md")
+    build = builder.run(site.folder)
+    assert build.reason is None
+    assert "a-title.html" in build.outputs
+
+
+def test_the_clock_stands_still_where_it_is_told_to(site: Site, builder: Builder) -> None:
+    """For all that shows the time, in settings, templates and Pelican itself, whatever it imported when."""
+    clocks = [
+        *("datetime.now().timestamp()", "datetime.now(UTC).timestamp()", "datetime.today().timestamp()"),
+        *("datetime.utcnow().replace(tzinfo=UTC).timestamp()", "SafeDatetime.now().timestamp()", "time.time()"),
+        *("time.time_ns() / 10**9", "calendar.timegm(time.gmtime())", "calendar.timegm(time.localtime())"),
+        "calendar.timegm(time.strptime(time.ctime()))",
+        *("calendar.timegm(time.strptime(time.asctime()))", "float(time.strftime('%s'))"),
+        "float(os.environ['SOURCE_DATE_EPOCH'])",
+        "datetime.combine(date.today(), datetime.min.time()).timestamp() + 3600",
+    ]
+    strip(site)
+    lines = [
+        (site.folder / "pelicanconf.py").read_text(),
+        *("import calendar, os, time", "from datetime import UTC, date, datetime"),
+        *("from pelican.utils import SafeDatetime", f"JINJA_GLOBALS = {{'clocks': [{', '.join(clocks)}]}}\n"),
+    ]
+    site.write("pelicanconf.py", "\n".join(lines))
+    site.write("theme/templates/page.html", "{{ clocks|join(' ') }}")
+    site.write("content/pages/a.md", "Title: A\n\nText.\n")
+    build = builder.run(site.folder, 86400 * 365 + 3600)
+    assert build.reason is None
+    shown = (builder.output / "pages" / "a.html").read_text().split()
+    assert {float(each) for each in shown} == {86400 * 365 + 3600}
+    assert len(shown) == len(clocks)
 
 
 def test_errors_that_do_not_end_a_build_are_counted(site: Site, builder: Builder) -> None:

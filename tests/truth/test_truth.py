@@ -1,5 +1,6 @@
 """The truth of a small site is what was decided by hand."""
 
+import json
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 
 from tests.sites import Site
 from tests.truth.builds import Build, Command, builders
-from tests.truth.clone import Clone
+from tests.truth.clone import Clone, Commit
 from tests.truth.conftest import Known
 from tests.truth.doubts import settle
 from tests.truth.steps import is_resource, walk
@@ -91,6 +92,14 @@ def test_commits_that_touch_nothing_of_the_site_are_not_built(known: Known) -> N
     assert open_window(known.clone, again, None, []).needed == known.commits
 
 
+def test_a_tree_that_comes_again_is_another_site_at_another_time(known: Known) -> None:
+    """What a page shows of the time differs, unless all are built by the clock of the machine."""
+    line = known.clone.commits("HEAD")
+    again = [*line, Commit(sha="f" * 40, tree=line[0].tree, committed=line[-1].committed + 1)]
+    assert open_window(known.clone, again, None, []).needed == [*known.commits, "f" * 40]
+    assert open_window(known.clone, again, None, [], "now").needed == known.commits
+
+
 def test_a_truth_survives_its_file(known: Known, tmp_path: Path) -> None:
     """Byte for byte; and nothing lies beside it."""
     file = tmp_path / "truth.json"
@@ -107,6 +116,18 @@ def test_a_truth_is_of_one_command(known: Known, tmp_path: Path) -> None:
         Truth.load(file, Command(more=["-t", "simple"]))
 
 
+def test_a_truth_of_old_was_told_by_the_clock_of_the_machine(known: Known, tmp_path: Path) -> None:
+    """There was no other."""
+    file = tmp_path / "truth.json"
+    known.truth.save(file)
+    data = json.loads(file.read_text())
+    del data["command"]["clock"]
+    file.write_text(json.dumps(data))
+    assert Truth.load(file, Command(clock="now")).builds == known.truth.builds
+    with pytest.raises(SystemExit, match="told by another command"):
+        Truth.load(file, Command())
+
+
 def test_a_partial_clone_builds_with_what_there_is(known: Known, tmp_path: Path) -> None:
     """Its own work tree is never asked; a clone to publish in is clean all the same."""
     blob = known.clone.git("rev-parse", f"{known.commits[0]}:content/images/dot.svg").strip()
@@ -115,7 +136,7 @@ def test_a_partial_clone_builds_with_what_there_is(known: Known, tmp_path: Path)
     _lose(partial, blob)
     clone = Clone(partial, tmp_path / "clone")
     with builders(known.truth.command, tmp_path / "jobs", jobs=1, python=known.python, timeout=60) as some:
-        build = some.build(clone, known.commits[0])
+        build = some.build(clone, known.commits[0], 0)
     whole = known.truth.builds[known.commits[0]].outputs
     assert build.outputs.keys() == whole.keys() - {"images/dot.svg"}
     assert Clone(partial, tmp_path / "judged").check_out(known.commits[0]).is_dir()

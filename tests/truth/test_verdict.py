@@ -2,34 +2,23 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
 from tests.truth.account import account
 from tests.truth.conftest import Known
-from tests.truth.landings import Landings
+from tests.truth.consistency import Breach, Consistency
 from tests.truth.report import data, rows, text
-from tests.truth.steps import walk
 from tests.truth.support import EXPECTED, SITEURL, Change, time_of
 from tests.truth.told import Told, path_of
-from tests.truth.verdict import Case, Fault, Misdated, Verdict, judge
+from tests.truth.verdict import Fault, Misdated, Verdict, judge
 
 PERFECT = [change.told() for change in EXPECTED]
 
 
 def _judge(known: Known, told: Sequence[Told], whole: frozenset[str] = frozenset()) -> Verdict:
-    return judge(
-        Case(
-            steps=walk(known.truth, known.window).steps,
-            told=told,
-            siteurl=SITEURL,
-            landings=Landings(known.clone.commits("HEAD"), datetime.now(UTC)),
-            ever=known.truth.ever,
-            whole=whole,
-            unstable=known.truth.unstable_paths(known.window),
-        )
-    )
+    return judge(known.case(told, whole=whole))
 
 
 def _seen(known: Known, faults: Sequence[Fault]) -> list[tuple[int, str, str, str, str]]:
@@ -134,6 +123,35 @@ def test_commits_that_do_not_build_are_judged_with_the_next(known: Known) -> Non
     assert (verdict.misses, verdict.inventions) == ([], [])
 
 
+def test_hashes_are_those_of_the_bytes_that_were_built(known: Known) -> None:
+    """Of all that is created or updated, but of what is never the same; where a commit does not build, of the next."""
+    told = [change.told(digest=known.digest(change)) for change in EXPECTED]
+    verdict = judge(known.case(told, hashes=True))
+    assert (verdict.wrong, verdict.hashes) == ([], {"right": 13})
+    assert judge(known.case(told)).hashes == {}
+
+
+def test_a_wrong_hash_is_named(known: Known) -> None:
+    """So is one that is missing; the change itself is right."""
+    told = [change.told(digest=known.digest(change)) for change in EXPECTED]
+    told[5] = replace(told[5], digest=told[3].digest)
+    told[13] = replace(told[13], digest=None)
+    verdict = judge(known.case(told, hashes=True))
+    assert verdict.hashes == {"right": 11, "wrong": 1, "missing": 1}
+    assert _seen(known, verdict.wrong) == [
+        (1, "article", "updated", "first.html", "wrong hash"),
+        (6, "article", "created", "third.html", "missing hash"),
+    ]
+    assert (verdict.misses, verdict.inventions) == ([], [])
+
+
+def test_the_hash_of_another_address_counts_too(known: Known) -> None:
+    """Each is to be true."""
+    told = [change.told(digest=known.digest(change)) for change in EXPECTED]
+    verdict = judge(known.case([*told, EXPECTED[10].told(f"{SITEURL}/shy", "0" * 64)], hashes=True))
+    assert _seen(known, verdict.wrong) == [(4, "article", "created", "shy.html", "wrong hash")]
+
+
 def test_whole_site_commits_are_counted_apart(known: Known) -> None:
     """In a table of their own, and in the sums."""
     verdict = _judge(known, PERFECT, whole=frozenset(known.commits[5:6]))
@@ -147,13 +165,16 @@ def test_the_report_says_it_all(known: Known) -> None:
     told = [*PERFECT[:-1], Change(3, "updated", "first.html").told(), Change(4, "updated", "first.html").told()]
     verdict = _judge(known, told)
     commits = account(known.truth, known.window)
-    lines = list(text(verdict, commits, split=True, limit=1))
+    impossible = Consistency(too_early=[Breach(uri="a", sha="1" * 40, note="why"), Breach(uri="b")])
+    lines = list(text(verdict, commits, impossible, split=True, limit=1))
     assert "article  updated        2       4       2  100.0 %    50.0 %" in lines
     assert "article  deleted        2       1       1   50.0 %   100.0 %" in lines
     assert "  1: ValueError: a slip (" + known.commits[5][:10] + ")" in lines
     assert "  about.html: 7" in lines
+    assert lines[lines.index("Too early: 2") + 1 :][:2] == ["  1111111111 a (why)", "Out of order: 0"]
     assert lines[-3:] == ["  article, updated: 2", f"    {known.commits[3][:10]} first.html", "    … and 1 more"]
-    assert len(data(verdict, commits)["inventions"]) == 2
+    found_data = data(verdict, commits, impossible)
+    assert len(found_data["inventions"]) == len(found_data["consistency"]["too_early"]) == 2
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,14 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from tests.truth.builds import Build, Builders, Command, Output
 from tests.truth.clone import Clone, Commit
+from tests.truth.landings import Landings
 
 #: Why a commit without the settings file is not built: there is no site yet, or it lies in another folder.
 NO_SITE = "no settings file"
@@ -33,7 +36,7 @@ class Truth:
         return {path: output.sort for build in self.builds.values() for path, output in build.outputs.items()}
 
     def unstable_paths(self, window: "Window") -> frozenset[str]:
-        """Give the paths whose bytes are not always the same, as far as a window shows it."""
+        """Return the paths whose bytes are not always the same, as far as a window shows it."""
         return frozenset(path for sha in window.needed for path in self.unstable.get(sha, ()))
 
     def save(self, file: Path) -> None:
@@ -60,7 +63,7 @@ class Truth:
         if file is None or not file.is_file():
             return cls(command=command)
         data = json.loads(file.read_text("ascii"))
-        found = Command(**data["command"])
+        found = Command(**{"clock": "now", **data["command"]})  # a truth of before there was a choice
         if asdict(found) != json.loads(json.dumps(asdict(command))):
             message = f"{file} was told by another command: {found}"
             raise SystemExit(message)
@@ -76,12 +79,14 @@ class Truth:
 class Window:
     """The commits that are asked about, and `base`, the one before them, if any.
 
-    `like` gives for each of all these the commit that is built in its place: it has the same output.
+    `like` gives for each of all these the commit that is built in its place: it has the same output. `times` says when
+    each landed, in seconds.
     """
 
     base: Commit | None
     commits: Sequence[Commit]
     like: Mapping[str, str]
+    times: Mapping[str, int]
 
     @property
     def needed(self) -> list[str]:
@@ -89,21 +94,25 @@ class Window:
         return list(dict.fromkeys(self.like.values()))
 
 
-def open_window(clone: Clone, line: Sequence[Commit], since: str | None, only: Sequence[str]) -> Window:
-    """Give the window over a first-parent line that begins at a revision, or at the root."""
+def open_window(
+    clone: Clone, line: Sequence[Commit], since: str | None, only: Sequence[str], clock: str = "landing"
+) -> Window:
+    """Return the window over a first-parent line that begins at a revision, or at the root."""
     names = [commit.sha for commit in line]
     start = 0 if since is None else _place(clone.name(since), names)
     base = line[start - 1] if start else None
     commits = line[start:]
     touched = clone.touching(names[-1], only)
+    landings = Landings(line, datetime.now(UTC))
+    times = {commit.sha: int(landings.time(commit.sha).timestamp()) for commit in line}
     like: dict[str, str] = {}
-    trees: dict[str, str] = {}
+    trees: dict[tuple[str, int], str] = {}
     before: str | None = None
     for commit in commits if base is None else [base, *commits]:
         if before is None or not only or commit.sha in touched:
-            before = trees.setdefault(commit.tree, commit.sha)
+            before = trees.setdefault((commit.tree, times[commit.sha] if clock == "landing" else 0), commit.sha)
         like[commit.sha] = before
-    return Window(base=base, commits=commits, like=like)
+    return Window(base=base, commits=commits, like=like, times=times)
 
 
 def _place(sha: str, names: Sequence[str]) -> int:
@@ -124,9 +133,12 @@ def collect(
 ) -> None:
     """Build what is needed and not known yet; `keep` is called every few builds and at the end."""
     missing = [sha for sha in window.needed if sha not in truth.builds]
+    why = {sha: _siteless(clone, sha, truth.command.settings_file) for sha in missing}
+    times = {sha: window.times[sha] for sha, reason in why.items() if not reason}
+    siteless = ((sha, Build(reason=reason)) for sha, reason in why.items() if reason)
     threads = ThreadPoolExecutor(builders.jobs)
     try:
-        for number, (sha, build) in enumerate(_build(threads, builders, clone, truth, missing), 1):
+        for number, (sha, build) in enumerate(chain(siteless, _build(threads, builders, clone, times)), 1):
             truth.builds[sha] = build
             outcome = f"{len(build.outputs)} files" if build.reason is None else f"does not build: {build.reason}"
             say(f"{number}/{len(missing)} {sha[:10]} {build.seconds:.1f} s, {outcome}")
@@ -138,17 +150,14 @@ def collect(
 
 
 def _build(
-    threads: ThreadPoolExecutor, builders: Builders, clone: Clone, truth: Truth, missing: Sequence[str]
+    threads: ThreadPoolExecutor, builders: Builders, clone: Clone, times: Mapping[str, int]
 ) -> Iterator[tuple[str, Build]]:
-    """Give the builds of commits that have the settings file, and of the others why they have none."""
-    why = {sha: _siteless(clone, sha, truth.command.settings_file) for sha in missing}
-    yield from ((sha, Build(reason=reason)) for sha, reason in why.items() if reason)
-    site = [sha for sha, reason in why.items() if not reason]
-    yield from zip(site, threads.map(lambda sha: builders.build(clone, sha), site), strict=True)
+    """Return the builds of commits that landed at some times."""
+    return zip(times, threads.map(lambda sha: builders.build(clone, sha, times[sha]), times), strict=True)
 
 
 def _siteless(clone: Clone, sha: str, settings: str) -> str:
-    """Give the reason why a commit has no site that the command can build; empty if it has one."""
+    """Return the reason why a commit has no site that the command can build; empty if it has one."""
     paths = clone.paths(sha)
     if settings in paths:
         return ""

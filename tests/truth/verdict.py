@@ -46,7 +46,8 @@ class Verdict:
     """All counts and all faults.
 
     `unstable` counts by path the changes left out because its bytes are never the same, `aliases` those that are told
-    of a second address of one file at the same commit.
+    of a second address of one file at the same commit. `hashes` counts what was told of bytes: "right", "wrong", and
+    "missing" where no hash is told; the last two are named in `wrong`.
     """
 
     truth: Counter[Cell] = field(default_factory=Counter)
@@ -57,6 +58,8 @@ class Verdict:
     misdated: list[Misdated] = field(default_factory=list)
     unstable: Counter[str] = field(default_factory=Counter)
     aliases: Counter[str] = field(default_factory=Counter)
+    hashes: Counter[str] = field(default_factory=Counter)
+    wrong: list[Fault] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +67,8 @@ class Case:
     """What is to be judged: the steps, what is told, and what both are about.
 
     `ever` gives the sort of every output path that there ever was, `whole` names the commits that change settings or
-    theme, `unstable` the paths whose bytes are never the same, `exclude` what is no resource.
+    theme, `unstable` the paths whose bytes are never the same, `exclude` what is no resource. `hashes` says whether
+    hashes that are told must be those of plain builds: not so where pages were published with links added to them.
     """
 
     steps: Sequence[Step]
@@ -75,6 +79,7 @@ class Case:
     whole: frozenset[str] = frozenset()
     unstable: frozenset[str] = frozenset()
     exclude: Sequence[str] = ()
+    hashes: bool = False
 
 
 def judge(case: Case) -> Verdict:
@@ -97,10 +102,11 @@ class _Row:
     sha: str
     exact: bool
     uri: str
+    digest: str | None
 
 
 def _by_commit(case: Case) -> dict[str, list[_Row]]:
-    """Give what is told of resources, by the commit whose landing time it names, or the next one."""
+    """Return what is told of resources, by the commit whose landing time it names, or the next one."""
     states = {commit.sha: step for step in case.steps for commit in step.commits}
     rows: dict[str, list[_Row]] = {}
     for told in case.told:
@@ -110,7 +116,8 @@ def _by_commit(case: Case) -> dict[str, list[_Row]]:
         step = states[sha]
         path = path_of(told.uri, case.siteurl, step.after, step.before, case.ever) or told.uri
         if is_resource(path, case.exclude):
-            rows.setdefault(sha, []).append(_Row(path=path, kind=told.kind, sha=sha, exact=exact, uri=told.uri))
+            row = _Row(path=path, kind=told.kind, sha=sha, exact=exact, uri=told.uri, digest=told.digest)
+            rows.setdefault(sha, []).append(row)
     return rows
 
 
@@ -126,9 +133,13 @@ class _Bench:
     def judge(self, rows: Sequence[_Row]) -> None:
         """Compare what is told of the step with what is true."""
         true = {path: kind for path, kind in self._step.changes() if is_resource(path, self._case.exclude)}
-        told = {path: self._effect(path, each, true.get(path)) for path, each in self._by_path(rows).items()}
+        found = self._by_path(rows)
+        told = {path: self._effect(path, each, true.get(path)) for path, each in found.items()}
         for path in sorted(true.keys() | told.keys()):
             self._compare(path, true.get(path), told.get(path))
+        if self._case.hashes:
+            for path, commits in sorted(found.items()):
+                self._compare_hashes(path, [*commits.values()][-1].values())
 
     def _compare(self, path: str, true: str | None, told: str | None) -> None:
         if path in self._case.unstable and {true, told} <= {None, "updated"}:
@@ -146,25 +157,37 @@ class _Bench:
         if told:
             self._verdict.inventions.append(self._fault(path, told, f"really {true}" if true else self._hidden(path)))
 
-    def _by_path(self, rows: Sequence[_Row]) -> dict[str, dict[str, dict[str, str]]]:
-        """Give the kinds told, by path, commit and URI. What is told at a wrong time, or twice, is invented."""
-        found: dict[str, dict[str, dict[str, str]]] = {}
+    def _compare_hashes(self, path: str, rows: Iterable[_Row]) -> None:
+        """Compare the hashes told of a path last with that of its bytes."""
+        built = self._step.after.get(path)
+        if built is None or built.hidden or path in self._case.unstable:
+            return
+        for row in rows:
+            if row.kind != "deleted":
+                what = "missing" if row.digest is None else "right" if row.digest == built.digest else "wrong"
+                self._verdict.hashes[what] += 1
+                if what != "right":
+                    self._verdict.wrong.append(self._fault(path, row.kind, f"{what} hash"))
+
+    def _by_path(self, rows: Sequence[_Row]) -> dict[str, dict[str, dict[str, _Row]]]:
+        """Return what is told, by path, commit and URI. What is told at a wrong time, or twice, is invented."""
+        found: dict[str, dict[str, dict[str, _Row]]] = {}
         for row in rows:
             if not row.exact:
                 self._invent(row, "at no landing time")
                 continue
-            kinds = found.setdefault(row.path, {}).setdefault(row.sha, {})
-            if row.uri in kinds:
+            by_uri = found.setdefault(row.path, {}).setdefault(row.sha, {})
+            if row.uri in by_uri:
                 self._invent(row, "told twice")
             else:
-                kinds[row.uri] = row.kind
+                by_uri[row.uri] = row
         return found
 
-    def _effect(self, path: str, told: Mapping[str, Mapping[str, str]], true: str | None) -> str | None:
-        """Give what amounts of all that is told of one path."""
-        self._verdict.aliases[path] += sum(len(kinds) - 1 for kinds in told.values())
-        each = [list(kinds.values()) for kinds in told.values()]
-        return _answer(each[0], true) if len(each) == 1 else _fold([one for one in map(_answer, each) if one])
+    def _effect(self, path: str, told: Mapping[str, Mapping[str, _Row]], true: str | None) -> str | None:
+        """Return what amounts of all that is told of one path."""
+        self._verdict.aliases[path] += sum(len(by_uri) - 1 for by_uri in told.values())
+        each = [[row.kind for row in by_uri.values()] for by_uri in told.values()]
+        return _answer(each[0], true) if len(each) == 1 else fold([one for one in map(_answer, each) if one])
 
     def _invent(self, row: _Row, note: str) -> None:
         self._verdict.told[self._cell(row.path, row.kind)] += 1
@@ -186,7 +209,7 @@ class _Bench:
 
 
 def _answer(kinds: Sequence[str], true: str | None = None) -> str | None:
-    """Give the kind that is told of one path at one commit: of several addresses of one file, the one that is true.
+    """Return the kind that is told of one path at one commit: of several addresses of one file, the one that is true.
 
     An address that goes while another comes is no change of the file, but it says that there may be one.
     """
@@ -197,8 +220,8 @@ def _answer(kinds: Sequence[str], true: str | None = None) -> str | None:
     return kinds[0]
 
 
-def _fold(kinds: Sequence[str]) -> str | None:
-    """Give what changes amount to, told one after the other of one path; none if nothing."""
+def fold(kinds: Sequence[str]) -> str | None:
+    """Return what changes amount to, told one after the other of one path; none if nothing."""
     if not kinds:
         return None
     before, after = kinds[0] != "created", kinds[-1] != "deleted"

@@ -1,34 +1,85 @@
-"""Progress: what is said while commits are built; how far it has come is for a terminal alone."""
+"""Progress: lines about what happens, and on a terminal a bar that shows how many builds are done and left."""
 
-from dataclasses import dataclass
-from typing import TextIO
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TextIO
 
-_CLEAR = "\r\033[K"
+from pelican_resourcesync.terminal.words import counted, plain
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+
+#: After as many builds it is said how long the others may take.
+_ENOUGH = 3
+_SECONDS, _MINUTES = 90, 90 * 60
 
 
-@dataclass
 class Progress:
-    """Says lines on a stream, and on a terminal beneath them how far it has come."""
+    """Says lines on a stream; between `begin` and `close` a bar stands below them, where the stream is a terminal."""
 
-    stream: TextIO
+    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
+        """Take the stream, and whose time passes."""
+        self._stream = stream
+        self._clock = clock
+        self._bar: Bar | None = None
+        self._begun = 0.0
+        self._total = self._done = self._failed = 0
 
-    def say(self, line: str) -> None:
-        """Say a line."""
-        self._print(f"{self._clear}{line}\n")
+    def say(self, text: str) -> None:
+        """Say a line; nothing in it is a command to the terminal."""
+        line = f"ResourceSync: {plain(text)}"
+        if self._bar is None:
+            self._stream.write(f"{line}\n")
+            self._stream.flush()
+        else:
+            self._bar.console.print(line, markup=False, highlight=False, emoji=False, soft_wrap=True)
 
-    def count(self, done: int, total: int) -> None:
-        """Show how many are done."""
-        if self.stream.isatty():
-            self._print(f"{_CLEAR}{done} of {total} commits")
+    def begin(self, total: int) -> None:
+        """Begin a number of builds."""
+        self._begun, self._total = self._clock(), total
+        if not self._stream.isatty():
+            return
+        from rich.console import Console
+        from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bar
+
+        self._bar = Bar(
+            BarColumn(),
+            TextColumn("{task.description}"),
+            TimeRemainingColumn(),
+            console=Console(file=self._stream),
+            transient=True,
+            speed_estimate_period=24 * 3600,
+        )
+        self._bar.add_task(self._counts(), total=total)
+        self._bar.start()
+
+    def count(self, *, failed: bool = False) -> None:
+        """Take note of a build that is done, or that failed."""
+        self._failed += failed
+        self._done += 1
+        if self._bar is not None:
+            self._bar.update(self._bar.task_ids[0], advance=1, description=self._counts())
+        left = self._total - self._done
+        if self._done == _ENOUGH and left:
+            needed = (self._clock() - self._begun) / self._done * left
+            self.say(f"{counted(left, 'build')} left, which may take {_duration(needed)}.")
 
     def close(self) -> None:
-        """Take away what only shows how far it has come."""
-        self._print(self._clear)
+        """Take the bar away."""
+        if self._bar is not None:
+            self._bar.refresh()
+            self._bar.stop()
+            self._bar = None
 
-    @property
-    def _clear(self) -> str:
-        return _CLEAR if self.stream.isatty() else ""
+    def _counts(self) -> str:
+        return f"{self._done - self._failed:,} built, {self._failed:,} failed, {self._total - self._done:,} left"
 
-    def _print(self, text: str) -> None:
-        self.stream.write(text.encode("utf-8", "backslashreplace").decode())
-        self.stream.flush()
+
+def _duration(seconds: float) -> str:
+    """Return a time in the unit that it is read best in."""
+    if seconds < _SECONDS:
+        return counted(max(1, round(seconds)), "second")
+    if seconds < _MINUTES:
+        return counted(round(seconds / 60), "minute")
+    return f"{seconds / 3600:.1f} hours"

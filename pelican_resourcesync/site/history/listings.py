@@ -240,24 +240,27 @@ class Members:
         total = self._listings.total(self._listing, count) if count or self._standing else 0
         if total != len(old):
             self._pages = [self._listings.page_uri(self._listing, number, total) for number in range(1, total + 1)]
-        others = set(self._others(before, len(old), total))
+        others = self._others(before, len(old), total)
         self._before, self._first, self._last = [], maxsize, -1
         if self._pages is old:
             return (), others
-        return set(old).difference(self._pages), others.union(self._pages) - (set(old) - others)
+        there = set(self._pages)
+        return set(old) - there, there.difference(old).union(others)
 
     @property
     def first_page(self) -> str | None:
         """The URI of the first page, if there is one."""
         return self._pages[0] if self._pages else None
 
-    def _others(self, before: list[Hashable], old: int, total: int) -> Iterator[str]:
+    def _others(self, before: list[Hashable], old: int, total: int) -> list[str]:
         """Return the pages that show something else, from the first place where something was added or removed."""
         now, step = self._shown, self._listing.per_page or maxsize
-        end = self._last if len(before) == len(now) else len(now)
+        moved = len(before) != len(now)
         first = min(self._first // step + 1, total, max(old, 1))
-        for number in range(first, min(end // step + 1, total) + 1) if total else ():
+        last = first if moved else min(self._last // step + 1, total)
+        found = self._pages[first:] if moved else []
+        for number in range(first, last + 1) if total else ():
             was, shown = self._listing.span(number, old, len(before)), self._listing.span(number, total, len(now))
-            moved = len(before) != len(now) and number > first
-            if moved or number > old or before[slice(*was)] != now[slice(*shown)]:
-                yield self._pages[number - 1]
+            if number > old or before[slice(*was)] != now[slice(*shown)]:
+                found.append(self._pages[number - 1])
+        return found

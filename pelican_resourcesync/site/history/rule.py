@@ -25,7 +25,10 @@ from pelican_resourcesync.site.scope import Scope
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The `changes` that git tells of, those of each URI oldest first; `left_out` counts URLs and states of sources."""
+    """The `changes` that git tells of, of each URI oldest first.
+
+    So many URLs and past states of sources are `left_out`, because they are not certain.
+    """
 
     changes: Sequence[Change]
     left_out: int
@@ -154,9 +157,7 @@ class Rule:
         for uri in gone:
             self._outputs.put(uri, listing, None)
         first = self._members[listing].first_page
-        for uri in filter(None, others):
-            if self._outputs.update(uri, listing, time):
-                continue
+        for uri in self._outputs.update(filter(None, others), listing, time):
             settings = settings_of_listing(listing.setting, first_page=uri == first)
             self._outputs.put(uri, listing, time, (settings, ""))
 
@@ -187,16 +188,17 @@ class _Outputs:
             if uri not in self._built:
                 self._formed[uri].add(formed)
 
-    def update(self, uri: str, owner: Hashable, time: datetime) -> bool:
-        """Take note that the only owner of a URI shows something else there; return whether it is the only one.
+    def update(self, uris: Iterable[str], owner: Hashable, time: datetime) -> Iterator[str]:
+        """Take note that an owner shows something else at these URIs, where it is the only one; return the others.
 
         Most changes are of this kind: one new article moves all others on the pages of the index.
         """
-        now = self._now[uri]
-        if uri in self._before or len(now) != 1 or owner not in now:
-            return False
-        self._changes[uri].append(Change(time, uri, ChangeKind.UPDATED))
-        return True
+        for uri in uris:
+            now = self._now[uri]
+            if uri in self._before or len(now) != 1 or owner not in now:
+                yield uri
+            else:
+                self._changes[uri].append(Change(time, uri, ChangeKind.UPDATED))
 
     def land(self, time: datetime) -> None:
         """Take note of what changed at a time."""

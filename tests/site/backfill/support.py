@@ -1,14 +1,17 @@
 """A small site with a past, and a backfill of it in this process."""
 
 import io
+import json
 import os
 import sys
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from pelican_resourcesync.site.backfill.backfill import Outcome, Wish, backfill
-from tests.sites import Site, strip
+from lxml import etree
+
+from pelican_resourcesync.site.backfill import BackfillOptions, Outcome, backfill
+from tests.sites import RS, SITEMAP, Row, Site, strip
 
 TIMES = [f"2024-0{month}-15T10:00:00Z" for month in range(1, 10)]
 
@@ -21,13 +24,18 @@ class Terminal(io.StringIO):
         return True
 
 
-def run(site: Site, stream: io.StringIO | None = None, output: Path | None = None, **wish: Any) -> Outcome:
+def run(site: Site, stream: io.StringIO | None = None, output: Path | None = None, **options: Any) -> Outcome:
     """Backfill a site by its settings file, from the folder that lies in."""
     here = Path.cwd()
     os.chdir(site.folder)
     try:
         with patch.object(sys, "path", list(sys.path)):
-            return backfill(Path("pelicanconf.py"), Wish(**{"by": "commit", **wish}), stream or io.StringIO(), output)
+            return backfill(
+                Path("pelicanconf.py"),
+                BackfillOptions(**{"by": "commit", "jobs": 1, **options}),
+                stream or io.StringIO(),
+                output,
+            )
     finally:
         os.chdir(here)
 
@@ -60,3 +68,19 @@ def documents(output: Path) -> dict[str, bytes]:
 def worktrees(site: Site) -> list[str]:
     """Give the work trees that git knows beside the site's own."""
     return site.git("worktree", "list", "--porcelain").split("\n\n")[1:]
+
+
+def changes_now(site: Site) -> list[Row]:
+    """Return the changes of all Change Lists, wherever the documents lie since they were begun anew."""
+    state = json.loads((site.output / "resourcesync" / "publication.json").read_text())
+    folder = "resourcesync/site" if state["start"] == 1 else f"resourcesync/site/{state['start']}"
+    found = []
+    for file in sorted((site.output / folder).glob("changelist-2*.xml")):
+        for url in etree.parse(file).iter(f"{SITEMAP}url"):
+            loc, time, md = (url.find(name) for name in (f"{SITEMAP}loc", f"{SITEMAP}lastmod", f"{RS}md"))
+            assert loc is not None
+            assert time is not None
+            assert md is not None
+            path = str(loc.text).removeprefix(site.settings["SITEURL"])
+            found.append((str(time.text), str(md.get("change")), path))
+    return sorted(found)

@@ -4,12 +4,10 @@ import hashlib
 import io
 import json
 import os
-import signal
+import re
 import subprocess
 import sys
 import tempfile
-import time
-from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -25,8 +23,8 @@ from pelican_resourcesync.publication.previous import read_previous
 from pelican_resourcesync.publication.ranges import Calendar
 from pelican_resourcesync.publication.resource import Resource
 from pelican_resourcesync.publication.told import Told
-from pelican_resourcesync.site.backfill.objects import Objects
-from pelican_resourcesync.site.backfill.record import Records
+from pelican_resourcesync.site.backfill.records import Records
+from pelican_resourcesync.site.head import add_link
 from tests.follower import Follower
 from tests.publication.support import publish_one
 from tests.serving import served
@@ -138,20 +136,21 @@ def test_the_next_build_goes_on(past: Site) -> None:
 def test_one_publication_says_what_many_would(past: Site, tmp_path: Path) -> None:
     """The documents are those of publishing each build on the one before, byte for byte."""
     run(past)
-    kept = past.folder / ".resourcesync" / "backfill"
-    records = Records(next((kept / "records").iterdir()), Objects(kept / "objects"))
+    records = Records(past.folder / ".resourcesync" / "backfill")
     layout = Layout(SITEURL)
     options = Options(output=tmp_path / "steps", layout=layout, site_name="A site", allow_deletions=True)
     first = True
     for sha, time_ in zip(past.git("rev-list", "--reverse", "HEAD").split(), TIMES, strict=False):
         record = records.get(sha)
-        if record is None:
+        assert record
+        if record.failure:
             continue
         resources = []
         for each in (each for each in record.files if each.uri):
             file = tmp_path / sha / each.path
             file.parent.mkdir(parents=True, exist_ok=True)
             records.objects.copy(each.sha256, file)
+            add_link(file, layout.uri(layout.capability_list))
             resources.append(Resource(str(each.uri), file))
         landed = datetime.fromisoformat(time_)
         seen = [Change(landed, each.uri, ChangeKind.CREATED, each.represent()) for each in resources] if first else []
@@ -187,41 +186,6 @@ def test_over_what_is_public(past: Site) -> None:
     assert (state(past.output)["generation"], state(past.output)["start"]) == (2, 2), "nothing changed since"
 
 
-def test_killed_and_run_again(past: Site, tmp_path: Path) -> None:
-    """What was built is not built again; the same bytes as undisturbed; the work trees of before are gone."""
-    undisturbed = Site(tmp_path / "undisturbed", past.settings)
-    subprocess.run(["git", "clone", "-q", str(past.folder), str(undisturbed.folder)], check=True)
-    run(undisturbed)
-
-    assert any(killed_in_the_middle(past) for _ in range(5))  # a busy machine may look up too late
-    assert not (past.output / "resourcesync").exists()
-    assert len(worktrees(past)) == 1
-
-    outcome = run(past)
-    assert outcome.known >= 2
-    assert documents(past.output) == documents(undisturbed.output)
-    assert worktrees(past) == []
-    assert list((tmp_path / "temporary").glob("resourcesync-backfill-*")) == []
-
-
-def killed_in_the_middle(past: Site) -> bool:
-    """Kill a backfill once it has recorded two builds; tell whether it was still at it, else take back what it did."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    process = subprocess.Popen(BACKFILL, cwd=past.folder, env=environment, start_new_session=True)
-    records = past.folder / ".resourcesync" / "backfill" / "records"
-    end = time.monotonic() + 60
-    while process.poll() is None and len(list(records.rglob("*.json"))) < 2 and time.monotonic() < end:
-        time.sleep(0.01)
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    if not (past.output / "resourcesync").exists() and worktrees(past):
-        return True
-    past.git("clean", "-fdxq")
-    past.git("worktree", "prune")
-    return False
-
-
 def test_the_command_says_what_was_done(past: Site) -> None:
     """One line at the end, on standard output; what is skipped is said on standard error."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -230,28 +194,10 @@ def test_the_command_says_what_was_done(past: Site) -> None:
         "3 commits built, 1 skipped; 2 resources, 5 changes in 3 Change Lists for https://example.org/resourcesync/ "
         f"lie in {past.output}: publish that folder.\n"
     )
-    (line,) = done.stderr.splitlines()
-    assert line.endswith(" is skipped: ValueError: a slip")
-
-
-def test_interrupted(past: Site) -> None:
-    """Ctrl-C ends the builds under way, and leaves nothing behind."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    process = subprocess.Popen(
-        BACKFILL, cwd=past.folder, env=environment, start_new_session=True, stderr=subprocess.PIPE
-    )
-    end = time.monotonic() + 60
-    while process.poll() is None and not worktrees(past) and time.monotonic() < end:
-        time.sleep(0.01)
-    assert len(worktrees(past)) == 1
-    os.killpg(process.pid, signal.SIGINT)
-    _, said = process.communicate(timeout=60)
-    assert process.returncode == 2
-    assert said.splitlines()[-1] == (
-        b"pelican-resourcesync: it was interrupted: run it again, and what was built is not built again"
-    )
-    assert worktrees(past) == []
-    assert not (past.output / "resourcesync").exists()
+    which, skipped, left = sorted(done.stderr.splitlines(), key=lambda line: ("left" in line, "skipped" in line))
+    assert which == "ResourceSync: the past has 4 commits, and each of them is built (--by commit, as asked)."
+    assert re.fullmatch(r"ResourceSync: 1 build left, which may take \d+ seconds?\.", left)
+    assert skipped == f"ResourceSync: {past.git('rev-parse', 'HEAD~1')[:10]} is skipped: ValueError: a slip"
 
 
 def test_the_last_commit_must_build(past: Site) -> None:
@@ -308,7 +254,7 @@ def test_commits_of_every_sort(tmp_path: Path) -> None:
     site.commit(TIMES[2])
     site.configure(PLUGINS=None, PELICAN_CLASS="pelican.Pelican", RESOURCESYNC={"previous": "live"})
     site.commit(TIMES[3])
-    for start in (1, 2):
+    for again in (False, True):
         outcome = run(site)
         assert list(outcome.skipped.values()) == [
             "it has no pelicanconf.py",
@@ -316,8 +262,12 @@ def test_commits_of_every_sort(tmp_path: Path) -> None:
             "exit status 3",
         ]
         assert sorted(outcome.skipped) == sorted(site.git("rev-list", "HEAD~1").split())
-        assert state(site.output)["start"] == start, "what is served on this machine is in the output"
-        assert outcome.publications["site"].changes == 1
+        assert state(site.output)["start"] == 1
+        assert [each.changes for each in outcome.publications.values()] == ([] if again else [1])
+    site.article("second.md", "Second")
+    site.commit(TIMES[4])
+    run(site)
+    assert state(site.output)["start"] == 2, "what is served on this machine is in the output"
 
 
 def test_an_output_that_cannot_be_written(past: Site) -> None:
@@ -325,7 +275,7 @@ def test_an_output_that_cannot_be_written(past: Site) -> None:
     (past.output / "third.html").mkdir(parents=True)
     past.configure(DELETE_OUTPUT_DIRECTORY=False)
     past.commit(TIMES[4])
-    with pytest.raises(PublicationError, match=r"the output .* cannot be written"):
+    with pytest.raises(PublicationError, match=r"third\.html cannot be written"):
         run(past)
     (past.output / "third.html").rmdir()
     assert run(past).known == 4
@@ -373,9 +323,10 @@ def test_damage_is_found(past: Site) -> None:
     """A record whose bytes are gone is none; bytes that are others are not published."""
     run(past)
     before = documents(past.output)
-    objects = sorted((past.folder / ".resourcesync" / "backfill" / "objects").rglob("*"))
-    third = hashlib.sha256((past.output / "third.html").read_bytes()).hexdigest()
-    file = next(each for each in objects if f"{each.parent.name}{each.name}" == third)
+    records = Records(past.folder / ".resourcesync" / "backfill")
+    record = records.get(past.git("rev-parse", "HEAD"))
+    assert record
+    file = records.objects.path(next(each.sha256 for each in record.files if each.path == "third.html"))
     other = past.folder / "other"
     file.unlink()
     assert run(past, output=other).known == 2
@@ -389,8 +340,8 @@ def test_a_terminal_is_told_how_far_it_has_come(past: Site) -> None:
     """The count stands below what is said, and goes in the end."""
     stream = Terminal()
     run(past, stream, jobs=2)
-    assert "\r\033[K4 of 4 commits" in stream.getvalue()
-    assert stream.getvalue().endswith("\r\033[K")
+    assert "3 built, 1 failed, 0 left" in stream.getvalue()
+    assert "\033[?25h" in stream.getvalue().rpartition("left")[2], "the cursor is back"
 
 
 @pytest.mark.parametrize(

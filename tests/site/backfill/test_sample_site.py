@@ -71,11 +71,11 @@ def test_by_commit_equals_the_witness(tmp_path: Path) -> None:
     for step in steps:
         at = landings.time(step.commit.sha)
         for path in (path for path, kind in step.changes() if kind != "deleted" and path != "404.html"):
-            digest = listed[path, at]
-            built = site.folder / ".resourcesync" / "backfill" / "objects" / digest[:2] / digest[2:]
-            assert hashlib.sha256(built.read_bytes()).hexdigest() == digest
-            plain = built.read_bytes().replace(line, b"", 1)
-            assert hashlib.sha256(plain).hexdigest() == step.after[path].digest, (path, at)
+            digest = step.after[path].digest
+            built = (site.folder / ".resourcesync" / "backfill" / "objects" / digest[:2] / digest[2:]).read_bytes()
+            assert hashlib.sha256(built).hexdigest() == digest, "what Pelican wrote is kept as it was"
+            page = built.replace(b"</head>", line + b"</head>", 1) if path.endswith(".html") else built
+            assert hashlib.sha256(page).hexdigest() == listed[path, at], (path, at)
 
     with served(site.output) as address:
         follower = Follower(address, SITEURL)
@@ -91,7 +91,7 @@ def test_by_commit_equals_the_witness(tmp_path: Path) -> None:
     ranged = run(site, output=tmp_path / "ranged", by="range")
     ends = {landings.time(step.commit.sha) for step in steps}
     rows = list(read(tmp_path / "ranged", SITEURL))
-    assert ranged.known == ranged.built == len({(time.year, time.month) for time in ends})
+    assert (ranged.built, ranged.known) == (0, len({(time.year, time.month) for time in ends}))
     months = {(row.time.year, row.time.month): {row.time} for row in rows}
     for row in rows:
         months[row.time.year, row.time.month].add(row.time)

@@ -1,4 +1,4 @@
-"""The choice of commits: the last of each range, wherever ranges are cut."""
+"""The selection of commits: the last of each range, wherever ranges are cut."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -11,7 +11,7 @@ from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication.change import Change
 from pelican_resourcesync.publication.clock import off_boundary
 from pelican_resourcesync.publication.ranges import PERIODS, Calendar, Cuts, Marks, cut
-from pelican_resourcesync.site.backfill.choice import choose
+from pelican_resourcesync.site.backfill.selection import choose
 
 _BEGIN = datetime(2024, 1, 1, tzinfo=UTC)
 _TIMES = st.lists(st.integers(1, 3000), min_size=1, unique=True).map(

@@ -1,0 +1,218 @@
+"""One build of the past, in a process of its own: Pelican, by the settings file of a commit, at the time it landed.
+
+It is run as a script, and imports nothing but the standard library before the clock stands: whatever imports `datetime`
+or `time` from then on, Pelican and plug-ins among it, takes the landing time for now. Nothing is published here.
+"""
+
+import datetime  # noqa: ICN001 - the module itself is changed
+import errno
+import importlib
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+_OURS = "pelican_resourcesync"
+#: What fails so is no fault of the commit: it is to be built when there is room.
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+#: As much of an error is told.
+_LONGEST = 400
+
+
+def main(file: str) -> None:
+    """Build as the request in a file says; write what came of it, or why nothing did, where that asks for it."""
+    _end_with_parent()
+    request = json.loads(Path(file).read_text("ascii"))
+    sys.path[:] = request["imports"]
+    sys.argv = ["pelican"]
+    os.chdir(request["folder"])
+    stop_clock(request["epoch"])
+    modules: list[str] = []
+    missing: list[str] = []
+    answer: dict[str, Any]
+    try:
+        answer = {"files": _build(request, modules, missing)}
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the site's own code may raise anything
+        full = isinstance(error, MemoryError) or getattr(error, "errno", None) in _FULL
+        answer = {"full" if full else "reason": reason_of(error, request["folder"])}
+    answer |= {"modules": modules or _top_modules(), "missing": missing}
+    Path(request["answer"]).write_text(json.dumps(answer), "ascii")
+
+
+def _end_with_parent() -> None:
+    """End this process, and whatever it started, when the one that started it has ended and its pipe is closed."""
+    pipe, nothing = os.dup(0), os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+
+    def wait() -> None:
+        os.read(pipe, 1)
+        if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
+            os.killpg(os.getpid(), signal.SIGKILL)
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+def stop_clock(epoch: int) -> None:
+    """Let `datetime` and `time` give one time, in seconds since 1970, to all that is imported from now on."""
+    real: dict[type, type] = {}
+
+    class Kind(type):
+        """What Python made by the real class is an instance too."""
+
+        def __instancecheck__(cls, instance: object) -> bool:
+            return isinstance(instance, real.get(cls, ())) or super().__instancecheck__(instance)
+
+        def __subclasscheck__(cls, other: type) -> bool:
+            return issubclass(other, real.get(cls, ())) or super().__subclasscheck__(other)
+
+    class StoppedDate(datetime.date, metaclass=Kind):
+        @classmethod
+        def today(cls) -> Any:
+            return cls.fromtimestamp(epoch)
+
+    class StoppedDatetime(datetime.datetime, metaclass=Kind):
+        @classmethod
+        def now(cls, tz: datetime.tzinfo | None = None) -> Any:
+            return cls.fromtimestamp(epoch, tz)
+
+        @classmethod
+        def today(cls) -> Any:
+            return cls.fromtimestamp(epoch)
+
+        @classmethod
+        def utcnow(cls) -> Any:
+            return cls.fromtimestamp(epoch, datetime.UTC).replace(tzinfo=None)
+
+        def date(self) -> Any:
+            return StoppedDate(self.year, self.month, self.day)
+
+    for stopped, was in ((StoppedDate, datetime.date), (StoppedDatetime, datetime.datetime)):
+        real[stopped] = was
+        stopped.__name__ = stopped.__qualname__ = was.__name__
+        stopped.__module__ = datetime.__name__
+        setattr(datetime, was.__name__, stopped)
+    for name in ("localtime", "gmtime", "ctime"):
+        setattr(time, name, _given(getattr(time, name), epoch))
+    strftime, asctime = time.strftime, time.asctime
+    time.strftime = lambda format, when=None: strftime(format, time.localtime() if when is None else when)  # noqa: A006
+    time.asctime = lambda when=None: asctime(time.localtime() if when is None else when)
+    time.time = lambda: float(epoch)
+    time.time_ns = lambda: epoch * 1_000_000_000
+
+
+def _given(function: Callable[[float], Any], epoch: int) -> Callable[..., Any]:
+    return lambda seconds=None: function(epoch if seconds is None else seconds)
+
+
+def _build(request: Mapping[str, Any], modules: list[str], missing: list[str]) -> list[Any]:
+    """Return a row for each file; put down which modules that took, and which plug-ins were left out."""
+    from pelican import signals
+    from pelican.settings import read_settings
+
+    sys.path.insert(0, request["folder"])  # as Pelican has the current folder: no file of a site hides what it imports
+    settings = read_settings(request["settings"], override=request["override"])
+    _leave_out_plugins(settings, missing)
+    excluded = _own_exclude(settings)
+    pelican = _class_of(settings)(settings)
+
+    from pelican_resourcesync.site.written import Run
+
+    run = Run(pelican.settings, request["siteurl"])
+
+    def feed_written(path: str, **_: object) -> None:
+        run.feed_written(path)
+
+    signals.all_generators_finalized.connect(run.generators.extend, weak=False)
+    signals.content_written.connect(run.content_written, weak=False)
+    signals.feed_written.connect(feed_written, weak=False)
+    pelican.run()
+    modules += _top_modules()  # before what only we need is imported
+    files = list(_files(run, excluded, Path(request["objects"])))
+    if not any(uri for _, uri, *_ in files):
+        message = "nothing was built"
+        raise ValueError(message)
+    return files
+
+
+def _leave_out_plugins(settings: dict[str, Any], missing: list[str]) -> None:
+    """Take our plug-in, and those that cannot be imported today, out of `PLUGINS`; put down the names of the latter."""
+    from pelican.plugins._utils import get_namespace_plugins, get_plugin_name, load_legacy_plugin
+
+    if settings["PLUGINS"] is None:
+        return
+    found: list[Any] = []
+    installed = get_namespace_plugins()
+    for plugin in settings["PLUGINS"]:
+        name = plugin if isinstance(plugin, str) else str(get_plugin_name(plugin))
+        if name == _OURS:
+            continue
+        if isinstance(plugin, str) and not {plugin, f"pelican.plugins.{plugin}"} & installed.keys():
+            try:
+                load_legacy_plugin(plugin, settings.get("PLUGIN_PATHS") or [])
+            except ImportError:
+                missing.append(name)
+                continue
+        found.append(plugin)
+    settings["PLUGINS"] = found
+
+
+def _own_exclude(settings: Mapping[str, Any]) -> list[str]:
+    """Return the patterns of what was no resource by the commit's own word."""
+    own = settings.get("RESOURCESYNC")
+    patterns = own.get("exclude") if isinstance(own, Mapping) else None
+    return [each for each in patterns if isinstance(each, str) and each] if isinstance(patterns, list | tuple) else []
+
+
+def _class_of(settings: Mapping[str, Any]) -> Any:
+    kind = settings["PELICAN_CLASS"]
+    if isinstance(kind, str):
+        module, _, name = kind.rpartition(".")
+        kind = getattr(importlib.import_module(module), name)
+    return kind
+
+
+def _files(run: Any, excluded: list[str], folder: Path) -> Iterator[list[Any]]:
+    """Return a row for each file of the output; what is no resource has no URI, but is a part of the site."""
+    from pelican_resourcesync.site.backfill.records import Objects
+    from pelican_resourcesync.site.inventory import matches
+    from pelican_resourcesync.site.facets import facets_of
+
+    objects = Objects(folder)
+    public = [
+        each for each in run.outputs() if each.public and not any(matches(each.path, pattern) for pattern in excluded)
+    ]
+    uris = {each.path: each.uri for each in public}
+    facets = facets_of(run, public)
+    for top, folders, names in os.walk(run.output):  # all of it is to be served
+        folders.sort()
+        for file in (Path(top, name) for name in sorted(names)):
+            if file.is_file():
+                path = file.relative_to(run.output).as_posix()
+                uri = uris.get(path)
+                found = facets.get(uri) if uri else None
+                yield [path, uri, *objects.put(file), list(found) if found else None]
+
+
+def _top_modules() -> list[str]:
+    """Return the names of all packages that are imported."""
+    return sorted({name.partition(".")[0] for name in list(sys.modules)})
+
+
+def reason_of(error: BaseException, folder: str) -> str:
+    """Return the last line of an error as Python shows it, its text in one line, by the paths of the repository."""
+    what = f"exit status {error.code}" if isinstance(error, SystemExit) else f"{type(error).__name__}: {error}"
+    line = " ".join(what.replace(f"{folder}/", "").split())
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
+
+
+if __name__ == "__main__":
+    with suppress(KeyboardInterrupt):
+        main(sys.argv[1])

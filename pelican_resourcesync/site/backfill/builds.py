@@ -1,0 +1,234 @@
+"""Builds of commits: each in a work tree and a process of its own, some at a time."""
+
+import json
+import os
+import queue
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pelican_resourcesync.errors import HistoryError, PublicationError
+from pelican_resourcesync.git.checkout import Checkout, Checkouts
+from pelican_resourcesync.git.landing import Landing
+from pelican_resourcesync.site.backfill import build_process
+from pelican_resourcesync.site.backfill.records import Record, Site, Tools, as_text, record_of
+from pelican_resourcesync.site.occasion import PREVIEWS
+
+#: How long one build may take, in seconds.
+TIMEOUT = 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A commit to build, with a seed of Python's hashes: builds of two seeds tell what depends on their order."""
+
+    landing: Landing
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workshop:
+    """What is the same for all builds: the `site` in the repository at `top`, and the `override` of all settings.
+
+    `objects` is the folder that the bytes go to, `imports` the folders that modules of today come from.
+    """
+
+    site: Site
+    top: Path
+    override: Mapping[str, Any]
+    objects: Path
+    imports: Sequence[str]
+    timeout: float = TIMEOUT
+
+    def imports_in(self, tree: Path) -> list[str]:
+        """Return the folders to import from for a work tree: what is the site's own is that commit's."""
+        return [str(tree / each.relative_to(self.top)) if own else str(each) for each, own in self._imports()]
+
+    def tools(self) -> Tools:
+        """Return the tools of today, none of which is the site's own."""
+        return Tools(str(each) for each, own in self._imports() if not own)
+
+    def _imports(self) -> Iterator[tuple[Path, bool]]:
+        """Return each folder, and whether it is the site's own; what is installed within the site is not."""
+        prefixes = [os.path.realpath(each) for each in (sys.prefix, sys.base_prefix)]
+        for each in filter(None, self.imports):
+            real = Path(os.path.realpath(each))
+            own = real.is_relative_to(self.top) and not any(real.is_relative_to(prefix) for prefix in prefixes)
+            yield (real if own else Path(each)), own
+
+
+class Builder:
+    """Builds commits of one site, `jobs` at a time."""
+
+    def __init__(self, workshop: Workshop, checkouts: Checkouts, jobs: int) -> None:
+        """Take what is the same for all, where to check out, and how many to build at a time."""
+        self._workshop = workshop
+        self._checkouts = checkouts
+        self._jobs = jobs
+        self._tools = workshop.tools()
+        self._free: queue.SimpleQueue[Checkout] = queue.SimpleQueue()
+        self._trees = 0
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._stopped = False
+
+    def build(self, tasks: Sequence[Task]) -> Generator[tuple[Task, Record], None, None]:
+        """Build them, begun in this order; return each as it is done, and end what still runs where nobody asks on."""
+        while self._trees < min(self._jobs, len(tasks)):
+            self._free.put(self._checkouts.add(f"tree{self._trees}", tasks[self._trees].landing.commit.sha))
+            self._trees += 1
+        with self._threads() as threads:
+            futures: list[Future[tuple[Task, Record]]] = [threads.submit(self._one, each) for each in tasks]
+            for future in as_completed(futures):
+                yield future.result()
+
+    @contextmanager
+    def _threads(self) -> Iterator[ThreadPoolExecutor]:
+        threads = ThreadPoolExecutor(self._jobs)
+        done = False
+        try:
+            yield threads
+            done = True
+        finally:
+            self._stopped = not done
+            for process in list(self._running):
+                _end(process)
+            threads.shutdown(cancel_futures=True)
+
+    def _one(self, task: Task) -> tuple[Task, Record]:
+        checkout = self._free.get()
+        try:
+            try:
+                checkout.turn_to(task.landing.commit.sha)
+            except HistoryError as error:
+                return task, self._failed(task, str(error), retry=True)
+            if not (checkout.top / self._workshop.site.settings).is_file():
+                return task, self._failed(task, f"it has no {self._workshop.site.settings}", tools=False)
+            return task, self._built(task, checkout.top)
+        finally:
+            self._free.put(checkout)
+
+    def _built(self, task: Task, top: Path) -> Record:
+        scratch = top.with_name(f"{top.name}-scratch")
+        shutil.rmtree(scratch, ignore_errors=True)
+        (scratch / "output").mkdir(parents=True)
+        request = self._request(task, top, scratch)
+        (scratch / "request.json").write_text(json.dumps(request), "ascii")
+        try:
+            status = self._run(task, scratch)
+        except subprocess.TimeoutExpired:
+            return self._failed(task, f"it took more than {self._workshop.timeout:g} seconds")
+        with suppress(OSError, ValueError):
+            answer = json.loads((scratch / "answer.json").read_text("ascii"))
+            if "full" in answer:
+                message = f"{task.landing.commit.sha[:10]} cannot be built: {answer['full']}: make room, run it again"
+                raise PublicationError(message)
+            tools = self._tools.behind(map(str, answer.get("modules", ())))
+            record = record_of(answer, **self._known(task), tools=tools)
+            return self._with_log(record, scratch)
+        why = f"it was ended by signal {-status}" if status < 0 else f"exit status {status}"
+        return self._failed(task, ": ".join(filter(None, [why, _last_line(scratch)])), retry=status < 0)
+
+    def _request(self, task: Task, top: Path, scratch: Path) -> Mapping[str, Any]:
+        site = self._workshop.site
+        folder, settings = top / site.folder, top / site.settings
+        return {
+            "folder": str(folder if folder.is_dir() else settings.parent),
+            "settings": str(settings),
+            "override": {
+                **self._workshop.override,
+                "OUTPUT_PATH": str(scratch / "output"),
+                "CACHE_CONTENT": False,  # what Pelican keeps is of no commit
+                "LOAD_CONTENT_CACHE": False,
+            },
+            "siteurl": site.url,
+            "epoch": int(task.landing.time.timestamp()),
+            "imports": self._workshop.imports_in(top),
+            "objects": str(self._workshop.objects),
+            "answer": str(scratch / "answer.json"),
+        }
+
+    def _run(self, task: Task, scratch: Path) -> int:
+        """Run the process to its end; it also ends when the pipe to it is closed, as that of a killed process is.
+
+        No compiled modules are written: all files of a work tree have one date, by which Python would not tell those of
+        one commit from those of another.
+        """
+        command = [sys.executable, "-P", "-B", build_process.__file__, str(scratch / "request.json")]
+        with (scratch / "log.txt").open("wb") as log:
+            process = subprocess.Popen(  # noqa: S603 - an argument list of ours
+                command,
+                cwd=scratch,
+                env=_environment(task),
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,  # Ctrl-C is not for it: it would look like a failure of the commit
+            )
+            self._running.add(process)
+            try:
+                if self._stopped:
+                    _end(process)
+                return process.wait(self._workshop.timeout)
+            finally:
+                if process.returncode is None:
+                    _end(process)
+                    process.wait()
+                self._running.discard(process)
+                if process.stdin:
+                    process.stdin.close()
+
+    def _failed(self, task: Task, reason: str, *, tools: bool = True, retry: bool = False) -> Record:
+        behind = self._tools.behind(["pelican"]) if tools else {}
+        return Record(**self._known(task), tools=behind, failure=reason, retry=retry)
+
+    def _known(self, task: Task) -> dict[str, Any]:
+        landing = task.landing
+        return {"commit": landing.commit.sha, "landed": as_text(landing.time), "site": self._workshop.site}
+
+    def _with_log(self, record: Record, scratch: Path) -> Record:
+        """Say what Pelican said last, where a build only says that it was ended."""
+        if not record.failure.startswith("exit status "):
+            return record
+        return replace(record, failure=": ".join(filter(None, [record.failure, _last_line(scratch)])))
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process and those that it started."""
+    with suppress(ProcessLookupError, PermissionError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:  # pragma: no cover
+            process.kill()
+
+
+def _environment(task: Task) -> dict[str, str]:
+    """Return the environment of a build: the user's, without what git or a host says of another build.
+
+    A tool that asks for the time as reproducible builds do is told that of the commit, in the same zone everywhere.
+    """
+    foreign = {name for name in os.environ if name.startswith("GIT_") or name in PREVIEWS}
+    kept = {name: value for name, value in os.environ.items() if name not in foreign}
+    epoch = int(task.landing.time.timestamp())
+    return {**kept, "PYTHONHASHSEED": str(task.seed), "SOURCE_DATE_EPOCH": str(epoch), "TZ": "UTC"}
+
+
+def _last_line(scratch: Path) -> str:
+    """Return the last line that the process wrote, by the paths of the repository."""
+    text = (scratch / "log.txt").read_text("utf-8", "replace")
+    lines: Iterable[str] = (" ".join(line.split()) for line in reversed(text.splitlines()))
+    tree = str(scratch).removesuffix("-scratch")
+    return next(filter(None, lines), "").replace(f"{tree}/", "").replace(f"{scratch}/", "")
+
+
+def default_jobs() -> int:
+    """Return how many builds run at a time where the user does not say: one for each core."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1  # pragma: no cover

@@ -1,0 +1,332 @@
+"""The history that records tell: set by set what was created, updated and deleted, with the bytes that were published.
+
+Records hold what Pelican wrote. What the plug-in adds, links in the heads of pages and a line in `robots.txt`, is added
+here, to each of the bytes once, so that builds need not be repeated where only the addresses of documents are others.
+"""
+
+import shutil
+import sys
+import tempfile
+import weakref
+from argparse import ArgumentParser
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+from pelican_resourcesync.errors import HistoryError, PublicationError
+from pelican_resourcesync.git.landing import Landing, land
+from pelican_resourcesync.git.repository import Repository
+from pelican_resourcesync.protocol import ChangeKind
+from pelican_resourcesync.publication.account import changes_since
+from pelican_resourcesync.publication.change import Change, Representation
+from pelican_resourcesync.publication.clock import TICK, build_time
+from pelican_resourcesync.publication.discovery import add_robots_line
+from pelican_resourcesync.publication.durable import PREFIX
+from pelican_resourcesync.publication.layout import Layout
+from pelican_resourcesync.publication.media_types import media_type
+from pelican_resourcesync.publication.ranges import Cuts
+from pelican_resourcesync.publication.resource import Listed
+from pelican_resourcesync.publication.staging import replace_file
+from pelican_resourcesync.publication.told import Told
+from pelican_resourcesync.settings import Settings
+from pelican_resourcesync.site.backfill.records import PLACE, File, Record, Records, ends_of, mixed
+from pelican_resourcesync.site.backfill.selection import Selection, choose, command, settings_in
+from pelican_resourcesync.site.head import COMPRESSED, with_link
+from pelican_resourcesync.site.inventory import Exclusion, is_html
+from pelican_resourcesync.site.scope import beside_settings
+from pelican_resourcesync.site.selecting import Selector
+from pelican_resourcesync.site.sets import ROBOTS, ResourceSet
+from pelican_resourcesync.site.history import cuts_of, repository_of
+from pelican_resourcesync.site.uris import uri_of_path
+from pelican_resourcesync.terminal.words import plain
+from pelican_resourcesync.transport.folder import sha256
+
+_NOTHING = sha256(b"")
+
+
+class AddressError(PublicationError):
+    """Two files of one build have the same URI: that build is left out."""
+
+
+class Published(NamedTuple):
+    """A resource as it was published: its path in the output, its bytes, and the names of the sets that it was in."""
+
+    path: str
+    representation: Representation
+    sets: frozenset[str]
+
+    @property
+    def sha256(self) -> str:
+        """The SHA-256 of its bytes."""
+        return self.representation.hash.digest if self.representation.hash else ""
+
+
+class Publisher:
+    """Says what was published of each build, by the settings of today. May hold a temporary folder: `close` it."""
+
+    def __init__(
+        self,
+        records: Records,
+        settings: Settings,
+        layouts: Mapping[str, Layout],
+        selectors: Mapping[str, Selector],
+        siteurl: str,
+    ) -> None:
+        """Take the records, and for each set where its documents lie, and what selects its resources."""
+        self._place = records.place
+        self._objects = records.objects
+        self._settings = settings
+        self._layouts = layouts
+        self._selectors = selectors
+        self._siteurl = siteurl
+        self._exclusion = Exclusion(settings.exclude)
+        self._excluded: dict[str, bool] = {}
+        self._links = {name: each.uri(each.capability_list) for name, each in layouts.items()}
+        #: The bytes that each change made of others, and what those are made of.
+        self._changed: dict[tuple[str, str], tuple[str, int]] = {}
+        self._sources: dict[str, tuple[str, str]] = {}
+        self._temporary: Path | None = None
+
+    def resources(self, record: Record) -> dict[str, Published]:
+        """Return the resources of a build by URI; `AddressError` where two of its files have the same."""
+        files: dict[str, File] = {}
+        for each in self._listed(record):
+            other = files.setdefault(str(each.uri), each)
+            if other is not each:
+                message = (
+                    f"{other.path} and {each.path} both have the URI {each.uri}: exclude one of them "
+                    "(RESOURCESYNC['exclude'])"
+                )
+                raise AddressError(message)
+        paths = {each.path for each in files.values()}
+        return {uri: self._published(files[uri], paths) for uri in sorted(files)}
+
+    def path(self, digest: str) -> Path:
+        """Return a file with the bytes of that SHA-256, built or changed since."""
+        if digest not in self._sources:
+            return self._objects.path(digest)
+        file = self._folder / digest
+        if not file.exists():
+            file.write_bytes(self._change(*self._sources[digest]))
+        return file
+
+    def copy(self, published: Published, target: Path) -> None:
+        """Copy the bytes of a resource to a file, in place of what it is."""
+        if published.sha256 in self._sources:
+            replace_file(target, self._change(*self._sources[published.sha256]))
+        else:
+            self._objects.copy(published.sha256, target)
+
+    def close(self) -> None:
+        """Remove the temporary folder."""
+        if self._temporary:
+            shutil.rmtree(self._temporary, ignore_errors=True)
+            self._temporary = None
+
+    @property
+    def _folder(self) -> Path:
+        if self._temporary is None:
+            self._temporary = Path(tempfile.mkdtemp(prefix=PREFIX, dir=self._place))
+            weakref.finalize(self, shutil.rmtree, self._temporary, ignore_errors=True)  # where nobody can close it
+        return self._temporary
+
+    def _listed(self, record: Record) -> Iterable[File]:
+        for each in record.files:
+            if each.path not in self._excluded:
+                self._excluded[each.path] = self._exclusion.covers(each.path)
+        listed = [each for each in record.files if each.uri and not self._excluded[each.path]]
+        if (
+            self._settings.robots
+            and not self._exclusion.covers(ROBOTS)
+            and all(each.path != ROBOTS for each in record.files)
+        ):
+            listed.append(File(ROBOTS, uri_of_path(self._siteurl, ROBOTS), _NOTHING, 0))
+        return listed
+
+    def _published(self, file: File, paths: set[str]) -> Published:
+        sets = [name for name, each in self._selectors.items() if each.covers(file.path, file.facets)]
+        digest, length = file.sha256, file.length
+        if file.path == ROBOTS and self._settings.robots:
+            digest, length = self._changed_by(digest, ROBOTS, length)
+        elif sets and self._settings.html_links and is_html(file.path):
+            compressed = any(file.path + end in paths for end in COMPRESSED)  # a host may send that: both stay as built
+            if not compressed:
+                digest, length = self._changed_by(digest, self._links[sets[0]], length)
+        return Published(file.path, Representation.measured(digest, length, media_type(file.path)), frozenset(sets))
+
+    def _changed_by(self, digest: str, change: str, length: int) -> tuple[str, int]:
+        if (digest, change) not in self._changed:
+            data = self._change(digest, change)
+            made = sha256(data)
+            if made != digest:
+                self._sources[made] = (digest, change)
+                length = len(data)
+            self._changed[digest, change] = (made, length)
+        return self._changed[digest, change]
+
+    def _change(self, digest: str, change: str) -> bytes:
+        """Return bytes as they are published: with a link to a Capability List, or those of `robots.txt`."""
+        data = b"" if digest == _NOTHING else self._objects.read(digest)
+        if change != ROBOTS:
+            return with_link(data, change) or data
+        file = self._folder / ROBOTS
+        file.write_bytes(data)
+        for layout in self._layouts.values():
+            add_robots_line(self._folder, layout)
+        return file.read_bytes()
+
+
+class History:
+    """Is told of one build after another, oldest first; `changes` are those of each set so far, with their bytes.
+
+    Of `unstable` resources, which are others at each build, updates are not told: what created them has the bytes that
+    they had at last.
+    """
+
+    def __init__(self, sets: Iterable[str], unstable: Iterable[str] = ()) -> None:
+        """Begin with nothing; take the names of the sets, and the URIs of unstable resources."""
+        self.changes: dict[str, list[Change]] = {name: [] for name in sets}
+        self._listed: dict[str, dict[str, Listed]] = {name: {} for name in self.changes}
+        self._created: dict[tuple[str, str], int] = {}
+        self._unstable = frozenset(unstable)
+
+    def add(self, resources: Mapping[str, Published], time: datetime) -> None:
+        """Tell what a build has made of the one before, at that time."""
+        for name in self.changes:
+            now = {uri: each.representation for uri, each in resources.items() if name in each.sets}
+            self.add_set(name, now, time)
+
+    def add_set(self, name: str, now: Mapping[str, Representation], time: datetime) -> None:
+        """Tell of one set what a build has made of the one before."""
+        listed, changes = self._listed[name], self.changes[name]
+        for change in changes_since(listed, now, (), unexplained=time):
+            listed.pop(change.uri, None)
+            if change.representation is not None:
+                listed[change.uri] = Listed(change.representation, time)
+            if change.uri in self._unstable and change.kind is ChangeKind.UPDATED:
+                at = self._created[name, change.uri]
+                changes[at] = changes[at]._replace(representation=change.representation)
+                continue
+            self._created[name, change.uri] = len(changes)
+            changes.append(change)
+
+
+def tell(
+    builds: Sequence[tuple[Landing, Record]], publisher: Publisher, sets: Iterable[str]
+) -> tuple[History, Mapping[str, str], Sequence[str]]:
+    """Tell the history of builds, oldest first.
+
+    Return it, why some are left out, by commit, and the URIs of the unstable resources.
+    """
+    unstable: set[str] = set()
+    for record in ends_of([record for _, record in builds]):
+        paths = set(record.unstable or ())
+        with suppress(AddressError):
+            unstable |= {uri for uri, each in publisher.resources(record).items() if each.path in paths}
+    history, skipped = History(sets, unstable), {}
+    for landing, record in builds:
+        if record.failure:
+            skipped[record.commit] = record.failure
+            continue
+        try:
+            history.add(publisher.resources(record), landing.time)
+        except AddressError as error:
+            skipped[record.commit] = str(error)
+    return history, skipped, sorted(unstable)
+
+
+def built_history(
+    pelican: Mapping[str, Any],
+    settings: Settings,
+    sets: Sequence[ResourceSet],
+    measured: Mapping[str, Representation],
+) -> dict[str, tuple[Told, Cuts]]:
+    """Return what the record of `backfill` tells of each set, for a first publication, and where ranges may be cut.
+
+    `pelican` and `settings` are those of the build, `measured` says what was built, by URI. What that makes of the
+    build of the same commit in the record is told too, as of now. Raises `HistoryError`, with the command to run,
+    where a commit that was to be built has no record.
+    """
+    repository = repository_of(pelican)
+    try:
+        if repository.is_shallow():
+            message = (
+                f"RESOURCESYNC['history'] is 'built', but the repository {repository.top} is a shallow clone: fetch "
+                "all of it (git fetch --unshallow)"
+            )
+            raise HistoryError(message)
+        landings = list(land(repository.line(), built=max(build_time(), datetime.now(UTC))))
+        cuts = cuts_of(settings, repository, landings)
+        records = Records(beside_settings(pelican) / PLACE)
+        builds = _builds(records, landings, cuts, repository, sets[0].layout.siteurl)
+    finally:
+        repository.close()
+    layouts = {each.settings.name: each.layout for each in sets}
+    selectors = {each.settings.name: each.selector for each in sets}
+    publisher = Publisher(records, settings, layouts, selectors, sets[0].layout.siteurl)
+    history, skipped, _ = tell(builds, publisher, layouts)
+    built = build_time()
+    last = landings[-1]
+    now = last.time if last.commit.sha in skipped else max(built, last.time + TICK)
+    for each in sets:
+        history.add_set(each.settings.name, {every.uri: measured[every.uri] for every in each.written}, now)
+    told = Told(
+        built=built,
+        commit=last.commit.sha,
+        landed=last.time,
+        held={each.commit.sha: each.time for each in landings if each.held},
+        objects=publisher.path,
+    )
+    return {name: (replace(told, changes=changes), cuts) for name, changes in history.changes.items()}
+
+
+def _builds(
+    records: Records, landings: Sequence[Landing], cuts: Cuts, repository: Repository, siteurl: str
+) -> list[tuple[Landing, Record]]:
+    """Return what was to be built, with its records; `HistoryError` where some are missing, or do not go together."""
+    selection = Selection.parse(records.note("selection"))
+    if selection is None or (selection.since and all(each.commit.sha != selection.since for each in landings)):
+        _stop(f"there is no record of backfill in {records.place}", *_options())
+    if selection.site.url != siteurl:
+        _stop(f"the record in {records.place} is of {selection.site.url!r}, and SITEURL is {siteurl!r}", *_options())
+    chosen = choose(landings, cuts, begin=selection.since, by=selection.by)
+    found = [(each, records.get(each.commit.sha)) for each in chosen]
+    builds = [(each, record) for each, record in found if record and _is_of(record, selection, each)]
+    site = selection.site
+    again = (settings_in(Path.cwd(), repository.top, site.settings), site.extra, selection.by, selection.since)
+    if len(builds) < len(chosen):
+        missing = len(chosen) - len(builds)
+        _stop(f"{missing:,} of {len(chosen):,} commits are not in the record in {records.place}", *again)
+    of_builds = [record for _, record in builds]
+    tool = mixed(of_builds)
+    if tool:
+        _stop(f"the record in {records.place} was made with several versions of {tool}", *again)
+    ends = ends_of(of_builds)
+    if ends and all(each.unstable is None for each in ends):  # one tells enough, where the last commit is another now
+        _stop(f"the record in {records.place} was not finished", *again)
+    return builds
+
+
+def _is_of(record: Record, selection: Selection, landing: Landing) -> bool:
+    return record.site == selection.site and record.is_of(landing.time)
+
+
+def _stop(why: str, settings: str, extra: Mapping[str, Any], by: str | None, since: str | None) -> NoReturn:
+    run = command(settings, by=by, since=since, extra=extra)
+    message = plain(f"RESOURCESYNC['history'] is 'built', but {why}: run {run}")
+    raise HistoryError(message)
+
+
+def _options() -> tuple[str, Mapping[str, Any], None, None]:
+    """Return the settings file, and the settings that override it, that this process of Pelican was given."""
+    from pelican import ParseOverrides
+
+    parser = ArgumentParser(add_help=False, exit_on_error=False, allow_abbrev=False)
+    parser.add_argument("-s", "--settings", default="pelicanconf.py")
+    parser.add_argument("-e", "--extra-settings", nargs="*", action=ParseOverrides, default={})
+    is_pelican = Path(sys.argv[0]).stem == "pelican" or Path(sys.argv[0]).parts[-2:] == ("pelican", "__main__.py")
+    known, _ = parser.parse_known_args(sys.argv[1:] if is_pelican else [])
+    return known.settings, known.extra_settings, None, None

@@ -1,0 +1,235 @@
+"""Publishing the past: the output becomes what the last commit built, and the documents tell how it came to be."""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from pelican.utils import clean_output_dir
+
+from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.git.landing import Landing
+from pelican_resourcesync.publication.clock import build_time
+from pelican_resourcesync.publication.discovery import add_link_headers, add_robots_line, keep_dot_folders
+from pelican_resourcesync.publication.layout import FOLDER, Layout
+from pelican_resourcesync.publication.lineage import Known, Sealed, layout_after
+from pelican_resourcesync.publication.publish import Publication, publish
+from pelican_resourcesync.publication.ranges import Cuts
+from pelican_resourcesync.publication.request import Request
+from pelican_resourcesync.publication.resource import Built, Resource
+from pelican_resourcesync.publication.state import parse_state, render_state
+from pelican_resourcesync.publication.told import Told
+from pelican_resourcesync.site.backfill.history import History, Published, Publisher, tell
+from pelican_resourcesync.site.backfill.records import Record, Records, as_text
+from pelican_resourcesync.site.configuration import Configuration
+from pelican_resourcesync.site.former import lying_in
+from pelican_resourcesync.site.publisher import options_of
+from pelican_resourcesync.site.selecting import Selector
+from pelican_resourcesync.site.sets import ROBOTS
+from pelican_resourcesync.transport.folder import sha256
+from pelican_resourcesync.version import __version__
+
+#: Settings that say nothing of what is published.
+_NO_MATTER = ("enabled", "previous", "history", "allow_deletions")
+
+#: Under which name it is noted what was published last.
+_NOTE = "published"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Past:
+    """What was built: all `landings`, those `builds` of which there are records, and where ranges may be cut."""
+
+    landings: Sequence[Landing]
+    builds: Sequence[tuple[Landing, Record]]
+    cuts: Cuts
+
+    @property
+    def last(self) -> Record:
+        """The record of the commit that is published."""
+        return self.builds[-1][1]
+
+
+class Publishing:
+    """Publishes the past of a site beside whatever is `public` of its sets; `former` are sets that are no longer."""
+
+    def __init__(
+        self, today: Configuration, records: Records, public: Mapping[str, Known | None], former: Sequence[str]
+    ) -> None:
+        """Take the site, the records, what is public of each set, and the names of former sets."""
+        self._today = today
+        self._records = records
+        self._public = public
+        self._former = former
+        self.skipped: Mapping[str, str] = {}
+        self.unstable: Sequence[str] = ()
+        self.layouts: Mapping[str, Layout] = {}
+        self._over: Mapping[str, Known | None] = public
+
+    def publish(self, past: Past) -> dict[str, Publication]:
+        """Bring the past into the output; nothing is done where it is there already.
+
+        `skipped` says then which commits are left out, and why, `unstable` which resources are others at each build,
+        and `layouts` where the documents lie.
+        """
+        key = self._key(past)
+        self._over = self._find_over(key, past)
+        layouts = {name: layout_after(each, None, self._over[name]) for name, each in self._today.layouts.items()}
+        self.layouts = layouts
+        settings, siteurl = self._today.settings, self._today.siteurl
+        selectors = {each.name: Selector(each.selection, self._today.pelican, siteurl) for each in settings.sets}
+        with closing(Publisher(self._records, settings, layouts, selectors, siteurl)) as publisher:
+            history, self.skipped, self.unstable = tell(past.builds, publisher, layouts)
+            if past.last.commit in self.skipped:
+                message = f"the last commit, {past.last.commit[:10]}, is no site: {self.skipped[past.last.commit]}"
+                raise PublicationError(message)
+            resources = publisher.resources(past.last)
+            if self._is_there(key, resources, past.last, layouts):
+                return {}
+            self._records.keep_note(_NOTE, {"key": key, "over": self._over_note(), "states": None})
+            self._write_output(past.last, resources, publisher, layouts)
+            publications = self._publish(past, history, resources, publisher, layouts)
+        states = {name: _digest(self._today.output / each.state) for name, each in layouts.items()}
+        self._records.keep_note(_NOTE, {"key": key, "over": self._over_note(), "states": states})
+        return publications
+
+    def _key(self, past: Past) -> str:
+        """Return a name for everything that the documents say, but for the publication that they begin anew over."""
+        settings = {name: value for name, value in asdict(self._today.settings).items() if name not in _NO_MATTER}
+        said = [
+            __version__,
+            self._today.siteurl,
+            str(self._today.pelican.get("SITENAME")),
+            settings,
+            {each.commit.sha: as_text(each.time) for each in past.landings if each.held},
+            [[record.digest, str(past.cuts.before(landing.time))] for landing, record in past.builds],
+        ]
+        return sha256(json.dumps(said, sort_keys=True, default=str).encode("utf-8", "surrogatepass"))
+
+    def _find_over(self, key: str, past: Past) -> Mapping[str, Known | None]:
+        """Find what to begin anew over: what is public, unless that is what is to be published.
+
+        Then it is what that was begun over: run again, whether it was killed or not, it is the same publication.
+        """
+        note = self._records.note(_NOTE)
+        try:
+            before = {name: _known(each) for name, each in note["over"].items()}
+            states = note["states"] or {}
+            if note["key"] != key or before.keys() != self._public.keys():
+                return self._public
+            ours = all(
+                each is not None
+                and (states.get(name) or each.digest) == each.digest
+                and _follows(each, before[name], past.landings[-1])
+                for name, each in self._public.items()
+            )
+        except (LookupError, TypeError, AttributeError, PublicationError):
+            return self._public
+        return before if ours else self._public
+
+    def _over_note(self) -> dict[str, object]:
+        return {
+            name: each and {"state": render_state(each.state, __version__).decode(), "digest": each.digest}
+            for name, each in self._over.items()
+        }
+
+    def _is_there(
+        self, key: str, resources: Mapping[str, Published], record: Record, layouts: Mapping[str, Layout]
+    ) -> bool:
+        """Tell whether the output holds what was published last, and that is what is to be published."""
+        note, output = self._records.note(_NOTE), self._today.output
+        states = note.get("states")
+        if note.get("key") != key or note.get("over") != self._over_note() or not isinstance(states, dict):
+            return False
+        lengths = {each.path: each.length for each in record.files}
+        lengths |= {each.path: each.representation.length or 0 for each in resources.values()}
+        try:
+            return all(_digest(output / each.state) == states.get(name) for name, each in layouts.items()) and all(
+                (output / path).stat().st_size == length for path, length in lengths.items()
+            )
+        except OSError:
+            return False
+
+    def _write_output(
+        self, record: Record, resources: Mapping[str, Published], publisher: Publisher, layouts: Mapping[str, Layout]
+    ) -> None:
+        """Let the output be what a build of Pelican would have left there; whoever is interrupted runs it again."""
+        output, settings = self._today.output, self._today.settings
+        published = {each.path: each for each in resources.values()}
+        try:
+            self._clean()
+            for path in {**{each.path: None for each in record.files}, **published}:
+                (output / path).parent.mkdir(parents=True, exist_ok=True)
+            for each in record.files:
+                if each.path not in published:
+                    self._records.objects.copy(each.sha256, output / each.path)
+            for found in published.values():
+                publisher.copy(found, output / found.path)
+            keep_dot_folders(output)
+            if settings.robots and ROBOTS not in published:
+                for layout in layouts.values():
+                    add_robots_line(output, layout)
+            whole = next((each.name for each in settings.sets if each.selection.everything), None)
+            if whole is not None:
+                add_link_headers(output, layouts[whole], settings.link_headers)
+        except OSError as error:
+            message = f"the output {output} cannot be written: {error}: make room there, and make it writable"
+            raise PublicationError(message) from error
+
+    def _clean(self) -> None:
+        """Remove what a build would remove (`DELETE_OUTPUT_DIRECTORY`), and never the sources."""
+        settings, output = self._today.pelican, self._today.output
+        content = Path(os.path.realpath(settings["PATH"]))
+        if settings["DELETE_OUTPUT_DIRECTORY"] and not content.is_relative_to(os.path.realpath(output)):
+            clean_output_dir(str(output), [*settings["OUTPUT_RETENTION"], FOLDER])
+
+    def _publish(
+        self,
+        past: Past,
+        history: History,
+        resources: Mapping[str, Published],
+        publisher: Publisher,
+        layouts: Mapping[str, Layout],
+    ) -> dict[str, Publication]:
+        told = Told(
+            built=build_time(),
+            commit=past.landings[-1].commit.sha,
+            landed=past.landings[-1].time,
+            held={each.commit.sha: each.time for each in past.landings if each.held},
+            objects=publisher.path,
+        )
+        output, requests = self._today.output, []
+        for own in self._today.settings.sets:
+            within = [
+                Resource(uri, output / each.path, None, each.representation)
+                for uri, each in resources.items()
+                if own.name in each.sets
+            ]
+            requests.append(
+                Request(
+                    resources=Built(within),
+                    told=replace(told, changes=history.changes[own.name]),
+                    cuts=past.cuts,
+                    options=options_of(self._today.pelican, self._today.settings, layouts[own.name], own),
+                    over=self._over[own.name],
+                )
+            )
+        former = list(lying_in(output, self._today.siteurl, self._former))
+        return dict(zip(layouts, publish(requests, former=former), strict=True))
+
+
+def _known(note: Mapping[str, str] | None) -> Known | None:
+    return Sealed(parse_state(note["state"].encode(), _NOTE), note["digest"]) if note else None
+
+
+def _follows(public: Known, before: Known | None, last: Landing) -> bool:
+    """Tell whether a publication was begun anew over another, or is the first, and is of that commit."""
+    state = public.state
+    begun = (before.state.start + 1, before.state.generation + 1, before.digest) if before else (1, 1, None)
+    return (state.start, state.generation, state.predecessor) == begun and state.commit == last.commit.sha
+
+
+def _digest(file: Path) -> str:
+    return sha256(file.read_bytes())

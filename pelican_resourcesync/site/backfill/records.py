@@ -1,0 +1,328 @@
+"""Records: what came of building each commit, kept beside the settings file for as long as anybody wants them.
+
+A record names all files of one build by the SHA-256 of the bytes that Pelican wrote, and says what they depend on. The
+bytes are kept once each. Nothing in the folder names a path of this machine, so it may be moved to another.
+"""
+
+import json
+import re
+import shutil
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from hashlib import sha256
+from importlib.machinery import PathFinder
+from importlib.metadata import distributions, packages_distributions
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+
+from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.publication.durable import PREFIX, beside, remove
+from pelican_resourcesync.site.facets import UNFILED, Facets
+from pelican_resourcesync.transport.folder import measure
+
+#: Where, beside the settings file, everything is kept.
+PLACE = Path(".resourcesync", "backfill")
+
+#: The version of what a record says: those of another are built again.
+FORMAT = 2
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_COMMIT = re.compile(r"[0-9a-f]{40,64}")
+#: Distributions that a build imports and that write nothing of it: ours, and what Pelican shows and watches files with.
+_WITHOUT_EFFECT = frozenset({"pelican-resourcesync", "rich", "watchfiles", "anyio", "setuptools"})
+
+
+class File(NamedTuple):
+    """A file of an output: its path, its URI if it is a resource, its bytes, and what it is filed under."""
+
+    path: str
+    uri: str | None
+    sha256: str
+    length: int
+    facets: Facets = UNFILED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """The site as it is today, as far as a build of any commit depends on it.
+
+    `folder` (where Pelican is run) and `settings` are paths in the repository, `extra` the settings that override those
+    of each commit. `url` is the `SITEURL`.
+    """
+
+    url: str
+    folder: str
+    settings: str
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """What came of building a commit that landed at a time: its `files`, or the `failure`, a sentence.
+
+    It depends on the `site` and on the versions of `tools`. `missing` are plug-ins that could not be imported.
+    `unstable` are the paths of files that a second build made otherwise; `None` where there was none. `retry` tells
+    that the failure is none of the commit's own: it is tried again the next time.
+    """
+
+    commit: str
+    landed: str
+    site: Site
+    tools: Mapping[str, str]
+    files: Sequence[File] = ()
+    missing: Sequence[str] = ()
+    unstable: Sequence[str] | None = None
+    failure: str = ""
+    retry: bool = False
+
+    def render(self) -> str:
+        """Return it as JSON, a line for each file."""
+        head = json.dumps({"format": FORMAT, **asdict(replace(self, files=()))})
+        rows = ",\n".join(json.dumps(each[:4] if each.facets == UNFILED else each) for each in self.files)
+        return head.replace('"files": []', f'"files": [\n{rows}\n]', 1) + "\n"
+
+    def is_of(self, landed: datetime) -> bool:
+        """Tell whether it was built as of that time."""
+        return self.landed == as_text(landed)
+
+    @property
+    def digest(self) -> str:
+        """A name for all that is published of it."""
+        said = [self.commit, self.landed, self.failure, self.files, self.unstable]
+        return sha256(json.dumps(said).encode()).hexdigest()
+
+    @classmethod
+    def parse(cls, text: str) -> "Record":
+        """Read it; `ValueError` where it is none."""
+        try:
+            content = json.loads(text)
+            if content.pop("format") != FORMAT:
+                message = "it has another format"
+                raise ValueError(message)
+            files = tuple(_file(*row) for row in content.pop("files"))
+            for name in ("missing", "unstable"):
+                content[name] = None if content[name] is None else tuple(content[name])
+            record = cls(**{**content, "site": Site(**content["site"]), "files": files})
+            _require_strings([record.commit, record.landed, record.failure, *record.missing, *(record.unstable or ())])
+            _require_strings([*record.tools, *record.tools.values(), record.site.url, record.site.settings])
+        except (LookupError, TypeError, AttributeError) as error:
+            message = f"this is no record: {error}"
+            raise ValueError(message) from error
+        return record
+
+
+class Objects:
+    """Bytes in a folder, each once, by their SHA-256; several processes may put some there at a time."""
+
+    def __init__(self, folder: Path) -> None:
+        """Take the folder."""
+        self._folder = folder
+        self._seen: dict[str, int] = {}
+
+    def put(self, file: Path) -> tuple[str, int]:
+        """Keep the bytes of a file; return their SHA-256 and their length."""
+        digest, length = measure(file)
+        if not self.holds(digest, length):
+            place = self.path(digest)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            with beside(place) as new:
+                shutil.copyfile(file, new)
+                new.replace(place)
+        return digest, length
+
+    def holds(self, digest: str, length: int) -> bool:
+        """Tell whether there are bytes of that SHA-256, as many as they are."""
+        if digest not in self._seen:
+            place = self.path(digest)
+            if not place.is_file():
+                return False
+            self._seen[digest] = place.stat().st_size
+        return self._seen[digest] == length
+
+    def path(self, digest: str) -> Path:
+        """Return the file that holds the bytes of that SHA-256."""
+        return self._folder / digest[:2] / digest[2:]
+
+    def read(self, digest: str) -> bytes:
+        """Read bytes; `PublicationError` where they are not what they were."""
+        data = self.path(digest).read_bytes()
+        if sha256(data).hexdigest() != digest:
+            raise self._damaged(digest)
+        return data
+
+    def copy(self, digest: str, target: Path) -> None:
+        """Copy bytes to a file, in place of what it is; `PublicationError` where they are not what they were."""
+        with beside(target) as new:
+            shutil.copyfile(self.path(digest), new)
+            if measure(new)[0] != digest:
+                raise self._damaged(digest)
+            new.chmod(0o644)
+            new.replace(target)
+
+    def _damaged(self, digest: str) -> PublicationError:
+        return PublicationError(f"{self.path(digest)} is damaged: remove it, and run backfill again")
+
+
+class Records:
+    """The records in a folder, by commit, and beside them what was asked for last (`note`)."""
+
+    def __init__(self, place: Path) -> None:
+        """Take the folder."""
+        self.place = place
+        self.objects = Objects(place / "objects")
+        self._folder = place / "records"
+
+    def get(self, sha: str) -> Record | None:
+        """Return the record of a commit; `None` where there is none, or some of its bytes are gone."""
+        with suppress(OSError, ValueError):
+            record = Record.parse(self._file(sha).read_text("ascii"))
+            if record.commit == sha and all(self.objects.holds(each.sha256, each.length) for each in record.files):
+                return record
+        return None
+
+    def keep(self, record: Record) -> None:
+        """Keep the record of a commit, all or nothing."""
+        self._write(self._file(record.commit), record.render())
+
+    def note(self, name: str) -> Mapping[str, Any]:
+        """Return what was noted under a name; nothing where that is not there, or damaged."""
+        with suppress(OSError, ValueError):
+            content = json.loads((self.place / f"{name}.json").read_text("ascii"))
+            return content if isinstance(content, dict) else {}
+        return {}
+
+    def keep_note(self, name: str, content: Mapping[str, Any]) -> None:
+        """Note something, all or nothing."""
+        self._write(self.place / f"{name}.json", json.dumps(content, indent=1) + "\n")
+
+    def clean(self) -> None:
+        """Remove what a killed process left half-written, and records of former versions."""
+        left = [*self.place.glob(f"{PREFIX}*"), *self._folder.glob(f"{PREFIX}*")]
+        left += [*(self.place / "objects").glob(f"*/{PREFIX}*")]
+        left += [each for each in self._folder.glob("*") if each.is_dir()]
+        for each in left:
+            remove(each)
+
+    def _file(self, sha: str) -> Path:
+        if not _COMMIT.fullmatch(sha):
+            message = f"{sha!r} is no commit"
+            raise ValueError(message)
+        return self._folder / f"{sha}.json"
+
+    @staticmethod
+    def _write(file: Path, text: str) -> None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with beside(file) as new:
+            new.write_text(text, "ascii")
+            new.replace(file)
+
+
+class Tools:
+    """The tools of today: Python, and the versions of what is installed. `imports` are the folders of modules."""
+
+    def __init__(self, imports: Iterable[str]) -> None:
+        """Take the folders that modules come from, without those of the site itself."""
+        self._imports = list(imports)
+        self._python = f"{sys.version_info.major}.{sys.version_info.minor}"
+
+    @cached_property
+    def _versions(self) -> Mapping[str, str]:
+        found: dict[str, str] = {}
+        for each in distributions():
+            found.setdefault(str(each.name), str(each.version))  # the first on the path is the one that is imported
+        return found
+
+    @cached_property
+    def _packages(self) -> Mapping[str, Sequence[str]]:
+        return packages_distributions()
+
+    def behind(self, modules: Iterable[str]) -> Mapping[str, str]:
+        """Return the versions of Python and of the distributions that modules of these names are of."""
+        names = {name for module in modules for name in self._packages.get(module, ()) if name not in _WITHOUT_EFFECT}
+        return {
+            "Python": self._python,
+            **{name: self._versions[name] for name in sorted(names) if name in self._versions},
+        }
+
+    def difference(self, record: Record) -> str:
+        """Say which tool of a record is another today; an empty text where none is."""
+        for name, version in record.tools.items():
+            now = self._python if name == "Python" else self._versions.get(name)
+            if now != version:
+                return f"{name} was {version} then and is {now} now" if now else f"{name} {version} is no longer there"
+        found = next((name for name in record.missing if self._is_there(name)), None)
+        return f"the plug-in {found!r} is there now" if found else ""
+
+    def _is_there(self, plugin: str) -> bool:
+        """Tell whether a plug-in can be found, by the name that `PLUGINS` has."""
+        return any(self._finds(name) for name in (plugin, f"pelican.plugins.{plugin}"))
+
+    def _finds(self, name: str) -> bool:
+        path: Sequence[str] | None = self._imports
+        for number in range(name.count(".") + 1):
+            spec = PathFinder.find_spec(".".join(name.split(".")[: number + 1]), path)
+            if spec is None:
+                return False
+            path = list(spec.submodule_search_locations or ())
+        return True
+
+
+def as_text(time: datetime) -> str:
+    """Return a time as a record has it."""
+    return time.astimezone(UTC).isoformat(timespec="milliseconds")
+
+
+def mixed(records: Iterable[Record]) -> str:
+    """Name a tool that is in several versions behind these records, which so cannot be compared; empty for none."""
+    versions: dict[str, str] = {}
+    for record in records:
+        for name, version in record.tools.items():
+            if versions.setdefault(name, version) != version:
+                return name
+    return ""
+
+
+def _file(path: str, uri: str | None, sha256: str, length: int, facets: Sequence[Any] = ()) -> File:
+    """Check a row of a record: nothing in it may lead out of the output, or out of the folder of the bytes."""
+    _require_strings([path, sha256, *([] if uri is None else [uri])])
+    if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts or "\0" in path:
+        message = f"{path!r} is no path of an output"
+        raise ValueError(message)
+    if not _SHA256.fullmatch(sha256) or not isinstance(length, int) or length < 0:
+        message = f"{path!r} has no bytes"
+        raise ValueError(message)
+    if not facets:
+        return File(path, uri, sha256, length)
+    category, tags, language = facets
+    _require_strings([category, *tags, language])
+    return File(path, uri, sha256, length, Facets(category, tuple(tags), language))
+
+
+def _require_strings(values: Iterable[object]) -> None:
+    for value in values:
+        if not isinstance(value, str):
+            message = f"{value!r} is no text"
+            raise TypeError(message)
+
+
+def record_of(answer: Mapping[str, Any], **known: Any) -> Record:
+    """Make the record of what a build answered; `ValueError` where that is no answer."""
+    try:
+        missing = tuple(str(each) for each in answer["missing"])
+        if "reason" in answer:
+            return Record(**known, missing=missing, failure=str(answer["reason"]))
+        files = tuple(_file(row[0], row[1], row[2], row[3], row[4] or ()) for row in answer["files"])
+    except (LookupError, TypeError) as error:
+        message = f"this is no answer: {error}"
+        raise ValueError(message) from error
+    return Record(**known, missing=missing, files=files)
+
+
+def ends_of(records: Sequence[Record]) -> Sequence[Record]:
+    """Return the first and the last that built, each once: those are built twice, to see what differs each time."""
+    built = [each for each in records if not each.failure]
+    return built if len(built) < 2 else [built[0], built[-1]]  # noqa: PLR2004 - the two ends

@@ -1,0 +1,323 @@
+"""Backfill: from a settings file of today to a publication of the whole past, beside whatever was public."""
+
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TextIO
+
+from pelican_resourcesync.errors import HistoryError, PublicationError
+from pelican_resourcesync.git.checkout import Checkouts
+from pelican_resourcesync.git.landing import Landing, land
+from pelican_resourcesync.git.repository import Repository
+from pelican_resourcesync.publication.clock import build_time
+from pelican_resourcesync.publication.layout import FOLDER
+from pelican_resourcesync.publication.lineage import Known
+from pelican_resourcesync.publication.lock import locked
+from pelican_resourcesync.publication.predecessor import LastingOutput
+from pelican_resourcesync.publication.publish import Publication
+from pelican_resourcesync.publication.ranges import Cuts
+from pelican_resourcesync.publication.staging import recover
+from pelican_resourcesync.site.backfill.builds import TIMEOUT, Builder, Task, Workshop, default_jobs
+from pelican_resourcesync.site.backfill.progress import Progress
+from pelican_resourcesync.site.backfill.publishing import Past, Publishing
+from pelican_resourcesync.site.backfill.records import PLACE, Record, Records, Site, ends_of
+from pelican_resourcesync.site.backfill.selection import MOST, Selection, choose, first_commit, since
+from pelican_resourcesync.site.configuration import Configuration, predecessors, read_configuration
+from pelican_resourcesync.site.former import former_sets, warnings_of
+from pelican_resourcesync.site.scope import beside_settings
+from pelican_resourcesync.site.history import cuts_of, repository_of
+from pelican_resourcesync.terminal.words import counted
+
+#: As many unstable resources are named.
+_SHOWN = 5
+
+#: Settings of which a build of the past takes today's anyway, or none.
+_TODAY = ("RESOURCESYNC", "SITEURL", "OUTPUT_PATH", "CACHE_CONTENT", "LOAD_CONTENT_CACHE")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackfillOptions:
+    """What the user asks for: which commits to build (see `Selection`), and how many at a time.
+
+    `extra` are settings that override those of the settings file, at every commit. Each build may take `timeout`
+    seconds.
+    """
+
+    since: str | None = None
+    by: str | None = None
+    jobs: int | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    timeout: float = TIMEOUT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What came of it, set by set; nothing where the output holds exactly that already.
+
+    `built` commits were built now, `known` ones before; the `skipped` are left out, with the reason of each. `unstable`
+    are the URIs of resources that are others at each build. `where` is the address of the documents, `output` the
+    folder to publish.
+    """
+
+    publications: Mapping[str, Publication]
+    built: int
+    known: int
+    skipped: Mapping[str, str]
+    unstable: Sequence[str]
+    where: str
+    output: Path
+
+
+def backfill(file: Path, options: BackfillOptions, stream: TextIO, output: Path | None = None) -> Outcome:
+    """Build the past of the site with that settings file and publish it in its output, or in another.
+
+    What happens is told on a stream. Raises a `ResourceSyncError` where it cannot be done, or somebody interrupts it:
+    the documents in the output are those of before.
+    """
+    imports = tuple(sys.path)  # before the settings file adds to it what is of today's work tree
+    today = read_configuration(file, options.extra)
+    today = replace(today, pelican={**today.pelican, "OUTPUT_PATH": str((output or today.output).absolute())})
+    if not today.settings.enabled or not today.siteurl:
+        why = "SITEURL is empty" if today.settings.enabled else "'enabled' is False"
+        message = f"{why} in {file}: name the settings file that the site is published with (--settings)"
+        raise PublicationError(message)
+    repository, progress = repository_of(today.pelican), Progress(stream)
+    try:
+        place = _own_folder(beside_settings(today.pelican) / PLACE)
+        with locked(today.output), locked(place):
+            return _Backfill(today, repository, imports, place, options, progress).run()
+    except KeyboardInterrupt:
+        message = "it was interrupted: run it again, and what was built is not built again"
+        raise PublicationError(message) from None
+    except OSError as error:
+        message = f"the past cannot be built: {error}: see to that, and run it again: what was built is kept"
+        raise PublicationError(message) from error
+    finally:
+        progress.close()
+        repository.close()
+
+
+class _Backfill:
+    """One backfill, while its output is locked."""
+
+    def __init__(  # noqa: PLR0913, PLR0917 - all that is asked, and where
+        self,
+        today: Configuration,
+        repository: Repository,
+        imports: Sequence[str],
+        place: Path,
+        options: BackfillOptions,
+        progress: Progress,
+    ) -> None:
+        self._today, self._repository = today, repository
+        self._options, self._progress = options, progress
+        self._records = Records(place)
+        self._records.clean()
+        own = {name: value for name, value in options.extra.items() if name not in _TODAY}
+        self._workshop = Workshop(
+            site=_site_of(today, repository.top, own),
+            top=repository.top,
+            override={**own, "SITEURL": today.pelican["SITEURL"]},
+            objects=place / "objects",
+            imports=imports,
+            timeout=options.timeout,
+        )
+        self._tools = self._workshop.tools()
+        self._former: Sequence[str] = ()
+        self._again = ""
+        self._said: set[str] = set()
+
+    def run(self) -> Outcome:
+        """Build what is missing, and publish what all records tell."""
+        public = self._find_public()
+        landings = self._landings(public)
+        cuts = cuts_of(self._today.settings, self._repository, landings)
+        chosen = self._choose(landings, cuts)
+        before = {each.commit.sha for each in chosen if self._is_known(each)}
+        if len(before) < len(chosen):
+            self._build([each for each in chosen if each.commit.sha not in before], last=chosen[-1])
+        self._build_ends_again(chosen)
+        past = Past(landings=landings, builds=[(each, self._record(each)) for each in chosen], cuts=cuts)
+        self._say_missing([record for _, record in past.builds])
+        publishing = Publishing(self._today, self._records, public, self._former)
+        publications = publishing.publish(past)
+        self._say_what_is_published(publishing, publications)
+        return Outcome(
+            publications=publications,
+            built=len({each.commit.sha for each in chosen} - before - publishing.skipped.keys()),
+            known=len(before - publishing.skipped.keys()),
+            skipped=publishing.skipped,
+            unstable=publishing.unstable,
+            where=f"{self._today.siteurl}/{FOLDER}/",
+            output=self._today.output,
+        )
+
+    def _find_public(self) -> dict[str, Known | None]:
+        """Find what is public of each set, where a build looks for what it carries forward, to begin anew over it."""
+        today = self._today
+        recover(today.output)
+        if today.settings.previous == "live":
+            today = replace(today, settings=replace(today.settings, previous="none"))
+        with predecessors(today, today.output) as found:
+            base = beside_settings(today.pelican)
+            self._former = former_sets(found, today.settings, today.siteurl, LastingOutput(today.output), base)
+            return {name: each.previous or each.over for name, each in found.items()}
+
+    def _landings(self, public: Mapping[str, Known | None]) -> list[Landing]:
+        if self._repository.is_shallow():
+            top = self._repository.top
+            message = f"the repository {top} is a shallow clone, so its past is not there: run git fetch --unshallow"
+            raise HistoryError(message)
+        held = {sha: time for each in public.values() if each for sha, time in each.state.held.items()}
+        return list(land(self._repository.line(), built=max(build_time(), datetime.now(UTC)), known=held))
+
+    def _choose(self, landings: Sequence[Landing], cuts: Cuts) -> list[Landing]:
+        """Choose the commits to build, say which and why, and note it for those who go by the records."""
+        begin = first_commit(self._repository, self._options.since, landings) if self._options.since else None
+        number = len(since(landings, begin))
+        last = Selection.parse(self._records.note("selection"))
+        if self._options.by:
+            by, why = self._options.by, "as asked"
+        elif last and last.since == begin:
+            by, why = last.by, "as the last time"
+        elif number <= MOST:
+            by, why = "commit", f"the default up to {MOST}"
+        else:
+            by, why = "range", f"the default of more than {MOST}; --by commit builds every commit"
+        chosen = choose(landings, cuts, begin=begin, by=by)
+        which = (
+            "each of them is built" if by == "commit" else f"the last of each range is built, {len(chosen):,} in all"
+        )
+        self._progress.say(f"the past has {counted(number, 'commit')}, and {which} (--by {by}, {why}).")
+        self._records.keep_note("selection", Selection(by=by, since=begin, site=self._workshop.site).note())
+        return chosen
+
+    def _is_known(self, landing: Landing) -> bool:
+        """Tell whether a commit was built as it would be now; say once why one is built again."""
+        record = self._records.get(landing.commit.sha)
+        if record is None or record.retry:
+            return False
+        why = ""
+        if record.site != self._workshop.site:
+            why = _difference(record.site, self._workshop.site)
+        elif not record.is_of(landing.time):
+            why = f"{landing.commit.sha[:10]} counted as landed at another time"
+        else:
+            why = self._tools.difference(record)
+        if why and not self._again:
+            self._again = why
+            self._progress.say(f"commits are built again: {why}.")
+        return not why
+
+    def _build(self, missing: Sequence[Landing], last: Landing) -> None:
+        """Build what is missing, the last commit first: where that does not build, there is nothing to publish."""
+        order = sorted(missing, key=lambda each: each is not last)
+        for task, record in self._run([Task(each) for each in order]):
+            if record.failure and task.landing is last:
+                message = (
+                    f"the last commit, {record.commit[:10]}, does not build: {record.failure}; nothing was published"
+                )
+                raise PublicationError(message)
+            self._records.keep(record)
+            if record.failure:
+                self._say_skipped(record.commit, record.failure)
+
+    def _build_ends_again(self, chosen: Sequence[Landing]) -> None:
+        """Build the first and the last commit a second time, and put down which of their files are others then."""
+        landings = {each.commit.sha: each for each in chosen}
+        ends = {each.commit: each for each in ends_of([self._record(each) for each in chosen]) if each.unstable is None}
+        tasks = [Task(landings[sha], seed=1) for sha in ends]
+        for task, again in self._run(tasks) if tasks else ():
+            first = ends[task.landing.commit.sha]
+            if again.failure:
+                self._progress.say(f"{first.commit[:10]} does not build a second time: {again.failure}")
+            before, now = ({each.path: each.sha256 for each in record.files} for record in (first, again))
+            unstable = [path for path in sorted(before) if now.get(path, before[path]) != before[path]]
+            self._records.keep(replace(first, unstable=unstable))
+
+    def _run(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, Record]]:
+        """Build, and show how far it has come."""
+        jobs = self._options.jobs or default_jobs()
+        with Checkouts(self._repository.top, self._records.place) as checkouts:
+            self._progress.begin(len(tasks))
+            with closing(Builder(self._workshop, checkouts, jobs).build(tasks)) as builds:
+                for task, record in builds:
+                    self._progress.count(failed=bool(record.failure))
+                    yield task, record
+        self._progress.close()
+
+    def _record(self, landing: Landing) -> Record:
+        record = self._records.get(landing.commit.sha)
+        if record is None:
+            message = f"what was built of {landing.commit.sha[:10]} is no longer in {self._records.place}: run it again"
+            raise PublicationError(message)
+        return record
+
+    def _say_missing(self, records: Sequence[Record]) -> None:
+        """Name each plug-in that could not be imported, once."""
+        for name in sorted({name for each in records for name in each.missing}):
+            number = sum(name in each.missing for each in records)
+            self._progress.say(
+                f"the plug-in {name!r} cannot be imported and is left out of {counted(number, 'commit')}: install it, "
+                "and run backfill again, if the site is to be as it was"
+            )
+
+    def _say_skipped(self, sha: str, reason: str) -> None:
+        if sha not in self._said:
+            self._said.add(sha)
+            self._progress.say(f"{sha[:10]} is skipped: {reason}")
+
+    def _say_what_is_published(self, publishing: Publishing, publications: Mapping[str, Publication]) -> None:
+        for sha, reason in publishing.skipped.items():
+            self._say_skipped(sha, reason)
+        if publishing.unstable:
+            names = ", ".join(publishing.unstable[:_SHOWN]) + (", …" if publishing.unstable[_SHOWN:] else "")
+            differ = counted(len(publishing.unstable), "resource") + " differ"
+            self._progress.say(f"{differ} between two builds of one commit, so no updates are told of: {names}")
+        folders = [f"{layout.folder}/" for layout in publishing.layouts.values() if layout.start > 1]
+        if publications and folders:
+            self._progress.say(
+                f"what was public stays as it is, and this begins anew beside it: in {', '.join(folders)}"
+            )
+        for line in warnings_of(self._former) if publications else ():
+            self._progress.say(f"{line}.")
+
+
+def _site_of(today: Configuration, top: Path, extra: Mapping[str, Any]) -> Site:
+    """Return the site with these settings in the repository at `top`; `HistoryError` where they are not there."""
+    settings, here = _inside(today.file, top), _inside(Path.cwd(), top)
+    if settings is None:
+        message = f"{today.file} is not in the repository {top}, so no commit has its settings: commit it there"
+        raise HistoryError(message)
+    folder = Path(settings).parent.as_posix() if here is None else here
+    return Site(url=today.siteurl, folder=folder, settings=settings, extra=extra)
+
+
+def _inside(path: Path, top: Path) -> str | None:
+    real = Path(os.path.realpath(path))
+    return real.relative_to(top).as_posix() if real.is_relative_to(top) else None
+
+
+def _difference(then: Site, now: Site) -> str:
+    """Say what of a site is another now."""
+    if then.url != now.url:
+        return f"SITEURL was {then.url} then and is {now.url} now"
+    if then.extra != now.extra:
+        return "the settings given with -e are others now"
+    return f"the settings file was {then.settings} then, read in {then.folder}, and is {now.settings} now"
+
+
+def _own_folder(place: Path) -> Path:
+    """Make the folder of what is built; git is not to see it."""
+    for each in (place.parent, place):
+        if os.path.islink(each):  # noqa: PTH114 - this one never raises
+            message = f"{each} is a symbolic link, and may lead to what is none of ours: remove it"
+            raise PublicationError(message)
+    place.mkdir(parents=True, exist_ok=True)
+    if not os.path.lexists(place.parent / ".gitignore"):
+        (place.parent / ".gitignore").write_text("*\n", "ascii")
+    return place

@@ -1,0 +1,102 @@
+"""The selection: which commits of the past are built, and the command that says so."""
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from pelican_resourcesync.errors import HistoryError
+from pelican_resourcesync.git.landing import Landing
+from pelican_resourcesync.git.repository import Repository
+from pelican_resourcesync.publication.ranges import Cuts
+from pelican_resourcesync.site.backfill.records import Site
+
+#: Every commit, or the last one of each commit range.
+BY = ("commit", "range")
+
+#: As many commits are built one by one where the user does not say; of more, the last of each range.
+MOST = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """What is built: `by` commit or by range, from the commit `since` on, of a `site`."""
+
+    by: str
+    since: str | None
+    site: Site
+
+    def note(self) -> Mapping[str, Any]:
+        """Return what is kept of it beside the records."""
+        return asdict(self)
+
+    @classmethod
+    def parse(cls, note: Mapping[str, Any]) -> "Selection | None":
+        """Read what was kept; `None` where that is nothing, or damaged."""
+        try:
+            found = cls(by=note["by"], since=note["since"], site=Site(**note["site"]))
+        except (LookupError, TypeError):
+            return None
+        return found if found.by in BY and isinstance(found.since, str | None) else None
+
+
+def command(
+    settings: str, *, by: str | None = None, since: str | None = None, extra: Mapping[str, Any] | None = None
+) -> str:
+    """Return the command that builds a selection, to be run in the folder from which `settings` is named."""
+    words = ["pelican-resourcesync", "backfill"]
+    words += ["--by", by] if by else []
+    words += ["--since", since] if since else []
+    for name, value in (extra or {}).items():
+        words += ["-e", f"{name}={json.dumps(value)}"]
+    words += ["--settings", settings]
+    return shlex.join(words)
+
+
+def choose(landings: Sequence[Landing], cuts: Cuts, *, begin: str | None, by: str) -> list[Landing]:
+    """Return the landings to build, oldest first: from the commit `begin` on, the last one always among them."""
+    past = since(landings, begin)
+    if by == "commit":
+        return past
+    pairs = zip_longest(past, past[1:])
+    return [each for each, following in pairs if following is None or _parts(cuts, each.time, following.time)]
+
+
+def since(landings: Sequence[Landing], begin: str | None) -> list[Landing]:
+    """Return the landings from the commit `begin` on."""
+    shas = [each.commit.sha for each in landings]
+    return list(landings[shas.index(begin) if begin else 0 :])
+
+
+def first_commit(repository: Repository, revision: str, landings: Sequence[Landing]) -> str:
+    """Return the commit that `--since` names; `HistoryError` where it is none that was ever published."""
+    try:
+        sha = repository.commit(revision)
+    except HistoryError as error:
+        message = (
+            f"--since is {revision!r}, which names no commit of {repository.top}: give one of its first-parent history"
+        )
+        raise HistoryError(message) from error
+    if all(each.commit.sha != sha for each in landings):
+        message = (
+            f"--since is {revision!r}, a commit that was never the head of this branch: name the merge that brought it"
+        )
+        raise HistoryError(message)
+    return sha
+
+
+def settings_in(folder: Path, top: Path, settings: str) -> str:
+    """Return how a settings file of the repository at `top` is named from a folder."""
+    file = top / settings
+    real = folder.resolve()
+    return file.relative_to(real).as_posix() if file.is_relative_to(real) else str(file)
+
+
+def _parts(cuts: Cuts, time: datetime, following: datetime) -> bool:
+    """Tell whether a range ends at a time, or between it and the one that follows."""
+    mark = cuts.before(following)
+    return mark is not None and mark >= time

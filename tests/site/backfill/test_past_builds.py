@@ -1,0 +1,263 @@
+"""How a commit of the past is built: its clock, what overrides its settings, what is missing, and what is unstable."""
+
+import hashlib
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.follower import Follower
+from tests.serving import served
+from tests.site.backfill.support import TIMES, changes_now, run
+from tests.sites import ROOT, Site, strip
+
+SITEURL = "https://example.org"
+CLOCKS = """
+import datetime, email.utils, time
+from datetime import date, datetime as when
+CLOCKS = "|".join(map(str, [
+    when.now(), when.now(datetime.UTC), when.utcnow(), when.today(), date.today(), when.now().date(),
+    int(time.time()), time.time_ns(), time.strftime("%F %T"), time.ctime(), time.asctime(), email.utils.formatdate(),
+    time.gmtime()[:6], time.localtime()[:6], time.strftime("%Y", time.gmtime(0)), when.fromtimestamp(0, datetime.UTC),
+    isinstance(when.now(), date), issubclass(when, date), isinstance(when(2024, 1, 1) - datetime.timedelta(1), when),
+    isinstance(5, date), issubclass(int, when), date(2024, 1, 2) < date.today(), type(when.now()).__name__,
+]))
+"""
+#: What these say at noon on 15 January 2024.
+NOON = (
+    "2024-01-15 12:00:00|2024-01-15 12:00:00+00:00|2024-01-15 12:00:00|2024-01-15 12:00:00|2024-01-15|2024-01-15|"
+    "1705320000|1705320000000000000|2024-01-15 12:00:00|Mon Jan 15 12:00:00 2024|Mon Jan 15 12:00:00 2024|"
+    "Mon, 15 Jan 2024 12:00:00 -0000|(2024, 1, 15, 12, 0, 0)|(2024, 1, 15, 12, 0, 0)|1970|1970-01-01 00:00:00+00:00|"
+    "True|True|True|False|False|True|datetime"
+)
+
+
+def a_site(folder: Path, text: str = "{{ article.content }}", **settings: object) -> Site:
+    """Make a site of articles whose template shows a text."""
+    site = strip(Site.create(folder / "site", **settings))
+    site.write("theme/templates/article.html", f"<html><head></head><body>{text}</body></html>")
+    return site
+
+
+def body(site: Site, path: str) -> str:
+    """Return the body of a page that is published."""
+    return (site.output / path).read_text().partition("<body>")[2].partition("</body>")[0]
+
+
+def test_the_clock_stands_at_the_landing_time(tmp_path: Path) -> None:
+    """Whatever a site asks for the time, it is told that of the commit; so two builds of it are the same."""
+    site = a_site(tmp_path, "{{ CLOCKS }}")
+    conf = site.folder / "pelicanconf.py"
+    conf.write_text(conf.read_text() + CLOCKS)
+    site.article("first.md", "First")
+    site.commit("2024-01-15T12:00:00Z")
+    stream = io.StringIO()
+    assert run(site, stream).unstable == []
+    assert body(site, "first.html") == NOON
+    assert "differ" not in stream.getvalue()
+
+
+def test_an_empty_feed_and_an_article_of_the_future(tmp_path: Path) -> None:
+    """A feed of nothing says when the commit landed; what is dated later is shown from the first commit after it."""
+    site = a_site(tmp_path, WITH_FUTURE_DATES=False, FEED_ALL_ATOM="all.xml")
+    site.configure(CATEGORY_SAVE_AS="category.html")  # without, Pelican 4.12 fails with drafts
+    site.write("theme/templates/category.html", "A category")
+    site.article("later.md", "Later", Date="2024-02-10")
+    site.article("pages/about.md", "About")
+    site.commit(TIMES[0])
+    site.write("content/pages/about.md", "Title: About\n\nMore.\n")
+    site.commit("2024-02-09T10:00:00Z")
+    site.write("content/pages/about.md", "Title: About\n\nMore again.\n")
+    site.commit(TIMES[1])
+    assert run(site, output=site.folder / "output").unstable == []
+    assert changes_now(site) == [
+        (TIMES[0], "created", "/all.xml"),
+        (TIMES[0], "created", "/pages/about.html"),
+        ("2024-02-09T10:00:00Z", "updated", "/all.xml"),
+        ("2024-02-09T10:00:00Z", "updated", "/pages/about.html"),
+        (TIMES[1], "created", "/category.html"),
+        (TIMES[1], "created", "/later.html"),
+        (TIMES[1], "updated", "/all.xml"),
+        (TIMES[1], "updated", "/pages/about.html"),
+    ]
+
+
+def test_resources_that_differ_at_each_build(tmp_path: Path) -> None:
+    """They are named; updates of them are not told, and the last change of each has the bytes that are published."""
+    site = a_site(
+        tmp_path, "{{ ORDER if article.slug == 'order' else range(10**9)|random if article.slug == 'random' }}"
+    )
+    conf = site.folder / "pelicanconf.py"
+    conf.write_text(conf.read_text() + "ORDER = str({f'{number:05}' for number in range(99)})\n")
+    for number, name in enumerate(("random", "order", "stable", "random", "random", "stable")):
+        if number == 3:
+            site.remove("content/random.md")
+        elif number == 5:
+            site.write(
+                "theme/templates/article.html", site.folder.joinpath("theme/templates/article.html").read_text() + "!"
+            )
+        else:
+            site.article(f"{name}.md", name.title())
+        site.commit(TIMES[number])
+    stream = io.StringIO()
+    outcome = run(site, stream)
+    names = [f"{SITEURL}/order.html", f"{SITEURL}/random.html"]
+    assert outcome.unstable == names
+    assert stream.getvalue().splitlines()[-1] == (
+        "ResourceSync: 2 resources differ between two builds of one commit, so no updates are told of: "
+        f"{names[0]}, {names[1]}"
+    )
+    assert changes_now(site) == [
+        (TIMES[0], "created", "/random.html"),
+        (TIMES[1], "created", "/order.html"),
+        (TIMES[2], "created", "/stable.html"),
+        (TIMES[3], "deleted", "/random.html"),
+        (TIMES[4], "created", "/random.html"),
+        (TIMES[5], "updated", "/stable.html"),
+    ]
+    with served(site.output) as address:
+        follower = Follower(address, SITEURL)
+        assert follower.baseline() == follower.audit() == []
+    last = (site.output / "resourcesync" / "site" / "changelist-20240501T000000Z.xml").read_text()
+    assert hashlib.sha256((site.output / "random.html").read_bytes()).hexdigest() in last
+    assert run(site).unstable == names, "it is kept in the record"
+    assert run(site).built == 0
+
+
+def test_missing_plugins_are_left_out_and_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once each, with the number of commits; when they are there, those are built again."""
+    site = a_site(tmp_path, "{{ SITENAME }}", PLUGINS=["pelican_resourcesync", "a_plugin_of_then", "another.one"])
+    site.article("first.md", "First")
+    site.commit(TIMES[0])
+    site.configure(PLUGINS=["pelican_resourcesync", "a_plugin_of_then"])
+    site.commit(TIMES[1])
+    stream = io.StringIO()
+    assert run(site, stream).skipped == {}
+    left_out = [line for line in stream.getvalue().splitlines() if "plug-in" in line]
+    assert left_out == [
+        f"ResourceSync: the plug-in {name!r} cannot be imported and is left out of {number}: install it, and run "
+        "backfill again, if the site is to be as it was"
+        for name, number in (("a_plugin_of_then", "2 commits"), ("another.one", "1 commit"))
+    ]
+    assert body(site, "first.html") == "A site"
+
+    modules = tmp_path / "modules"
+    modules.mkdir()
+    (modules / "a_plugin_of_then.py").write_text(
+        "from pelican import signals\n"
+        "def name(pelican): pelican.settings['SITENAME'] = 'With it'\n"
+        "def register(): signals.initialized.connect(name)\n"
+    )
+    monkeypatch.syspath_prepend(modules)
+    stream = io.StringIO()
+    assert run(site, stream).built == 2
+    assert "built again: the plug-in 'a_plugin_of_then' is there now" in stream.getvalue()
+    assert body(site, "first.html") == "With it"
+
+
+def test_extra_settings(tmp_path: Path) -> None:
+    """They override those of each commit, as with `pelican -e`; records without them are not theirs."""
+    site = a_site(tmp_path, "{{ SITENAME }} {{ article.date.year }} {{ MORE }}")
+    site.article("first.md", "First")
+    site.commit(TIMES[0])
+    site.configure(SITENAME="Another")
+    site.commit(TIMES[1])
+    run(site)
+    assert len(changes_now(site)) == 2
+    command = [sys.executable, "-m", "pelican_resourcesync", "backfill", "--jobs", "2"]
+    extra = ["-e", 'SITENAME="One"', "MORE=[1, null]", "-e", 'SITENAME="The \\u001b[31mname"']
+    done = subprocess.run(
+        [*command, *extra],
+        cwd=site.folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert "commits are built again: the settings given with -e are others now." in done.stderr
+    assert body(site, "first.html") == "The \x1b[31mname 2024 [1, None]"
+    assert changes_now(site) == [(TIMES[0], "created", "/first.html")]
+    outcome = run(site, extra={"SITENAME": "The \x1b[31mname", "MORE": [1, None], "OUTPUT_PATH": "elsewhere"})
+    assert outcome.known == 2, "where it is written to is no matter"
+
+
+def test_what_an_error_says_is_no_command_to_the_terminal(tmp_path: Path) -> None:
+    """It is one line, without control characters, by the paths of the repository, and not too long."""
+    site = a_site(tmp_path)
+    site.article("first.md", "First")
+    conf = (site.folder / "pelicanconf.py").read_text()
+    for number, slip in enumerate(
+        [
+            "raise ValueError('\\x1b[31mred\\a\\n\\x9bline')",
+            "open(PATH + '/none')",
+            "raise ValueError('a' * 9999)",
+            "raise SystemExit('over')",
+            "import os, sys; print('\\x1b[31mlast words', file=sys.stderr); sys.stderr.flush(); os._exit(5)",
+            "import no_such_module",
+        ]
+    ):
+        site.write("pelicanconf.py", f"{conf}import os; PATH = os.path.abspath('content')\n{slip}\n")
+        site.commit(TIMES[number])
+    stream = io.StringIO()
+    site.configure()
+    site.commit(TIMES[6])
+    run(site, stream)
+    lines = {line.partition(" is skipped: ")[2] for line in stream.getvalue().splitlines() if "skipped" in line}
+    assert lines == {
+        "ValueError: \N{REPLACEMENT CHARACTER}[31mred\N{REPLACEMENT CHARACTER} \N{REPLACEMENT CHARACTER}line",
+        "FileNotFoundError: [Errno 2] No such file or directory: 'content/none'",
+        f"ValueError: {'a' * 388}…",
+        "exit status over",
+        "exit status 5: \N{REPLACEMENT CHARACTER}[31mlast words",
+        "ModuleNotFoundError: No module named 'no_such_module'",
+    }
+
+
+def test_what_the_last_error_says_is_none_either(tmp_path: Path) -> None:
+    """What ends the command is said without control characters too."""
+    site = a_site(tmp_path)
+    site.article("first.md", "First")
+    conf = (site.folder / "pelicanconf.py").read_text()
+    site.write("pelicanconf.py", f"{conf}raise ValueError('\\x1b[31mred')\n")
+    site.commit(TIMES[0])
+    site.configure()
+    done = subprocess.run(
+        [sys.executable, "-m", "pelican_resourcesync", "backfill"],
+        cwd=site.folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=False,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == (
+        f"pelican-resourcesync: the last commit, {site.git('rev-parse', 'HEAD')[:10]}, does not build: ValueError: "
+        "\N{REPLACEMENT CHARACTER}[31mred; nothing was published"
+    )
+
+
+def test_two_files_of_one_address(tmp_path: Path) -> None:
+    """A build that has them is left out, like one that fails; `exclude` mends it without another build."""
+    site = a_site(tmp_path, ARTICLE_URL="{slug}", ARTICLE_SAVE_AS="{slug}.html")
+    site.article("first.md", "First")
+    site.commit(TIMES[0])
+    site.write("content/extra/first", "Text")
+    site.configure(STATIC_PATHS=["extra"], EXTRA_PATH_METADATA={"extra/first": {"path": "first"}})
+    site.commit(TIMES[1])
+    site.configure(STATIC_PATHS=[])
+    site.commit(TIMES[2])
+    stream = io.StringIO()
+    outcome = run(site, stream)
+    (reason,) = outcome.skipped.values()
+    assert reason == (
+        f"first and first.html both have the URI {SITEURL}/first: exclude one of them (RESOURCESYNC['exclude'])"
+    )
+    assert f"is skipped: {reason}" in stream.getvalue()
+    conf = site.folder / "pelicanconf.py"
+    conf.write_text(conf.read_text() + "RESOURCESYNC['exclude'] = ['first']\n")
+    outcome = run(site)
+    assert (outcome.skipped, outcome.built) == ({}, 0)
