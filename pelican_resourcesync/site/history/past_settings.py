@@ -29,10 +29,11 @@ _METADATA = (
 )
 
 
-def settings_of_source(role: Role) -> tuple[str, ...]:
+@cache
+def settings_of_source(role: Role, *, in_default_lang: bool = True) -> tuple[str, ...]:
     """Return the settings that form the URL of an article, a page or a static file."""
     kind = role.upper()
-    return (*_paths(kind), *_urls(kind), *_urls(f"{kind}_LANG"), "OUTPUT_SOURCES", *_METADATA)
+    return (*_paths(kind), *_urls(kind if in_default_lang else f"{kind}_LANG"), "OUTPUT_SOURCES", *_METADATA)
 
 
 #: The settings that form the URL of a file of the theme.

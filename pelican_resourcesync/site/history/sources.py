@@ -209,7 +209,8 @@ class Sources:
         copy = copied_source(found, self._settings)
         copies = (uri_of_path(self.siteurl, copy),) if copy else ()
         if role is Role.PAGE:
-            return Content(source, role, (*filter(None, [uri]), *copies), head=head)
+            uris = (*filter(None, [uri]), *copies)
+            return Content(source, role, uris, head=head, in_default_lang=found.in_default_lang)
         return Content(
             source=source,
             role=role,

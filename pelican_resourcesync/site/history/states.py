@@ -62,7 +62,8 @@ class States:
                 content = self._sources.past(source or "", role, data)
             if content is None:
                 raise UnknownStateError
-            yield State(content, change.new, settings_of_source(role))
+            settings = settings_of_source(role, in_default_lang=content.in_default_lang)
+            yield State(content, change.new, settings)
 
     def _copied(self, path: str, source: str | None) -> Iterator[tuple[str, Sequence[str]]]:
         """Return the URIs of a file of the theme and of a template page, with the settings that form them."""

@@ -77,6 +77,10 @@ class History:
                 lines.append(f"{number} {path}: {[line for line in now[path].splitlines() if line not in old]}")
         return "\n".join(lines)
 
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """Let Hypothesis show a history by what its landings change."""
+        printer.text(repr(self))
+
     def write(self, folder: Path) -> Site:
         """Make the repository, checked out, with its work tree as it is at the end."""
         folder.mkdir()
@@ -161,7 +165,7 @@ def edited(draw: st.DrawFn, before: Tree, *, without: Collection[str] = ()) -> T
         elif what == "rename" and path in tree:
             data = tree.pop(path)
             folder, _, name = path.rpartition("/")
-            moved = f"content/m/{name}" if path in ARTICLES else f"{folder}/n-{name}"
+            moved = f"content/m/{name}" if path in ARTICLES else f"{folder}/n-{name}".lstrip("/")
             tree[moved] = data
         elif what == "settings":
             tree["pelicanconf.py"] = draw(configured(tree.get("pelicanconf.py")))

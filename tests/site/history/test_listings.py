@@ -75,6 +75,7 @@ SITES: dict[str, dict[str, Any]] = {
     "sources": {"OUTPUT_SOURCES": True, "OUTPUT_SOURCES_EXTENSION": ".txt"},
     "no translations": {**FEEDS, "ARTICLE_TRANSLATION_ID": None, "PAGE_TRANSLATION_ID": ""},
     "order": {"DEFAULT_PAGINATION": 2, "ARTICLE_ORDER_BY": "title"},
+    "order by a function": {"DEFAULT_PAGINATION": 2, "ARTICLE_ORDER_BY": lambda article: article.title[::-1]},
     "reversed order": {"DEFAULT_PAGINATION": 2, "ARTICLE_ORDER_BY": "reversed-basename"},
     "another language": {"DEFAULT_LANG": "it", **FEEDS},
 }

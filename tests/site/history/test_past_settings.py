@@ -199,8 +199,11 @@ def test_any_bytes(one: bytes, other: bytes) -> None:
 
 def test_settings_that_form_urls() -> None:
     """Each kind of page has settings of its own, beside those of all."""
-    assert {"ARTICLE_URL", "ARTICLE_LANG_SAVE_AS", "ARTICLE_EXCLUDES", "PATH"} <= set(settings_of_source(Role.ARTICLE))
-    assert "PAGE_URL" not in settings_of_source(Role.ARTICLE)
+    article = set(settings_of_source(Role.ARTICLE))
+    assert {"ARTICLE_URL", "ARTICLE_SAVE_AS", "ARTICLE_EXCLUDES", "PATH"} <= article
+    assert not {"PAGE_URL", "ARTICLE_LANG_URL"} & article
+    translation = set(settings_of_source(Role.ARTICLE, in_default_lang=False))
+    assert translation ^ article == {"ARTICLE_URL", "ARTICLE_SAVE_AS", "ARTICLE_LANG_URL", "ARTICLE_LANG_SAVE_AS"}
     assert {"TAG_SAVE_AS", "TAG_REGEX_SUBSTITUTIONS"} <= set(settings_of_listing("TAG", first_page=True))
     assert "DEFAULT_PAGINATION" not in settings_of_listing("TAG", first_page=True)
     assert "DEFAULT_PAGINATION" in settings_of_listing("TAG", first_page=False)

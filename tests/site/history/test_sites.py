@@ -12,7 +12,6 @@ from pelican_resourcesync.errors import HistoryError
 from tests.git.repositories import add_submodule, clone, link, repository, update_submodule
 from tests.site.history.cases import (
     BARE,
-    BUILD,
     Step,
     build,
     conf,
@@ -184,11 +183,11 @@ def register():
 def test_plugin_that_sets_urls(tmp_path: Path, moves: str, changes: str, count: str | None) -> None:
     """A plug-in that sets URLs early is asked about the past; where one does so late, nothing is named but its URLs."""
     site = create(tmp_path / "site", {"PLUGINS": ["pelican_resourcesync", "mover"], "PLUGIN_PATHS": ["plugins"]}, [])
-    files = {"x.md": A, "y.md": B, "z.md": C, "/plugins/mover.py": f"{MOVER}    signals.{moves}\n"}
-    take(site, 1, files)
-    take(site, 2, {"x.md": source("new")})
-    take(site, 3, {"y.md": source("b", "New.")})
-    take(site, 4, {"z.md": None})
+    files: Step = {"x.md": A, "y.md": B, "z.md": C, "/plugins/mover.py": f"{MOVER}    signals.{moves}\n"}
+    for day, step in enumerate(
+        [files, {"x.md": source("new")}, {"y.md": source("b", "New.")}, {"z.md": None}], start=1
+    ):
+        take(site, day, step)
     wide = {"COLUMNS": "2000", "NO_COLOR": "1"}
     said = site.command("--verbose", "--log-handler", "rich", environment=wide).stdout
     assert listed(site) == changes
@@ -305,4 +304,3 @@ def test_sets_go_on_from_their_own_publications(tmp_path: Path) -> None:
     build(site, noon(4), RESOURCESYNC={"previous": "output", "sets": sets})
     assert [time[8:10] for time, *_ in rows(site, "one")] == ["01", "03"]
     assert [time[8:10] for time, *_ in rows(site, "two")] == ["01", "03"]
-    assert BUILD.settings == {}
