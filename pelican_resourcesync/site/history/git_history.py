@@ -41,13 +41,12 @@ Tells = tuple[Told, Cuts]
 class Since:
     """What publications that were made together have in common: their `commit`, and the landing times `held` then.
 
-    `resources` are those of all of them, `restless` the URIs whose bytes changed for nothing.
+    `resources` are those of all of them.
     """
 
     commit: str | None
     held: Mapping[str, datetime]
     resources: Mapping[str, Listed]
-    restless: Collection[str]
 
     @classmethod
     def group(cls, previous: Mapping[str, Previous | None]) -> "list[tuple[Since | None, Collection[str]]]":
@@ -66,7 +65,6 @@ class Since:
             commit=previous[0].state.commit,
             held=previous[0].state.held,
             resources=ChainMap(*cast("list[dict[str, Listed]]", [each.resources for each in reversed(previous)])),
-            restless={uri for before in previous for uri in before.state.restless},
         )
 
 
