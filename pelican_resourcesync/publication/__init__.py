@@ -1,5 +1,5 @@
-"""One set of resources published over time: changes, commit ranges, documents, discovery.
+"""A set of resources, published repeatedly over time: changes, commit ranges, documents and discovery.
 
-`publication = publish(previous publication, resources as they are now, history of how they came to be)`. Knows
-neither Pelican nor git: a bridge from a database publishes with it too.
+In short: `publication = publish(previous publication, current resources, their history)`. This package depends on
+neither Pelican nor git, so a bridge from a database can use it too.
 """

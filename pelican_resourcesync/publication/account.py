@@ -1,8 +1,8 @@
-"""The account of what changed: history says when and why, the bytes say whether.
+"""The diff between two publications: the history dates the changes, the bytes decide whether there was one.
 
-From the second publication on the bytes decide: a URI whose hash differs from the last publication changed, even where
-no source of it did; one whose hash is the same did not, even where a source did. The first time there are no bytes to
-compare with, and history speaks alone.
+From the second publication on, a URI changed if its hash differs from the last publication, even if none of its sources
+did. If the hash is the same, it did not change, even if a source did. The first publication has no bytes to compare
+with and relies on the history alone.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -27,20 +27,21 @@ def changes_since(
     unexplained: datetime,
     among: Iterable[str] | None = None,
 ) -> list[Change]:
-    """Give the changes between two publications, in chronological order and by URI.
+    """Return the changes between two publications, in chronological order and by URI.
 
-    `previous` is the last Resource List, `None` where this is the first publication; `now` the resources as
-    built; `told` what history tells of the time between, oldest first. A change that history does not explain has
-    the time `unexplained`. `among` are all URIs that may have changed, where that is known. Where there is a
-    publication to compare with, a URI has at most one change, with the hash, length and type of its bytes; the first
-    time a URI has as many as history tells, without.
+    `previous` is the last Resource List, or `None` for a first publication. `now` are the resources as built, and
+    `told` the changes that the history lists since then, oldest first. A change that the history does not explain gets
+    the time `unexplained`. `among` are all URIs that may have changed, if known.
+
+    With a previous publication, each URI has at most one change, with the hash, length and type of its bytes. In a
+    first publication it has all changes that the history lists, without these.
     """
     if previous is None:
         found = _told(now, told, unexplained)
     else:
         found = _by_bytes(previous, now, told, unexplained, {**previous, **now} if among is None else among)
     changes = sorted(found, key=_by_uri)
-    changes.sort(key=_by_time)  # in two steps: a key of both would be a tuple for each of what may be millions
+    changes.sort(key=_by_time)  # sorted twice, because a combined key would build a tuple for each of possibly millions
     return changes
 
 
@@ -51,9 +52,9 @@ def _by_bytes(
     unexplained: datetime,
     among: Iterable[str],
 ) -> Iterator[Change]:
-    """Give the one change of each URI that came, went or has other bytes; history says of it when, no more.
+    """Yield one change for each URI that was added, removed or has different bytes; the history only dates it.
 
-    Where the bytes are not known, history alone can say that they changed.
+    If the bytes are unknown, the history also decides whether they changed.
     """
     times = {change.uri: change.time for change in told}
     for uri in among:
@@ -70,7 +71,7 @@ def _by_bytes(
 
 
 def _told(now: Mapping[str, Representation], told: Iterable[Change], unexplained: datetime) -> Iterator[Change]:
-    """Give what history tells, set right at its end where what is there is not what history leaves."""
+    """Yield the changes that the history lists, corrected at the end if they do not lead to the current resources."""
     lives: dict[str, list[Change]] = {uri: [] for uri in now}
     for change in told:
         lives.setdefault(change.uri, []).append(change)
@@ -84,7 +85,7 @@ def _told(now: Mapping[str, Representation], told: Iterable[Change], unexplained
 
 
 def _steps(life: Iterable[Change]) -> Iterator[Change]:
-    """Give the changes of one URI so that it is created before it is updated or deleted, one change a time."""
+    """Yield the changes of one URI, at most one per time, so that it is created before it is updated or deleted."""
     present = False
     last: dict[datetime, Change] = {change.time: change for change in life}
     for change in last.values():
@@ -96,9 +97,9 @@ def _steps(life: Iterable[Change]) -> Iterator[Change]:
 
 
 def restless_since(before: Mapping[str, int], changes: Iterable[Change]) -> dict[str, int]:
-    """Return for each URI in how many publications in a row it was updated though nothing explains that.
+    """Return for each URI in how many publications in a row it was updated without an explanation.
 
-    `before` are the counts of the previous publication, `changes` those since.
+    `before` are the counts of the previous publication, `changes` the changes since then.
     """
     return {each.uri: before.get(each.uri, 0) + 1 for each in changes if each.kind is ChangeKind.UPDATED}
 
@@ -110,11 +111,11 @@ def spread(
     limit: int,
     divide: Callable[[Sequence[Change]], Iterable[Sequence[Change]]] = lambda together: (together,),
 ) -> list[Change]:
-    """Move `changes`, in chronological order, past `floor` and apart, so that none is back-dated.
+    """Move `changes`, in chronological order, to times after `floor` and apart, so that none is back-dated.
 
-    Each time becomes strictly later than `floor` and than the time before it; changes of one time stay together, at
-    most `limit` of them, and only those that `divide` leaves together: what one document, or one package, cannot hold
-    comes a millisecond later.
+    Each time becomes strictly later than `floor` and than the time before it. Changes of the same time stay together,
+    but at most `limit` of them, and only those that `divide` leaves together. Changes that do not fit into the same
+    document or package come a millisecond later.
     """
     moved: list[Change] = []
     for time, group in groupby(changes, key=_by_time):

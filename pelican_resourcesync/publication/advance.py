@@ -1,4 +1,4 @@
-"""The advance: from the previous publication of a set, its resources and their history to what is published next."""
+"""Plan the next publication of a set from its previous publication, its resources and their history."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ from pelican_resourcesync.publication.survey import Relisting, Survey, survey
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advance:
-    """What is published next: the contents of the documents, the state that proves them, and the `fresh` changes."""
+    """The next publication: the contents of its documents, its state, and the `fresh` (new) changes."""
 
     request: Request
     contents: Contents
@@ -36,9 +36,9 @@ class Advance:
 
 
 def advance(request: Request) -> Advance:
-    """Work out the next publication of a set.
+    """Plan the next publication of a set.
 
-    Raises `PublicationError` where a resource cannot be read, or what was dumped before is damaged.
+    Raises `PublicationError` if a resource cannot be read or an earlier dump is damaged.
     """
     return _Advancing(request).run()
 
@@ -62,7 +62,7 @@ class _Advancing:
         contents = self._contents(fresh, ranges, listed, self._at(fresh))
         previous = self._previous
         if previous and contents.at == previous.state.at and self._differs(contents, previous):
-            # What is named by the time of its publication must not have other bytes than it had.
+            # Names contain the time of the publication, so a file of the same name must not get different bytes.
             contents = self._contents(fresh, ranges, listed, later(contents.at, contents.at))
         dropped = ranges[: len(ranges) - len(contents.ranges)]
         state = self._state(fresh, contents.at, self._count(dropped))
@@ -82,10 +82,10 @@ class _Advancing:
         )
 
     def _fresh(self) -> list[Change]:
-        """Give the changes since the previous publication, dated so that no follower misses one.
+        """Return the changes since the previous publication, dated so that no follower misses one.
 
-        What no told change explains has the landing time of the commit built, or, where that is the one built before,
-        the time of this build.
+        A change that the history does not explain gets the landing time of the commit built or, if the last publication
+        was built from the same commit, the time of this build.
         """
         told, previous = self._told, self._previous
         if previous is None and not told.complete:
@@ -105,7 +105,10 @@ class _Advancing:
         return [self._linked(change) for change in moved]
 
     def _witnessed(self, unexplained: datetime) -> Iterator[Change]:
-        """Give what else than history knows of suspects: a time after all before counts, else it is unexplained."""
+        """Yield the updates that a source other than the history knows of.
+
+        Its time is used if it is later than everything known before; otherwise the time is `unexplained`.
+        """
         previous = self._previous
         if previous is None:
             return
@@ -116,7 +119,7 @@ class _Advancing:
                 yield Change(time if time > told else unexplained, uri, ChangeKind.UPDATED)
 
     def _linked(self, change: Change) -> Change:
-        """Let a change of what stands lead where its resource does."""
+        """Return the change with the links of its resource, unless it is a deletion."""
         resource = self._now.get(change.uri) if change.representation else None
         return change._replace(links=resource.links) if resource and resource.links else change
 
@@ -131,12 +134,12 @@ class _Advancing:
         ]
 
     def _count(self, dropped: Sequence[Range]) -> int:
-        """Count the changes of ranges that are no longer listed; carried ones have them in their documents."""
+        """Return the number of changes in dropped ranges; those of carried ranges are counted in their documents."""
         unread = self._previous.listed_in(each for each in dropped if each.carried) if self._previous else 0
         return unread + sum(len(each.changes) for each in dropped)
 
     def _dump(self, listed: Listing, at: datetime) -> Snapshot | None:
-        """Give the Resource Dump: the one of before where no resource is another, with the time that it had."""
+        """Return the Resource Dump: the previous one, with its time, if no resource has changed."""
         if not self._options.dumps.resourcedump:
             return None
         before = dump_of(self._previous) if self._previous else None
@@ -156,7 +159,7 @@ class _Advancing:
         return retain_dumped(dumped, self._options.archives.changedump, kept[0].start if kept else None)
 
     def _split(self, changes: Iterable[Change]) -> Iterable[Sequence[Change]]:
-        """Divide into packages what can be packed: deletions, and changes of which the bytes are at hand."""
+        """Divide the changes that can be packed into packages: deletions, and changes whose bytes are available."""
         return self._splitting.into_packages(
             each
             for each in changes
@@ -165,7 +168,7 @@ class _Advancing:
         )
 
     def _state(self, fresh: Sequence[Change], at: datetime, dropped: int) -> State:
-        """Give the state of this generation as of `at`, its documents yet to be written; `dropped` changes went."""
+        """Return the state of this generation as of `at`, without documents yet; `dropped` changes were removed."""
         told, layout = self._told, self._options.layout
         known = self._previous or self._request.over
         carried = self._previous.state if self._previous else None
@@ -188,7 +191,7 @@ class _Advancing:
         )
 
     def _at(self, fresh: Sequence[Change]) -> datetime:
-        """Give the time of the Resource List: no change after it can be earlier (`RL02`)."""
+        """Return the time of the Resource List: no later change can have an earlier time (`RL02`)."""
         told, previous, over = self._told, self._previous, self._request.over
         times = [previous.last] if previous else []
         times += [over.state.at] if over else []
@@ -196,7 +199,7 @@ class _Advancing:
         return max([*times, fresh[-1].time] if fresh else times)
 
     def _find(self, uri: str, of: Hash | None, _since: datetime | None) -> Callable[[], BinaryIO] | None:
-        """Find bytes: of the resource as it is, or of what it was; what has no length cannot be packed."""
+        """Find the current or former bytes of a resource; bytes of unknown length cannot be packed."""
         resource = self._now.get(uri)
         said = resource.represent() if resource else Representation()
         if resource and said.hash == of:
@@ -207,7 +210,7 @@ class _Advancing:
         return partial(_open, file) if file else partial(_gone, of.digest)
 
     def _differs(self, contents: Contents, previous: Previous) -> bool:
-        """Tell whether documents are to say something else than those of before, though no resource changed."""
+        """Return whether any document changes although no resource did."""
         made_anew = contents.dump is not None and contents.dump.listed is not None
         return made_anew or not self._relisting.same or not archives_stay(contents, previous)
 

@@ -1,4 +1,4 @@
-"""Archives: which Resource Lists and Resource Dumps of the past stay, and the documents that lead to them (AR)."""
+"""Archives: which earlier Resource Lists and Resource Dumps are kept, and the documents that link to them (AR)."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ _LIST, _DUMP = Capability.RESOURCELIST, Capability.RESOURCEDUMP
 
 
 def lists_after(previous: Previous | None, ranges: Sequence[Range], options: Options) -> tuple[Snapshot, ...]:
-    """Give the archived Resource Lists: of each closed range the last one that was published in it."""
+    """Return the archived Resource Lists: for each closed range, the last one published in it."""
     if previous is None:
         return ()
     last = Snapshot(previous.state.at, previous.resources)
@@ -30,7 +30,7 @@ def lists_after(previous: Previous | None, ranges: Sequence[Range], options: Opt
 
 
 def dumps_after(previous: Previous | None, ranges: Sequence[Range], options: Options) -> tuple[Snapshot, ...]:
-    """Give the archived Resource Dumps, likewise; their packages are those that were published then."""
+    """Return the archived Resource Dumps: for each closed range, the last one published in it, with its packages."""
     if previous is None or not options.dumps.resourcedump:
         return ()
     at = dump_of(previous)
@@ -39,7 +39,7 @@ def dumps_after(previous: Previous | None, ranges: Sequence[Range], options: Opt
 
 
 def dump_of(previous: Previous) -> datetime | None:
-    """Give the `at` of the Resource Dump that is there, `None` where there is none; it may be one of no resources."""
+    """Return the `at` of the current Resource Dump, which may be empty; `None` if there is none."""
     path = previous.layout.resource_dump
     if path not in previous.state.documents:
         return None
@@ -49,7 +49,7 @@ def dump_of(previous: Previous) -> datetime | None:
 
 
 def archives_stay(contents: Contents, previous: Previous) -> bool:
-    """Tell whether all archives are to lead to what they lead to in the previous publication."""
+    """Return whether all archives link to the same documents as in the previous publication."""
     now = [_closed(contents.ranges), _closed(contents.dumped), _times(contents.lists), _times(contents.dumps)]
     kept = [_times(_kept(previous, of)) for of in (_LIST, _DUMP)]
     return now == [_closed(previous.closed), _closed(read_dumped(previous)), *kept]
@@ -64,13 +64,13 @@ def _times(archived: Iterable[Snapshot]) -> list[datetime]:
 
 
 def _ends(previous: Previous, ranges: Sequence[Range]) -> bool:
-    """Tell whether the range that was open ends now; a site that has moved had other URIs in it."""
+    """Return whether the open range ends now. After a move of the site it does not, because its URIs were different."""
     opened = previous.open
     return opened is not None and any(each.start == opened.start and each.closed for each in ranges)
 
 
 def _kept(previous: Previous, of: Capability) -> list[Snapshot]:
-    """Give what is archived already."""
+    """Return the documents that are archived already."""
     entries = previous.entries(previous.layout.archive(of))
     return [Snapshot(entry.md.at) for entry in entries if entry.md and entry.md.at]
 
@@ -82,7 +82,7 @@ def _last(found: list[Snapshot], keep: int | None) -> tuple[Snapshot, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ArchiveWriter:
-    """Writes the archives of one generation."""
+    """Writer of the archives of one generation."""
 
     writing: Writing
     documents: Documents
@@ -90,7 +90,7 @@ class ArchiveWriter:
     at: datetime
 
     def write(self, contents: Contents) -> dict[Capability, str]:
-        """Write what is archived and the archives of it; give the paths of these by capability."""
+        """Write the archived documents and the archives that list them; return the archives' paths by capability."""
         for each in contents.lists:
             self._list(each)
         for each in contents.dumps:
@@ -117,7 +117,7 @@ class ArchiveWriter:
         return Listing.of((each.loc, listed_of(each)) for each in (previous.entries(path) if previous else ()))
 
     def _dump(self, archived: Snapshot) -> None:
-        """Archive a Resource Dump: its packages stay where they are, and a document of its own leads to them."""
+        """Archive a Resource Dump: its packages stay where they are, and a new document links to them."""
         layout, previous = self.writing.options.layout, self.writing.previous
         path = layout.archived(_DUMP, archived.at)
         if previous and path in previous.state.documents and self.writing.stays:

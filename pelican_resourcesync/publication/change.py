@@ -1,4 +1,4 @@
-"""A change: what a Change List says of one resource at one time."""
+"""A change: the entry of a Change List for one resource at one time."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -6,7 +6,7 @@ from typing import NamedTuple, Self
 
 from pelican_resourcesync.protocol import ChangeKind, Hash, Link
 
-#: What the hash of our own bytes is called, and the one that repositories keep (X08).
+#: The names of the hash that we compute and of the one that repositories keep (X08).
 SHA_256, MD5 = "sha-256", "md5"
 
 
@@ -14,7 +14,7 @@ SHA_256, MD5 = "sha-256", "md5"
 class Representation:
     """The bytes of a resource as they are published (`X09`): their hash, length in bytes, and media type.
 
-    What is not known is `None`: of bytes that others serve, their database may say less.
+    Unknown values are `None`: a database may know less about bytes that another server delivers.
     """
 
     hash: Hash | None = None
@@ -23,22 +23,22 @@ class Representation:
 
     @classmethod
     def measured(cls, sha256: str, length: int, type: str) -> Self:
-        """Make one of bytes that were read: SHA-256 (hexadecimal), length in bytes, media type."""
+        """Create the representation of bytes that were read: SHA-256 (hexadecimal), length in bytes, media type."""
         return cls(Hash(algorithm=SHA_256, digest=sha256), length, type)
 
     def differs(self, other: "Representation") -> bool:
-        """Tell whether these may be other bytes, by hash, else by length; a hash that comes or goes is a doubt."""
+        """Return whether the bytes may differ, by hash or else by length; a hash on only one side is a difference."""
         if self.hash or other.hash:
             return self.hash != other.hash
         return None not in {self.length, other.length} and self.length != other.length
 
 
 class Change(NamedTuple):
-    """One change (`CH02`): which URI, when (UTC), of what kind.
+    """One change (`CH02`): URI, time (UTC) and kind.
 
-    `representation` is of the bytes at that publication; `None` for a deletion, and for a change that happened before
-    the first publication, whose bytes were not seen. `links` lead to related resources (LN). A tuple, which is made
-    faster: there may be millions.
+    `representation` describes the bytes at that publication. It is `None` for a deletion, and for a change before the
+    first publication, whose bytes were never seen. `links` lead to related resources (LN). This is a tuple because
+    there may be millions, and tuples are created faster.
     """
 
     time: datetime

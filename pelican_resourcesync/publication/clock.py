@@ -1,18 +1,18 @@
-"""Times as a publication uses them: UTC, strictly growing, never on the boundary of a calendar period."""
+"""Times as published: in UTC, strictly increasing, never exactly on the boundary of a calendar period."""
 
 import os
 from datetime import UTC, datetime, timedelta
 
 from pelican_resourcesync.errors import PublicationError
 
-#: The finest step between two times that are published.
+#: The smallest difference between two published times.
 TICK = timedelta(milliseconds=1)
 
 
 def off_boundary(time: datetime) -> datetime:
-    """Move a time that lies exactly on midnight UTC, where calendar periods touch, a millisecond past it.
+    """Move a time that is exactly midnight UTC, where calendar periods meet, one millisecond later.
 
-    A commit range is `(from, until]`: a change on the boundary would else belong to the period that ends there.
+    A commit range is `(from, until]`, so a change on the boundary would belong to the period that ends there.
     """
     utc = time.astimezone(UTC)
     on_boundary = (utc.hour, utc.minute, utc.second, utc.microsecond) == (0, 0, 0, 0)
@@ -20,21 +20,21 @@ def off_boundary(time: datetime) -> datetime:
 
 
 def later(time: datetime, floor: datetime | None) -> datetime:
-    """Give `time`, or the first moment after `floor` where it is not later than that."""
+    """Return `time`, or the first moment after `floor` if `time` is not later than `floor`."""
     if floor is not None and time <= floor:
         time = floor + TICK
     return off_boundary(time)
 
 
 def whole_milliseconds(time: datetime) -> datetime:
-    """Cut a time down to the millisecond, the precision of everything published."""
+    """Truncate a time to milliseconds, the precision of everything published."""
     return time.replace(microsecond=time.microsecond // 1000 * 1000)
 
 
 def build_time() -> datetime:
-    """Give the time of this publication in UTC: of `SOURCE_DATE_EPOCH` where that is set, as reproducible builds ask.
+    """Return the time of this publication in UTC: the current time, or `SOURCE_DATE_EPOCH` for reproducible builds.
 
-    Raises `PublicationError` where that is no time.
+    Raises `PublicationError` if `SOURCE_DATE_EPOCH` is not a valid time.
     """
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
     try:

@@ -1,4 +1,4 @@
-"""The contents of one generation: all that its documents are to say, before any of them is written."""
+"""The contents of one generation: everything that its documents will say, before any of them is written."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -10,20 +10,20 @@ from pelican_resourcesync.publication.change import Change
 from pelican_resourcesync.publication.listing import Listing
 from pelican_resourcesync.publication.ranges import Range
 
-#: Gives what opens the bytes that a resource has since a time, and which have a hash as far as one is known (`OSError`
-#: where it cannot), `None` where they are not at hand and are not expected to be.
+#: Called with a URI, the hash of its bytes (if known) and the time since which it has them. Returns a function that
+#: opens the bytes (and raises `OSError` if it cannot), or `None` if they are not available and not expected to be.
 FindBytes = Callable[[str, Hash | None, datetime | None], Callable[[], BinaryIO] | None]
 
 
 def no_bytes(_uri: str, _hash: Hash | None, _since: datetime | None) -> None:
-    """Have nothing: where there are no dumps, nobody asks."""
+    """Return `None`: for publications without dumps, which need no bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """All resources at one time: a Resource List or a Resource Dump as of `at`.
 
-    `listed` is `None` where the documents are those of the previous generation, which are carried as they are.
+    `listed` is `None` if the documents of the previous generation are carried over unchanged.
     """
 
     at: datetime
@@ -32,7 +32,7 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Package:
-    """A package of a Change Dump, of the changes in `(start, until]`: its path, its length in bytes, its SHA-256."""
+    """A package of a Change Dump with the changes in `(start, until]`: its path, its length in bytes, its SHA-256."""
 
     path: str
     start: datetime
@@ -43,10 +43,10 @@ class Package:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DumpedRange:
-    """What one Change Dump covers: from `start` to `until`, once it is closed.
+    """The time that one Change Dump covers: from `start` to `until`, once it is closed.
 
-    `packages` are there already and never change; `fresh` are the changes of each package that is yet to be written.
-    `carried` ones were closed by an earlier publication: their document is kept as it is.
+    `packages` exist already and never change; `fresh` are the changes of each package still to be written. `carried`
+    ranges were closed by an earlier publication, and their document is kept unchanged.
     """
 
     start: datetime
@@ -57,16 +57,16 @@ class DumpedRange:
 
     @property
     def closed(self) -> bool:
-        """Tell whether the range has ended, so that its Change Dump never changes again (`X16`)."""
+        """Whether the range has ended, so that its Change Dump never changes again (`X16`)."""
         return self.until is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contents:
-    """What a generation holds, as of `at`: resources by URI, ranges of changes, and what of it is dumped and archived.
+    """The contents of a generation as of `at`: resources by URI, ranges of changes, dumps and archives.
 
     `dump` is the Resource Dump, `None` for none; `dumped` are the Change Dumps. `lists` and `dumps` are the archived
-    Resource Lists and Resource Dumps, oldest first. `bytes` finds those of what goes into packages.
+    Resource Lists and Resource Dumps, oldest first. `bytes` finds the bytes that go into packages.
     """
 
     at: datetime

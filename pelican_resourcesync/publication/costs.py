@@ -1,4 +1,4 @@
-"""Costs: what dumps and archives take in bytes, estimated from what is published. What is called the most, is."""
+"""Estimate how many bytes dumps and archives take, from what is published. Values named `most` are upper bounds."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -9,18 +9,24 @@ from pelican_resourcesync.publication.options import Archives, Dumps
 from pelican_resourcesync.publication.previous import Previous
 from pelican_resourcesync.publication.sizes import Amount
 
-#: What the Resource Dump says of a package takes, at most, where `SITEURL` has no more than some hundred characters.
+#: The most bytes of a Resource Dump's entry for one package, if `SITEURL` has at most a few hundred characters.
 _POINTER = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Volume:
-    """How much there is of a set, in bytes, from which costs are estimated.
+    """The size of a set in bytes, from which costs are estimated.
 
-    Its `number` of resources have so many bytes (`resources`); `packed` is the most that they take in packages, and
-    `listed` in the manifests of these. `resource_list` is the Resource List with its parts; `change_list` and
-    `change_dump`, with its packages and their manifests, are one of those there are, on average, and `change_package`
-    is a package with its manifest: 0 where there is none.
+    - `number`: the number of resources.
+    - `resources`: their bytes.
+    - `packed`: the most bytes that they take in packages.
+    - `listed`: the most bytes that they take in the manifests of these packages.
+    - `resource_list`: the Resource List with its parts.
+    - `change_list`: an average Change List.
+    - `change_dump`: an average Change Dump with its packages and their manifests.
+    - `change_package`: an average package of changes with its manifest.
+
+    The last three are 0 if there is none.
     """
 
     number: int
@@ -35,10 +41,10 @@ class Volume:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """What a setting costs, in bytes: what is `asked` for, what `each` time takes, and the `most` that lies there.
+    """The cost of a setting in bytes: the value `asked` for, the bytes added `each` time, and the `most` bytes stored.
 
-    Each time is a publication in which a resource changes, or for archives a range that closes. `most` is `None` for
-    what grows for ever.
+    "Each time" is a publication in which a resource changes or, for archives, a range that closes. `most` is `None` for
+    anything that grows without limit.
     """
 
     asked: bool | int | None
@@ -47,7 +53,7 @@ class Cost:
 
 
 def volume_of(previous: Previous, sizes: Mapping[str, Amount]) -> Volume:
-    """Measure a set, of which these are the `sizes`."""
+    """Return the volume of a set whose files have these `sizes`."""
     resources = packed = listed = 0
     for uri, each in previous.resources.items():
         weighed = weight(resource_entry(uri, each))
@@ -70,9 +76,9 @@ def volume_of(previous: Previous, sizes: Mapping[str, Amount]) -> Volume:
 
 
 def costs_of(volume: Volume, dumps: Dumps, archives: Archives) -> dict[str, Cost]:
-    """Estimate what the settings `dumps` and `archives` cost a set, by the name of each.
+    """Estimate what the settings `dumps` and `archives` cost for a set, by the name of each setting.
 
-    Dumps that are off are told as if they were on; archives of what is not dumped take nothing.
+    Dumps that are off are estimated as if they were on. Archives of dumps that are off cost nothing.
     """
     dump = most_of_dump(volume, dumps.package_size)
     one = _mean(volume.packed + volume.listed, volume.number) + FRAME_SIZE + HEAD_SIZE
@@ -88,9 +94,9 @@ def costs_of(volume: Volume, dumps: Dumps, archives: Archives) -> dict[str, Cost
 
 
 def most_of_dump(volume: Volume, package_size: int) -> int:
-    """Give the most bytes that a Resource Dump of a set takes, with its packages and their manifests.
+    """Return the most bytes that a Resource Dump of a set takes, with its packages and their manifests.
 
-    Two packages that follow each other hold together more than one may hold, else they were one.
+    Two consecutive packages together hold more than the limit of one; otherwise they would be one package.
     """
     limits = PackageLimits(size=package_size)
     fulls = (
@@ -111,5 +117,5 @@ def _bytes(amounts: Iterable[Amount]) -> int:
 
 
 def _mean(size: int, number: int) -> int:
-    """Give what one of a number takes on average, in whole bytes, rounded up."""
+    """Return the average of `size` over `number`, in whole bytes, rounded up."""
     return -(-size // number) if number > 0 else size

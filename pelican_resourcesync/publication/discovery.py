@@ -11,12 +11,12 @@ from pelican_resourcesync.publication.staging import replace_file
 _BEGIN, _END = "# resourcesync: begin", "# resourcesync: end"
 _BLOCK = re.compile(rf"^{_BEGIN}\r?$(?:(?!^{_BEGIN}).)*?^{_END}\r?(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 
-#: The files that hosts read headers from: Netlify and Cloudflare Pages; Apache.
+#: The files from which hosts read headers: `_headers` (Netlify, Cloudflare Pages) and `.htaccess` (Apache).
 HEADER_FILES = ("_headers", ".htaccess")
 
 
 def add_robots_line(output: Path, layout: Layout) -> None:
-    """Name the Resource List in `robots.txt`, once, at the end of what the site's own file says (`DI04`)."""
+    """Add the Resource List to the end of the site's own `robots.txt`, once (`DI04`)."""
     file = output / "robots.txt"
     line = f"Sitemap: {layout.uri(layout.resource_list)}"
     text = _text(file)
@@ -25,7 +25,7 @@ def add_robots_line(output: Path, layout: Layout) -> None:
 
 
 def add_link_headers(output: Path, layout: Layout, files: Iterable[str]) -> None:
-    """Say in the files that static hosts read that every answer links to the Capability List (`DI03`)."""
+    """Add rules to the hosts' header files so that every response links to the Capability List (`DI03`)."""
     link = f'<{layout.uri(layout.capability_list)}>; rel="resourcesync"; type="application/xml"'
     for name in files:
         file = output / name
@@ -34,14 +34,14 @@ def add_link_headers(output: Path, layout: Layout, files: Iterable[str]) -> None
 
 
 def keep_dot_folders(output: Path) -> None:
-    """Tell GitHub Pages, where a branch is published, to leave dot-folders in place."""
+    """Write `.nojekyll`, so that GitHub Pages publishes dot-folders when it publishes a branch."""
     file = output / ".nojekyll"
     if not file.exists():
         _save(file, "")
 
 
 def well_known_reachable(siteurl: str) -> bool:
-    """Tell whether the host's well-known URI lies within the site: only where `siteurl` has no path (SD01)."""
+    """Return whether the host's well-known URI is part of the site: only if `siteurl` has no path (SD01)."""
     return urlsplit(siteurl).path in ("", "/")
 
 

@@ -1,4 +1,4 @@
-"""The documents of a publication, as the standard's model objects."""
+"""The documents of a publication, as `Document` objects of the protocol package."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,13 +25,13 @@ from pelican_resourcesync.publication.rows import EDITION, Row
 #: The media types of packages and of the documents themselves.
 ZIP, XML = "application/zip", "application/xml"
 
-#: The path of a closed document, and the interval that it covers.
+#: The path of a closed document, and its interval.
 Closed = tuple[str, datetime, datetime | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """Makes the documents of one set, in an edition.
+    """Creates the documents of one set, for one edition of the standard.
 
     `describedby` is the URI of a page about the site (`SD04`, `CL03`).
     """
@@ -41,7 +41,7 @@ class Documents:
     edition: int = EDITION
 
     def capability_list(self, capabilities: Mapping[Capability, str]) -> Document:
-        """Make the Capability List of these documents, given by their paths (`CL01` to `CL05`)."""
+        """Return the Capability List of the documents with these paths (`CL01` to `CL05`)."""
         links = (
             Link(rel="describedby", href=self.describedby),
             Link(rel="up", href=self.layout.uri(DESCRIPTION)),
@@ -54,26 +54,26 @@ class Documents:
         return Document(root=Root.URLSET, md=md, links=links, entries=entries)
 
     def resource_list(self, at: datetime, resources: Listing, archive: str = "") -> Document:
-        """Make the Resource List as of `at` (`RL01` to `RL03`), in the order of the URIs.
+        """Return the Resource List as of `at` (`RL01` to `RL03`), sorted by URI.
 
-        `archive` is the path of the archive of its kind, if there is one (`AR05`).
+        `archive` is the path of the Resource List Archive, if there is one (`AR05`).
         """
         entries = map(Row.entry, resources.rows()) if self.edition == EDITION else _entries(resources)
         md = Metadata(capability=Capability.RESOURCELIST, at=at)
         return Document(root=Root.URLSET, md=md, links=self._links(archive), entries=entries)
 
     def resource_dump(self, at: datetime, packages: Iterable[Entry], archive: str = "") -> Document:
-        """Make the Resource Dump as of `at`, given what it says of each package (`RD01`)."""
+        """Return the Resource Dump as of `at` with these entries for its packages (`RD01`)."""
         md = Metadata(capability=Capability.RESOURCEDUMP, at=at)
         return Document(root=Root.URLSET, md=md, links=self._links(archive), entries=packages)
 
     def resource_dump_manifest(self, at: datetime) -> Document:
-        """Make the head of the manifest of a package (`RD05`)."""
+        """Return the manifest of a package without its entries (`RD05`)."""
         md = Metadata(capability=Capability.RESOURCEDUMP_MANIFEST, at=at)
         return Document(root=Root.URLSET, md=md, links=(self._up(),))
 
     def package_entry(self, path: str, length: int, sha256: str, interval: Metadata) -> Entry:
-        """Say of a package what a dump says of it, with a link to the copy of its manifest (`RD01`, `RD02`, `CD01`)."""
+        """Return a dump's entry for one package, with a link to the copy of its manifest (`RD01`, `RD02`, `CD01`)."""
         hashes = (Hash(algorithm=SHA_256, digest=sha256),)
         return Entry(
             loc=self.layout.uri(path),
@@ -82,7 +82,7 @@ class Documents:
         )
 
     def change_list(self, commit_range: Range) -> Document:
-        """Make the Change List of a range (`CH01` to `CH04`); its head is the same for life, but for `until`."""
+        """Return the Change List of a range (`CH01` to `CH04`); only `until` in its head ever changes."""
         index = Link(rel="index", href=self.layout.uri(self.layout.change_list_index))
         return Document(
             root=Root.URLSET,
@@ -92,17 +92,17 @@ class Documents:
         )
 
     def change_list_index(self, ranges: Sequence[Range], archive: str = "") -> Document:
-        """Make the Change List Index of `ranges`, oldest first (`CH07`)."""
+        """Return the Change List Index of `ranges`, oldest first (`CH07`)."""
         pointers = [self._pointer(self.layout.change_list(each.start), each.start, each.until) for each in ranges]
         return self._index(Capability.CHANGELIST, ranges[0].start, pointers, archive)
 
     def change_dump_index(self, dumped: Sequence[DumpedRange], archive: str = "") -> Document:
-        """Make the Change Dump Index, oldest first (`CD05`)."""
+        """Return the Change Dump Index of `dumped`, oldest first (`CD05`)."""
         pointers = [self._pointer(self.layout.change_dump(each.start), each.start, each.until) for each in dumped]
         return self._index(Capability.CHANGEDUMP, dumped[0].start, pointers, archive)
 
     def change_dump(self, dumped: DumpedRange, packages: Iterable[Package]) -> Document:
-        """Make the Change Dump of a range, of these packages, oldest first (`CD01`)."""
+        """Return the Change Dump of a range with these packages, oldest first (`CD01`)."""
         index = Link(rel="index", href=self.layout.uri(self.layout.change_dump_index))
         entries = (
             self.package_entry(each.path, each.length, each.sha256, Metadata(from_=each.start, until=each.until))
@@ -112,17 +112,17 @@ class Documents:
         return Document(root=Root.URLSET, md=md, links=(self._up(), index), entries=entries)
 
     def change_dump_manifest(self, start: datetime, until: datetime) -> Document:
-        """Make the head of the manifest of a package of changes (`CD02`)."""
+        """Return the manifest of a package of changes without its entries (`CD02`)."""
         md = Metadata(capability=Capability.CHANGEDUMP_MANIFEST, from_=start, until=until)
         return Document(root=Root.URLSET, md=md, links=(self._up(),))
 
     def archive_of_changes(self, capability: Capability, closed: Iterable[Closed]) -> Document:
-        """Make the Change List Archive, or the Change Dump Archive, of closed documents, oldest first (AR)."""
+        """Return the Change List Archive or the Change Dump Archive of closed documents, oldest first (AR)."""
         entries = [self._pointer(path, start, until, ChangeFreq.NEVER) for path, start, until in closed]
         return self._archive(capability, entries)
 
     def archive_of_states(self, capability: Capability, archived: Iterable[tuple[str, datetime]]) -> Document:
-        """Make the Resource List Archive, or the Resource Dump Archive: paths and `at`, oldest first (`AR02`)."""
+        """Return the Resource List Archive or the Resource Dump Archive: paths and `at`, oldest first (`AR02`)."""
         entries = [
             Entry(loc=self.layout.uri(path), changefreq=ChangeFreq.NEVER, md=Metadata(at=at)) for path, at in archived
         ]
@@ -137,7 +137,7 @@ class Documents:
         return Document(root=Root.SITEMAPINDEX, md=md, links=self._links(archive), entries=pointers)
 
     def _links(self, archive: str) -> tuple[Link, ...]:
-        """Give the links of a current document: up, and to the archive of its kind (`AR05`)."""
+        """Return the links of a current document: to its parent (`up`) and to the archive of its kind (`AR05`)."""
         return (self._up(), Link(rel="archives", href=self.layout.uri(archive))) if archive else (self._up(),)
 
     def _up(self) -> Link:
@@ -150,9 +150,10 @@ class Documents:
 
 
 def description(sets: Mapping[str, str], describedby: str, neighbours: Iterable[Entry] = ()) -> Document:
-    """Make the Source Description of a site and of neighbours (SD).
+    """Return the Source Description of a site, including the sets of other publishers (SD).
 
-    `sets` are the URIs of Capability Lists, each with that of a page about the set; `describedby` is about the site.
+    `sets` maps the URI of each Capability List to the URI of a page about the set; `describedby` is a page about the
+    site.
     """
     about = (Link(rel="describedby", href=describedby),)
     md = Metadata(capability=Capability.CAPABILITYLIST)
@@ -162,7 +163,7 @@ def description(sets: Mapping[str, str], describedby: str, neighbours: Iterable[
 
 
 def resource_entry(uri: str, listed: Listed) -> Entry:
-    """Say of a resource what a Resource List says of it (`RL03`)."""
+    """Return the entry of a Resource List for one resource (`RL03`)."""
     return Entry(loc=uri, lastmod=listed.lastmod, md=_metadata(listed.representation), links=listed.links)
 
 
@@ -171,7 +172,7 @@ def _entries(resources: Listing) -> Iterator[Entry]:
 
 
 def change_entries(changes: Iterable[Change]) -> Iterator[Entry]:
-    """Give the entries of changes; neighbours of which the same is said, as in one commit, share what is said."""
+    """Yield the entries of changes; consecutive ones with equal metadata, as in one commit, share one object for it."""
     said, md = None, Metadata()
     for change in changes:
         to_say = (change.time, change.kind, change.representation)

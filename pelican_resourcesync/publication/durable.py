@@ -1,4 +1,4 @@
-"""Files that last: written through to the disk, replaced at once, and removed for good."""
+"""Durable file operations: flush to disk, replace atomically, remove completely."""
 
 import errno
 import os
@@ -10,22 +10,22 @@ from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 
-#: What begins the names of all that is only passing: stages, and files about to replace others.
+#: The prefix of all temporary names: stages, and files about to replace others.
 PREFIX = ".resourcesync-"
 
-#: How many files are written through one by one: many take less time together.
+#: How many files are flushed one by one; for more, flushing everything is faster.
 _MANY = 200
 
 _WINDOWS = os.name == "nt"
 
-#: What file systems answer that have no way to write a folder through.
+#: The errors of file systems that cannot flush a folder.
 _CANNOT = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EBADF})
 
 
 def sync(paths: Iterable[Path]) -> None:
-    """Return when the bytes of these files, or the names in these folders, are on the disk.
+    """Flush these files, and the names in these folders, to disk.
 
-    Folders are left out where the system has no such thing. Raises `OSError` where the disk fails.
+    Folders are skipped on systems that cannot flush them. Raises `OSError` if the disk fails.
     """
     for path in paths:
         if _WINDOWS and path.is_dir():
@@ -41,20 +41,20 @@ def sync(paths: Iterable[Path]) -> None:
 
 
 def sync_all(paths: Iterable[Path]) -> None:
-    """Return when all of these are on the disk; where they are many, all that there is is written through at once.
+    """Flush all of these to disk; if they are many, flush everything on the system at once.
 
-    Linux does not tell then which of the many a failing disk has lost.
+    In that case Linux does not report which of the files a failing disk lost.
     """
     found = iter(paths)
     sync(islice(found, _MANY))
-    if sys.platform != "linux":  # elsewhere the system may return sooner
+    if sys.platform != "linux":  # other systems may return before everything is flushed
         sync(found)
     elif next(found, None) is not None:
         os.sync()
 
 
 def move(new: Path, target: Path) -> None:
-    """Put the file `new` in the place of `target` at once, also where that is on another file system."""
+    """Replace `target` with the file `new` atomically, even from another file system."""
     try:
         new.replace(target)
     except OSError as error:
@@ -69,7 +69,7 @@ def move(new: Path, target: Path) -> None:
 
 @contextmanager
 def beside(file: Path) -> Iterator[Path]:
-    """Give an empty file in the same folder, and remove it if it is still there in the end."""
+    """Yield an empty temporary file in the same folder; remove it at the end if it still exists."""
     handle, name = tempfile.mkstemp(prefix=PREFIX, dir=file.parent)
     os.close(handle)
     try:
@@ -79,9 +79,9 @@ def beside(file: Path) -> Iterator[Path]:
 
 
 def walk(top: Path) -> Iterator[tuple[Path, list[str], list[str]]]:
-    """Give each folder from `top` down, with the names of the folders and of the files in it; follow no links.
+    """Yield each folder from `top` down, with the names of the folders and files in it; do not follow links.
 
-    Raises `OSError` where one cannot be listed, which `os.walk` and `Path.rglob` pass over in silence.
+    Raises `OSError` if a folder cannot be listed, which `os.walk` and `Path.rglob` ignore.
     """
     for folder, folders, files in os.walk(top, onerror=_fail):
         yield Path(folder), folders, files
@@ -92,9 +92,9 @@ def _fail(error: OSError) -> None:
 
 
 def is_there(path: Path) -> bool:
-    """Tell whether there is a file, a folder or a link; raise `OSError` where that cannot be told.
+    """Return whether a file, folder or link exists. Raises `OSError` if that cannot be determined.
 
-    `os.path.exists` and the like take a failing disk for a no.
+    `os.path.exists` and similar functions return false if the disk fails.
     """
     try:
         path.lstat()
@@ -104,9 +104,9 @@ def is_there(path: Path) -> bool:
 
 
 def remove(left: Path) -> None:
-    """Remove a file, a link or a whole folder of ours, also one with folders that are not to be written to.
+    """Remove a file, a link or a whole folder of ours, including read-only folders in it.
 
-    Raises `OSError` where that cannot be.
+    Raises `OSError` if that fails.
     """
     if not left.is_dir() or left.is_symlink():
         left.unlink(missing_ok=True)

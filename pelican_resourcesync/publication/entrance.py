@@ -1,4 +1,4 @@
-"""The entrance: the documents that all sets of an output share, where Destinations and people come in."""
+"""The documents that all sets of an output share, where Destinations (clients that keep a copy) and people start."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from pelican_resourcesync.publication.staging import Stage
 
 @dataclass(frozen=True, slots=True)
 class Entered:
-    """A set as it was published: how, with which contents, and the paths of its documents by capability."""
+    """A published set: its options, its contents, and the paths of its documents by capability."""
 
     options: Options
     contents: Contents
@@ -22,7 +22,7 @@ class Entered:
 
 
 def write_entrance(stage: Stage, sets: Sequence[Entered], neighbours: Sequence[Entry]) -> None:
-    """Write the Source Description, its well-known copy and the page for people, of these sets and of others'."""
+    """Write the Source Description, its well-known copy and the HTML page, for these sets and other publishers'."""
     options = sets[0].options
     people = options.layout.uri(PEOPLE)
     lists = {

@@ -1,4 +1,4 @@
-"""The publication at a URL, brought into a folder: what is public, whole and proven, or one sentence why not."""
+"""Fetch the publication at a URL into a folder, complete and verified, or explain in one sentence why not."""
 
 import re
 import tempfile
@@ -33,11 +33,12 @@ _ADVICE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allowance:
-    """The most that a publication may take, in bytes and seconds.
+    """The limits for fetching a publication, in bytes and seconds.
 
-    `documents` is the number of all that is named. Of documents, `size` is of one, `state_size` of `publication.json`,
-    `total_size` of all that is fetched; `seconds` is the time for all of them, and `patience` how much of that to wait
-    for a deployment that is under way. Packages have bounds of their own, for each and for all.
+    `documents` is the number of all files that it names. For documents, `size` limits one, `state_size` limits
+    `publication.json`, and `total_size` limits all that is fetched. `seconds` is the time for all of them, and
+    `patience` the part of it to wait for a deployment in progress. Packages have their own limits, for each and for all
+    of them.
     """
 
     documents: int = 100_000
@@ -52,12 +53,12 @@ class Allowance:
     packages_seconds: float = 21_600.0
 
     def of_documents(self, web: Web, clock: Callable[[], float]) -> Budget:
-        """Give what documents may take from now on."""
+        """Return the budget for documents, starting now."""
         each = replace(web.bounds, size=min(self.size, web.bounds.size))
         return Budget(f"{web.base}: all of it", each, size=self.total_size, seconds=self.seconds, clock=clock)
 
     def of_packages(self, web: Web, clock: Callable[[], float]) -> Budget:
-        """Give what packages may take from now on."""
+        """Return the budget for packages, starting now."""
         each = replace(web.bounds, size=self.package_size, total=self.package_seconds)
         whole = f"{web.base}: the whole of its packages"
         return Budget(whole, each, size=self.packages_size, seconds=self.packages_seconds, clock=clock)
@@ -83,9 +84,10 @@ class Missing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetched:
-    """A publication that lies in `folder` now.
+    """A publication that was fetched into `folder`.
 
-    `digest` is the SHA-256 of its `publication.json`. So many documents were `received`; the rest was known.
+    `digest` is the SHA-256 of its `publication.json`. `received` is the number of documents fetched; the others were
+    known already.
     """
 
     folder: Path
@@ -96,7 +98,7 @@ class Fetched:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
-    """Whose time passes: `clock` gives seconds, `sleep` lets them pass."""
+    """The clock to use: `clock` returns seconds, and `sleep` waits."""
 
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
@@ -115,15 +117,16 @@ def fetch_publication(  # noqa: PLR0913 - keyword-only, one option each: of whic
     allowance: Allowance = STANDARD_ALLOWANCE,
     pace: Pace = REAL_TIME,
 ) -> Fetched | Missing:
-    """Bring the publication at a URL into a folder, laid out as an output is.
+    """Fetch the publication at a URL into a folder, laid out like an output.
 
-    `into` is empty or not there yet, and is written when all documents have come; until then they lie in a folder
-    beside it. What `known`, a copy from earlier, has of the publication is not fetched again, and is linked where it
-    can be: neither is ever to be written to in place. `state` is the path of the set's `publication.json`. Without
-    `packages`, of the publication all else is brought.
+    `into` is empty or does not exist, and is only written when all documents are there; until then, these are in a
+    folder next to it. Files that `known`, an earlier copy, has already are not fetched again but linked if possible, so
+    never modify files in either folder in place. `state` is the path of the set's `publication.json`. Without
+    `packages`, everything but the packages is fetched.
 
-    Raises `PublicationError` where it cannot be known whether there is one, or where it is damaged. Documents that
-    are not what `publication.json` says may be those of a deployment under way: all is asked anew for a while.
+    Raises `PublicationError` if the publication is damaged, or if it cannot be determined whether there is one.
+    Documents that do not match `publication.json` may belong to a deployment in progress, so everything is requested
+    again for a while.
     """
     with _explained(web.base, into), _beside(into) as folder:
         store = Store(web, folder)
@@ -140,7 +143,7 @@ def fetch_publication(  # noqa: PLR0913 - keyword-only, one option each: of whic
 
 @contextmanager
 def _beside(into: Path) -> Iterator[Path]:
-    """Give a folder on the same file system: what may be large is not to be copied, nor to lie in memory."""
+    """Yield a temporary folder on the same file system, so that large files are neither copied nor held in memory."""
     into.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="resourcesync-", dir=into.parent) as folder:
         yield Path(folder)
@@ -148,7 +151,7 @@ def _beside(into: Path) -> Iterator[Path]:
 
 @contextmanager
 def _explained(base: str, into: Path) -> Iterator[None]:
-    """Say what follows from a failure, and what to do."""
+    """Turn errors into a `PublicationError` that states the consequence and what to do."""
     try:
         yield
     except MismatchError as error:
@@ -164,12 +167,12 @@ def _explained(base: str, into: Path) -> Iterator[None]:
 
 
 class _UnusableError(PublicationError):
-    """What is at the URL cannot be carried forward."""
+    """The publication at the URL cannot be continued."""
 
 
 @dataclass(slots=True)
 class _Live:
-    """What is public now, asked as often as it takes."""
+    """The publication at a URL, requested as often as necessary."""
 
     web: Web
     store: Store
@@ -185,7 +188,7 @@ class _Live:
         self._documents = self.allowance.of_documents(self.web, self.pace.clock)
 
     def settled(self) -> tuple[bytes, State] | Missing:
-        """Ask anew, with pauses that double, while what comes is no one publication and patience lasts."""
+        """Fetch until the documents form one publication, with doubling pauses, as long as `patience` allows."""
         pause, end = 1.0, None
         while True:
             try:
@@ -199,9 +202,9 @@ class _Live:
             pause *= 2
 
     def named(self, state: State) -> Mapping[str, str]:
-        """Give the SHA-256 of every document to be brought that a state vouches for, by path, the present ones last.
+        """Return the SHA-256 of every document to fetch, by path, current ones last.
 
-        Older states name the documents that sets share, too; nobody reads these back, and some hosts alter or drop
+        Older states also list the documents that sets share. These are never read back, and some hosts modify or drop
         them.
         """
         every = {**state.superseded, **state.documents}
@@ -234,7 +237,7 @@ class _Live:
             raise _UnusableError(str(error)) from error
 
     def _gather(self, state: State) -> None:
-        """Have all documents in the store; a superseded one that is missing is no damage."""
+        """Fetch all documents into the store; a superseded one may be missing."""
         named = self._checked(self.named(state))
         optional = named.keys() - state.documents.keys()
         documents = {path: digest for path, digest in named.items() if not is_package(path)}
@@ -246,13 +249,13 @@ class _Live:
             self._fetch_packages(lacking, optional)
 
     def _fetch_packages(self, lacking: Mapping[str, str], optional: Collection[str]) -> None:
-        """Fetch packages, in a time of their own."""
+        """Fetch packages, with their own time limit."""
         self._packages = self._packages or self.allowance.of_packages(self.web, self.pace.clock)
         with self._documents.resting():
             self.store.gather(lacking, self._packages, optional)
 
     def _checked(self, named: Mapping[str, str]) -> Mapping[str, str]:
-        """Refuse what would be written where no document lies: the names come from outside."""
+        """Check the untrusted names of a state: nothing may be written outside the folder of documents."""
         what = None
         if len(named) > self.allowance.documents:
             what = f"{len(named)} documents, more than {self.allowance.documents}"
@@ -268,6 +271,6 @@ class _Live:
 
 
 def _is_page(received: Received, data: bytes) -> bool:
-    """Whether this is what a host answers to any path; JSON is JSON, under whatever media type it comes."""
+    """Return whether this is the HTML page that a host returns for any path; JSON never counts as one."""
     start = data.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
     return start != b"{" and (received.is_html or start == b"<")

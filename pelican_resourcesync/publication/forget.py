@@ -1,7 +1,8 @@
-"""Forgetting: the takedown order. What is published is written anew without some resources, at addresses of its own.
+"""Takedown: publish a site again without some resources, under new addresses.
 
-It is the one exception to what is promised of a closed Change List: the old documents name what must not be named, so
-they go at once, and nothing leads to them. New ones lie where none ever lay, so that no address has other bytes.
+This is the one exception to the promise that a closed Change List never changes. The old documents contain URIs that
+must no longer be published, so they are removed at once, and nothing links to them. The new documents get addresses
+that were never used, so that no address ever has different bytes.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -32,16 +33,16 @@ from pelican_resourcesync.publication.state import MOST_ANCESTORS, State
 from pelican_resourcesync.publication.survey import Survey
 from pelican_resourcesync.publication.writing import Writing
 
-#: What is said of a resource of which nothing is left to forget.
+#: What is published about a URI that needs no takedown.
 _GONE = {ChangeKind.DELETED}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forgotten:
-    """What was forgotten of a set: the `uris`, in order; none where nothing was to be, and the set stays as it is.
+    """The result of a takedown for one set: the removed `uris`, sorted; empty if the set stays unchanged.
 
-    The counts are of what is published now, as generation `generation`; `home` is the URI that its documents lie below,
-    `notes` are for the user to know.
+    The counts are those of the new publication, whose number is `generation`. `home` is the URI of the folder of its
+    documents, and `notes` are messages for the user.
     """
 
     uris: tuple[str, ...]
@@ -56,13 +57,14 @@ class Forgotten:
 def forget(
     sets: Sequence[Previous], asked: Collection[str], output: Path, *, built: datetime, site_name: str | None = None
 ) -> list[Forgotten]:
-    """Write the generations after those of `sets` into `output`, in which nothing names the URIs asked for any more.
+    """Write the next generations of `sets` into `output`, in which nothing contains the requested URIs any more.
 
-    But for one change of each, which says that it is deleted, at the time `built` and later than all before. All else
-    stays as it was: resources, changes, where one Change List ends and the next begins, and what is in packages. Sets
-    that do not have the URIs stay as they are. `site_name` is as in `options_as_before`. Raises `PublicationError` for
-    a URI of which nothing is known or that cannot be forgotten, and where the documents cannot be written; nothing is
-    written then.
+    The only exception is one change for each, which says that it is deleted, at the time `built` and later than all
+    others. Everything else stays the same: resources, changes, the boundaries of Change Lists, and the contents of
+    packages. Sets without these URIs stay as they are. `site_name` is as in `options_as_before`.
+
+    Raises `PublicationError` for a URI that is unknown or cannot be removed, and if the documents cannot be written. In
+    these cases nothing is written.
     """
     takings = [_Taking(each, output, site_name) for each in sets]
     found = find_uris(asked, {uri for each in takings for uri in each.said})
@@ -73,7 +75,7 @@ def forget(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Taken:
-    """What becomes of one set; `contents` and `state` are `None` where it stays as it is."""
+    """The planned takedown for one set; `contents` and `state` are `None` if it stays unchanged."""
 
     previous: Previous
     options: Options
@@ -88,7 +90,7 @@ def _write(taken: Sequence[_Taken], output: Path) -> tuple[str, ...]:
         write_entrance(stage, [_write_set(stage, each) for each in taken], neighbours.entries)
         for each in taken:
             if each.state is not None:
-                seal(stage, each.state, each.options.layout, None)  # after no other: what it supersedes must not stay
+                seal(stage, each.state, each.options.layout, None)  # no previous one: nothing it superseded may stay
             stage.keep_holdings(each.options.layout, each.forgotten.uris)
         stage.install([each.options.layout for each in taken])
     return neighbours.notes
@@ -105,7 +107,7 @@ def _write_set(stage: Stage, taken: _Taken) -> Entered:
 
 
 class _Taking:
-    """One set, from which URIs are to be taken."""
+    """One set from which URIs are to be removed."""
 
     def __init__(self, previous: Previous, output: Path, site_name: str | None) -> None:
         self._previous, self._output, self._site_name = previous, output, site_name
@@ -113,7 +115,7 @@ class _Taking:
         self.said = self._said()
 
     def take(self, asked: Collection[str], built: datetime) -> _Taken:
-        """Take these URIs, as the publication writes them, where it says more of them than that they are gone."""
+        """Remove these URIs, as the publication writes them, if it contains more about them than their deletion."""
         uris = {uri for uri in asked if self.said.get(uri, _GONE) != _GONE}
         previous = self._previous
         layout = layout_after(previous.layout, None, previous) if uris else previous.layout
@@ -142,7 +144,7 @@ class _Taking:
         return _with(_without(self._ranges, uris), last, self._previous, limit)
 
     def _said(self) -> Mapping[str, set[ChangeKind | None]]:
-        """Give what is said of each URI: the kinds of its changes, and `None` for what else names it."""
+        """Return what is published about each URI: the kinds of its changes, and `None` for anything else."""
         said: dict[str, set[ChangeKind | None]] = {}
         for change in chain.from_iterable(each.changes for each in self._ranges):
             said.setdefault(change.uri, set()).add(change.kind)
@@ -154,7 +156,7 @@ class _Taking:
 
 
 def _elsewhere(previous: Previous) -> Iterator[Entry]:
-    """Give what archives and manifests say, and documents that stay only for readers still under way."""
+    """Yield the entries of archives, of manifests, and of superseded documents."""
     of_the_past = [
         path
         for path in previous.state.documents
@@ -175,15 +177,15 @@ def _require_free(options: Options, uris: Collection[str]) -> None:
 
 
 def _ranges(previous: Previous) -> list[Range]:
-    """Read all ranges with their changes, also those that are closed."""
+    """Read all ranges with their changes, including closed ones."""
     closed = (replace(each, carried=False, changes=previous.changes_in(each)) for each in previous.closed)
     return [*closed, *([previous.open] if previous.open else ())]
 
 
 def _without(ranges: Iterable[Range], uris: Collection[str]) -> list[Range]:
-    """Give the ranges without changes of these URIs, still end to end.
+    """Return the ranges without changes of these URIs, still without gaps.
 
-    Where nothing is left of one that is closed, the one before it reaches over its time, or else the one after it.
+    If a closed range becomes empty, the one before it is extended over its time, or else the one after it.
     """
     kept: list[Range] = []
     begin = None
@@ -204,7 +206,7 @@ def _without(ranges: Iterable[Range], uris: Collection[str]) -> list[Range]:
 
 
 def _with(ranges: list[Range], gone: Sequence[Change], previous: Previous, limit: int) -> list[Range]:
-    """Add the last changes to the open range, which no calendar cuts for them."""
+    """Add the deletions to the open range; no calendar period closes it for them."""
     opened = ranges.pop() if ranges and not ranges[-1].closed else None
     begin = ranges[-1].until if ranges else previous.state.at
     return [*ranges, *cut(gone, Marks(()), open_range=opened, begin=begin, limit=limit)]

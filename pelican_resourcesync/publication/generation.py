@@ -1,4 +1,4 @@
-"""One generation of a publication: all the documents of a set, written to a stage, leaves first."""
+"""Write all the documents of one generation of a set to a stage, each before the documents that link to it."""
 
 from collections.abc import Callable
 from functools import partial
@@ -14,10 +14,10 @@ from pelican_resourcesync.publication.writing import Writing
 
 
 class Generation:
-    """Writes the documents of one generation of a set."""
+    """Writer of the documents of one generation of a set."""
 
     def __init__(self, writing: Writing, contents: Contents, passed: Callable[[int], None] = lambda _: None) -> None:
-        """Take where and how to write, and what; `passed` is told how many more bytes were packed."""
+        """Create it from where to write and the contents; `passed` is called with the number of bytes just packed."""
         options = writing.options
         self._writing = writing
         self._layout = options.layout
@@ -26,7 +26,7 @@ class Generation:
         self._dumps = DumpWriter(writing, self._documents, contents.bytes, passed)
 
     def write(self) -> dict[Capability, str]:
-        """Write every document of the set; give the paths of those that its Capability List names, by capability."""
+        """Write every document of the set; return the paths of those that its Capability List names, by capability."""
         archives = ArchiveWriter(self._writing, self._documents, self._dumps, self._contents.at).write(self._contents)
         found = {**self._states(archives), **self._changes(archives), **archives}
         capabilities = {each: found[each] for each in Capability if each in found}
@@ -34,7 +34,7 @@ class Generation:
         return capabilities
 
     def _states(self, archives: dict[Capability, str]) -> dict[Capability, str]:
-        """Write the Resource List and the Resource Dump."""
+        """Write the Resource List and the Resource Dump; return their paths by capability."""
         layout, contents = self._layout, self._contents
         archive = archives.get(Capability.RESOURCELIST_ARCHIVE, "")
         document = self._documents.resource_list(contents.at, contents.listed, archive)
@@ -47,7 +47,7 @@ class Generation:
         return found
 
     def _changes(self, archives: dict[Capability, str]) -> dict[Capability, str]:
-        """Write the Change Lists and the Change Dumps, and the index of each."""
+        """Write the Change Lists, the Change Dumps and their indexes; return the indexes' paths by capability."""
         layout, contents = self._layout, self._contents
         found = {}
         for each in contents.ranges:

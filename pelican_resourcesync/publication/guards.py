@@ -1,4 +1,4 @@
-"""Guards: what a publication is not to say unless its user meant it, because followers would do it at once."""
+"""Checks against publishing a mistake, such as mass deletions, that every follower would copy at once."""
 
 from collections.abc import Iterable
 from ipaddress import ip_address
@@ -7,13 +7,13 @@ from urllib.parse import urlsplit
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication.rows import paired
 
-#: More than one in so many resources deleted at once is taken for a mistake.
+#: If more than one in this many resources is deleted at once, it counts as a mistake.
 _FEW = 5
 _EXAMPLES = 2
 
 
 def require_few_deletions(before: Iterable[str], now: Iterable[str]) -> None:
-    """Raise `PublicationError` where more than a fifth of the URIs `before` are not there `now`; both are in order."""
+    """Raise `PublicationError` if more than a fifth of the URIs `before` are missing `now`; both are sorted."""
     listed, gone = 0, 0
     examples: list[str] = []
     for was, stands in paired(zip(before), zip(now)):
@@ -31,9 +31,9 @@ def require_few_deletions(before: Iterable[str], now: Iterable[str]) -> None:
 
 
 def require_same_site(before: str, siteurl: str, moved_from: str) -> bool:
-    """Tell whether the site has moved here from `before`, the `siteurl` of the previous publication.
+    """Return whether the site has moved here from `before`, the `siteurl` of the previous publication.
 
-    Raises `PublicationError` where it is another one and not that of `moved_from`: every URI would change.
+    Raises `PublicationError` if `before` is a different address and not `moved_from`: every URI would change.
     """
     if before == siteurl:
         return False
@@ -47,7 +47,7 @@ def require_same_site(before: str, siteurl: str, moved_from: str) -> bool:
 
 
 def is_loopback(siteurl: str) -> bool:
-    """Tell whether `siteurl` is on this machine alone: `localhost`, 127.0.0.0/8 or `[::1]`."""
+    """Return whether `siteurl` is on this machine: `localhost`, 127.0.0.0/8 or `[::1]`."""
     try:
         host = urlsplit(siteurl).hostname or ""
         return host == "localhost" or ip_address(host).is_loopback

@@ -1,6 +1,6 @@
-"""Holdings: resources that are published with a set, as files below its folder, because nobody else serves them.
+"""Records: resources that are published as files below the folder of their set, because no other server has them.
 
-There may be very many, and few of them change: those that stay are the very files that they were, under one more name.
+There may be very many, and few of them change. Unchanged ones are hard links to the existing files.
 """
 
 import os
@@ -13,9 +13,10 @@ from pelican_resourcesync.transport.folder import link_or_copy
 
 
 def compare(holdings: str, new: Path, old: Path) -> tuple[list[str], list[str]]:
-    """Tell which holdings in the folder `new` are not the files of `old`, and which of `old` `new` has not, in order.
+    """Return the paths of new or changed records in the folder `new`, and of those only in `old`, both sorted.
 
-    All paths are relative to these folders. Raises `OSError` where they cannot be read.
+    A record is unchanged if it is the same file. All paths are relative to these folders. Raises `OSError` if the
+    folders cannot be read.
     """
     moved: list[str] = []
     gone: list[str] = []
@@ -24,7 +25,7 @@ def compare(holdings: str, new: Path, old: Path) -> tuple[list[str], list[str]]:
 
 
 def _compare(path: str, new: Path, old: Path, moved: list[str], gone: list[str]) -> None:
-    """Compare one folder, and all in it; of what is in a folder, only names and numbers are held."""
+    """Compare one folder recursively; only the names and inode numbers of one folder are kept in memory."""
     before = {name: (number, folder) for name, number, folder in _entries(old / path)}
     same_disk = bool(before) and (new / path).is_dir() and _device(new / path) == _device(old / path)
     for name, number, folder in _entries(new / path):
@@ -32,7 +33,7 @@ def _compare(path: str, new: Path, old: Path, moved: list[str], gone: list[str])
         within = f"{path}/{name}"
         if folder:
             _compare(within, new, old, moved, gone)
-        elif was != (number, False) or not same_disk:  # two disks may number their files alike
+        elif was != (number, False) or not same_disk:  # two disks may use the same inode numbers
             moved.append(within)
     for name, (_, folder) in before.items():
         gone += _files(old, f"{path}/{name}") if folder else [f"{path}/{name}"]
@@ -43,7 +44,7 @@ def _device(folder: Path) -> int:
 
 
 def _entries(folder: Path) -> Iterator[tuple[str, int, bool]]:
-    """Give the name, the number, and whether it is a folder, of each file in a folder; nothing where it is none."""
+    """Yield name, inode number and whether it is a folder, for each entry of a folder; nothing if it is none."""
     if folder.is_dir() and not folder.is_symlink():
         with os.scandir(folder) as found:
             for each in found:
@@ -51,7 +52,7 @@ def _entries(folder: Path) -> Iterator[tuple[str, int, bool]]:
 
 
 def keep_all_but(layout: Layout, uris: Collection[str], old: Path, new: Path) -> None:
-    """Let the folder `new` have the holdings of a set in `old`, but those of these URIs; `OSError` where it cannot."""
+    """Link or copy the records of a set from `old` to `new`, except those of these URIs; may raise `OSError`."""
     gone = {unquote(uri.removeprefix(f"{layout.siteurl}/")) for uri in uris}
     for path in _files(old, layout.holdings):
         if path not in gone:
@@ -60,7 +61,7 @@ def keep_all_but(layout: Layout, uris: Collection[str], old: Path, new: Path) ->
 
 
 def _files(top: Path, path: str) -> Iterator[str]:
-    """Give the files in a folder below `top`, and the links."""
+    """Yield the files in a folder below `top`, including links."""
     for name, _, folder in _entries(top / path):
         if folder:
             yield from _files(top, f"{path}/{name}")

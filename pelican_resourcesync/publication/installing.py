@@ -1,4 +1,4 @@
-"""Installing: what was staged becomes the publication, all of it at once where the system can, else in order."""
+"""Install a stage as the publication: everything at once if the system supports it, otherwise file by file in order."""
 
 import errno
 import os
@@ -15,24 +15,24 @@ from pelican_resourcesync.publication.takeover import belong, keep_file, same_by
 
 
 def install(stage: Path, output: Path, layouts: Sequence[Layout]) -> None:
-    """Let the documents in the folder `stage` be the publication of these sets, in place of the last one.
+    """Replace the publication of these sets with the documents in the folder `stage`.
 
-    At every moment one of them is there whole, or the stage holds what is needed to finish. What belongs to other
-    sets stays as it is, and all does where no document differs from what is there. Raises `OSError` where it cannot
-    be: then the last publication is there, or the stage is marked complete.
+    At every moment, either the old or the new publication is complete, or the stage holds everything needed to finish.
+    Other sets stay unchanged, and so does everything if no document differs. Raises `OSError` if it fails: then the old
+    publication is still there, or the stage is marked complete.
     """
     _Installation(stage, output, layouts).run()
 
 
 def documents_in(stage: Path) -> list[str]:
-    """Give the paths of the documents in a stage, in order; `OSError` where they cannot be listed."""
+    """Return the paths of the documents in a stage, sorted. Raises `OSError` if they cannot be listed."""
     top = stage / DOCUMENTS
     files = _files_in(top, depth=2) if top.is_dir() else ()
     return sorted(file.relative_to(top).as_posix() for file in files)
 
 
 class _Installation:
-    """The documents of sets, on their way from a stage to an output."""
+    """The installation of the documents of some sets from a stage into an output."""
 
     def __init__(self, stage: Path, output: Path, layouts: Sequence[Layout]) -> None:
         self._stage = stage
@@ -52,14 +52,14 @@ class _Installation:
         if not self._moves.moved and not self._moves.removed:
             return
         self._check()
-        if self._moves == Moves((WELL_KNOWN,), ()):  # Pelican cleans it away each time
+        if self._moves == Moves((WELL_KNOWN,), ()):  # Pelican deletes it on every build
             self._bring_well_known()
         elif not self._swap():
             self._moves.mark(self._stage)
             roll_forward(self._stage, self._output)
 
     def _there(self) -> set[str]:
-        """Give the paths of the sets' own files that are there, and of what else is ours."""
+        """Return the paths of the sets' existing files, and of leftover temporary files."""
         top = self._output / FOLDER
         points = {path for layout in self._layouts for path in layout.entry_points}
         found = [self._output / path for path in points if (self._output / path).is_file()]
@@ -72,7 +72,7 @@ class _Installation:
         return same_bytes(self._documents / path, self._output / path)
 
     def _check(self) -> None:
-        """Raise `OSError` for what stands in the way, before anything is moved."""
+        """Raise `OSError` if anything is in the way, before any file is moved."""
         for place in (self._output / FOLDER, (self._output / WELL_KNOWN).parent):
             if is_there(place) and not place.is_dir():
                 raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(place))
@@ -81,12 +81,12 @@ class _Installation:
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(place))
 
     def _swap(self) -> bool:
-        """Bring everything in at once, and the well-known copy after it; tell whether that is possible here.
+        """Install everything at once, then the well-known copy; return whether the system supports that.
 
-        Where it is, but fails, all is put back.
+        If it is supported but fails, all changes are undone.
         """
         new, well_known = self._documents / FOLDER, self._output / WELL_KNOWN
-        old = Path(os.path.realpath(self._output / FOLDER))  # where it is a link, it stays one
+        old = Path(os.path.realpath(self._output / FOLDER))  # a symbolic link stays a link
         if is_there(old) and not can_exchange(self._stage):
             return False
         taken = self._complete(old) if is_there(old) else []
@@ -101,7 +101,7 @@ class _Installation:
             if WELL_KNOWN in self._moves.moved:
                 (self._documents / WELL_KNOWN).replace(well_known)
             undo.pop_all()
-        with suppress(OSError):  # done is done: a build that finds the former copy brings this one
+        with suppress(OSError):  # the exchange is done: if a crash loses this, the next build repeats it
             sync([well_known.parent])
         return True
 
@@ -114,7 +114,7 @@ class _Installation:
             undo.pop_all()
 
     def _complete(self, old: Path) -> list[Path]:
-        """Put beside the documents all else that is to be there; give back what is not of these sets."""
+        """Add everything else that must stay to the new folder; return the paths that belong to other sets."""
         for path in sorted(set(self._staged).difference(self._moves.moved)):
             if path.startswith(f"{FOLDER}/"):
                 keep_file(self._output / path, self._documents / path, self._stage / "kept")
@@ -128,7 +128,7 @@ class _Installation:
 
 
 def _files_in(top: Path, *, depth: int) -> Iterator[Path]:
-    """Give the files in a folder, and the links, but not what lies in holdings, `depth` folders below it."""
+    """Yield the files and links in a folder, except those in folders of records `depth` levels below it."""
     for folder, folders, files in walk(top) if top.is_dir() and not top.is_symlink() else ():
         if HOLDINGS in folders and len(folder.relative_to(top).parts) == depth and not (folder / HOLDINGS).is_symlink():
             folders.remove(HOLDINGS)
@@ -137,7 +137,7 @@ def _files_in(top: Path, *, depth: int) -> Iterator[Path]:
 
 
 def _fresh(documents: Path) -> Iterator[Path]:
-    """Give the files that may not be on the disk yet, then all folders, each after those in it."""
+    """Yield the files that may not be flushed to disk yet, then all folders, each after its subfolders."""
     folders = []
     for folder, _, files in walk(documents):
         folders.append(folder)
@@ -154,7 +154,7 @@ def _make_folder(folder: Path, undo: ExitStack) -> None:
 
 
 def _trade(new: Path, old: Path, undo: ExitStack) -> bool:
-    """Let the folder `new` take the place of `old`, which is kept in its stead; tell whether that is possible."""
+    """Replace the folder `old` with `new` and keep `old` in its place; return whether the system supports that."""
     if not is_there(old):
         new.rename(old)
         undo.callback(old.rename, new)

@@ -1,22 +1,22 @@
-"""Where the documents of a publication lie, in the output and on the web."""
+"""The paths of the documents of a publication, in the output and on the web."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-#: The folder of every document but the well-known one.
+#: The folder of all documents except the well-known one.
 FOLDER = "resourcesync"
-#: Where a Destination looks first (`DI01`).
+#: Where a Destination (a client that keeps a copy) looks first (`DI01`).
 WELL_KNOWN = ".well-known/resourcesync"
 DESCRIPTION = f"{FOLDER}/description.xml"
 PEOPLE = f"{FOLDER}/index.html"
 STATE = f"{FOLDER}/publication.json"
-#: The documents that all sets of an output share: each publication writes them anew, and none vouches for them.
+#: The documents that all sets of an output share: each publication rewrites them, so no state records their hashes.
 SHARED = (PEOPLE, DESCRIPTION, WELL_KNOWN)
 
-#: The folder, in that of a set, of resources that are published with it: no documents.
+#: The folder, below that of a set, of resources that are published with it; these are not documents.
 HOLDINGS = "records"
 
-#: How the copy of a package's manifest ends.
+#: The ending of the copy of a package's manifest.
 MANIFEST = "-manifest.xml"
 
 _SITE = "site"
@@ -24,10 +24,10 @@ _SITE = "site"
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The paths of one set's documents, relative to the output, and their URIs below `siteurl` (no last slash).
+    """The paths of one set's documents, relative to the output, and their URIs below `siteurl` (without a final slash).
 
-    `start` counts how often the set was begun anew, from 1: each start has a folder of its own, so that no URI that was
-    ever public has other bytes.
+    `start` counts, from 1, how often the set was started over. Each start has a folder of its own, so that no URI that
+    was ever public gets different bytes.
     """
 
     siteurl: str
@@ -36,7 +36,7 @@ class Layout:
 
     @property
     def home(self) -> str:
-        """The folder of the set, whatever its start."""
+        """The folder of the set, the same for all starts."""
         return f"{FOLDER}/{self.set_name}"
 
     @property
@@ -46,12 +46,12 @@ class Layout:
 
     @property
     def holdings(self) -> str:
-        """The folder of the resources that are published with the set, whatever its start."""
+        """The folder of the set's records, the same for all starts."""
         return f"{self.home}/{HOLDINGS}"
 
     @property
     def state(self) -> str:
-        """What the next publication of the set reads first."""
+        """The state (`publication.json`), which the next publication of the set reads first."""
         return STATE if self.set_name == _SITE else f"{self.home}/publication.json"
 
     @property
@@ -91,61 +91,61 @@ class Layout:
         return f"{self.folder}/archive/"
 
     def archive(self, of: str) -> str:
-        """Give the archive of documents that have the capability `of`, or the index of its parts."""
+        """Return the path of the archive of documents with the capability `of`, or of the index of its parts."""
         return f"{self.folder}/{of}-archive.xml"
 
     def archive_part(self, of: str, at: datetime, number: int) -> str:
-        """Part `number` of an archive, by the time of its publication."""
+        """Return the path of part `number` of an archive, named by the time of its publication."""
         return f"{self.folder}/{of}-archive-{stamp(at)}-{number:05}.xml"
 
     def archived(self, of: str, at: datetime) -> str:
-        """Give the archived Resource List or Resource Dump (`of`) as of `at`, or the index of its parts."""
+        """Return the path of an archived Resource List or Resource Dump (`of`), or of the index of its parts."""
         return f"{self.archive_folder}{of}-{stamp(at)}.xml"
 
     def archived_part(self, of: str, at: datetime, number: int) -> str:
-        """Part `number` of an archived Resource List or Resource Dump."""
+        """Return the path of part `number` of an archived Resource List or Resource Dump."""
         return f"{self.archive_folder}{of}-{stamp(at)}-{number:05}.xml"
 
     def change_list(self, start: datetime) -> str:
-        """Give the Change List of the range that begins at `start`: one path for life."""
+        """Return the path of the Change List of the range that begins at `start`; it never changes."""
         return f"{self.folder}/changelist-{stamp(start)}.xml"
 
     def change_dump(self, start: datetime) -> str:
-        """Give the Change Dump that begins at `start`: one path for life."""
+        """Return the path of the Change Dump that begins at `start`; it never changes."""
         return f"{self.folder}/changedump-{stamp(start)}.xml"
 
     def change_dump_package(self, until: datetime) -> str:
-        """Give the package of the changes up to `until`: no other has one at that time."""
+        """Return the path of the package of the changes up to `until`, a time that no other package has."""
         return f"{self.folder}/changedump-{stamp(until)}.zip"
 
     def resource_list_part(self, at: datetime, number: int) -> str:
-        """Part `number` of a Resource List: it carries its publication's time, so no two share a name."""
+        """Return the path of part `number` of a Resource List; the time of its publication makes it unique."""
         return f"{self.folder}/resourcelist-{stamp(at)}-{number:05}.xml"
 
     def resource_dump_part(self, at: datetime, number: int) -> str:
-        """Part `number` of a Resource Dump."""
+        """Return the path of part `number` of a Resource Dump."""
         return f"{self.folder}/resourcedump-{stamp(at)}-{number:05}.xml"
 
     def resource_dump_package(self, at: datetime, number: int) -> str:
-        """Package `number` of a Resource Dump."""
+        """Return the path of package `number` of a Resource Dump."""
         return f"{self.folder}/resourcedump-{stamp(at)}-{number:05}.zip"
 
     def manifest(self, package: str) -> str:
-        """Give the copy of the manifest in a package (`RD02`)."""
+        """Return the path of the copy of a package's manifest (`RD02`)."""
         return f"{package.removesuffix('.zip')}{MANIFEST}"
 
     def uri(self, path: str) -> str:
-        """Give the URI of a document."""
+        """Return the URI of a document."""
         return f"{self.siteurl}/{path}"
 
 
 def is_package(path: str) -> bool:
-    """Tell whether a document's path is a package's: no XML, and as large as it may be."""
+    """Return whether a path is that of a package, which is not XML and may be large."""
     return path.endswith(".zip")
 
 
 def stamp(time: datetime) -> str:
-    """Give a time as names of documents carry it: `20240301T120000Z`, with milliseconds where there are any."""
+    """Return a time as in document names: `20240301T120000Z`, with milliseconds if there are any."""
     utc = time.astimezone(UTC)
     fraction = f".{utc.microsecond // 1000:03}" if utc.microsecond else ""
     return f"{utc:%Y%m%dT%H%M%S}{fraction}Z"

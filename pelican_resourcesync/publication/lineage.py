@@ -1,4 +1,4 @@
-"""Lineage: which of two copies of a publication descends from the other, and what a new one goes on from."""
+"""Determine which of two copies of a publication descends from the other, and the address of the next one."""
 
 from dataclasses import dataclass, replace
 from enum import Enum, auto
@@ -10,11 +10,11 @@ from pelican_resourcesync.transport.folder import sha256
 
 
 class Known(Protocol):
-    """A generation that is known by its state and the SHA-256 of the state's bytes."""
+    """A generation known by its state and the SHA-256 of the state's bytes."""
 
     @property
     def state(self) -> State:
-        """What it says of itself."""
+        """The content of its `publication.json`."""
 
     @property
     def digest(self) -> str:
@@ -23,31 +23,31 @@ class Known(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Sealed:
-    """A state and the SHA-256 of its bytes, without any of the documents."""
+    """A state and the SHA-256 of its bytes, without any documents."""
 
     state: State
     digest: str
 
     @classmethod
     def parse(cls, data: bytes, name: str) -> "Sealed":
-        """Take the bytes of a state; `PublicationError` names `name` where they are none."""
+        """Parse the bytes of a state. Raises `PublicationError`, which contains `name`, if they are invalid."""
         return cls(parse_state(data, name), sha256(data))
 
 
 class Lineage(Enum):
-    """How one generation stands to another."""
+    """The relation of one generation to another."""
 
     SAME = auto()
     #: It descends from the other.
     AHEAD = auto()
     #: The other descends from it.
     BEHIND = auto()
-    #: Neither descends from the other, as far as is known: both may have what the other has not.
+    #: Neither is known to descend from the other, so each may have changes that the other lacks.
     APART = auto()
 
 
 def lineage(one: Known, other: Known) -> Lineage:
-    """Tell how `one` stands to `other`, as far as the ancestors that a state remembers (`MOST_ANCESTORS`) tell."""
+    """Return the relation of `one` to `other`; a state knows up to `MOST_ANCESTORS` ancestors."""
     if one.digest == other.digest:
         return Lineage.SAME
     if other.digest in one.state.ancestry:
@@ -56,10 +56,10 @@ def lineage(one: Known, other: Known) -> Lineage:
 
 
 def layout_after(layout: Layout, previous: Known | None, over: Known | None = None) -> Layout:
-    """Give where the next publication's documents lie.
+    """Return the layout of the next publication.
 
-    That is where the `previous` one's are, which it carries forward; or beside those of the one that it begins anew
-    `over`; else where `layout` says.
+    It has the folder of the `previous` publication, which it continues; or a new folder next to that of the publication
+    `over` which it starts over; otherwise that of `layout`.
     """
     if previous:
         return replace(layout, start=previous.state.start)

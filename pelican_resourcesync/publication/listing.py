@@ -1,6 +1,6 @@
-"""A listing: what a Resource List says, resource by resource in the order of their URIs, kept where there is room.
+"""The content of a Resource List, sorted by URI, in a database in memory or on disk.
 
-What is small stays in memory, and what is large lies on the disk: memory does not grow with the number of resources.
+A small listing stays in memory and a large one is on disk, so memory does not grow with the number of resources.
 """
 
 import sqlite3
@@ -21,10 +21,10 @@ from pelican_resourcesync.publication.rows import (
     render_time,
 )
 
-#: What a URI can hold and XML escapes, and how many bytes more than itself that takes at most.
+#: The characters of a URI that XML escapes, and the most bytes that escaping adds to each.
 MARKS, LONGER = "&'\"<>", 5
 
-#: How much of a listing is held in memory, in KiB, and how many rows are read at a time.
+#: The database cache in KiB, and the number of rows read at a time.
 _CACHE, _BATCH = 8_192, 512
 
 _PRAGMAS = ("journal_mode = OFF", "synchronous = OFF", f"cache_size = -{_CACHE}")
@@ -36,10 +36,10 @@ CREATE TABLE listing (
 
 
 class Listing(Mapping[str, Listed]):
-    """Resources by URI, in that order. Every method raises `PublicationError` where the disk does not let it."""
+    """Resources by URI, sorted. Every method raises `PublicationError` if the disk fails."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
-        """Take a database that has the table; it is closed with this."""
+        """Use a database that has the table; it is closed with this object."""
         with _kept():
             self._database = database
             self._closed = weakref.finalize(self, database.close)
@@ -47,7 +47,7 @@ class Listing(Mapping[str, Listed]):
 
     @classmethod
     def keep(cls, rows: Iterable[Row], file: Path | None = None) -> "Listing":
-        """Keep these rows, the last of each URI: in `file`, which is not there yet, or for as long as this lives."""
+        """Store these rows, the last one of each URI, in the new `file`, or for the lifetime of this object."""
         with _new(file) as database:
             database.execute(_TABLE)
             database.execute("BEGIN")
@@ -56,7 +56,7 @@ class Listing(Mapping[str, Listed]):
             return cls(database)
 
     def changed(self, rows: Iterable[Row], gone: Iterable[str], file: Path | None = None) -> "Listing":
-        """Give a copy with these rows in place of what is there of their URIs, and without the URIs `gone`."""
+        """Return a copy with these rows added or replaced, and without the URIs `gone`."""
         with _new(file) as database:
             self._database.backup(database)
             database.execute("BEGIN")
@@ -67,7 +67,7 @@ class Listing(Mapping[str, Listed]):
 
     @classmethod
     def of(cls, listed: Iterable[tuple[str, Listed]]) -> "Listing":
-        """Keep resources by URI."""
+        """Store resources by URI."""
         return cls.keep(
             Row(uri, render_representation(each.representation), render_links(each.links), render_time(each.lastmod))
             for uri, each in listed
@@ -75,26 +75,26 @@ class Listing(Mapping[str, Listed]):
 
     @classmethod
     def open(cls, file: Path) -> "Listing":
-        """Open one that was kept in a file, to be read; `PublicationError` where it is none."""
+        """Open a stored listing for reading. Raises `PublicationError` if the file is not a valid listing."""
         with _kept():
             uri = f"{file.absolute().as_uri()}?mode=ro"
             return cls(_connect(uri, uri=True))
 
     def rows(self) -> Iterator[Row]:
-        """Give the resources as rows."""
+        """Yield the resources as rows."""
         yield from map(Row._make, self._select("uri, representation, links, lastmod"))
 
     def row(self, uri: str) -> Row | None:
-        """Give the row of a resource, `None` where there is none."""
+        """Return the row of a resource, or `None` if there is none."""
         try:
             with _kept():
                 row = self._database.execute("SELECT * FROM listing WHERE uri = ?", (uri,)).fetchone()
-        except UnicodeEncodeError:  # half a character, which no list can hold
+        except UnicodeEncodeError:  # a lone surrogate, which no list can contain
             row = None
         return Row(*row) if row else None
 
     def longest(self) -> tuple[int, int]:
-        """Give the length of the longest URI and of the longest links in entries, in bytes."""
+        """Return the length of the longest URI and of the longest links in entries, in bytes."""
         each = (f"length(uri) - length(replace(uri, char({ord(mark)}), ''))" for mark in MARKS)
         marks = f"({' + '.join(each)})"
         with _kept():
@@ -104,11 +104,11 @@ class Listing(Mapping[str, Listed]):
         return uri or 0, links or 0
 
     def items(self) -> ItemsView[str, Listed]:
-        """Give all with their URIs, read in one go."""
+        """Return all URIs and resources, read in one pass."""
         return _Items(self)
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the database."""
         self._closed()
 
     def __iter__(self) -> Iterator[str]:
@@ -130,7 +130,7 @@ class Listing(Mapping[str, Listed]):
         with _kept():
             cursor = self._database.cursor()
             cursor.arraysize = _BATCH
-            cursor.execute(f"SELECT {columns} FROM listing ORDER BY uri")  # noqa: S608 - columns of ours
+            cursor.execute(f"SELECT {columns} FROM listing ORDER BY uri")  # noqa: S608 - our columns
         while True:
             with _kept():
                 batch = cursor.fetchmany()
@@ -148,18 +148,18 @@ class _Items(ItemsView[str, Listed]):
 
 
 def listed_in(representation: str, links: str, lastmod: str) -> Listed:
-    """Read what a row says of a resource."""
+    """Parse a row's columns into a `Listed`."""
     return Listed(parse_representation(representation), parse_time(lastmod), parse_links(links))
 
 
 def _connect(database: Path | str, *, uri: bool = False) -> sqlite3.Connection:
-    """Open a database, which the garbage collector may close in whichever thread it runs."""
+    """Open a database that the garbage collector may close in any thread."""
     return sqlite3.connect(database, uri=uri, isolation_level=None, check_same_thread=False)
 
 
 @contextmanager
 def _new(file: Path | None) -> Iterator[sqlite3.Connection]:
-    """Give a new database to be filled; it is closed where that fails."""
+    """Yield a new database to fill, and close it if that fails."""
     with _kept():
         database = _connect(file or "")
         try:
@@ -173,7 +173,7 @@ def _new(file: Path | None) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def _kept() -> Iterator[None]:
-    """Say what a disk that fails comes to."""
+    """Turn a database error into one clear message."""
     try:
         yield
     except sqlite3.Error as error:

@@ -1,9 +1,9 @@
-"""One build at a time: a lock on an output that vanishes with the process that holds it.
+"""Only one build at a time: a lock on an output that disappears with the process that holds it.
 
-The output folder itself is locked, so there is nothing to publish, to clean or to leave behind. Beside that a note in
-the system's temporary folder, named for the user and the output's path, is locked: it says who holds the lock, holds
-where the folder is removed meanwhile, and is all there is where folders cannot be locked (Windows, some network file
-systems).
+The output folder itself is locked, so no lock file is published, cleaned or left behind. A note in the system's
+temporary folder, named after the user and the output's path, is locked as well. It says which process holds the lock,
+it still works if the folder is removed meanwhile, and it is the only lock where folders cannot be locked (Windows, some
+network file systems).
 """
 
 import hashlib
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from pelican_resourcesync.errors import PublicationError
 
-_FAR = 1 << 20  # Windows lets nobody read what is locked: that is a byte beyond what is written
+_FAR = 1 << 20  # Windows does not let others read a locked byte, so lock one after the text
 
 if sys.platform == "win32":  # pragma: no cover
     import msvcrt
@@ -29,7 +29,7 @@ if sys.platform == "win32":  # pragma: no cover
             raise BlockingIOError from error
 
     def _user() -> int:
-        return 0  # as the owner of every file there; the temporary folder is the user's own
+        return 0  # as `st_uid` of every file on Windows; the temporary folder is the user's own
 else:
     import fcntl
 
@@ -42,10 +42,10 @@ else:
 
 @contextmanager
 def locked(output: Path) -> Iterator[None]:
-    """Hold the lock on an output for as long as a build takes; the folder is made where it is not there.
+    """Hold the lock on an output during a build; the folder is created if it does not exist.
 
-    Raises `PublicationError` where another build holds it, naming its process where that is known, and where nothing
-    can be locked at all. Builds see each other on one machine, and where a network file system passes on locks.
+    Raises `PublicationError` if another build holds it, with its process if known, and if nothing can be locked at all.
+    Builds see each other on the same machine, and on others if a network file system forwards locks.
     """
     try:
         output.mkdir(parents=True, exist_ok=True)
@@ -66,21 +66,21 @@ def locked(output: Path) -> Iterator[None]:
 
 
 def _hold_folder(output: Path, stack: ExitStack) -> bool:
-    """Lock a folder; tell whether folders can be locked here. `BlockingIOError` where another holds it."""
+    """Lock a folder; return whether folders can be locked here. Raises `BlockingIOError` if another holds it."""
     handle = _open(output, os.O_RDONLY, stack)
     return handle is not None and _locks(handle)
 
 
 def _hold_note(note: Path, stack: ExitStack) -> bool:
-    """Lock the note and say in it who we are; tell whether that was possible."""
+    """Lock the note and write our process number to it; return whether that was possible."""
     while True:
         handle = _open(note, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), stack)
-        # In a folder where all may write, a file of that name may be another's trap.
+        # In a folder that everybody can write to, a file of that name may be an attack by another user.
         if handle is None or os.fstat(handle).st_uid != _user() or not _locks(handle):
             return False
         if _still_there(handle, note):
             break
-    with suppress(OSError):  # on a full disk it is a lock all the same
+    with suppress(OSError):  # on a full disk it still works as a lock
         os.ftruncate(handle, 0)
         os.lseek(handle, 0, os.SEEK_SET)
         os.write(handle, str(os.getpid()).encode())
@@ -108,7 +108,7 @@ def _locks(handle: int) -> bool:
 
 
 def _still_there(handle: int, note: Path) -> bool:
-    """Tell whether the file that was locked was not torn up by its last holder just before."""
+    """Return whether the locked file still exists, and was not just removed by its last holder."""
     try:
         return os.path.samestat(os.fstat(handle), note.stat())
     except OSError:
@@ -116,7 +116,7 @@ def _still_there(handle: int, note: Path) -> bool:
 
 
 def _tear_up(note: Path) -> None:
-    with suppress(OSError):  # Windows keeps a file that is open: it stays, unlocked
+    with suppress(OSError):  # Windows does not remove an open file, so it stays, unlocked
         note.unlink()
 
 

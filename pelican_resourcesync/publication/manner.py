@@ -1,4 +1,4 @@
-"""Manner: how a publication was published, as its own documents tell, for what is to be written again likewise."""
+"""Infer the options of a publication from its own documents, in order to write it again in the same way."""
 
 import re
 from collections.abc import Iterator
@@ -16,10 +16,10 @@ _TITLE = re.compile(r"<title>(.*) over ResourceSync</title>")
 
 
 def options_as_before(previous: Previous, output: Path, layout: Layout, site_name: str | None = None) -> Options:
-    """Give the options by which `previous` was published, for `output` and `layout`.
+    """Return the options with which `previous` was published, but for `output` and `layout`.
 
-    `site_name` is what the page for people calls the site; `None` leaves it as the page in the output has it, because
-    a publication that was fetched has none. Raises `PublicationError` where a document cannot be read.
+    `site_name` is the name of the site on the HTML page. `None` keeps the name on the page in the output, because a
+    fetched publication has no page. Raises `PublicationError` if a document cannot be read.
     """
     return Options(
         output=output,
@@ -35,7 +35,7 @@ def options_as_before(previous: Previous, output: Path, layout: Layout, site_nam
 
 
 def capabilities_of(previous: Previous) -> dict[Capability, str]:
-    """Give the paths of the documents that the Capability List of a publication names, by capability."""
+    """Return the paths of the documents that the Capability List of a publication names, by capability."""
     layout = previous.layout
     return {
         Capability(entry.md.capability): entry.loc.removeprefix(f"{layout.siteurl}/")
@@ -45,7 +45,7 @@ def capabilities_of(previous: Previous) -> dict[Capability, str]:
 
 
 def entries_of(previous: Previous, path: str) -> Iterator[Entry]:
-    """Give the entries of a document of a publication; `PublicationError` where it cannot be read."""
+    """Yield the entries of a document of a publication. Raises `PublicationError` if it cannot be read."""
     with _opened(previous, path) as document:
         yield from document.entries
 
@@ -61,7 +61,7 @@ def _opened(previous: Previous, path: str) -> Iterator[Document]:
 
 
 def _edition(previous: Previous) -> int:
-    """Tell the edition by the last change listed: that of 2014 has no attribute `datetime` (V1101)."""
+    """Return the edition, inferred from the last listed change: 2014 has no `datetime` attribute (V1101)."""
     edition = 2017
     for each in [previous.open] if previous.open else []:
         for entry in entries_of(previous, previous.layout.change_list(each.start)):

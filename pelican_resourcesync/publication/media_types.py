@@ -1,13 +1,14 @@
-"""Media types of files by the ends of their names, the same on every machine.
+"""Media types of files by the endings of their names, the same on every machine.
 
-Python's `mimetypes` reads what the operating system has, so two machines disagree; an explicit table is asked first,
-and `mimetypes` in its built-in form alone after it. Without parameters, as the official schema asks (`V1105`).
+Python's `mimetypes` reads the configuration of the operating system, so results differ between machines. An explicit
+table is checked first, and then only the built-in part of `mimetypes`. The types have no parameters, as the official
+schema requires (`V1105`).
 """
 
 import mimetypes
 from types import MappingProxyType
 
-#: What a file is when nothing better is known.
+#: The type of a file if nothing better is known.
 UNKNOWN = "application/octet-stream"
 
 TABLE = MappingProxyType(
@@ -82,7 +83,7 @@ _BUILT_IN = mimetypes.MimeTypes(filenames=())
 
 
 def media_type(name: str) -> str:
-    """Give the media type of a file by its name or path: the longest known end of the name decides."""
+    """Return the media type of a file by its name or path; the longest known ending of the name decides."""
     _, *ends = name.rpartition("/")[2].lower().split(".")
     for start in range(len(ends)):
         known = TABLE.get(".".join(ends[start:]))

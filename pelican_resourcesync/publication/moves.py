@@ -1,7 +1,7 @@
-"""Ordered moves: a publication goes to its place file by file, so that a build killed meanwhile can be finished.
+"""Install a publication file by file, in an order that lets the next build finish it after an interruption.
 
-For systems that cannot exchange folders at once. Nothing is moved before the stage is marked complete; from then on it
-is only ever rolled forward, by this build or by the next.
+This is for systems that cannot exchange folders atomically. Nothing is moved before the stage is marked complete. From
+then on it is only ever rolled forward, by this build or the next one.
 """
 
 import json
@@ -22,23 +22,23 @@ from pelican_resourcesync.publication.layout import (
     is_package,
 )
 
-#: Where in its stage a publication lies, as it will lie in the output.
+#: The folder of the documents in a stage, laid out like the output.
 DOCUMENTS = "documents"
 _MARK = "complete"
 
-#: What documents have in their names to which others lead: the time of their publication or of their range.
+#: A time in the names of documents that others link to: of their publication or their range.
 _STAMP = re.compile(r"-\d{8}T")
 
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """What installing a publication comes to: the paths to move, in order, and then those to remove."""
+    """The moves that install a publication: the paths to move, in order, and then those to remove."""
 
     moved: tuple[str, ...]
     removed: tuple[str, ...]
 
     def mark(self, stage: Path) -> None:
-        """Mark a stage as complete: its files and this list of moves are on the disk before the mark is there."""
+        """Mark a stage as complete, after flushing its files and this list of moves to disk."""
         documents = stage / DOCUMENTS
         sync_all(documents / path for path in self.moved)
         sync(folder for folder, _, _ in walk(documents))
@@ -50,10 +50,10 @@ class Moves:
 
 
 def in_order(paths: Iterable[str], layouts: Sequence[Layout]) -> tuple[str, ...]:
-    """Put documents in the order in which they can come in: none before those it leads to.
+    """Sort documents so that each comes after the documents that it links to.
 
-    First packages and manifests, then what else carries a time in its name (parts, Change Lists), then lists and
-    indexes, then the states, and last where a Destination enters.
+    First packages and manifests, then other documents with a time in their name (parts, Change Lists), then lists and
+    indexes, then the states, and last the documents with which a Destination starts.
     """
     last = (
         *(each.state for each in layouts),
@@ -74,14 +74,15 @@ def in_order(paths: Iterable[str], layouts: Sequence[Layout]) -> tuple[str, ...]
 
 
 def marked(stage: Path) -> bool:
-    """Tell whether a stage is complete, so that some of it may have been moved."""
+    """Return whether a stage is complete, so that some of its files may have been moved."""
     return is_there(stage / _MARK)
 
 
 def roll_forward(stage: Path, output: Path) -> None:
-    """Move what a complete stage still holds to its place, then remove what is no longer named, then the stage.
+    """Move the remaining files of a complete stage to the output, and remove the files that it lists for removal.
 
-    Does the rest where some was done before. Raises `OSError` where it cannot: the stage stays complete.
+    Continues where an earlier attempt stopped, and removes the mark at the end. Raises `OSError` if it fails: the stage
+    stays complete.
     """
     moves = _read(stage / _MARK)
     for path in moves.moved:
@@ -93,14 +94,14 @@ def roll_forward(stage: Path, output: Path) -> None:
         remove(output / path)
         with suppress(OSError):
             for folder in PurePosixPath(path).parents[:-1]:
-                (output / folder).rmdir()  # only where it is empty
+                (output / folder).rmdir()  # fails unless it is empty
     touched = {(output / path).parent for path in (*moves.moved, *moves.removed)}
     sync(sorted(folder for folder in touched if folder.is_dir()))
     (stage / _MARK).unlink()
 
 
 def _make_room(output: Path, path: str) -> None:
-    """Make the folder of a document; within `resourcesync`, a file or a link in its place is none of ours."""
+    """Create the folder of a document; a file or link in its place, within `resourcesync`, is removed."""
     for parent in list(reversed(PurePosixPath(path).parents))[2:]:
         folder = output / parent
         if folder.is_symlink() or folder.is_file():

@@ -1,4 +1,4 @@
-"""Neighbours: the sets that others publish into the same output, which stay in the Source Description (`SD03`)."""
+"""The sets of other publishers in the same output, which stay in the Source Description (`SD03`)."""
 
 import errno
 import os
@@ -15,7 +15,7 @@ from pelican_resourcesync.publication.guards import is_loopback
 from pelican_resourcesync.publication.layout import DESCRIPTION, FOLDER, WELL_KNOWN, Layout
 from pelican_resourcesync.publication.state import parse_state
 
-#: What no Source Description of ours exceeds: bytes, and sets.
+#: Limits that our own Source Descriptions never exceed: bytes, and sets.
 _LARGEST, _MOST = 1_000_000, 1_000
 
 _CAPABILITY_LIST = "capabilitylist.xml"
@@ -24,19 +24,20 @@ _IS_CAPABILITY_LIST = Metadata(capability=Capability.CAPABILITYLIST)
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """The entries of other sets' Capability Lists, and `notes` on what could not be kept."""
+    """The entries for other publishers' Capability Lists, and `notes` on those that could not be kept."""
 
     entries: tuple[Entry, ...] = ()
     notes: tuple[str, ...] = ()
 
 
 def find_neighbours(output: Path, layouts: Sequence[Layout], former: Iterable[str] = ()) -> Neighbours:
-    """Find the other sets that the Source Description in `output` names, or that lie there unnamed.
+    """Find the sets of other publishers that the Source Description in `output` names, or that are there unnamed.
 
-    Those of this site stay while their Capability List is in `output`, those of other hosts always. What lies below a
-    `former` address of this site went with it. No description, whatever it holds, stops a publication.
+    Sets of this site are kept while their Capability List is in `output`, those of other hosts always. Sets below a
+    `former` address of this site are dropped, because they moved with it. An invalid Source Description never stops a
+    publication.
 
-    Raises `PublicationError` where the output cannot be read: a set of others must not drop out for that.
+    Raises `PublicationError` if the output cannot be read, because that must not remove other publishers' sets.
     """
     try:
         return _find(output, layouts, former)
@@ -64,7 +65,7 @@ def _find(output: Path, layouts: Sequence[Layout], former: Iterable[str]) -> Nei
 
 
 def _written_for(output: Path, layout: Layout) -> Iterator[str]:
-    """Give the address for which the set was last published into `output`, where that can be read."""
+    """Yield the address for which the set was last published into `output`, if that can be read."""
     try:
         yield parse_state((output / layout.state).read_bytes(), layout.state).siteurl
     except (OSError, PublicationError):
@@ -73,7 +74,7 @@ def _written_for(output: Path, layout: Layout) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """An output with sets in it, of which those of the names `own` are ours."""
+    """An output with sets in it; those with the names `own` are ours."""
 
     output: Path
     layout: Layout
@@ -81,7 +82,7 @@ class _Place:
     former: Collection[str]
 
     def named(self, path: str) -> list[Entry]:
-        """Give the neighbours that the Source Description at `path` names, none where there is none."""
+        """Return the entries of other publishers in the Source Description at `path`; empty if there is none."""
         file = self.output / path
         if not file.is_file():
             return []
@@ -96,7 +97,7 @@ class _Place:
             return [entry for entry in islice(document.entries, _MOST) if self._stays(entry)]
 
     def unnamed(self, named: Collection[str]) -> Iterator[Entry]:
-        """Give the sets that lie in the output, but in none of the folders `named`."""
+        """Yield entries for the sets that are in the output, but in none of the folders `named`."""
         for folder in _folders(self.output / FOLDER):
             starts = sorted(
                 (each for each in _folders(folder) if each.name.isdecimal()), key=lambda each: int(each.name)
@@ -110,7 +111,7 @@ class _Place:
                     yield entry
 
     def folder_of(self, loc: str) -> str:
-        """Give the name of the folder below `resourcesync` that a URI of this site lies in, `""` for any other."""
+        """Return the name of the folder below `resourcesync` that a URI of this site is in, `""` for any other URI."""
         path = self._path(loc)
         return path.parts[1] if path else ""
 
@@ -129,25 +130,25 @@ class _Place:
             return ".." not in path.parts and (self.output / path).is_file()
         except (OSError, ValueError) as error:
             if isinstance(error, ValueError) or error.errno in (errno.ENAMETOOLONG, errno.EINVAL):
-                return False  # a name that no file can have
+                return False  # not a possible file name
             raise
 
     def _path(self, loc: str) -> PurePosixPath | None:
-        """Give the path in the output of a document of a set of this site."""
+        """Return the path in the output of a document of any set of this site, `None` for any other URI."""
         path = PurePosixPath(unquote(loc.removeprefix(f"{self.layout.siteurl}/"), errors="surrogateescape"))
         ours = loc.startswith(f"{self.layout.siteurl}/{FOLDER}/") and len(path.parts) > len((FOLDER, "set"))
         return path if ours else None
 
 
 def _folders(folder: Path) -> list[Path]:
-    """Give the folders in one that may hold a set, by name; unlike a pattern it fails where it cannot look."""
+    """Return the folders in one that may hold a set, sorted; unlike `glob`, fail if it cannot be read."""
     if not folder.is_dir():
         return []
     return sorted(each for each in folder.iterdir() if not each.name.startswith(".") and each.is_dir())
 
 
 def _writable(entry: Entry) -> bool:
-    """Tell whether a document of ours can hold an entry of others."""
+    """Return whether our Source Description can contain an entry of another publisher."""
     try:
         write(Document(root=Root.URLSET, md=Metadata(capability=Capability.DESCRIPTION), entries=[entry]), BytesIO())
     except DocumentError:

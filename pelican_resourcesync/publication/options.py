@@ -1,4 +1,4 @@
-"""How to publish: where, for which edition of the standard, within which limits, and with which capabilities."""
+"""How to publish: where, for which edition of the standard, with which limits and which capabilities."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,10 +18,10 @@ class Dumps:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Archives:
-    """How many closed documents of each kind stay, `None` for all (AR).
+    """How many closed documents of each kind to keep, `None` for all (AR).
 
-    Of Change Lists and Change Dumps, which need nothing but pointers, at least one stays. A Resource List or Resource
-    Dump is kept for each closed range, at the cost of its bytes; 0 keeps none.
+    Change Lists and Change Dumps are archived by links alone, and at least one is kept. A Resource List or Resource
+    Dump is kept for each closed range, and takes disk space; 0 keeps none.
     """
 
     resourcelist: int | None = 0
@@ -32,10 +32,11 @@ class Archives:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """How to publish a set: where (`output`, `layout`), for which `edition` of the standard, within which `limits`.
+    """How to publish a set: where (`output`, `layout`), for which `edition` of the standard, with which `limits`.
 
-    `describedby` is the URI of a page about the site; empty, the page that is published for people. `allow_deletions`
-    lets more than a fifth of the resources go at once. `moved_from` is the `siteurl` of before, where it changed.
+    `describedby` is the URI of a page about the site; if empty, the published HTML page is used. `allow_deletions`
+    allows more than a fifth of the resources to be deleted at once. `moved_from` is the former `siteurl`, if it
+    changed.
     """
 
     output: Path

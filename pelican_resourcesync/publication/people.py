@@ -1,4 +1,4 @@
-"""The page for people who meet the documents: what they are, and where they begin. It is what `describedby` names."""
+"""The HTML page that explains the documents to people and links to them. It is the default for `describedby`."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from html import escape
 from pelican_resourcesync.protocol import Capability, render_datetime
 from pelican_resourcesync.publication.layout import DESCRIPTION, Layout
 
-#: What people call the documents, by the capability.
+#: The names of the documents on the page, by capability.
 _NAMES = {
     Capability.RESOURCELIST: "Resource List",
     Capability.RESOURCEDUMP: "Resource Dump",
@@ -48,7 +48,7 @@ here and of all that changed, for programs to read. {about}, as of
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A set: where its documents lie, how many resources it has, and the paths of its documents by capability."""
+    """A set on the page: its layout, its number of resources, and the paths of its documents by capability."""
 
     layout: Layout
     count: int
@@ -56,9 +56,9 @@ class Shown:
 
 
 def page(site_name: str, at: datetime, sets: Sequence[Shown], others: Sequence[str] = ()) -> str:
-    """Make the page of the site of that name, whose sets were published as of `at`.
+    """Return the HTML page of a site, whose sets were published as of `at`.
 
-    `others` are the URIs of Capability Lists of sets that somebody else publishes here.
+    `others` are the URIs of the Capability Lists of other publishers' sets.
     """
     layout = sets[0].layout
     parts = [_list(layout, {"Source Description": DESCRIPTION, **_documents(sets[0])})] if len(sets) == 1 else []

@@ -1,4 +1,4 @@
-"""The previous publication: the documents that are public, read back and believed only if they prove whole."""
+"""The previous publication: the public documents, read back and used only if they are complete and verified."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -15,20 +15,20 @@ from pelican_resourcesync.publication.proven import Proven, explained
 from pelican_resourcesync.publication.ranges import Range
 from pelican_resourcesync.publication.state import State
 
-#: Gives what the publication with this digest lists, where it was kept.
+#: Returns the saved listing of the publication with this digest, or `None`.
 FindListing = Callable[[str], Listing | None]
 
 
 def find_none(_: str) -> None:
-    """Have kept nothing."""
+    """Return `None`: for callers without saved listings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Previous:
-    """A publication that was made before, in `folder` (laid out as an output is), of the address that `state` says.
+    """An earlier publication in `folder` (laid out like an output), for the address that `state` contains.
 
-    `resources` is its Resource List; `closed` are its closed ranges, unread; `open` is the range still open, with
-    its changes. `last` is the latest time it names.
+    `resources` is its Resource List, `closed` are its closed ranges, unread, and `open` is the open range with its
+    changes. `last` is the latest time in it.
     """
 
     folder: Path
@@ -41,29 +41,29 @@ class Previous:
     last: datetime
 
     def changes_in(self, commit_range: Range) -> tuple[Change, ...]:
-        """Read the changes of one of the ranges; `PublicationError` where its document is damaged."""
+        """Read the changes of one of the ranges. Raises `PublicationError` if its document is damaged."""
         proven = Proven(self.folder, self.layout, self.state)
         with explained(str(self.folder)):
             return tuple(proven.changes(self.layout.change_list(commit_range.start)))
 
     def entries(self, path: str) -> tuple[Entry, ...]:
-        """Read the entries of a document or of its parts, none where there is no such document."""
+        """Read the entries of a document or of its parts; empty if there is no such document."""
         if path not in self.state.documents:
             return ()
         with explained(str(self.folder)):
             return tuple(Proven(self.folder, self.layout, self.state).whole(path))
 
     def listed_in(self, ranges: Iterable[Range]) -> int:
-        """Count the changes that the documents of closed `ranges` list."""
+        """Return the number of changes in the documents of closed `ranges`."""
         proven = Proven(self.folder, self.layout, self.state)
         with explained(str(self.folder)):
             return sum(1 for each in ranges for _entry in proven.entries(self.layout.change_list(each.start)))
 
 
 def read_state(folder: Path, layout: Layout) -> Sealed | None:
-    """Read the state of the publication in `folder` alone; `None` where there is none.
+    """Read only the state of the publication in `folder`; return `None` if there is none.
 
-    Raises `PublicationError` where it is damaged, and names the file.
+    Raises `PublicationError`, with the name of the file, if it is damaged.
     """
     file = folder / layout.state
     return Sealed.parse(file.read_bytes(), str(file)) if file.is_file() else None
@@ -77,13 +77,15 @@ def read_previous(
     packages: bool = True,
     find: FindListing = find_none,
 ) -> Previous | None:
-    """Read the publication in `folder`, of whatever address; `None` where there is none. Messages call it `where`.
+    """Read the publication in `folder`, whatever its address; return `None` if there is none. Messages call it `where`.
 
-    One of an address of this machine alone was nobody's, and is none for another address. Raises `PublicationError`
-    where it is damaged: a document of the set is missing or is not what the state says. The documents that sets share
-    are not looked at, because whoever publishes last writes them; one that is superseded may be missing. Nor are
-    packages, where only what the documents say of them is wanted. The Resource List need not be taken apart where
-    `find` has what it lists.
+    A publication for an address of this machine was never public, so it is ignored unless the address is the same.
+    Documents that sets share are not checked, because every publication rewrites them. Superseded ones may be missing.
+    With `packages` false, packages are not checked: use this if only what the documents say about them is needed. If
+    `find` returns a listing, the Resource List is not parsed.
+
+    Raises `PublicationError` if the publication is damaged: a document of the set is missing or does not match the
+    state.
     """
     with explained(where):
         sealed = read_state(folder, layout)
@@ -96,9 +98,9 @@ def read_previous(
 
 
 def publications_in(folder: Path) -> list[Previous]:
-    """Read the publications of all sets in a folder, whatever their addresses, the site's own first.
+    """Read the publications of all sets in a folder, whatever their addresses, the site's own set first.
 
-    Raises `PublicationError` where one is damaged.
+    Raises `PublicationError` if one is damaged.
     """
     names = (
         sorted(each.name for each in (folder / FOLDER).iterdir() if each.is_dir()) if (folder / FOLDER).is_dir() else []

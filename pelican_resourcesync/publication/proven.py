@@ -1,4 +1,4 @@
-"""Proven: the documents of a publication that are what its state says of them, read back."""
+"""Read back the documents of a publication that its state lists, after checking their hashes."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +17,7 @@ from pelican_resourcesync.transport.folder import measure
 
 @contextmanager
 def explained(where: str) -> Iterator[None]:
-    """Say of what fails that the publication is damaged, and what to do."""
+    """Turn errors into a `PublicationError` which says that the publication is damaged, and what to do."""
     try:
         yield
     except (DocumentError, OSError, DamagedError) as error:
@@ -29,19 +29,19 @@ def explained(where: str) -> Iterator[None]:
 
 
 class DamagedError(ResourceSyncError):
-    """What is wrong with a publication."""
+    """A publication is damaged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proven:
-    """The documents in `folder` that are what `state` says of them; no other is read."""
+    """The documents in `folder` that are listed in `state`; no others are read."""
 
     folder: Path
     layout: Layout
     state: State
 
     def verify(self, *, packages: bool = True) -> None:
-        """Compare every document of the set with its hash, `packages` too, and the superseded ones that are there."""
+        """Compare every document of the set with its hash: `packages` if requested, superseded ones if they exist."""
         for path, digest in self.state.documents.items():
             wanted = path not in SHARED and (packages or not is_package(path))
             if wanted and self._sha256(path) != digest:
@@ -51,7 +51,7 @@ class Proven:
                 raise self._not_what(path)
 
     def _sha256(self, path: str) -> str | None:
-        """Give the SHA-256 of a document, `None` where it is missing."""
+        """Return the SHA-256 of a document, or `None` if it is missing."""
         if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
             raise self._not_what(path)
         file = self.folder / path
@@ -61,7 +61,7 @@ class Proven:
         return DamagedError(f"{path} is not what {self.layout.state} says")
 
     def whole(self, path: str) -> Iterator[Entry]:
-        """Give the entries of a document that may be an index of parts."""
+        """Yield the entries of a document, which may be an index of parts."""
         with self._open(path) as document:
             if document.root is Root.URLSET:
                 yield from document.entries
@@ -74,11 +74,11 @@ class Proven:
                     yield from part.entries
 
     def listed(self) -> Iterator[tuple[str, Listed]]:
-        """Give what the Resource List lists."""
+        """Yield the resources of the Resource List by URI."""
         return ((entry.loc, listed_of(entry)) for entry in self.whole(self.layout.resource_list))
 
     def ranges(self) -> Iterator[Range]:
-        """Give the ranges that the Change List Index lists, only the open one with its changes."""
+        """Yield the ranges in the Change List Index; only the open one has its changes."""
         index = self.layout.change_list_index
         for pointer in self.entries(index) if index in self.state.documents else ():
             if pointer.md is None or pointer.md.from_ is None:
@@ -91,11 +91,11 @@ class Proven:
             yield Range(start, until, changes, carried=until is not None)
 
     def changes(self, path: str) -> Iterator[Change]:
-        """Give the changes of a Change List."""
+        """Yield the changes of a Change List."""
         return (_change(entry, path) for entry in self.entries(path))
 
     def entries(self, path: str) -> Iterator[Entry]:
-        """Give the entries of the document at `path`."""
+        """Yield the entries of the document at `path`."""
         with self._open(path) as document:
             yield from document.entries
 
@@ -106,14 +106,14 @@ class Proven:
             yield read(stream, name=path)
 
     def require(self, path: str) -> None:
-        """Raise an error where the state does not vouch for the document at `path`."""
+        """Raise `DamagedError` if the state does not list the document at `path`."""
         if path not in self.state.documents:
             what = f"{path} is not named by {self.layout.state}"
             raise DamagedError(what)
 
 
 def listed_of(entry: Entry) -> Listed:
-    """Read what a Resource List says of a resource."""
+    """Return the resource in an entry of a Resource List."""
     return Listed(_representation(entry), entry.lastmod, entry.links)
 
 

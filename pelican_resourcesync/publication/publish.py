@@ -1,4 +1,4 @@
-"""Publishing: `publication = publish(previous publication, resources as they are now, history)`."""
+"""Publish sets: `publication = publish(previous publication, current resources, their history)`."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,18 +19,18 @@ from pelican_resourcesync.publication.sealing import seal
 from pelican_resourcesync.publication.staging import staging
 from pelican_resourcesync.publication.writing import Writing
 
-#: In how many publications in a row a URI is updated for nothing before that is told.
+#: After so many unexplained updates in consecutive publications, a URI is reported as unstable.
 _RESTLESS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Publication:
-    """What was published of a set: the counts of resources, of all listed changes, of ranges, and of new changes.
+    """The result for a set: the number of resources, of all listed changes, of ranges, and of new changes.
 
-    `first` tells that no publication was carried forward. `new` are the new changes by kind; `gone` counts the URIs
-    that they name though they are no longer there. `restless` are the URIs whose bytes changed in two or more
-    publications in a row though history told no change of them, with that number. `packages` are the number of packages
-    of its dumps and their bytes. `notes` are for the user to know.
+    `first` is true if no publication was continued. `new` counts the new changes by kind, and `gone` their URIs that no
+    longer exist. `restless` maps each unstable URI to the number of publications: its bytes changed in two or more in a
+    row although the history lists no change. `packages` are the number of packages of its dumps and their bytes.
+    `notes` are messages for the user.
     """
 
     first: bool = True
@@ -47,12 +47,13 @@ class Publication:
 def publish(
     requests: Sequence[Request], passed: Callable[[int], None] = lambda _: None, former: Sequence[Layout] = ()
 ) -> list[Publication]:
-    """Publish sets of one site together, and give the counts of what was published, set by set.
+    """Publish sets of one site together; return the result for each set.
 
-    All documents are staged beside their place and then moved into it, those of all sets at once; what lies of `former`
-    sets of the site goes with that. `passed` is told how many more bytes were packed. Raises `PublicationError` where
-    they cannot be written, a resource cannot be read, or a guard says that this cannot be meant, and `DocumentError`
-    for a resource that no document can name.
+    All documents are staged next to the output's own and then moved there, for all sets at once. The documents of
+    `former` sets of the site are removed in the same step. `passed` is called with the number of bytes just packed.
+
+    Raises `PublicationError` if the documents cannot be written, if a resource cannot be read, or if a guard detects a
+    likely mistake, and `DocumentError` for a resource that no document can contain.
     """
     advances = _advances(requests)
     options = [each.request.options for each in advances]
@@ -78,7 +79,7 @@ def publish(
 
 
 def expect(requests: Sequence[Request]) -> list[Advance]:
-    """Work out what `publish` would publish, set by set, without its guards; nothing is written."""
+    """Plan what `publish` would publish, for each set, without its guards; write nothing."""
     return [advance(_placed(request)) for request in requests]
 
 
@@ -88,16 +89,16 @@ def _advances(requests: Sequence[Request]) -> list[Advance]:
 
 
 def _placed(request: Request) -> Request:
-    """Let the options say where the documents really come to lie."""
+    """Return the request with the actual layout of the documents in its options."""
     layout = layout_after(request.options.layout, request.previous, request.over)
     return replace(request, options=replace(request.options, layout=layout))
 
 
 def guard(requests: Sequence[Request]) -> None:
-    """Raise `PublicationError` for what cannot be meant: another site, a great part of this one gone, or a whole set.
+    """Raise `PublicationError` for likely mistakes: another site, or a large part of it or a whole set deleted.
 
-    One page of a small set is a great part of that, and yet a thing of every day: so parts are those of the site. What
-    may go from one set is not asked for.
+    The limit applies to all sets together, because one page may be a large part of a small set and its deletion is
+    normal. A set may lose any part of itself, but not all.
     """
     before: list[Iterable[str]] = []
     now: list[Iterable[str]] = []
@@ -117,7 +118,7 @@ def guard(requests: Sequence[Request]) -> None:
 
 
 def _each_once(sets: Iterable[Iterable[str]]) -> Iterator[str]:
-    """Give the URIs of all sets in order."""
+    """Yield the URIs of all sets, sorted, each once."""
     return (uri for uri, _ in groupby(merge(*sets)))
 
 

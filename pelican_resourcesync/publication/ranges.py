@@ -1,7 +1,7 @@
-"""Commit ranges: what one Change List covers, `(from, until]`, and where one ends and the next begins.
+"""Commit ranges: the interval `(from, until]` that one Change List covers, and where one ends and the next begins.
 
-Ranges touch end to end. A range closes because a later change landed, never because a clock ticked; one without
-changes is no document: the `until` of the list before it reaches over it (`CH06`, `AR06`).
+There are no gaps between ranges. A range closes because a later change landed, never because time passed. A range
+without changes gets no document: the `until` of the list before it covers it too (`CH06`, `AR06`).
 """
 
 from bisect import bisect_left
@@ -13,15 +13,15 @@ from typing import Protocol
 from pelican_resourcesync.publication.change import Change
 from pelican_resourcesync.publication.clock import TICK
 
-#: The periods of a calendar that may cut.
+#: The calendar periods at which ranges can end.
 PERIODS = ("day", "week", "month", "year")
 
 
 class Cuts(Protocol):
-    """Where ranges may be cut."""
+    """The times at which ranges may be cut."""
 
     def before(self, time: datetime) -> datetime | None:
-        """Give the last cut before `time`, `None` where there is none."""
+        """Return the last cut before `time`, or `None` if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Calendar:
     period: str
 
     def before(self, time: datetime) -> datetime:
-        """Give the beginning of the period that `time` lies in; a time on a boundary never occurs."""
+        """Return the beginning of the period that contains `time`, which is never exactly on a boundary."""
         start = time.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
         if self.period == "week":
             return start - timedelta(days=start.weekday())
@@ -42,12 +42,12 @@ class Calendar:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """Cuts at given times: of tags, or of every so many commits."""
+    """Cuts at given times: those of tags, or of every nth commit."""
 
     times: Sequence[datetime]
 
     def before(self, time: datetime) -> datetime | None:
-        """Give the last of the times before `time`."""
+        """Return the last of the times before `time`, or `None` if there is none."""
         at = bisect_left(self.times, time)
         return self.times[at - 1] if at else None
 
@@ -56,7 +56,7 @@ class Marks:
 class Range:
     """One commit range: its `start` (`from`), its `until` once it is closed, its changes in order.
 
-    `carried` ranges were closed by an earlier publication: their documents are kept as they are, unread.
+    `carried` ranges were closed by an earlier publication: their documents are kept unchanged, without being read.
     """
 
     start: datetime
@@ -66,7 +66,7 @@ class Range:
 
     @property
     def closed(self) -> bool:
-        """Tell whether the range has ended, so that its Change List never changes again (`X16`)."""
+        """Whether the range has ended, so that its Change List never changes again (`X16`)."""
         return self.until is not None
 
 
@@ -75,9 +75,9 @@ def cut(
 ) -> list[Range]:
     """Divide `changes`, in chronological order, into ranges of at most `limit` changes.
 
-    `open_range` is the one left open by the publication before: changes go on there until a cut ends it. Where there
-    is none, the first range begins at `begin`, else at the cut before its first change. More changes than `limit`
-    at one time cannot be: see `account.spread`.
+    `open_range` is the range left open by the previous publication: changes are added to it until a cut ends it. If
+    there is none, the first range begins at `begin`, or else at the cut before its first change. There are never more
+    than `limit` changes of the same time: see `account.spread`.
     """
     ranges: list[Range] = []
     current, listed = open_range, list(open_range.changes if open_range else ())
@@ -94,24 +94,24 @@ def cut(
 
 
 def retain(ranges: Sequence[Range], keep: int | None) -> Sequence[Range]:
-    """Give the ranges that stay: the last `keep` of the closed ones (all for `None`) and the open one.
+    """Return the ranges to keep: the last `keep` closed ones (all for `None`) and the open one.
 
-    What goes is the oldest, so the kept ones touch as before (`AR06`); index and archive hold the same ones, and so say
-    the same of the set (`CL06`).
+    Only the oldest are removed, so there are still no gaps (`AR06`). The index and the archive list the same ranges, so
+    they agree about the set (`CL06`).
     """
     closed = sum(each.closed for each in ranges)
     return ranges if keep is None else ranges[max(0, closed - keep) :]
 
 
 def _end(current: Range, listed: Sequence[Change], mark: datetime | None, *, full: bool) -> datetime | None:
-    """Give the time at which the current range ends, if it does: never before what it lists already."""
+    """Return the end of the current range, or `None` if it stays open; never earlier than its last change."""
     if mark is not None and mark > current.start:
         return max(mark, listed[-1].time)
     return listed[-1].time if full else None
 
 
 def _groups(changes: Iterable[Change]) -> Iterator[list[Change]]:
-    """Give the changes that share a time together."""
+    """Yield changes of the same time together."""
     group: list[Change] = []
     for change in changes:
         if group and change.time != group[0].time:

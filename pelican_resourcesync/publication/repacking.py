@@ -1,4 +1,4 @@
-"""Repacking: the contents of a publication once more without some resources, their bytes out of its own packages."""
+"""Rebuild the contents of a publication without some resources, with the bytes from its own packages."""
 
 import zipfile
 from bisect import bisect_left
@@ -24,14 +24,14 @@ from pelican_resourcesync.publication.ranges import Range
 from pelican_resourcesync.publication.resource import Listed
 from pelican_resourcesync.publication.survey import Survey
 
-_OPEN = 4  # packages that stay open: bytes that are packed together mostly come out of the same
+_OPEN = 4  # packages kept open: bytes that are packed together mostly come from the same one
 
 
 class Repacking:
-    """What a publication has in lists and packages, without some URIs."""
+    """The lists and packages of a publication, without some URIs."""
 
     def __init__(self, previous: Previous, options: Options, uris: Collection[str]) -> None:
-        """Take the publication, how the next is written, and the URIs that are to be in none of it."""
+        """Create it from the publication, the options for the next one, and the URIs to remove."""
         self._previous = previous
         self._options = options
         self._uris = uris
@@ -39,7 +39,7 @@ class Repacking:
         self._opened: dict[str, zipfile.ZipFile] = {}
 
     def contents(self, at: datetime, listed: Listing, ranges: Sequence[Range]) -> Contents:
-        """Give all that the documents are to say as of `at`, with these resources and ranges."""
+        """Return the contents of all documents as of `at`, with these resources and ranges."""
         self._find_bytes()
         return Contents(
             at=at,
@@ -61,7 +61,7 @@ class Repacking:
         ends = [package.until for each in before for package in each.packages]
 
         def split(changes: Iterable[Change]) -> Iterator[Sequence[Change]]:
-            """Divide where packages ended before, so that who has one goes on with the next."""
+            """Divide at the same times as before, so that followers can continue from the package they have."""
             packed = filter(self._can_pack, changes)
             for _, together in groupby(packed, key=lambda change: bisect_left(ends, change.time)):
                 yield from splitting.into_packages(together)
@@ -69,7 +69,7 @@ class Repacking:
         return dumped_after([], ranges, begin=before[0].start, split=split)
 
     def _can_pack(self, change: Change) -> bool:
-        """Tell whether there is something to pack of a change: none but a deletion goes without bytes."""
+        """Return whether a change can be packed: it is a deletion, or its bytes are available."""
         of = change.representation.hash if change.representation else None
         return change.kind is ChangeKind.DELETED or self._find(change.uri, of, change.time) is not None
 
@@ -85,7 +85,7 @@ class Repacking:
                 yield Snapshot(at, without(Listing.of((each.loc, listed_of(each)) for each in entries), self._uris))
 
     def _find_bytes(self) -> None:
-        """Learn from the manifests which package holds which bytes."""
+        """Read from the manifests which package contains which bytes."""
         for path in self._previous.state.documents:
             if path.endswith(MANIFEST):
                 package = f"{path.removesuffix(MANIFEST)}.zip"
@@ -94,12 +94,12 @@ class Repacking:
                         self._places[_key(entry)] = package, entry.md.path.removeprefix("/")
 
     def _find(self, uri: str, of: Hash | None, since: datetime | None) -> Callable[[], BinaryIO] | None:
-        """Find bytes by their hash, or by URI and time where they have none; what could not be packed never was."""
+        """Find bytes by their hash, or else by URI and time; `None` for bytes that were never packed."""
         place = self._places.get(of or (uri, since))
         return partial(self._open, *place) if place else None
 
     def _open(self, package: str, member: str) -> BinaryIO:
-        """Open bytes within a package; what they are is proven where they are packed anew."""
+        """Open a member of a package; its bytes are verified when they are packed again."""
         try:
             return cast("BinaryIO", self._package(package).open(member))
         except (KeyError, RuntimeError, zipfile.BadZipFile) as error:
@@ -107,7 +107,7 @@ class Repacking:
             raise PublicationError(message) from error
 
     def _package(self, path: str) -> zipfile.ZipFile:
-        """Open a package, or give it as it was opened before: its directory is long, and read once."""
+        """Return an open package, cached because its directory is long."""
         package = self._opened.pop(path, None) or zipfile.ZipFile(self._previous.folder / path)
         self._opened[path] = package
         if len(self._opened) > _OPEN:
@@ -120,12 +120,12 @@ def _key(entry: Entry) -> Hash | tuple[str, datetime | None]:
 
 
 def without(listed: Mapping[str, Listed], uris: Collection[str]) -> Listing:
-    """Give resources without those of these URIs, and without links to them."""
+    """Return the resources without those of these URIs, and without links to them."""
     return Listing.of(
         (uri, replace(each, links=links_without(each.links, uris))) for uri, each in listed.items() if uri not in uris
     )
 
 
 def links_without(links: tuple[Link, ...], uris: Collection[str]) -> tuple[Link, ...]:
-    """Give the links that do not lead to one of these URIs."""
+    """Return the links that do not lead to one of these URIs."""
     return tuple(link for link in links if link.href not in uris)

@@ -1,4 +1,4 @@
-"""A request: one set of resources to publish, and what its publication goes on from."""
+"""A request to publish one set of resources, and the publication that it continues."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,12 +13,12 @@ from pelican_resourcesync.publication.told import Told
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """Publish `resources`, with the history that is `told` of them, in ranges that `cuts` part, as `options` say.
+    """A request to publish `resources` with the history `told`, in ranges divided by `cuts`, with these `options`.
 
-    `previous` is carried forward; without it the set begins anew, `over` a known publication under new URIs that go on
-    counting its generations (see `layout_after`). `holdings` is a folder of files that are published with the set: it
-    lies in a folder of its own in the output, whose name begins as those of stages do, and is taken away. What is
-    listed is kept in the file `listing`, if that is given.
+    `previous` is the publication to continue. Without it the set starts over under new addresses, and with `over`, a
+    known publication, it continues the numbering of that one's generations (see `layout_after`). `holdings` is a folder
+    with the set's records. It is in a folder of its own in the output, whose name begins like that of a stage, and is
+    moved from there. `listing` is a file in which to keep the listing, if given.
     """
 
     resources: Resources

@@ -1,4 +1,4 @@
-"""Resources: what a set holds, as built and as listed."""
+"""The resources of a set, as built and as listed."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -17,10 +17,10 @@ from pelican_resourcesync.transport.folder import measure
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A resource as it is now: its URI and the file that holds its bytes, `None` where these are not at hand.
+    """A current resource: its URI and the file with its bytes, `None` if these are not available.
 
-    `modified` is the time of its last change where no history tells it (UTC), if that is known. `measured` is what the
-    bytes are, where somebody has looked at them already. `links` lead to related resources (LN).
+    `modified` is the time of its last change (UTC) for resources without history, if known. `measured` describes the
+    bytes, if they were read before. `links` lead to related resources (LN).
     """
 
     uri: str
@@ -30,7 +30,7 @@ class Resource:
     links: tuple[Link, ...] = ()
 
     def represent(self) -> Representation:
-        """Measure the bytes, unless they were; `PublicationError` where they cannot be read."""
+        """Return the representation, reading the bytes if necessary; `PublicationError` if they are unreadable."""
         if self.measured is not None or self.file is None:
             return self.measured or Representation()
         try:
@@ -42,42 +42,42 @@ class Resource:
 
 
 class Resources(Protocol):
-    """The resources of a set as they are now, however many; each URI once."""
+    """The current resources of a set, in any number; each URI once."""
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Return the number of resources."""
 
     def uris(self) -> Iterator[str]:
-        """Give the URIs of all, in order."""
+        """Yield all URIs, sorted."""
 
     def standings(self) -> Iterator[Standing]:
-        """Give all, in the order of their URIs."""
+        """Yield all resources, sorted by URI."""
 
     def get(self, uri: str) -> Resource | None:
-        """Give the resource at a URI, `None` where there is none."""
+        """Return the resource at a URI, or `None` if there is none."""
 
 
 class Built(Resources):
-    """Resources that were built: files, which are measured at once."""
+    """Resources in files, which are all measured at once."""
 
     def __init__(self, resources: Iterable[Resource]) -> None:
-        """Take them, the last of each URI; `PublicationError` where one cannot be read."""
+        """Read the resources, the last one of each URI. Raises `PublicationError` if one cannot be read."""
         self._resources = {each.uri: replace(each, measured=each.represent()) for each in resources}
 
     def __len__(self) -> int:
         return len(self._resources)
 
     def uris(self) -> Iterator[str]:
-        """Give the URIs of all, in order."""
+        """Return an iterator over all URIs, sorted."""
         return iter(sorted(self._resources))
 
     def standings(self) -> Iterator[Standing]:
-        """Give all, in the order of their URIs."""
+        """Yield all resources, sorted by URI."""
         for uri in sorted(self._resources):
             yield _standing(self._resources[uri])
 
     def get(self, uri: str) -> Resource | None:
-        """Give the resource at a URI, `None` where there is none."""
+        """Return the resource at a URI, or `None` if there is none."""
         return self._resources.get(uri)
 
 
@@ -92,10 +92,10 @@ def _standing(resource: Resource) -> Standing:
 
 
 class Represented(Mapping[str, Representation]):
-    """What the bytes of resources are, by URI."""
+    """The representations of resources, by URI."""
 
     def __init__(self, resources: Resources) -> None:
-        """Take the resources."""
+        """Wrap these resources."""
         self._resources = resources
 
     def __getitem__(self, uri: str) -> Representation:
@@ -113,7 +113,7 @@ class Represented(Mapping[str, Representation]):
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A resource as a Resource List has it (`RL03`): `lastmod` is the time of its last listed change."""
+    """A resource as in a Resource List (`RL03`): `lastmod` is the time of its last listed change."""
 
     representation: Representation
     lastmod: datetime | None

@@ -1,6 +1,7 @@
-"""Rows: resources in the pieces that entries are made of, in which they are compared, sorted and kept.
+"""Resources as rows of XML fragments, in which they are compared, sorted and stored.
 
-The pieces are those of the edition of 2017. A row is an entry that need not be made again while nothing changes.
+The fragments are those of the 2017 edition. A row holds the parts of an entry, which need not be rendered again until
+it changes.
 """
 
 from collections.abc import Iterable, Iterator
@@ -26,7 +27,7 @@ from pelican_resourcesync.publication.change import Representation
 
 EDITION = 2017
 
-#: Times of resources are those of publications and of edits, which many share.
+#: The times of resources are those of publications and edits, which many resources share.
 _RECENT = 4_096
 
 _RENDERER = Renderer(Root.URLSET, EDITION)
@@ -38,9 +39,9 @@ Other = TypeVar("Other", bound=tuple[Any, ...])
 
 
 class Standing(NamedTuple):
-    """A resource as it is now: its URI, what its bytes are, its links, and when it changed, as far as is known.
+    """A current resource: its URI, its representation, its links, and the time of its change, if known.
 
-    Texts, as `render_representation`, `render_links` and `render_time` write them.
+    The last three are texts written by `render_representation`, `render_links` and `render_time`.
     """
 
     uri: str
@@ -50,7 +51,7 @@ class Standing(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A resource as it is listed: likewise, with its `lastmod`."""
+    """A listed resource: like `Standing`, with `lastmod` as its time."""
 
     uri: str
     representation: str
@@ -58,14 +59,14 @@ class Row(NamedTuple):
     lastmod: str
 
     def entry(self) -> Rendered:
-        """Give its entry; raises `DocumentError` where the URI is none that a document can hold."""
+        """Return its entry. Raises `DocumentError` if a document cannot contain the URI."""
         return Rendered(loc=self.uri, text=_RENDERER.composed(self.uri, self.lastmod, self.representation, self.links))
 
 
 def render_representation(said: Representation) -> str:
-    """Write what the bytes of a resource are; an empty text where nothing is known.
+    """Return a representation as text; empty if nothing is known.
 
-    Raises `DocumentError` for what a document must not hold, as do the other functions that write.
+    Like the other `render_` functions, raises `DocumentError` for anything that a document must not contain.
     """
     if said == Representation():
         return ""
@@ -73,45 +74,45 @@ def render_representation(said: Representation) -> str:
 
 
 def parse_representation(text: str) -> Representation:
-    """Read what the bytes of a resource are."""
+    """Parse a representation."""
     md = (_parse(text).md if text else None) or Metadata()
     return Representation(md.hash[0] if md.hash else None, md.length, md.type)
 
 
 def is_hashed(text: str) -> bool:
-    """Tell whether a hash is known, so that the bytes say whether they changed."""
+    """Return whether the text contains a hash, so that changes of the bytes can be detected."""
     return ' hash="' in text
 
 
 def render_links(links: Iterable[Link]) -> str:
-    """Write links; an empty text for none."""
+    """Return links as text; empty if there are none."""
     return _RENDERER.entry_links(tuple(links))
 
 
 def parse_links(text: str) -> tuple[Link, ...]:
-    """Read links."""
+    """Parse links."""
     return _parse(text).links if text else ()
 
 
 def render_time(time: datetime | None) -> str:
-    """Write a time; an empty text where it is not known."""
+    """Return a time as text; empty if it is not known."""
     return render_datetime(time) if time else ""
 
 
 @lru_cache(maxsize=_RECENT)
 def parse_time(text: str) -> datetime | None:
-    """Read a time."""
+    """Parse a time."""
     return parse_datetime(text) if text else None
 
 
 def is_later(one: str, other: str) -> bool:
-    """Tell whether a time is later than another; none is before all."""
+    """Return whether a time is later than another; an unknown time is earlier than all others."""
     first, second = parse_time(one), parse_time(other)
     return first is not None and (second is None or first > second)
 
 
 def paired(one: Iterable[One], other: Iterable[Other]) -> Iterator[tuple[One | None, Other | None]]:
-    """Give what has the same URI in both, or in one of them; both are in the order of their URIs, each once."""
+    """Yield pairs with the same URI, and `None` where one side lacks it; both are sorted by URI, each URI once."""
     left, right = iter(one), iter(other)
     first, second = next(left, None), next(right, None)
     while first is not None and second is not None:
@@ -133,6 +134,6 @@ def paired(one: Iterable[One], other: Iterable[Other]) -> Iterator[tuple[One | N
 
 
 def _parse(text: str) -> Entry:
-    """Read pieces that were written here."""
+    """Parse text written by this module."""
     [entry] = read(BytesIO(f"{_HEAD}{text}{_TAIL}".encode()), name="a row").entries
     return entry

@@ -1,4 +1,4 @@
-"""Sealing: a generation's last documents are those it supersedes, and its state, which proves all of them."""
+"""Finish a generation: keep the documents it supersedes, and write its state, which lists all documents by hash."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -14,11 +14,11 @@ TOOL = f"pelican-resourcesync {__version__}"
 
 
 def seal(stage: Stage, state: State, layout: Layout, previous: Previous | None) -> None:
-    """Write the state of the generation on the stage, and beside it what readers of the previous one may still seek.
+    """Write the state of the generation to the stage, and keep documents for readers of the previous one.
 
-    Documents of the previous generation that this one has no more stay for this one: who has just read an index finds
-    what it names. Where nothing changed, that generation stays as it is: its state, byte for byte, and what it
-    supersedes.
+    Documents of the previous generation that this one no longer has stay for one more generation, so that a client that
+    has just read an index finds everything it lists. If nothing changed, the previous generation stays as it is: its
+    state, byte for byte, and the documents it superseded.
     """
     own = [path for path in stage.paths() if path.startswith(f"{layout.home}/")]
     state = replace(state, documents={path: stage.measure(path)[0] for path in own})
@@ -35,12 +35,12 @@ def seal(stage: Stage, state: State, layout: Layout, previous: Previous | None) 
 
 
 def carry_whole(stage: Stage, previous: Previous) -> None:
-    """Take a publication over as it is, with its state and with what it supersedes."""
+    """Carry over a publication unchanged, with its state and the documents it superseded."""
     _carry(stage, previous, [*previous.state.documents, *previous.state.superseded, previous.layout.state])
 
 
 def _says_the_same(state: State, before: State) -> bool:
-    """Tell whether two states differ in nothing but their places in the line of generations."""
+    """Return whether two states differ only in their position in the sequence of generations."""
     place: dict[str, Any] = {
         "generation": before.generation,
         "predecessor": before.predecessor,

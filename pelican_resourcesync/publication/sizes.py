@@ -1,4 +1,4 @@
-"""Sizes: how many documents and packages of each kind a publication has, and their bytes."""
+"""The number and the bytes of a publication's documents and packages, by kind."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from pelican_resourcesync.publication.dumps.changedump import read_dumped
 from pelican_resourcesync.publication.layout import DESCRIPTION, MANIFEST, PEOPLE, SHARED, is_package
 from pelican_resourcesync.publication.previous import Previous
 
-#: What can be archived.
+#: The capabilities that can be archived.
 ARCHIVED = (Capability.RESOURCELIST, Capability.RESOURCEDUMP, Capability.CHANGELIST, Capability.CHANGEDUMP)
 
 _PACKAGES = "packages"
@@ -17,36 +17,36 @@ _PACKAGES = "packages"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Amount:
-    """So many files, and the bytes that they have together."""
+    """A number of files, and their bytes in total."""
 
     number: int
     size: int
 
 
 def sizes_of(previous: Previous) -> dict[str, Amount]:
-    """Give the amount of what there is of a set, by kind.
+    """Return the number and bytes of the files of a set, by kind.
 
-    A kind is the capability of documents; of what is archived, with `archived` before it, as the packages and manifests
-    of archived Resource Dumps; of packages, the capability of what leads to them with `packages` after it. What is
-    there only for readers still under way is `superseded`. Packages that are not in the folder have the length that
-    documents tell.
+    The kind of a document is its capability, with the prefix `archived` for archived documents, including the packages
+    and manifests of archived Resource Dumps. The kind of a package is the capability of the document that links to it,
+    followed by `packages`. Files kept only for readers of the previous generation are `superseded`. Packages that are
+    not in the folder count with the length stated in the documents.
     """
     return _counted(_files(previous))
 
 
 def shared_sizes(folder: Path) -> dict[str, Amount]:
-    """Give the amount of what the sets in a folder share."""
+    """Return the number and bytes of the files that the sets in a folder share."""
     kinds = {"description": folder / DESCRIPTION, "page for people": folder / PEOPLE}
     return _counted((kind, file.stat().st_size) for kind, file in kinds.items() if file.is_file())
 
 
 def summed(parts: Iterable[Mapping[str, Amount]]) -> dict[str, Amount]:
-    """Give the amounts of several together."""
+    """Return the totals of several results."""
     return _counted((kind, each.size, each.number) for part in parts for kind, each in part.items())
 
 
 def archived_in(previous: Previous) -> dict[str, int]:
-    """Give how many documents are archived, by capability."""
+    """Return the number of archived documents, by capability."""
     found = {str(each): len(previous.entries(previous.layout.archive(each))) for each in ARCHIVED}
     return {kind: number for kind, number in found.items() if number}
 
@@ -60,7 +60,7 @@ def _counted(found: Iterable[tuple[str, int] | tuple[str, int, int]]) -> dict[st
 
 
 def _files(previous: Previous) -> Iterator[tuple[str, int]]:
-    """Give kind and bytes of each file of a set."""
+    """Yield the kind and the bytes of each file of a set."""
     folder, state = previous.folder, previous.state
     current, told = _told(previous)
     for path in (each for each in state.documents if each not in SHARED):
@@ -74,7 +74,7 @@ def _files(previous: Previous) -> Iterator[tuple[str, int]]:
 
 
 def _kind(previous: Previous, path: str, current: Mapping[str, int]) -> str:
-    """Give the kind of a file; `current` are the packages of the Resource Dump."""
+    """Return the kind of a file; `current` are the packages of the Resource Dump."""
     layout = previous.layout
     if not path.endswith((".zip", MANIFEST)):
         with (previous.folder / path).open("rb") as stream:
@@ -89,7 +89,7 @@ def _kind(previous: Previous, path: str, current: Mapping[str, int]) -> str:
 
 
 def _told(previous: Previous) -> tuple[dict[str, int], dict[str, int]]:
-    """Give the lengths that documents tell of packages, by path: of the Resource Dump, and of all."""
+    """Return the lengths of packages stated in documents, by path: for the Resource Dump only, and for all."""
     layout = previous.layout
     current = _lengths(previous, layout.resource_dump)
     told = dict(current)

@@ -1,4 +1,4 @@
-"""Spelling: one URI may be written in several ways, and people mistype it."""
+"""Compare URIs that may be written in several ways, and suggest corrections."""
 
 import difflib
 import re
@@ -16,9 +16,9 @@ _NEAR = 2
 
 
 def spelling(uri: str) -> str:
-    """Give the one spelling of a URI that RFC 3986 (6.2.2) makes of all that mean the same, non-ASCII ones among them.
+    """Return the normal form of a URI by RFC 3986 (6.2.2), which equivalent URIs share, including non-ASCII ones.
 
-    Scheme and host are in small letters, and nothing is percent-encoded but what has to be.
+    Scheme and host are in lower case, and only characters that must be are percent-encoded.
     """
     encoded = quote(uri, safe=_PUNCTUATION, errors="surrogateescape")
     plain = _ESCAPE.sub(lambda escape: _decoded(escape[0]), encoded)
@@ -26,9 +26,9 @@ def spelling(uri: str) -> str:
 
 
 def find_uris(asked: Iterable[str], known: Iterable[str]) -> set[str]:
-    """Give the known URIs that are asked for, however they are written.
+    """Return the known URIs that are asked for, in any spelling.
 
-    Raises `PublicationError` for one that is not known, with the nearest that are.
+    Raises `PublicationError` for an unknown one, and suggests similar URIs.
     """
     spelt: dict[str, set[str]] = defaultdict(set)
     for uri in known:

@@ -1,7 +1,7 @@
-"""Staging: a publication is written beside its place and comes in whole, so that nothing half-written is ever seen.
+"""Write a publication to a temporary folder (a stage) and install it as a whole, so that no partial state is visible.
 
-Then `installing.py` exchanges the folder of all documents at once where the system can (`exchange.py`), or moves its
-files in order (`moves.py`). What a build that was killed leaves is made whole by `recover`.
+Then `installing.py` exchanges the folder of all documents atomically if the system supports it (`exchange.py`), or
+moves its files in order (`moves.py`). Interrupted builds are recovered by `recover`.
 """
 
 import shutil
@@ -22,17 +22,17 @@ from pelican_resourcesync.transport.folder import link_or_copy, measure
 
 
 class Stage:
-    """A folder beside the place of the documents, on the same file system; paths are relative to the output."""
+    """A temporary folder for documents, on the file system of the output; paths are relative to the output."""
 
     def __init__(self, output: Path, folder: Path) -> None:
-        """Take the output and the folder to write to; `staging` makes both."""
+        """Use this output and this folder, both created by `staging`."""
         self._output = output
         self._folder = folder
         self._documents = folder / DOCUMENTS
         self._measured: dict[str, tuple[str, int]] = {}
 
     def open(self, path: str) -> BinaryIO:
-        """Open a document to be written."""
+        """Open a document for writing."""
         file = self._documents / path
         file.parent.mkdir(parents=True, exist_ok=True)
         self._measured.pop(path, None)
@@ -44,24 +44,24 @@ class Stage:
             stream.write(data)
 
     def read(self, path: str) -> bytes:
-        """Give the bytes of a document written before."""
+        """Return the bytes of a document written before."""
         return (self._documents / path).read_bytes()
 
     def measure(self, path: str) -> tuple[str, int]:
-        """Give the SHA-256 and the length in bytes of a document written before, read once."""
+        """Return the SHA-256 and the length in bytes of a document written before; cached."""
         if path not in self._measured:
             self._measured[path] = measure(self._documents / path)
         return self._measured[path]
 
     def packages(self, layout: Layout) -> tuple[int, int]:
-        """Give how many packages of a set there are, and how many bytes they have."""
+        """Return the number of packages of a set, and their bytes."""
         found = [path for path in self.paths() if path.startswith(f"{layout.home}/") and is_package(path)]
         return len(found), sum(self.measure(path)[1] for path in found)
 
     def carry(self, path: str, source: Path, proven: str | None = None) -> None:
-        """Take a document over from a file as it is; `proven` is its SHA-256, where somebody has read it just now.
+        """Carry over an existing file as a document; `proven` is its SHA-256, if it was just verified.
 
-        A package is linked where it can be, because it may be large, and nobody ever writes into it.
+        A package is linked if possible, because it may be large and is never modified.
         """
         if not is_package(path):
             with source.open("rb") as old, self.open(path) as new:
@@ -75,33 +75,33 @@ class Stage:
             self._measured[path] = proven, target.stat().st_size
 
     def hold(self, layout: Layout, folder: Path) -> None:
-        """Take a folder, which lies in the output, as the holdings of a set: it is there no more."""
+        """Move a folder from the output to the stage, as the records of a set."""
         target = self._documents / layout.holdings
         target.parent.mkdir(parents=True, exist_ok=True)
         folder.rename(target)
 
     def keep_holdings(self, layout: Layout, uris: Collection[str] = ()) -> None:
-        """Let the holdings of a set be those that are there, but for these URIs."""
+        """Keep the existing records of a set, except those of these URIs."""
         keep_all_but(layout, uris, self._output, self._documents)
 
     def paths(self) -> list[str]:
-        """Give the paths of the documents written, in order."""
+        """Return the paths of the documents written, sorted."""
         return documents_in(self._folder)
 
     def install(self, layouts: Sequence[Layout]) -> None:
-        """Let what was staged be the publication of these sets: see `installing.install`."""
+        """Install the stage as the publication of these sets: see `installing.install`."""
         install(self._folder, self._output, layouts)
 
     @property
     def begun(self) -> bool:
-        """Whether documents are being moved one by one: then all are to be."""
+        """Whether documents are already being moved one by one, so that this must be finished."""
         try:
             return marked(self._folder)
         except OSError:
             return True
 
     def close(self) -> None:
-        """Remove the stage, unless it is yet to be finished."""
+        """Remove the stage, unless it must still be finished."""
         if not self.begun:
             with suppress(OSError):  # the next build removes it
                 remove(self._folder)
@@ -109,9 +109,9 @@ class Stage:
 
 @contextmanager
 def staging(output: Path, spared: Collection[Path] = ()) -> Iterator[Stage]:
-    """Give a stage below `output` and remove what is left of it; a failing disk is one clear error.
+    """Yield a stage below `output`, and remove it at the end; disk errors become one clear message.
 
-    What a former build has left there goes, but for what is `spared`.
+    Leftovers of earlier builds are finished or removed, except for `spared` folders.
     """
     try:
         output.mkdir(parents=True, exist_ok=True)
@@ -128,11 +128,10 @@ def staging(output: Path, spared: Collection[Path] = ()) -> Iterator[Stage]:
 
 
 def recover(output: Path) -> None:
-    """Make the publication in `output` whole, the last one or the next, after a build that was killed; else do nothing.
+    """Recover the publication in `output` after an interrupted build; otherwise do nothing.
 
-    Finishes what was begun, removes stages that were not complete, and brings the well-known copy of the Source
-    Description in step. To be called before the publication is read. Raises `PublicationError` where the disk does not
-    let it.
+    A complete stage is installed, incomplete stages are removed, and the well-known copy of the Source Description is
+    updated. Call this before reading the publication. Raises `PublicationError` if the disk fails.
     """
     try:
         _settle(output)
@@ -152,9 +151,9 @@ def recover(output: Path) -> None:
 
 
 def replace_file(file: Path, data: bytes) -> None:
-    """Give `file` new bytes at once, keeping its permissions and leaving what it is a link to alone.
+    """Replace the contents of `file` atomically, keeping its permissions; a link is replaced, not followed.
 
-    Raises `PublicationError` where it cannot be written.
+    Raises `PublicationError` if it cannot be written.
     """
     try:
         with beside(file) as new:
@@ -167,7 +166,7 @@ def replace_file(file: Path, data: bytes) -> None:
 
 
 def _settle(output: Path, spared: Collection[Path] = ()) -> None:
-    """Finish the stages that are complete, and remove all."""
+    """Install the stages that are complete, then remove all stages."""
     for left in sorted(output.iterdir()) if output.exists() else ():
         if left.name.startswith(PREFIX) and left.name not in {each.name for each in spared}:
             if not left.is_symlink() and marked(left):

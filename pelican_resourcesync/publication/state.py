@@ -1,4 +1,4 @@
-"""`publication.json`: what the next build reads first, and what proves that documents are one publication."""
+"""`publication.json`: the state of a publication, read first by the next build, with the hashes of its documents."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from pelican_resourcesync.protocol import parse_datetime, render_datetime
 
 FORMAT = 1
 
-#: How many generations before it a state knows by their SHA-256.
+#: The number of earlier generations that a state lists by their SHA-256.
 MOST_ANCESTORS = 100
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
@@ -23,15 +23,18 @@ _EARLIEST, _LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzin
 class State:
     """One generation of a publication.
 
-    `siteurl` and `at` are those of its Resource List; `commit` is the commit built and `landed` its landing
-    time, `None` where there was no history. `held` are the landing times of commits whose own time lay too far
-    ahead, by commit name. `changes` is the number of all changes listed. `start` counts how often the set was begun
-    anew, from 1. `predecessor` is the SHA-256 of the state before, `ancestors` are those before that, the newest first.
-    `documents` are the SHA-256 of every document of the set by its path relative to the output, `superseded` those of
-    the generation before that are there no more, but for readers still under way. `restless` counts for each URI in how
-    many publications in a row its bytes changed though history told no change. `sets` are the names of all that were
-    published together, where these are several sets. `evaluated` is the time as of which a repository was looked at:
-    whatever happened before, and was not told, can only be told as of later.
+    - `siteurl` and `at`: those of its Resource List.
+    - `commit` and `landed`: the commit built and its landing time, `None` without history.
+    - `held`: by commit, the landing times of commits whose own time was too far in the future.
+    - `changes`: the number of all listed changes.
+    - `start`: how often the set was started over under new addresses, from 1.
+    - `predecessor`: the SHA-256 of the previous state; `ancestors`: those of the states before it, newest first.
+    - `documents`: the SHA-256 of every document of the set, by its path relative to the output.
+    - `superseded`: likewise, documents of the previous generation that are kept only for its readers.
+    - `restless`: for each URI, in how many publications in a row its bytes changed although the history lists no
+      change.
+    - `sets`: the names of all sets published together, if there are several.
+    - `evaluated`: the time as of which a repository was read. Earlier changes that were missed then get a later time.
     """
 
     generation: int
@@ -52,12 +55,12 @@ class State:
 
     @property
     def ancestry(self) -> tuple[str, ...]:
-        """The SHA-256 of all earlier states that are known, the newest first."""
+        """The SHA-256 of all known earlier states, newest first."""
         return () if self.predecessor is None else (self.predecessor, *self.ancestors)
 
 
 def render_state(state: State, tool: str) -> bytes:
-    """Write a state as JSON; `tool` names this version of the tool."""
+    """Return a state as JSON; `tool` is the name and version of this program."""
     content = {
         "format": FORMAT,
         "tool": tool,
@@ -81,7 +84,7 @@ def render_state(state: State, tool: str) -> bytes:
 
 
 def parse_state(data: bytes, name: str) -> State:
-    """Read a state; `PublicationError` names `name` where it is none, or one of a newer format."""
+    """Parse a state. Raises `PublicationError`, which contains `name`, if it is invalid or has a newer format."""
     try:
         content = json.loads(data)
         if content["format"] != FORMAT:
@@ -118,7 +121,7 @@ def _digests(content: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _name(name: object) -> str:
-    """Read the name of a set, which is that of a folder."""
+    """Check and return the name of a set, which is also the name of a folder."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         message = f"{name!r} is no name of a set"
         raise ValueError(message)
@@ -126,7 +129,7 @@ def _name(name: object) -> str:
 
 
 def _time(text: str) -> datetime:
-    """Read a time of a publication: later ones must still be possible."""
+    """Parse the time of a publication, in a range that leaves room for later ones."""
     time = parse_datetime(text)
     if not _EARLIEST <= time <= _LATEST:
         message = f"the time {text} is none of a publication"

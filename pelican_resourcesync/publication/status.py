@@ -1,4 +1,4 @@
-"""Status: what the publications of a site are, for people and programs that look at them from outside."""
+"""The status of a site's publications, as people and programs see it from outside."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from pelican_resourcesync.publication.takeover import same_bytes
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RangeStatus:
-    """A Change List: its `uri`, what it covers (`until` is `None` while it is open) and the number of its changes."""
+    """A Change List: its `uri`, its interval (`until` is `None` while it is open) and the number of its changes."""
 
     uri: str
     start: datetime
@@ -28,10 +28,10 @@ class RangeStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WellKnown:
-    """The well-known URI of the site's host, where Destinations look first.
+    """The well-known URI of the site's host, where Destinations (clients that keep a copy) look first.
 
-    `in_site` tells whether the site has a say over it: not where `SITEURL` has a path. `right` tells whether the Source
-    Description is there, in the output or at the URL that was looked at; `None` where that is not known.
+    `in_site` is whether the site controls it, which it does not if `SITEURL` has a path. `right` is whether the Source
+    Description is there, in the output or at the URL that was read; `None` if that is not known.
     """
 
     uri: str
@@ -41,10 +41,10 @@ class WellKnown:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetStatus:
-    """The publication of one set, which is whole.
+    """The publication of one set, which is complete.
 
-    `archived` counts the archived documents by capability; `sizes` are the files of the set by kind, and `total_size`
-    their bytes. `volume` is what costs are estimated from.
+    `archived` counts the archived documents by capability. `sizes` are the files of the set by kind, and `total_size`
+    their bytes. Costs are estimated from `volume`.
     """
 
     name: str
@@ -65,10 +65,10 @@ class SetStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """What is published of a site: at least one of `sets`, the site's own first, then by name.
+    """What a site publishes: one or more `sets`, the site's own first, then by name.
 
-    `capability_lists` are the URIs that the Source Description names, `None` where it cannot be read. `sizes` and
-    `total_size` are of all sets together, with what they share.
+    `capability_lists` are the URIs that the Source Description names, `None` if it cannot be read. `sizes` and
+    `total_size` are those of all sets together, including shared files.
     """
 
     siteurl: str
@@ -80,9 +80,9 @@ class Status:
 
 
 def look(folder: Path) -> Status | None:
-    """Look at the publications in a folder that is laid out as an output is; `None` where there is none.
+    """Return the status of the publications in a folder laid out like an output, or `None` if there are none.
 
-    Raises `PublicationError` where one is damaged.
+    Raises `PublicationError` if one is damaged.
     """
     try:
         found = publications_in(folder)
@@ -93,7 +93,7 @@ def look(folder: Path) -> Status | None:
 
 
 def status_of(publications: Sequence[Previous], folder: Path) -> Status:
-    """Give the status of the publications of a site; what the sets share lies in `folder`."""
+    """Return the status of the publications of a site; the files that the sets share are in `folder`."""
     sets = tuple(map(_set, publications))
     sizes = summed([*(each.sizes for each in sets), shared_sizes(folder)])
     return Status(
@@ -107,7 +107,7 @@ def status_of(publications: Sequence[Previous], folder: Path) -> Status:
 
 
 def capability_lists_in(folder: Path) -> tuple[str, ...] | None:
-    """Give the URIs that the Source Description in a folder names, `None` where it cannot be read."""
+    """Return the URIs that the Source Description in a folder names, or `None` if it cannot be read."""
     try:
         with (folder / DESCRIPTION).open("rb") as stream:
             return tuple(entry.loc for entry in read(stream, name=DESCRIPTION).entries)
@@ -153,7 +153,7 @@ def _total(sizes: Mapping[str, Amount]) -> int:
 
 
 def _well_known(folder: Path, siteurl: str) -> WellKnown:
-    """Say what the folder tells: its copy is at the root of the host only where the site is."""
+    """Return the status by the folder alone: its copy is at the root of the host only if the site is."""
     in_site, description = well_known_reachable(siteurl), folder / DESCRIPTION
     right = None
     if in_site and description.is_file():

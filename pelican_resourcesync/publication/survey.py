@@ -1,4 +1,4 @@
-"""A survey: resources as they are now beside what was listed before, in one pass over both."""
+"""Compare the current resources with those listed before, in one pass over both."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -19,20 +19,20 @@ from pelican_resourcesync.publication.rows import (
     render_time,
 )
 
-#: The most bytes that a Change List needs beside its entries, and an entry beside its URI and its links.
+#: The most bytes of a Change List without its entries, and of an entry without its URI and its links.
 _HEAD, _ENTRY = 10_000, 500
 
 
-#: How many differences are taken down: where there are more, all is listed anew, which takes no longer then.
+#: The most differences to remember: if there are more, writing the whole listing again is as fast.
 _MOST = 20_000
 
 
 @dataclass(slots=True)
 class Survey:
-    """What comes of it: the `suspects` are the URIs that came, went or may have other bytes, in order.
+    """The result of a comparison: `suspects` are the URIs that were added, removed or may have other bytes, sorted.
 
-    `differing` are all resources that are not as they were listed, `None` where there are very many; `gone` the URIs of
-    which there is none any more. What is longest says how many changes one Change List can hold.
+    `differing` are all resources that differ from the listing, `None` if there are very many. `gone` are the URIs that
+    no longer exist. The longest URI and links determine how many changes fit into one Change List.
     """
 
     suspects: list[str] = field(default_factory=list)
@@ -43,7 +43,7 @@ class Survey:
 
     @classmethod
     def of(cls, uris: Iterable[str], previous: Previous | None = None) -> "Survey":
-        """Take in these URIs, and what was published before, as far as its documents need not be read for it."""
+        """Return a survey of these URIs and of the previous publication, without reading its closed documents."""
         found = cls()
         for uri in uris:
             found.see(uri)
@@ -53,34 +53,34 @@ class Survey:
         return found
 
     def see_listing(self, listing: Listing) -> None:
-        """Take in all that is listed."""
+        """Include the sizes of a whole listing."""
         longest, heaviest = listing.longest()
         self._longest, self._heaviest = max(self._longest, longest), max(self._heaviest, heaviest)
 
     def see(self, uri: str, links: str = "") -> None:
-        """Take in what a list may have to hold; `links` as rows have them."""
+        """Include the sizes of one URI and its `links`, as text of a row."""
         size = len(uri) + LONGER * sum(map(uri.count, MARKS))
         self._longest = max(self._longest, size)
         self._heaviest = max(self._heaviest, len(links) if links.isascii() else len(links.encode()))
 
     def take(self, stands: Standing, differing: list[Standing]) -> None:
-        """Take in a resource that is not as it was, and down among the others, unless these are very many."""
+        """Include a resource that differs, and add it to `differing` unless there are very many."""
         self.see(stands.uri, stands.links)
         if len(differing) <= _MOST:
             differing.append(stands)
 
     def see_changes(self, changes: Iterable[Change]) -> None:
-        """Take in what a list holds."""
+        """Include the sizes of the entries of changes."""
         for change in changes:
             self.see(change.uri, render_links(change.links))
 
     def capacity(self, limits: Limits) -> int:
-        """Give how many changes one Change List can hold, whatever of all that was seen they are of (`X04`)."""
+        """Return how many changes fit into one Change List, whichever of the resources they are for (`X04`)."""
         return max(1, min(limits.entries, (limits.size - _HEAD) // (self._longest + self._heaviest + _ENTRY)))
 
 
 def survey(now: Resources, previous: Previous | None) -> Survey:
-    """Compare what is there with what was listed, by URI."""
+    """Compare the current resources with the previous listing, by URI."""
     found = Survey()
     if previous is None:
         for standing in now.standings():
@@ -103,15 +103,15 @@ def survey(now: Resources, previous: Previous | None) -> Survey:
 
 
 def _may_differ(stands: Standing, was: Row) -> bool:
-    """Tell whether bytes of which no hash is known may be others, because the resource changed."""
+    """Return whether bytes without a known hash may be different, because the resource has changed since."""
     return not is_hashed(stands.representation) and is_later(stands.changed, was.lastmod)
 
 
 @dataclass(slots=True)
 class Relisting:
-    """Lists what is there, with the time of the last change of each; tells how it stands to what was listed before.
+    """Creates the next listing, with the time of each resource's last change, and compares it with the previous one.
 
-    `same` is whether all is as it was, and `same_bytes` whether that is so but for links.
+    `same` is whether nothing differs, `same_bytes` whether nothing but links differs.
     """
 
     now: Resources
@@ -121,7 +121,7 @@ class Relisting:
     same_bytes: bool = True
 
     def list(self, fresh: Iterable[Change], file: Path | None = None) -> Listing:
-        """Give the listing after these changes, kept in `file` if that is given."""
+        """Return the listing after these changes, stored in `file` if given."""
         times = {change.uri: render_time(change.time) for change in fresh}
         found, previous = self.found, self.previous
         if previous is None or found is None or found.differing is None:
@@ -139,7 +139,7 @@ class Relisting:
                 yield self._row(stands, was, times)
 
     def _changed(self, previous: Listing, differing: Iterable[Standing], times: Mapping[str, str]) -> Iterator[Row]:
-        """Give the rows that are not as they were: of what differs, and of what changed none the less."""
+        """Yield the rows that are new or different, including those where only `lastmod` changed."""
         seen = set()
         for stands in differing:
             seen.add(stands.uri)

@@ -1,4 +1,4 @@
-"""Taking over: what stays as it is comes into the next publication without being written again."""
+"""Reuse unchanged files in the next publication, without writing them again."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ _CHUNK = 1 << 18  # bytes compared at a time
 
 
 def same_bytes(one: Path, other: Path) -> bool:
-    """Tell whether two files hold the same bytes, the `other` being a file itself and no link to one."""
+    """Return whether two files have the same bytes, and `other` is not a link."""
     if other.is_symlink() or one.stat().st_size != other.stat().st_size:
         return False
     if one.samefile(other):
@@ -25,9 +25,9 @@ def same_bytes(one: Path, other: Path) -> bool:
 
 
 def keep_file(old: Path, new: Path, draft: Path) -> None:
-    """Let `new` be the very file `old`, whose bytes it has, with its times; by way of the name `draft`.
+    """Replace `new` with a hard link to `old`, which has the same bytes, to keep its times.
 
-    Where the file system cannot, `new` stays: it is as good but for its times.
+    `draft` is a temporary name. If the file system does not support links, `new` stays, and only its times differ.
     """
     with suppress(OSError):
         draft.unlink(missing_ok=True)
@@ -36,10 +36,10 @@ def keep_file(old: Path, new: Path, draft: Path) -> None:
 
 
 def take_over(old: Path, new: Path, set_names: Iterable[str]) -> list[Path]:
-    """Take all that is in the folder `old` over into `new`, but what `new` has and the sets of those names.
+    """Copy everything in the folder `old` to `new`, except what `new` has already, and the entries `set_names`.
 
-    Files are linked where possible, else copied: those of other sets may be large. Gives back what was taken over at
-    the top; raises `OSError` where it cannot be.
+    Files are linked if possible, because those of other sets may be large. Returns the new paths at the top level.
+    Raises `OSError` if it fails.
     """
     ours = {*set_names, *(each.name for each in new.iterdir())}
     taken = []
@@ -51,7 +51,7 @@ def take_over(old: Path, new: Path, set_names: Iterable[str]) -> list[Path]:
 
 
 def belong(new: Path, old: Path) -> None:
-    """Let `new` have the permissions of `old`, and its owner where we may say so."""
+    """Give `new` the permissions of `old`, and its owner if we are allowed to."""
     shutil.copymode(old, new)
     if hasattr(os, "chown"):
         with suppress(PermissionError):

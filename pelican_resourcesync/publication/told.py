@@ -1,4 +1,4 @@
-"""What history tells of a set: the changes since its last publication, and the clock to publish by."""
+"""The history of a set: the changes since its last publication, and the times to publish with."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,14 +10,17 @@ from pelican_resourcesync.publication.change import Change
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """What history tells: `changes` since the last publication, of each URI oldest first, and the clock to publish by.
+    """The history of a set since its last publication.
 
-    `complete` is false where there is no history to tell anything from. `touched` says whether anything may explain a
-    change of a resource that `changes` does not name: a commit, or an edit that is not committed. `commit` is the
-    commit built, `landed` its landing time. `built` is the time of this build. `objects` gives the file with the bytes
-    of a SHA-256, for changes whose bytes are no longer those of a resource, `None` where they are not at hand. `times`
-    gives for URIs when the resources last changed or went, as far as a witness beside history knows, who was asked as
-    of `evaluated`.
+    - `built`: the time of this build.
+    - `changes`: the changes since the last publication, oldest first for each URI.
+    - `complete`: false if there is no history to read changes from.
+    - `touched`: whether anything, a commit or an uncommitted edit, may explain a change that `changes` does not list.
+    - `commit` and `landed`: the commit built and its landing time.
+    - `objects`: returns the file with the bytes of a SHA-256, for changes whose resource has other bytes now; `None` if
+      they are not available.
+    - `times`: returns when the resources at these URIs last changed or were deleted, as far as a source other than the
+      history knows, read as of `evaluated`.
     """
 
     built: datetime

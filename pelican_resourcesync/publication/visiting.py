@@ -1,4 +1,4 @@
-"""Visiting: the status of what is published at a URL, without its packages, which may be large."""
+"""Determine the status of the publications at a URL, without their packages, which may be large."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -20,24 +20,25 @@ from pelican_resourcesync.publication.status import Status, WellKnown, capabilit
 from pelican_resourcesync.transport.http import Web
 from pelican_resourcesync.transport.paths import is_plain
 
-#: What lies there now is told, not what may be there when a deployment is done.
+#: Report the current state: do not wait for a deployment to finish.
 _ALLOWANCE = Allowance(patience=0.0)
-#: What no Source Description of ours exceeds: bytes, and sets.
+#: Limits that our own Source Descriptions never exceed: bytes, and sets.
 _LARGEST, _MOST = 1_000_000, 1_000
 
-#: The name of the set that a site has where it names none.
+#: The name of a site's set if the site does not choose one.
 OWN = Layout("").set_name
 
 _CAPABILITY_LIST = re.compile(rf"(.*)/{FOLDER}/([^/]+)/(?:[0-9]+/)?capabilitylist\.xml")
 
 
 def visit(url: str, into: Path) -> Status | None:
-    """Look at the publications at a URL; `None` where there is none.
+    """Return the status of the publications at a URL, or `None` if there are none.
 
-    Its own set is looked for, and those that its Source Description names. What is read lies in `into`, a folder that
-    is not there yet. Packages are not fetched: of them, what documents say is told.
+    This includes the site's own set, and those that its Source Description names. The documents are saved in `into`, a
+    folder that must not exist yet. Packages are not fetched; their sizes come from the documents.
 
-    Raises `PublicationError` where one is damaged, and `TransportError` where it cannot be known what is there.
+    Raises `PublicationError` if a publication is damaged, and `TransportError` if it cannot be determined what is
+    there.
     """
     web = Web(url)
     for path in (DESCRIPTION, PEOPLE):
@@ -53,7 +54,7 @@ def visit(url: str, into: Path) -> Status | None:
 
 
 def _bring(web: Web, path: str, file: Path) -> None:
-    """Fetch a document for which no state vouches; where it cannot be had, that is all there is to know."""
+    """Fetch a document that no state lists; ignore it if that fails."""
     try:
         _, data = web.read(path, replace(web.bounds, size=_LARGEST))
     except TransportError:
@@ -63,7 +64,7 @@ def _bring(web: Web, path: str, file: Path) -> None:
 
 
 def _sites(uris: Iterable[str]) -> Mapping[str, set[str]]:
-    """Give the addresses of the sites that Capability Lists are of, by the name of the set."""
+    """Return the addresses of the sites to which Capability Lists belong, by the name of the set."""
     sites: dict[str, set[str]] = {}
     for match in filter(None, map(_CAPABILITY_LIST.fullmatch, uris)):
         name = unquote(match[2])
@@ -73,7 +74,7 @@ def _sites(uris: Iterable[str]) -> Mapping[str, set[str]]:
 
 
 def _is_named(layout: Layout, sites: Mapping[str, set[str]]) -> bool:
-    """Tell whether a set is the site's own, or one that is named as one of its site, and not of another host."""
+    """Return whether a set is the site's own, or is named as a set of its site and not of another host."""
     return layout.set_name == OWN or layout.siteurl in sites[layout.set_name]
 
 
@@ -101,7 +102,7 @@ def _fetch(web: Web, state: str, folder: Path) -> Fetched | None:
 
 
 def _ask(web: Web, well_known: WellKnown, description: Path) -> WellKnown:
-    """Ask the host's well-known URI whether it is the Source Description."""
+    """Request the host's well-known URI, and check whether it is the Source Description."""
     parts = urlsplit(web.base)
     host = Web(f"{parts.scheme}://{parts.netloc}")
     try:

@@ -1,4 +1,4 @@
-"""Writing: documents onto a stage, whole or in parts, and those of the generation before as they are."""
+"""Write documents to a stage, whole or in parts, or carry over those of the previous generation unchanged."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from pelican_resourcesync.publication.staging import Stage
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """Where the documents of a generation go, and how they are written; what is carried comes from `previous`."""
+    """Where and how to write the documents of a generation; unchanged ones come from `previous`."""
 
     stage: Stage
     options: Options
@@ -19,16 +19,16 @@ class Writing:
 
     @property
     def stays(self) -> bool:
-        """Tell whether the site is where it was, so that closed documents lead where they led, and stay as they are."""
+        """Whether the site has the same address as before, so that closed documents can stay unchanged."""
         return self.previous is not None and self.previous.layout.siteurl == self.options.layout.siteurl
 
     def put(self, path: str, document: Document) -> None:
-        """Write a document that is one whatever it holds."""
+        """Write a document that is never divided into parts."""
         with self.stage.open(path) as stream:
             write(document, stream, edition=self.options.edition)
 
     def put_parts(self, path: str, document: Document, part: Callable[[int], str]) -> None:
-        """Write a document, or an index of that name and its parts where it is past the limits (`X04`)."""
+        """Write a document, or its parts and an index with its name if it exceeds the limits (`X04`)."""
         write_parts(
             document,
             name=path,
@@ -40,12 +40,12 @@ class Writing:
         )
 
     def carry(self, path: str) -> None:
-        """Take a document of the previous generation over as it is."""
+        """Carry over a document of the previous generation unchanged."""
         if self.previous is not None:
             self.stage.carry(path, self.previous.folder / path, self.previous.state.documents.get(path))
 
     def carry_all(self, path: str) -> None:
-        """Take over a document and all that belongs to it: parts, packages and manifests begin with its name."""
+        """Carry over a document and its parts, packages and manifests, whose names begin with its own."""
         if self.previous is not None:
             begin = f"{path.removesuffix('.xml')}-"
             for each in self.previous.state.documents:

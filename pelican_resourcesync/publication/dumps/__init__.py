@@ -1,1 +1,1 @@
-"""Packages: bitstreams and the manifest that lists them, in ZIP files (`RD`, `CD`)."""
+"""Packages: ZIP files of bitstreams and the manifest that lists them (`RD`, `CD`)."""

@@ -1,4 +1,4 @@
-"""Change Dumps: which changes each covers, in which packages, and what an earlier publication has of them (CD)."""
+"""Change Dumps: which changes each covers, in which packages, and which ones an earlier publication has (CD)."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -11,12 +11,12 @@ from pelican_resourcesync.publication.previous import Previous
 from pelican_resourcesync.publication.proven import DamagedError, Proven, explained
 from pelican_resourcesync.publication.ranges import Range
 
-#: Divides changes, in chronological order, into those of one package each; leaves out what cannot be packed.
+#: Divides changes, in chronological order, into packages, and leaves out those that cannot be packed.
 Split = Callable[[Iterable[Change]], Iterable[Sequence[Change]]]
 
 
 def read_dumped(previous: Previous) -> list[DumpedRange]:
-    """Read what a publication has of Change Dumps, oldest first; `PublicationError` where that is damaged."""
+    """Read the Change Dumps of a publication, oldest first. Raises `PublicationError` if they are damaged."""
     index = previous.layout.change_dump_index
     if index not in previous.state.documents:
         return []
@@ -53,11 +53,11 @@ def dumped_after(
     begin: datetime | None,
     split: Split,
 ) -> list[DumpedRange]:
-    """Give the Change Dumps of `ranges`, going on from those `before`.
+    """Return the Change Dumps of `ranges`, continuing those `before`.
 
-    Changes after `begin` are new, and `split` gives those that can be packed; `None` where there is nothing to dump
-    yet. Where there is no Change Dump before, the first begins at `begin`: what is in it, and all that it claims, comes
-    after that. One that would have no package is none (V1105): the next one reaches over its range.
+    Changes after `begin` are new; `begin` is `None` if there is nothing to dump yet. `split` divides those that can be
+    packed into packages. If there is no earlier Change Dump, the first one starts at `begin` and covers only what comes
+    after that. A Change Dump without packages is not valid (V1105), so the next one covers its range as well.
     """
     kept = [each for each in before if each.closed]
     if begin is None:
@@ -77,9 +77,10 @@ def dumped_after(
 
 
 def begin_of(changes: Sequence[Change], ranges: Sequence[Range]) -> datetime | None:
-    """Give the time after which the bytes of every change of a first publication were seen; `None` where of none.
+    """Return the time after which a first publication has the bytes of every change, or `None` if it has none.
 
-    That is where the past was built anew. What was only told has no bytes, and what came before it is not claimed.
+    Only a backfill, which builds past commits again, has such bytes. Changes known from the history alone have none, so
+    nothing up to the last of them is covered.
     """
     seen = False
     for change in reversed(changes):
@@ -91,7 +92,7 @@ def begin_of(changes: Sequence[Change], ranges: Sequence[Range]) -> datetime | N
 
 
 def retain_dumped(dumped: Sequence[DumpedRange], keep: int | None, first: datetime | None) -> list[DumpedRange]:
-    """Give the Change Dumps that stay: at most `keep` closed ones, and none that ends before the `first` range kept."""
+    """Return the Change Dumps to keep: at most `keep` closed ones, and none that ends before the `first` range kept."""
     closed = [each for each in dumped if each.until is not None and (first is None or each.until > first)]
     closed = closed if keep is None else closed[max(0, len(closed) - keep) :]
     return [*closed, *(each for each in dumped if not each.closed)]

@@ -1,7 +1,7 @@
-"""Media types whose bytes are compressed already: deflating them again takes long and gains nothing.
+"""Media types whose bytes are already compressed: deflating them again takes time and gains nothing.
 
-All others are deflated, unknown ones too: a package is written once and fetched often, deflating never adds more than a
-thousandth, and what is unknown on a site is more often data than a picture.
+All others are deflated, unknown ones too. A package is written once and downloaded often, deflating adds at most a
+thousandth, and an unknown file on a site is more likely to be data than a picture.
 """
 
 _TYPES = frozenset(
@@ -51,6 +51,6 @@ _PLAIN = frozenset(
 
 
 def is_compressed(media_type: str) -> bool:
-    """Tell whether bytes of this type are compressed."""
+    """Return whether bytes of this media type are already compressed."""
     name = media_type.partition(";")[0].strip().lower()
     return name in _TYPES or name.endswith(("+zip", "+gzip")) or (name.startswith(_FAMILIES) and name not in _PLAIN)

@@ -1,4 +1,4 @@
-"""Names of files and folders that every system can hold, and what two of them have in common (`RD06`)."""
+"""Names of files and folders that are valid on every system, and how to compare them (`RD06`)."""
 
 import unicodedata
 from functools import lru_cache
@@ -11,7 +11,7 @@ _LONGEST_EXTENSION = 16  # bytes, with the dot
 _UNFIT = '<>:"/\\|?*'
 _ASCII = str.maketrans(dict.fromkeys([*map(chr, range(0x20)), "\x7f", *_UNFIT], "_"))
 _UNSHOWN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
-# Letters and marks that show nothing; all others that show nothing are of the categories above.
+# Invisible letters and marks; all other invisible characters belong to the categories above.
 _INVISIBLE = frozenset(
     "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0"
     + "".join(map(chr, [*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)]))
@@ -21,22 +21,22 @@ _DEVICES = frozenset({"con", "prn", "aux", "nul", "clock$", "conin$", "conout$",
 
 
 def size(text: str) -> int:
-    """Give the length of a text as bytes of UTF-8."""
+    """Return the length of a text in bytes of UTF-8."""
     return len(text) if text.isascii() else len(text.encode())
 
 
 def likeness(text: str) -> str:
-    """Give what is equal for all names that some system takes for the same: after NFKC, in whatever case."""
+    """Return a key that is equal for all names that some system treats as the same: in NFKC, ignoring case."""
     if text.isascii():
         return text.lower()
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
 
 def safe(text: str) -> str:
-    """Make a text the name of one file or folder, on any system; what cannot stand in one is `_`.
+    """Return a text as the name of one file or folder that is valid on any system; invalid characters become `_`.
 
-    The name is in NFC, is no way up, no device of Windows, does not begin with a space nor end with a space or a dot,
-    and shows all of its characters. It may still be too long: see `fit`.
+    The name is in NFC, is not `.` or `..` or a device of Windows, does not begin with a space or end with a space or a
+    dot, and has only visible characters. It may still be too long: see `fit`.
     """
     name = text.translate(_ASCII) if text.isascii() else "".join(map(_shown, unicodedata.normalize("NFC", text)))
     name = _underscored(name)
@@ -45,7 +45,7 @@ def safe(text: str) -> str:
 
 
 def split(name: str) -> tuple[str, str]:
-    """Divide a name into its stem and its extension, with the dot; a long end is no extension, nor is a whole name."""
+    """Divide a name into stem and extension, with the dot; a long ending or a whole name is not an extension."""
     dot = name.rfind(".")
     extension = name[dot:] if dot > 0 else ""
     if not 1 < size(extension) <= _LONGEST_EXTENSION or " " in extension:
@@ -54,10 +54,10 @@ def split(name: str) -> tuple[str, str]:
 
 
 def fit(parts: tuple[str, str], number: int, longest: int, origin: str) -> str:
-    """Join stem and extension to a name of at most `longest` bytes, which are 32 or more.
+    """Join stem and extension into a name of at most `longest` bytes (at least 32).
 
-    `number` tells names apart that would be the same: from 2 on it is shown. A stem that is too long gives way to a
-    piece of the SHA-256 of `origin`, so that two that begin alike still differ.
+    `number` distinguishes names that would be equal, and is shown from 2 on. A stem that is too long is truncated and
+    gets a piece of the SHA-256 of `origin`, so that names with the same beginning still differ.
     """
     stem, extension = parts
     end = f"~{number}{extension}" if number > 1 else extension
@@ -68,12 +68,12 @@ def fit(parts: tuple[str, str], number: int, longest: int, origin: str) -> str:
 
 
 def piece(text: str) -> str:
-    """Give the eight hexadecimal digits that stand for a text that is too long."""
+    """Return the eight hexadecimal digits that stand for a text that is too long."""
     return sha256(text.encode(errors="surrogatepass")).hexdigest()[:8]
 
 
 def _underscored(name: str) -> str:
-    """Replace what may not begin or end a name, and give an empty one a character."""
+    """Replace spaces and dots where a name must not begin or end with them; return `_` for an empty name."""
     trimmed = name.lstrip(" ")
     name = "_" * (len(name) - len(trimmed)) + trimmed
     end = len(name)
@@ -84,7 +84,7 @@ def _underscored(name: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _shown(character: str) -> str:
-    """Give a character that is fit for a name, or `_`."""
+    """Return the character if it is valid and visible in a name, else `_`."""
     unfit = (
         character in _UNFIT
         or character in _INVISIBLE

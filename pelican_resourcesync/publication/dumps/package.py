@@ -18,15 +18,15 @@ from pelican_resourcesync.publication.dumps.zip_writer import Member, ZipWriter
 MANIFEST = "manifest.xml"
 
 _CHUNK = 524_288  # bytes read at a time
-_IN_MEMORY = 1_000_000  # bytes of a manifest that need no file
+_IN_MEMORY = 1_000_000  # bytes: a larger manifest is kept in a temporary file
 
 
 class Bitstream(NamedTuple):
-    """What a package is to hold of one resource, or of one change of it.
+    """The bytes of one resource, or of one change of it, for a package.
 
-    `entry` is what the manifest says, without the path: `loc`, `lastmod`, and `rs:md` with length, type, a hash where
-    one is known and, of a change, its kind and time. `open` gives the bytes, from the first; `None` for a deletion,
-    which has none.
+    `entry` is its entry in the manifest, without the path: `loc`, `lastmod`, and `rs:md` with length, type, a hash if
+    one is known and, for a change, its kind and time. `open` returns a stream of the bytes from the beginning; it is
+    `None` for a deletion, which has none.
     """
 
     entry: Entry
@@ -47,14 +47,15 @@ def write_package(  # noqa: PLR0913 - keyword-only options
     edition: int = 2017,
     passed: Callable[[int], None] = _nothing,
 ) -> int:
-    """Write a package to an empty seekable `stream`, and its manifest to `manifest` too (`RD02`); count the entries.
+    """Write a package to an empty seekable `stream`, and its manifest to `manifest` too (`RD02`).
 
-    `document` is the head of the manifest. The bitstreams pass once, in their order, and each is read once; no file is
-    held. `base` is the site's URL, which `Paths` needs. `passed` is told how many bytes more were read. The same
-    bitstreams give the same bytes. The manifest is the last member, because it is not known sooner.
+    Returns the number of entries. `document` is the manifest without its entries. The bitstreams are read one after the
+    other, each once, and none is kept in memory. `base` is the site's URL, which `Paths` needs. `passed` is called with
+    the number of bytes just read. The same bitstreams always give the same bytes. The manifest is the last member,
+    because it is only known at the end.
 
-    Raises `PublicationError` where a bitstream cannot be read, or is not what its entry says, and `DocumentError` where
-    a document cannot hold an entry; what was written by then stays.
+    Raises `PublicationError` if a bitstream cannot be read or does not match its entry, and `DocumentError` if a
+    document cannot hold an entry. Whatever was written up to then stays.
     """
     with ZipWriter(stream) as package, SpooledTemporaryFile(max_size=_IN_MEMORY) as spool:
         with Verifier() as verifier:
@@ -70,7 +71,7 @@ def write_package(  # noqa: PLR0913 - keyword-only options
 
 @dataclass(frozen=True, slots=True)
 class _Packing:
-    """Puts bitstreams into a package; gives their entries with the paths."""
+    """Adds bitstreams to a package and returns their entries with the paths."""
 
     package: ZipWriter
     paths: Paths

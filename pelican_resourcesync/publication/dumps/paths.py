@@ -1,4 +1,4 @@
-"""The paths of bitstreams in a package: readable, safe on every system, and each its own (`RD06`, `V1105`)."""
+"""The paths of bitstreams in a package: readable, valid on every system, and unique (`RD06`, `V1105`)."""
 
 import re
 from types import MappingProxyType
@@ -6,14 +6,14 @@ from urllib.parse import unquote_to_bytes
 
 from pelican_resourcesync.publication.dumps.names import LONGEST_NAME, fit, likeness, piece, safe, size, split
 
-#: The folder of all bitstreams: nothing in it can be mistaken for the manifest.
+#: The folder of all bitstreams, so that none can be mistaken for the manifest.
 TOP = "/resources"
 #: The longest path, in bytes of UTF-8.
 LONGEST_PATH = 200
 
-_LONGEST_FOLDER = 168  # bytes: a name of 31 fits below it
-_READABLE_FOLDER = 150  # bytes: names that tell it from a file may make it longer
-_SHORTEST_NAME = 32  # bytes: the least that `fit` asks for
+_LONGEST_FOLDER = 168  # bytes: leaves 31 for a name
+_READABLE_FOLDER = 150  # bytes: suffixes that distinguish it from a file may make it longer
+_SHORTEST_NAME = 32  # bytes: the minimum for `fit`
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?://(?:[^/?#@]*@)?([^/?#]*)/?)?(.*)", re.DOTALL)
 _EXTENSIONS = MappingProxyType(
     {
@@ -38,19 +38,21 @@ _EXTENSIONS = MappingProxyType(
 
 
 class Paths:
-    """Gives each bitstream of one package its path.
+    """Assigns each bitstream of one package its path.
 
-    A path is the resource's URI below `base` (the site's URL, without a last slash), decoded; a URI elsewhere has its
-    host as first folder. A URI that ends in `/` gets an `index.html`, and a name without an extension gets the one of
-    its media type: a package of what a static site serves unpacks to that site. What no system, or not every system,
-    can hold is `_`; what is too long is shortened; a path like another, in whatever case, gets `~2`, `~3`, … before
-    its extension, in the order of the calls. So the same calls give the same paths.
+    A path is the resource's URI below `base` (the site's URL, without a final slash), decoded. Any other URI begins
+    with its host as the first folder. A URI that ends in `/` gets an `index.html`, and a name without an extension gets
+    the one of its media type, so that a package of a static site unpacks to that site.
+
+    Characters that are not valid on every system become `_`, and long paths are shortened. A path that equals another
+    one, ignoring case, gets `~2`, `~3`, … before its extension, in the order of the calls. The same calls always give
+    the same paths.
     """
 
     __slots__ = ("_below", "_files", "_folders", "_numbers", "_renamed")
 
     def __init__(self, base: str) -> None:
-        """Begin a package in which nothing is yet."""
+        """Start with an empty package."""
         self._below = re.compile(f"{re.escape(base)}(?:/|(?=[?#])|$)")
         self._files: set[str] = set()
         self._folders = {TOP}
@@ -58,7 +60,7 @@ class Paths:
         self._renamed: dict[str, str] = {}
 
     def take(self, uri: str, media_type: str) -> str:
-        """Give the path of one bitstream more; each call gives another."""
+        """Return the path of one more bitstream; no two calls return the same path."""
         below = self._below.match(uri)
         path, _, query = (uri[below.end() :] if below else _elsewhere(uri)).partition("?")
         *folders, last = path.split("/")
@@ -66,7 +68,7 @@ class Paths:
         return self._file(folder, safe(_file_name(last, query, media_type)), uri)
 
     def _folder(self, names: list[str]) -> str:
-        """Give the folder of these names, none of which is a file."""
+        """Return the folder with these names, making sure that none of them is a file."""
         wanted = "/".join([TOP, *names])
         if likeness(wanted) in self._folders:
             return wanted
@@ -78,7 +80,7 @@ class Paths:
     def _subfolder(self, folder: str, name: str) -> str:
         room = min(LONGEST_NAME, _LONGEST_FOLDER - size(folder) - 1)
         if room < _SHORTEST_NAME and size(f"{folder}/{name}") > _READABLE_FOLDER:
-            return folder  # so many folders had to be told from files that there is no room for more
+            return folder  # no room for another folder, after so many suffixes to distinguish folders from files
         room = max(room, _SHORTEST_NAME)
         given = f"{folder}/{fit((name, ''), 1, room, name)}"
         like = likeness(given)
@@ -109,13 +111,13 @@ class Paths:
 
 
 def _elsewhere(uri: str) -> str:
-    """Give a URI that is not below the base as a path that begins with its host, else its scheme."""
+    """Return a URI that is not below the base as a path that begins with its host, or else its scheme."""
     parts = _SCHEME.fullmatch(uri)
     return f"{parts[2] or parts[1]}/{parts[3]}" if parts else uri
 
 
 def _decoded(text: str) -> str:
-    """Decode what is percent-encoded; text that is not UTF-8 then stays as it is."""
+    """Decode percent-encoding; text that would not be valid UTF-8 stays as it is."""
     if "%" not in text:
         return text
     try:
@@ -135,7 +137,7 @@ def _file_name(last: str, query: str, media_type: str) -> str:
 
 
 def _shortened(names: list[str]) -> list[str]:
-    """Give the first of these folders and, for all that are too many, one that stands for them."""
+    """Return as many of these folders as fit, and one folder that stands for the rest."""
     if size(TOP) + sum(size(name) + 1 for name in names) <= _READABLE_FOLDER:
         return names
     folder = f"~{piece('/'.join(names))}"

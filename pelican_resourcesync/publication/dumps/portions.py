@@ -1,4 +1,4 @@
-"""Portions: which bitstreams share a package (`X04`, `RD07`)."""
+"""Divide bitstreams into packages (`X04`, `RD07`)."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ from pelican_resourcesync.publication.dumps.package import Bitstream
 from pelican_resourcesync.publication.dumps.paths import LONGEST_PATH
 from pelican_resourcesync.publication.dumps.zip_writer import END_SIZE, MEMBER_SIZE, most_packed
 
-#: What a manifest is beside its entries, at most, in bytes: that leaves some 3,000 for the URIs of its links.
+#: The most bytes of a manifest without its entries: leaves about 3,000 for the URIs of its links.
 HEAD_SIZE = 4_096
-#: What a package takes beside its bitstreams, at most, in bytes.
+#: The most bytes of a package without its bitstreams.
 FRAME_SIZE = most_packed(HEAD_SIZE) + MEMBER_SIZE + 2 * LONGEST_PATH + END_SIZE
 
 _PATH_SIZE = len('    <rs:md path=""/>\n') + LONGEST_PATH
-_ESCAPED = ("&", "'", "%26", "%27")  # what a path can hold of a URI that XML writes in up to five bytes more
-_RENDERER = Renderer(Root.URLSET, edition=2017)  # its entries are the longer ones
+_ESCAPED = ("&", "'", "%26", "%27")  # characters that a path may contain; escaping them in XML adds up to five bytes
+_RENDERER = Renderer(Root.URLSET, edition=2017)  # the entries of this edition are the longer ones
 
 Item = TypeVar("Item")
 
@@ -36,7 +36,7 @@ STANDARD_LIMITS = PackageLimits()
 
 
 class Weight(NamedTuple):
-    """The most that something adds to a package: bytes of the ZIP file, entries, and bytes of its manifest."""
+    """The most that an item adds to a package: bytes of the ZIP file, entries, and bytes of its manifest."""
 
     size: int
     entries: int
@@ -44,7 +44,7 @@ class Weight(NamedTuple):
 
 
 def weight(entry: Entry) -> Weight:
-    """Give the weight of a bitstream, by its entry; that of a deletion has no length.
+    """Return the weight of a bitstream from its entry; a deletion has no length.
 
     Raises `DocumentError` for an entry that no document can hold.
     """
@@ -56,7 +56,7 @@ def weight(entry: Entry) -> Weight:
 
 
 def portions(bitstreams: Iterable[Bitstream], limits: PackageLimits = STANDARD_LIMITS) -> Iterator[Iterator[Bitstream]]:
-    """Divide bitstreams, in their order, into those of one package each; see `divided`."""
+    """Divide bitstreams, in their order, into packages; see `divided`."""
     return divided(bitstreams, lambda bitstream: weight(bitstream.entry), limits)
 
 
@@ -65,14 +65,14 @@ def divided(
     weigh: Callable[[Item], Weight],
     limits: PackageLimits = STANDARD_LIMITS,
 ) -> Iterator[Iterator[Item]]:
-    """Divide whatever is packed, in its order, into what shares a package: as much as is sure to fit.
+    """Divide items, in their order, into packages: each as full as is sure to fit.
 
-    What is sure is told by lengths alone, before anything is deflated. So the division depends on the resources and not
-    on the version of zlib, nothing is packed twice, and no package is larger than asked for; one of text is a good deal
-    smaller. What alone is larger than a package has one to itself.
+    This is calculated from lengths alone, before anything is deflated. So the division depends on the resources and not
+    on the version of zlib, nothing is packed twice, and no package is larger than requested (packages of text are much
+    smaller). An item that is larger than a package gets a package of its own.
 
-    The items pass once, and one is held at a time: each portion has to be used up before the next is asked for, else
-    there is a `RuntimeError`.
+    Items are read one at a time: each portion must be used up before the next is requested. Otherwise `RuntimeError` is
+    raised.
     """
     passing = _Passing(iter(items), weigh)
     while not passing.ended:
@@ -84,7 +84,7 @@ def divided(
 
 
 class _Passing(Generic[Item]):
-    """Items that pass, of which the next is known."""
+    """An iterator over items that knows the next one."""
 
     __slots__ = ("_items", "_next", "_weigh")
 
@@ -99,7 +99,7 @@ class _Passing(Generic[Item]):
         return not self._next
 
     def portion(self, limits: PackageLimits) -> Iterator[Item]:
-        """Give one item at least, and more while they fit."""
+        """Yield at least one item, and more as long as they fit."""
         size, entries, manifest = FRAME_SIZE, 0, HEAD_SIZE
         while self._next:
             item = self._next[0]

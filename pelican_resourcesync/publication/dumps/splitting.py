@@ -1,4 +1,4 @@
-"""Splitting: which changes go into one package of a Change Dump."""
+"""Decide which changes go into one package of a Change Dump."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -14,19 +14,22 @@ _by_time = attrgetter("time")
 
 
 class Splitting:
-    """Divides changes by what one package can hold, never between two of one time: its end is a time."""
+    """Divides changes by what one package can hold.
+
+    Changes of the same time are never separated, because a package ends at a time.
+    """
 
     def __init__(self, options: Options, limit: int) -> None:
-        """Take how to publish, and how many changes one document can hold."""
+        """Create it from the options and the number of changes that one document can hold."""
         self._asked = options.dumps.changedump
         self._limits = replace(package_limits(options), entries=limit)
 
     def of_one_time(self, changes: Sequence[Change]) -> Iterable[Sequence[Change]]:
-        """Divide changes of one time so that each part fits into a package: the others are to come later."""
+        """Divide changes of the same time into parts that fit into a package; all but the first must come later."""
         return self._divide([each] for each in changes) if self._asked else (changes,)
 
     def into_packages(self, changes: Iterable[Change]) -> Iterable[Sequence[Change]]:
-        """Divide changes, in chronological order, into those of one package each."""
+        """Divide changes, in chronological order, into packages."""
         return self._divide(list(group) for _, group in groupby(changes, key=_by_time))
 
     def _divide(self, groups: Iterable[list[Change]]) -> Iterator[list[Change]]:
@@ -35,7 +38,7 @@ class Splitting:
 
 
 def package_limits(options: Options) -> PackageLimits:
-    """Give what a package may hold: its manifest is a document as any (`X04`)."""
+    """Return the limits of a package: its manifest has the limits of any document (`X04`)."""
     limits = options.limits
     return PackageLimits(size=options.dumps.package_size, entries=limits.entries, manifest=limits.size)
 

@@ -1,4 +1,4 @@
-"""Bytes are what an entry says, checked while they pass (`RD06`)."""
+"""Check that bytes match their entry while they are read (`RD06`)."""
 
 import hashlib
 from collections.abc import Iterable, Iterator
@@ -12,38 +12,38 @@ from pelican_resourcesync.errors import BytesError
 from pelican_resourcesync.protocol import Hash
 from pelican_resourcesync.publication.change import MD5, SHA_256
 
-#: What is made of bytes, by the name of a hash in documents, and where none is known.
+#: The hash to compute for each hash name used in documents, and the one to compute if no hash is known.
 _MADE, _ANY = MappingProxyType({SHA_256: "sha256", MD5: "md5"}), "md5"
 
-_AHEAD = 4  # chunks that wait to be hashed: they are all that is held
-_SMALL = 100_000  # bytes of a file that are hashed sooner than they are handed over
+_AHEAD = 4  # chunks waiting to be hashed: no more are held in memory
+_SMALL = 100_000  # bytes: hashing a smaller file takes less time than handing it to the thread
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """What is said of the bytes of a resource: length (bytes), and the hash, where one is known that we can make."""
+    """The expected length (bytes) and hash of a resource; the hash only if it is known and we can compute it."""
 
     uri: str
     length: int
     hash: Hash | None
 
     def begin(self) -> Any:
-        """Begin to make the hash."""
+        """Return a new hash object for these bytes."""
         return hashlib.new(_MADE[self.hash.algorithm] if self.hash else _ANY, usedforsecurity=False)
 
     def is_met(self, digest: Any) -> bool:
-        """Tell whether the bytes are those that it is said of."""
+        """Return whether the digest matches the expected hash."""
         return self.hash is None or bool(digest.hexdigest() == self.hash.digest.lower())
 
 
 class Verifier:
-    """Hashes large files in a thread of its own, because hashing and writing take about the same time.
+    """Hashes large files in a separate thread, because hashing and writing take about the same time.
 
-    So what is wrong with one is told a little later, and by the end of the `with` at the latest.
+    A mismatch is therefore reported a little later, at the latest when the `with` block ends.
     """
 
     def __init__(self) -> None:
-        """Begin with nothing to do."""
+        """Prepare the thread, which starts with the `with` block."""
         self._tasks: SimpleQueue[tuple[Any, bytes | Claim] | None] = SimpleQueue()
         self._room: SimpleQueue[None] = SimpleQueue()
         for _ in range(_AHEAD):
@@ -64,7 +64,7 @@ class Verifier:
             self._judge()
 
     def passing(self, chunks: Iterable[bytes], claim: Claim) -> Iterator[bytes]:
-        """Give the chunks; raise `BytesError` when these are not what is claimed, or earlier ones were not."""
+        """Yield the chunks. Raises `BytesError` if they do not match the claim, or if earlier ones did not."""
         self._judge()
         digest = claim.begin()
         length = 0
@@ -115,6 +115,6 @@ def _changed(claim: Claim) -> BytesError:
 
 
 def known_hash(hashes: Iterable[Hash]) -> Hash | None:
-    """Give the strongest hash that we can make ourselves, `None` where there is none."""
+    """Return the strongest hash that we can compute ourselves, or `None` if there is none."""
     found = {each.algorithm: each for each in hashes}
     return next((found[each] for each in _MADE if each in found), None)

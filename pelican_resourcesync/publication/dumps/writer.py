@@ -1,4 +1,4 @@
-"""Dumps onto a stage: packages first, then the documents that lead to them."""
+"""Write dumps to a stage: packages first, then the documents that link to them."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from pelican_resourcesync.publication.writing import Writing
 
 @dataclass(frozen=True, slots=True)
 class DumpWriter:
-    """Writes the dumps of one generation; `passed` is told how many more bytes were packed."""
+    """Writer of the dumps of one generation; `passed` is called with the number of bytes just packed."""
 
     writing: Writing
     documents: Documents
@@ -26,16 +26,16 @@ class DumpWriter:
     passed: Callable[[int], None]
 
     def resource_dump(self, dump: Snapshot, at: datetime, archive: str = "") -> None:
-        """Write a Resource Dump with all its packages, or with those of before, which are carried (RD).
+        """Write a Resource Dump with new packages, or with those of the previous one, which are carried over (RD).
 
-        `at` is the time of the publication: its parts are named by that, because they change with what it links to.
+        `at` is the time of the publication. It names the parts of the dump, because these change with its links.
         """
         layout = self.writing.options.layout
         document = self.documents.resource_dump(dump.at, self.packages(dump), archive)
         self.writing.put_parts(layout.resource_dump, document, partial(layout.resource_dump_part, at))
 
     def packages(self, dump: Snapshot) -> list[Entry]:
-        """Write the packages of a Resource Dump, or carry those of the one of before; give what it says of each."""
+        """Write the packages of a Resource Dump, or carry over the previous ones; return their entries."""
         if dump.listed is not None:
             return list(self._packed(dump, dump.listed))
         self.carry(dump)
@@ -46,19 +46,22 @@ class DumpWriter:
         return self.documents.package_entry(package, length, digest, Metadata(at=at))
 
     def carry(self, dump: Snapshot) -> None:
-        """Take over the packages of a Resource Dump of before, with their manifests."""
+        """Carry over the packages of an earlier Resource Dump, with their manifests."""
         for package in self._paths(dump):
             self.writing.carry(package)
             self.writing.carry(self.writing.options.layout.manifest(package))
 
     def _paths(self, dump: Snapshot) -> list[str]:
-        """Give the packages of a Resource Dump of before: what leads to them may be of another address of the site."""
+        """Return the packages of an earlier Resource Dump.
+
+        They are found by their numbers, because its entries may have a former address of the site.
+        """
         layout, previous = self.writing.options.layout, self.writing.previous
         numbered = (layout.resource_dump_package(dump.at, number) for number in count(1))
         return list(takewhile(lambda path: path in previous.state.documents, numbered)) if previous else []
 
     def change_dump(self, dumped: DumpedRange) -> None:
-        """Write the Change Dump of a range: the packages of before are carried, new ones written (CD)."""
+        """Write the Change Dump of a range: existing packages are carried over, new ones are written (CD)."""
         layout = self.writing.options.layout
         path = layout.change_dump(dumped.start)
         carried = dumped.carried and self.writing.stays
@@ -72,7 +75,7 @@ class DumpWriter:
             self.writing.put(path, self.documents.change_dump(dumped, packages))
 
     def _packed(self, dump: Snapshot, listed: Listing) -> Iterator[Entry]:
-        """Write the packages of a Resource Dump, one after another; give what it says of each."""
+        """Write the packages of a Resource Dump one after another; yield their entries."""
         options = self.writing.options
         limits = package_limits(options)
         bitstreams = self._bitstreams(resource_entry(uri, each) for uri, each in listed.items())
@@ -94,7 +97,7 @@ class DumpWriter:
             start = until
 
     def _write(self, path: str, head: Document, bitstreams: Iterable[Bitstream]) -> None:
-        """Write a package, and its manifest beside it."""
+        """Write a package, and its manifest next to it."""
         stage, options = self.writing.stage, self.writing.options
         with stage.open(path) as package, stage.open(options.layout.manifest(path)) as manifest:
             siteurl = options.layout.siteurl
@@ -103,7 +106,7 @@ class DumpWriter:
             )
 
     def _bitstreams(self, entries: Iterable[Entry]) -> Iterator[Bitstream]:
-        """Give what is packed of entries: deletions, and all whose bytes are at hand."""
+        """Yield the bitstreams of the entries that can be packed: deletions, and entries whose bytes are available."""
         for entry in entries:
             md = entry.md or Metadata()
             bare = replace(entry, links=())

@@ -1,4 +1,4 @@
-"""ZIP files out, a member after the other (`RD03`): `zipfile`, told all that would depend on machine or hour."""
+"""Write ZIP files member by member (`RD03`), with nothing in them that depends on the machine or the time of day."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,9 +8,9 @@ from types import TracebackType
 from typing import BinaryIO, Self
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
-#: What a member takes beside its name, twice, and its data: the headers with all their extra fields, in bytes.
+#: The bytes of a member besides its data and its name, which is written twice: the headers with all extra fields.
 MEMBER_SIZE = 30 + 20 + 46 + 28
-#: What ends a file, in bytes.
+#: The bytes at the end of a file.
 END_SIZE = 22 + 56 + 20
 
 _UNIX, _MODE = 3, 0o100644
@@ -21,16 +21,16 @@ _LAST: _Moment = (2107, 12, 31, 23, 59, 58)
 
 
 def most_packed(length: int) -> int:
-    """Give the most bytes that `length` bytes take, stored or deflated.
+    """Return the most bytes that `length` bytes take, stored or deflated.
 
-    zlib promises less: a 4,096th and a 16,384th and 13 bytes more.
+    The limit of zlib itself is lower: the length, a 4,096th and a 16,384th of it, and 13 bytes.
     """
     return length + (length >> 10) + 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """What is known of a member before its bytes: name, length (bytes), time of change, and how to pack it."""
+    """What is known of a member before its bytes: name, length (bytes), time of change, whether to deflate it."""
 
     name: str
     length: int
@@ -39,14 +39,14 @@ class Member:
 
 
 class ZipWriter:
-    """Writes a ZIP file to a seekable stream, at the beginning of it; the end of a `with` completes it.
+    """Writes a ZIP file to the beginning of a seekable stream; leaving the `with` block completes it.
 
-    Times are in UTC and even seconds, permissions those of a file that all may read (0644), names in UTF-8; ZIP64 is
-    used where the format has no other way. The stream is left at its end.
+    Times are in UTC and even seconds, permissions are 0644, and names are in UTF-8. ZIP64 is used only where the format
+    requires it. The stream is left at its end.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
-        """Begin at the stream's beginning."""
+        """Start at the beginning of the stream."""
         self._archive = ZipFile(stream, "w")
 
     def __enter__(self) -> Self:
@@ -58,7 +58,7 @@ class ZipWriter:
         self._archive.close()
 
     def add(self, member: Member, chunks: Iterable[bytes]) -> None:
-        """Write a member; there have to be as many bytes as it says."""
+        """Write a member, whose chunks must have exactly the length it states."""
         info = ZipInfo(member.name, _moment(member.modified))
         info.compress_type = ZIP_DEFLATED if member.deflated else ZIP_STORED
         info.create_system, info.external_attr = _UNIX, _MODE << 16
@@ -70,7 +70,7 @@ class ZipWriter:
 
 @lru_cache(maxsize=1_000)
 def _moment(moment: datetime | None) -> _Moment:
-    """Give a time as ZIP has it, the nearest where it has not this one; many members share one."""
+    """Return a time in the format of ZIP, or the nearest possible one; cached, because many members share it."""
     if moment is None:
         return _FIRST
     year, month, day, hour, minute, second, *_ = moment.astimezone(UTC).timetuple()

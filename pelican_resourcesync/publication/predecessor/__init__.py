@@ -1,4 +1,4 @@
-"""The predecessor of a publication: the one last public, found by the setting `previous`, and what is kept of it."""
+"""The predecessor of a publication: the last public one, found by the setting `previous`, and the saved copy of it."""
 
 from pelican_resourcesync.publication.predecessor.keepsake import Keepsake
 from pelican_resourcesync.publication.predecessor.output import LastingOutput, Output

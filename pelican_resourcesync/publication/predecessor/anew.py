@@ -1,4 +1,4 @@
-"""Beginning anew: what is known of the publications whose addresses are taken."""
+"""Starting over under new addresses: find out which addresses are already in use."""
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -13,21 +13,21 @@ from pelican_resourcesync.publication.state import State
 from pelican_resourcesync.transport.folder import sha256
 from pelican_resourcesync.transport.http import Web
 
-#: What to do where nothing can be carried forward.
+#: What to do if no publication can be continued.
 OTHER = "name another with the setting `previous` (a folder, a URL, 'output', or 'none')"
-#: More starts than any set has had: a site that has something at each of so many answers to any path.
+#: More starts than any set has had: a site with a document at each of so many returns something for any path.
 _MOST_STARTS = 100
 
 
 def known_in(folder: Path | None, layout: Layout) -> Iterator[Known]:
-    """Give the state in a folder; where it cannot be read, one that says which addresses are taken."""
+    """Yield the state in a folder, if any; for an unreadable one, a substitute with the addresses in use."""
     file = folder / layout.state if folder else None
     if folder and file and file.is_file():
         yield _sealed(file.read_bytes(), layout, lambda path: (folder / path).is_file())
 
 
 def known_live(web: Web, layout: Layout, size: int) -> Iterator[Known]:
-    """Give the state that is live, of at most `size` bytes; of a damaged one, which addresses are taken."""
+    """Yield the live state, of at most `size` bytes; for a damaged one, a substitute with the used addresses."""
 
     def is_there(path: str) -> bool:
         with suppress(AbsentError):
@@ -36,7 +36,7 @@ def known_live(web: Web, layout: Layout, size: int) -> Iterator[Known]:
 
     try:
         received, data = web.read(layout.state, replace(web.bounds, size=size))
-        if not received.is_html or data.lstrip().startswith(b"{"):  # under whatever media type JSON comes
+        if not received.is_html or data.lstrip().startswith(b"{"):  # JSON may have any media type
             yield _sealed(data, layout, is_there)
     except (AbsentError, NoHostError):
         return
@@ -46,7 +46,7 @@ def known_live(web: Web, layout: Layout, size: int) -> Iterator[Known]:
 
 
 def _sealed(data: bytes, layout: Layout, is_there: Callable[[str], bool]) -> Sealed:
-    """Read a state; of one that cannot be read, find out at how many starts there is a Capability List."""
+    """Parse a state; if it is unreadable, find out which starts have a Capability List."""
     try:
         return Sealed.parse(data, layout.state)
     except PublicationError:

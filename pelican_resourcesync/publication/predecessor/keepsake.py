@@ -1,6 +1,6 @@
-"""The keepsake: the publication of a set last seen live, kept in `.resourcesync/live` beside the settings file.
+"""The saved copy of the publication last seen live, in `.resourcesync/live` next to the settings file.
 
-It is no cache: when a site is not there for a while, it alone knows what was public.
+It is not a cache: if the site is unavailable for a while, it is the only record of what was public.
 """
 
 import logging
@@ -17,18 +17,18 @@ from pelican_resourcesync.transport.folder import link_or_copy
 
 logger = logging.getLogger(__name__)
 
-#: Where that of the set `site` lies beside the settings file; the others have their names after it.
+#: The folder of the set `site`, next to the settings file; other sets append their names.
 PLACE = Path(".resourcesync", "live")
 
-#: How old a folder of a fetch is that nobody fetches into any more, in seconds.
+#: The age in seconds after which the folder of a fetch is treated as abandoned.
 _LEFT = 172_800.0
 
 
 class Keepsake:
-    """A copy of a publication, laid out as an output is. Its files are only ever replaced: they may be links."""
+    """A saved publication, laid out like an output. Its files may be links, so they are never modified in place."""
 
     def __init__(self, beside: Path, layout: Layout) -> None:
-        """Take the folder that the settings file lies in, and where the documents of the set lie in an output."""
+        """Create it from the folder of the settings file and the layout of the set."""
         self._state = layout.state
         self._place = beside / (PLACE if self._state == STATE else PLACE.with_name(f"{PLACE.name}-{layout.set_name}"))
         self._new, self._old = (self._place.with_name(f"{self._place.name}.{end}") for end in ("new", "old"))
@@ -36,15 +36,15 @@ class Keepsake:
 
     @property
     def folder(self) -> Path | None:
-        """Where it lies, if there is one: a build may have been killed while it was replaced."""
+        """The folder of the saved copy, if there is one; after an interrupted replacement, that of the old copy."""
         places = (self._place, self._old) if self._usable else ()
         return next((each for each in places if (each / self._state).is_file()), None)
 
     @contextmanager
     def room(self) -> Iterator[Path]:
-        """Give a folder to fetch into, for as long as it takes: here, so that to keep what has come is no copy.
+        """Yield a temporary folder to fetch into, next to the saved copy, so that saving it needs no copying.
 
-        Where nothing can be here, it is wherever the system has such folders. Raises `OSError` where that cannot be.
+        If no folder can be created there, the system's temporary folder is used. Raises `OSError` if that fails too.
         """
         beside, begin = None, f"{self._place.name}.fetch-"
         if self._usable:
@@ -56,9 +56,9 @@ class Keepsake:
             yield Path(folder)
 
     def keep(self, publication: Path) -> None:
-        """Keep the publication in a folder, in place of the one before; where that cannot be, say so.
+        """Save the publication in a folder, in place of the previous copy; log a warning if that fails.
 
-        Its files are linked where they can be, so nobody is ever to write into them.
+        Its files are linked if possible, so never modify them in place.
         """
         if not self._usable:
             logger.debug("ResourceSync: nothing is kept of what is live, because %s is a symbolic link", self._place)
@@ -89,7 +89,7 @@ def _take(file: str, target: str) -> None:
 
 
 def _remove_left(folder: Path, begin: str) -> None:
-    """Remove what fetches that were killed have left: it may be large."""
+    """Remove the folders that interrupted fetches have left, which may be large."""
     for each in folder.iterdir():
         if each.name.startswith(begin) and not each.is_symlink() and time.time() - each.stat().st_mtime > _LEFT:
             shutil.rmtree(each, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""The output, as far as the search for a predecessor looks into it."""
+"""The output, as the search for a predecessor sees it."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,27 +8,27 @@ from pelican_resourcesync.publication.layout import FOLDER
 
 
 class Output(Protocol):
-    """What an output held before it is published into: whoever cleans it may have taken the documents elsewhere."""
+    """What an output held before this publication: a tool that cleans it may have moved the documents elsewhere."""
 
     @property
     def folder(self) -> Path | None:
-        """Where the documents are, laid out as in an output, if there are any."""
+        """The folder with the documents, laid out like an output, if there are any."""
 
     def holds(self, folder: Path) -> bool:
-        """Tell whether `folder` is the output, by whatever name."""
+        """Return whether `folder` is the output, under any name."""
 
 
 @dataclass(frozen=True, slots=True)
 class LastingOutput:
-    """An output at `path` that nobody cleans: its documents stay where they are until others take their place."""
+    """An output at `path` that is never cleaned: its documents stay where they are until they are replaced."""
 
     path: Path
 
     @property
     def folder(self) -> Path | None:
-        """The output itself, where there are documents in it."""
+        """The output itself, if it contains documents."""
         return self.path if (self.path / FOLDER).is_dir() else None
 
     def holds(self, folder: Path) -> bool:
-        """Tell whether `folder` is the output, by whatever name."""
+        """Return whether `folder` is the output, under any name."""
         return folder.resolve() == self.path.resolve()

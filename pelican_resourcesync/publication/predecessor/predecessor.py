@@ -1,4 +1,4 @@
-"""The predecessor: the publication that is carried forward, which is the one last public."""
+"""The predecessor: the publication to continue, which is the last public one."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ from pelican_resourcesync.publication.previous import Previous
 
 @dataclass(frozen=True, slots=True)
 class Predecessor:
-    """What is gone on from: the `previous` publication, or what is to be begun anew `over`; neither is the first.
+    """The result of the search: the `previous` publication to continue, or the one to start `over`, or none.
 
-    `line` says where it comes from, or why there is none, where the user may wonder.
+    `line` says where it comes from, or why there is none, if the user may wonder.
     """
 
     previous: Previous | None = None
@@ -20,7 +20,7 @@ class Predecessor:
 
 
 def lines_of(predecessors: Mapping[str, Predecessor]) -> Iterator[str]:
-    """Give what is to be said of predecessors, by the name of the set; what is true of all is said once."""
+    """Yield the messages about predecessors, with the name of the set; one that is the same for all comes once."""
     lines = {name: each.line for name, each in predecessors.items() if each.line}
     if len(set(lines.values())) == 1 and len(lines) == len(predecessors):
         yield next(iter(lines.values()))

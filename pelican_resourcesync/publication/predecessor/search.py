@@ -1,4 +1,4 @@
-"""The search for the predecessor: live, in the output, in a folder, or what was last seen live."""
+"""The search for the predecessor: live, in the output, in a folder, or in the copy last seen live."""
 
 from contextlib import ExitStack
 from pathlib import Path
@@ -17,12 +17,12 @@ from pelican_resourcesync.publication.state import MOST_ANCESTORS
 from pelican_resourcesync.transport.bounds import STANDARD_BOUNDS
 from pelican_resourcesync.transport.http import Web
 
-#: The most that what is public may take: all of it, and one file.
+#: The limits for fetching what is public: for all of it, and for one file.
 ALLOWANCE, BOUNDS = STANDARD_ALLOWANCE, STANDARD_BOUNDS
 
 
 class Search:
-    """Finds the predecessor. Holds a temporary folder, in which it may lie: `close` lets go of it."""
+    """Finds the predecessor. It may be in a temporary folder, which `close` removes."""
 
     def __init__(  # noqa: PLR0913 - keyword-only options
         self,
@@ -34,11 +34,12 @@ class Search:
         moved_from: str = "",
         find: FindListing = find_none,
     ) -> None:
-        """Take what the output held, the folder that the settings file lies in, and where to look.
+        """Create a search for the predecessor of the set with this layout.
 
-        `previous` is `"live"`, `"output"`, `"none"`, an http(s) URL, or a folder, which a relative path names from
-        `base`; `moved_from` is the address that the site had before, without a slash at its end. What is seen live is
-        kept in `base`. `find` is as in `read_previous`.
+        `output` is what the output held before, and `base` the folder of the settings file. `previous` is `"live"`,
+        `"output"`, `"none"`, an http(s) URL, or a folder (a relative path starts at `base`). `moved_from` is the former
+        address of the site, without a final slash. The publication seen live is saved in `base`. `find` is as in
+        `read_previous`.
         """
         self._layout = layout
         self._output = output
@@ -50,14 +51,14 @@ class Search:
         self._stack = ExitStack()
 
     def close(self) -> None:
-        """Let go of what was fetched."""
+        """Remove everything that was fetched."""
         self._stack.close()
 
     def find(self) -> Predecessor:
         """Find the predecessor by the setting `previous`.
 
-        Raises `PublicationError` where it cannot be known what is public, or what is public cannot be carried
-        forward, with what to do; `OSError` where the disk does not let it.
+        Raises `PublicationError`, which says what to do, if it cannot be determined what is public, or if that cannot
+        be continued. Raises `OSError` if the disk fails.
         """
         where = self._previous
         local = is_loopback(self._layout.siteurl)
@@ -77,7 +78,7 @@ class Search:
         return Predecessor(read_previous(folder, self._layout, find=self._find) if folder else None)
 
     def _live(self) -> Predecessor:
-        """Give what is public at `SITEURL`, or where the site was before; else what was last seen there."""
+        """Return the publication at `SITEURL` or at the former address of the site, else the copy last seen live."""
         found: Fetched | Missing | None = None
         for site in filter(None, (self._layout.siteurl, self._moved_from)):
             found = found if isinstance(found, Fetched) else self._fetch(site)
@@ -96,7 +97,7 @@ class Search:
         return fetch_publication(Web(site, BOUNDS), into, known, state=self._layout.state, allowance=ALLOWANCE)
 
     def _newest(self, live: Fetched) -> Predecessor:
-        """Give what is live, unless what was seen live before descends from it: a site may have been rolled back."""
+        """Return the live publication, unless the saved copy descends from it because the site was rolled back."""
         folder, kept, line = self._kept.folder, None, ""
         try:
             kept = read_state(folder, self._layout) if folder else None
@@ -112,12 +113,12 @@ class Search:
             )
             return Predecessor(self._read(folder), line=line)
         previous = self._read(live.folder)
-        if relation is not Lineage.SAME or live.received:  # what had to be fetched again was damaged
+        if relation is not Lineage.SAME or live.received:  # files that had to be fetched again were damaged in the copy
             self._kept.keep(live.folder)
         return Predecessor(previous, line=line)
 
     def _far_ahead(self, live: Known, kept: Known) -> str:
-        """Say that what is live is so far ahead that nobody can tell whether it descends; else stop the build."""
+        """Return a message if the live publication is too far ahead to be compared; otherwise raise an error."""
         ahead = live.state.generation - kept.state.generation
         if ahead > MOST_ANCESTORS:
             return (
@@ -152,7 +153,7 @@ class Search:
         return read_previous(folder, self._layout, str(folder), find=self._find)
 
     def _anew(self, *, local: bool) -> Predecessor:
-        """Give what to begin anew over: whatever is public must keep its addresses for itself."""
+        """Return the publication to start over under new addresses, because public ones are never reused."""
         known = [*known_in(self._output.folder if local else self._kept.folder, self._layout)]
         known += [] if local else known_live(Web(self._layout.siteurl, BOUNDS), self._layout, ALLOWANCE.state_size)
         if not known:
