@@ -1,4 +1,4 @@
-"""A repository database becomes a ResourceSync Source, with the same publication as a Pelican site's.
+"""Publishes a repository's database as a ResourceSync Source, with the same documents as for a Pelican site.
 
-The place of the bridge: it publishes through ``pelican_resourcesync.publication`` and knows neither Pelican nor git.
+The bridge publishes through ``pelican_resourcesync.publication`` and does not depend on Pelican or git.
 """

@@ -1,4 +1,4 @@
-"""Where a repository's things are on the web, by version, and where their records are written (rules 17 and 18)."""
+"""The URLs of items, collections and files by DSpace version, and the paths of records (rules 17 and 18)."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -7,16 +7,16 @@ from urllib.parse import quote
 
 from repo_bridge.model import Collection, Community
 
-#: What stands as it is in the name of a record's file; the rest is written as `~` and two hexadecimal digits.
+#: Characters kept as they are in the file name of a record; all others are written as `~` and two hexadecimal digits.
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.")
 _LONGEST_NAME = 120
-#: The longest name of a file that is part of a URL; a longer one is cut, because servers look at the number before it.
+#: The longest file name in a URL. Longer names are cut, because servers find the file by its sequence number.
 _LONGEST_LABEL = 200
 _FIRST_ANGULAR = 7
 
 
 class Interface(StrEnum):
-    """The user interface of versions 5 and 6, which decides about addresses of files (rule 18)."""
+    """The user interface of versions 5 and 6, which determines the URLs of files (rule 18)."""
 
     JSPUI = "jspui"
     XMLUI = "xmlui"
@@ -24,11 +24,11 @@ class Interface(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Addresses:
-    """The addresses of one repository, all without a slash at their end.
+    """The base URLs of one repository, all without a trailing slash.
 
-    `version` is DSpace's; `ui` is where people see it; `server` the REST server of version 7 and later, from which
-    files are had without a detour. `records` is where the folder of records is served; `own_files` tells that files
-    are published there too, because what was exported says nothing of where else they are.
+    `version` is the version of DSpace. `ui` is the user interface, `server` the REST server of version 7 and later,
+    which serves files without a redirect. `records` is where the folder of records is served. `own_files` means that
+    files are published there too, because an export does not say where else they are.
     """
 
     version: int
@@ -39,20 +39,20 @@ class Addresses:
     own_files: bool = False
 
     def landing_page(self, item: str, handle: str | None) -> str | None:
-        """Give the URI of an item's page; `None` for one without a handle before version 7, or in an archive."""
+        """Return the URI of an item's page; `None` without a handle before version 7, or for an archive."""
         if handle:
             return f"{self.ui}/handle/{quote(handle)}"
         return f"{self.ui}/items/{item}" if self.version >= _FIRST_ANGULAR and not self.own_files else None
 
     def container(self, container: Collection | Community) -> str | None:
-        """Give the URI of the page of a collection or community; `None` for one without a handle before version 7."""
+        """Return the URI of the page of a collection or community; `None` without a handle before version 7."""
         if container.handle:
             return f"{self.ui}/handle/{quote(container.handle)}"
         kind = "collections" if isinstance(container, Collection) else "communities"
         return f"{self.ui}/{kind}/{container.id}" if self.version >= _FIRST_ANGULAR else None
 
     def bitstream(self, bitstream: str, handle: str | None, sequence_id: int | None, name: str) -> str | None:
-        """Give the URI that answers with a file; `None` where it has none: before 7 that takes handle and number."""
+        """Return the URI of a file; `None` before version 7 if the item has no handle or the file no sequence id."""
         if self.version >= _FIRST_ANGULAR:
             if self.server:
                 return f"{self.server}/api/core/bitstreams/{bitstream}/content"
@@ -65,14 +65,15 @@ class Addresses:
         return f"{self.ui}/bitstream/handle/{quote(handle)}/{label}?sequence={sequence_id}"
 
     def record(self, path: str) -> str:
-        """Give the URI of the record that is written at a path below the folder of records."""
+        """Return the URI of the record at a path below the folder of records."""
         return f"{self.records}/{quote(path)}"
 
 
 def record_path(prefix: str, item: str, handle: str | None) -> str:
-    """Give the path of a record below the folder of records: by handle, which outlives the move to another version.
+    """Return the path of a record below the folder of records.
 
-    An item without a handle, or with one that no file can be called by, has one by its id.
+    It is made from the handle, which stays the same when DSpace is upgraded. An item without a handle, or with one that
+    cannot be a file name, has a path made from its id.
     """
     names = [_file_name(part) for part in (handle or "").split("/", 1)]
     if len(names) == 2 and all(0 < len(name) <= _LONGEST_NAME for name in names):  # noqa: PLR2004 - prefix and suffix
@@ -81,7 +82,7 @@ def record_path(prefix: str, item: str, handle: str | None) -> str:
 
 
 def file_path(item: str, name: str) -> str:
-    """Give the path, below the folder of records, of a file that an item has under a name."""
+    """Return the path, below the folder of records, of an item's file with this name."""
     return "/".join(["files", *(_short(_file_name(part), part) for part in (item, name))])
 
 
@@ -90,7 +91,7 @@ def _short(name: str, text: str) -> str:
 
 
 def _file_name(text: str) -> str:
-    """Write a text as the name of a file, so that no two are written alike; no name begins or ends with a dot."""
+    """Return a file name for a text, different for every text; it never begins or ends with a dot."""
     plain = "".join(each if each in _PLAIN else "".join(f"~{byte:02X}" for byte in each.encode()) for each in text)
     if plain.startswith("."):
         plain = f"~2E{plain[1:]}"

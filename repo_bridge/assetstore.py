@@ -1,51 +1,52 @@
-"""The assetstore: the folders in which DSpace keeps the bytes of its files."""
+"""The assetstore: the folders in which DSpace keeps the bytes of bitstreams."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Protocol
 
-#: What the internal id of a registered file begins with; the rest is its path in the store.
+#: The internal id of a registered file begins with this; the rest is its path in the store.
 _REGISTERED = "-R"
 _LEVELS, _DIGITS = 3, 2
 
 
 class Stored(Protocol):
-    """A file that is in a store, as the database says: its length in bytes, and what it is called."""
+    """A bitstream in an assetstore, as the database describes it."""
 
     @property
     def store_number(self) -> int | None:
-        """The number of the store; none is the first."""
+        """The number of the store; `None` means the first."""
 
     @property
     def internal_id(self) -> str | None:
-        """What leads to it there."""
+        """The internal id, which determines the path in the store."""
 
     @property
     def length(self) -> int | None:
-        """How long it is."""
+        """The length in bytes."""
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """The name."""
 
     @property
     def id(self) -> str:
-        """Its id."""
+        """The id."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Where a file is; or, with no `path`, why it cannot be had: one sentence that names it."""
+    """The path of a file; or, if `path` is `None`, a sentence that names the file and says why it is not available."""
 
     path: Path | None
     reason: str = ""
 
 
 def find_file(stored: Stored, stores: Mapping[int, Path]) -> Found:
-    """Find the bytes of a file in the folders of stores by their numbers (0 is the first).
+    """Find the bytes of a file in the assetstore folders, given by number (0 is the first).
 
-    A file that is missing, lies outside its store, or is not as long as the database says, is not had.
+    A file that is missing, lies outside its store, or has another length than the database says counts as not
+    available.
     """
     store = stores.get(stored.store_number or 0)
     where = relative_path(stored.internal_id or "")
@@ -67,9 +68,10 @@ def find_file(stored: Stored, stores: Mapping[int, Path]) -> Found:
 
 
 def relative_path(internal_id: str) -> PurePosixPath | None:
-    """Give the path of a file in its store; `None` where the internal id leads nowhere.
+    """Return the path of a file in its store; `None` if the internal id is invalid.
 
-    A registered file is where its internal id says; another one lies three folders deep, called by its first digits.
+    A registered file is at the path in its internal id. Any other file is three folders deep, named after the first
+    digits of the id.
     """
     if internal_id.startswith(_REGISTERED):
         path = PurePosixPath(internal_id.removeprefix(_REGISTERED).lstrip("/"))

@@ -1,4 +1,4 @@
-"""The command line of the bridge: one thin verb a function, and the one place where errors become exits."""
+"""The command line of the bridge: one short function per command, and the place where errors become exit codes."""
 
 import signal
 import sys
@@ -17,14 +17,14 @@ from repo_bridge.settings.words import shown
 
 PROGRAM = "repo-bridge"
 DONE, PROBLEMS, UNUSABLE = 0, 1, 2
-#: Packages that are installed for the bridge alone.
+#: Packages that only the bridge needs.
 _OPTIONAL = ("sqlalchemy", "psycopg")
 
 Verbs: TypeAlias = "_SubParsersAction[ArgumentParser]"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command (by default that of this process) and give its exit status: see `docs/commands.md`.
+    """Run one command (by default that of this process) and return its exit status: see `docs/commands.md`.
 
     Raises `SystemExit` for wrong usage, and for `--help` and `--version`, as `argparse` does.
     """
@@ -36,7 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except KeyboardInterrupt:
             return _stopped(signals)
         except ResourceSyncError as error:
-            # Where a database asks a function of ours, its driver takes every error for one of the function's.
+            # When the database calls one of our functions, its driver turns any exception there, even that of a signal,
+            # into a database error.
             return _stopped(signals) if signals else _unusable(str(error))
         except ModuleNotFoundError as error:
             if error.name not in _OPTIONAL:
@@ -47,16 +48,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def _stopping() -> Iterator[list[int]]:
-    """Let SIGTERM stop what is done as Ctrl-C does, so that nothing temporary stays; gives the signals that come.
+    """Handle SIGTERM like Ctrl-C, so that temporary files are removed; yield a list of the signals received.
 
-    Signals that are ignored stay so. In another thread than the main one there are none to be had.
+    Signals that are ignored stay ignored. Outside the main thread, no signals are handled.
     """
     came: list[int] = []
 
     def stop(number: int, _: object) -> None:
         came.append(number)
         if number == signal.SIGTERM:
-            signal.signal(number, signal.SIG_IGN)  # some send it twice, and what is cleared up then would stay
+            signal.signal(number, signal.SIG_IGN)  # a second SIGTERM must not interrupt the cleanup
         raise KeyboardInterrupt
 
     with ExitStack() as stack:
@@ -69,14 +70,14 @@ def _stopping() -> Iterator[list[int]]:
 
 
 def parser() -> ArgumentParser:
-    """Give the parser of the whole command line: each verb adds its own, in the order of `docs/commands.md`."""
+    """Return the parser of the whole command line; each command adds its own, in the order of `docs/commands.md`."""
     top = ArgumentParser(prog=PROGRAM, description="Publish a repository over ResourceSync, from its database.")
     top.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     verbs = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for add in (_add_publish, _add_import, _add_status):
         verb = add(verbs)
         verb.add_argument("--json", action="store_true", help="tell it as JSON")
-        verb.set_defaults(known=[name for action in verb._actions for name in action.option_strings])  # noqa: SLF001 - it tells nobody
+        verb.set_defaults(known=[name for action in verb._actions for name in action.option_strings])  # noqa: SLF001 - argparse has no public API for this
     return top
 
 
@@ -170,7 +171,7 @@ def _status(options: Namespace) -> int:
 
 
 def _require_no_more(rest: Sequence[str], known: Sequence[str]) -> None:
-    """Raise `SettingsError` for an argument that no command has."""
+    """Raise `SettingsError` for an argument that no command accepts."""
     if rest:
         name = rest[0].partition("=")[0]
         what = f"there is no option {name}" if name.startswith("-") else f"{shown(rest[0])} is too much"
@@ -184,7 +185,7 @@ def _unusable(message: str) -> int:
 
 
 def _stopped(signals: Sequence[int]) -> int:
-    """Give the exit that shells give for a signal."""
+    """Return the exit status that shells use for a signal."""
     sys.stderr.write(f"{PROGRAM}: stopped: the last publication stays\n")
     return 128 + (signals[0] if signals else signal.SIGINT)
 
@@ -199,6 +200,6 @@ def _say(text: str) -> None:
 
 
 def _progress(doing: str) -> None:
-    """Tell somebody at a terminal what takes its time; a pipe gets results alone."""
+    """Write what is being done, if standard error is a terminal."""
     if sys.stderr.isatty():
         sys.stderr.write(f"{PROGRAM}: {doing} …\n")

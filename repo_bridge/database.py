@@ -1,6 +1,6 @@
-"""Opening a repository's database: one read-only snapshot, in which nothing can be written.
+"""Opens a repository's database as one read-only snapshot, in which nothing can be written.
 
-What a database says may name hosts and users, but never a password.
+Error messages may name hosts and users, but never contain a password.
 """
 
 import re
@@ -19,10 +19,11 @@ from sqlalchemy.pool import NullPool
 from repo_bridge.digest import FUNCTION, Digest
 from repo_bridge.errors import DatabaseError
 
-#: What the databases are called that can be read.
+#: SQLAlchemy's names of the supported databases.
 _POSTGRESQL, _SQLITE = "postgresql", "sqlite"
 
-#: How PostgreSQL is asked for all rows soon rather than the first ones, in forms that all servers write alike.
+#: Session settings: PostgreSQL plans for all rows rather than the first ones, and writes values the same way on every
+#: server.
 _SESSION = (
     "SET LOCAL cursor_tuple_fraction = 1",
     "SET LOCAL work_mem = '64MB'",
@@ -35,10 +36,11 @@ _SESSION = (
 
 @contextmanager
 def open_database(url: str, password: str | None = None) -> Iterator[Connection]:
-    """Open the database of an SQLAlchemy URL for reading, in one transaction that sees one moment.
+    """Open the database of an SQLAlchemy URL for reading, in one transaction with a consistent snapshot.
 
-    `postgresql://…` is read with psycopg, `sqlite:///…` as it is. `password` is used where the URL has none; else
-    PostgreSQL's own ways (`PGPASSWORD`, `.pgpass`) hold. Raises `DatabaseError` where it cannot be opened or read.
+    `postgresql://…` is read with psycopg, `sqlite:///…` with Python's own driver. `password` is used if the URL has
+    none; without either, PostgreSQL's own means (`PGPASSWORD`, `.pgpass`) apply. Raises `DatabaseError` if the database
+    cannot be opened or read.
     """
     address = _address(url, password)
     with explained(address):
@@ -48,16 +50,16 @@ def open_database(url: str, password: str | None = None) -> Iterator[Connection]
             try:
                 yield _begun(connection)
             finally:
-                with suppress(SQLAlchemyError):  # what was read was read, however it ends
+                with suppress(SQLAlchemyError):  # all rows are read already; an error on closing does not matter
                     connection.close()
         finally:
             engine.dispose()
 
 
 def beside(connection: Connection) -> Connection | None:
-    """Open another connection to a PostgreSQL that `open_database` opened: what it reads is of the same moment.
+    """Open another connection to the PostgreSQL database of `connection`, with the same snapshot.
 
-    `None` where the server gives no more, or not of that moment.
+    Returns `None` if the server allows no further connection or does not share the snapshot.
     """
     snapshot = str(connection.exec_driver_sql("SELECT pg_export_snapshot()").scalar_one())
     try:
@@ -73,7 +75,7 @@ def beside(connection: Connection) -> Connection | None:
 
 @contextmanager
 def explained(address: URL) -> Iterator[None]:
-    """Say in one sentence why the database cannot be read, without what is secret."""
+    """Turn an error of the database into one clear message, without passwords."""
     try:
         yield
     except _errors() as error:
@@ -82,7 +84,7 @@ def explained(address: URL) -> Iterator[None]:
 
 
 def shown(address: URL) -> str:
-    """Give the URL as messages show it: without user, password and options."""
+    """Return the URL for messages: without user, password and options."""
     if address.get_backend_name() == _SQLITE:
         return str(address.database)
     port = f":{address.port}" if address.port else ""
@@ -107,7 +109,7 @@ def _address(url: str, password: str | None) -> URL:
 
 
 def _file(name: str) -> Path:
-    """Find the file that a URL names, as it is written or percent-encoded."""
+    """Return the file that a URL names, literally or percent-encoded."""
     for each in (name, unquote(name)):
         if each and "\0" not in each and Path(each).is_file():
             return Path(each)
@@ -126,7 +128,7 @@ def _engine(address: URL) -> Engine:
 
 
 def _arguments(address: URL) -> dict[str, str]:
-    """Give how to connect to PostgreSQL: nothing is written, whatever a statement does to its transaction."""
+    """Return the connection arguments for PostgreSQL: read-only, even if a statement changes its transaction."""
     asked = address.query.get("options", "")
     given = asked if isinstance(asked, str) else " ".join(asked)
     return {"application_name": "repo-bridge", "options": f"{given} -c default_transaction_read_only=on".strip()}
@@ -136,10 +138,10 @@ def _sqlite(file: Path) -> Engine:
     digest: Any = Digest
 
     def connect() -> sqlite3.Connection:
-        # The driver begins no transaction for a SELECT, so we do.
+        # The driver does not begin a transaction for a SELECT, so we do.
         connection = sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
         connection.execute("PRAGMA query_only = ON")
-        connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)  # a statement of somebody's makes no file
+        connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)  # a user's statement cannot create files
         connection.create_aggregate(FUNCTION, 1, digest)
         return connection
 
@@ -153,7 +155,7 @@ def _sqlite(file: Path) -> Engine:
 
 
 def _begun(connection: Connection, snapshot: str | None = None) -> Connection:
-    """Begin the transaction that everything is read in, of the moment of a PostgreSQL's snapshot, or of now."""
+    """Begin the read transaction, with a given PostgreSQL snapshot or a new one."""
     if connection.dialect.name == _POSTGRESQL:
         connection = connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
         if snapshot:
@@ -166,19 +168,19 @@ def _begun(connection: Connection, snapshot: str | None = None) -> Connection:
 
 
 def _errors() -> tuple[type[Exception], ...]:
-    """Give what is raised where a database cannot be read: by SQLAlchemy, and by the drivers where rows pass it by."""
+    """Return the exceptions of a failed read: SQLAlchemy's, and the drivers', because some rows bypass SQLAlchemy."""
     psycopg = sys.modules.get("psycopg")
     return (SQLAlchemyError, UnicodeDecodeError, sqlite3.Error, *((psycopg.Error,) if psycopg else ()))
 
 
 def _reason(error: Exception, address: URL) -> str:
-    """Give the first line of what the driver says, without any password."""
+    """Return the first line of the driver's message, without passwords."""
     lines = str(getattr(error, "orig", None) or error).strip().splitlines()
     text = lines[0].strip().rstrip(".") if lines else type(error).__name__
     for secret in (address.password, address.query.get("password")):
         if secret:
             text = text.replace(str(secret), "…")
-    if "user-defined aggregate" in text:  # what Python makes of a text that is none
+    if "user-defined aggregate" in text:  # raised if Python cannot decode a text
         text = "it holds a text that is not in UTF-8: mend it, or export it anew"
     return _without_passwords(text)
 

@@ -1,7 +1,8 @@
-"""A digest of rows, made by the database: what has not changed need not be read.
+"""A digest of rows, calculated by the database: items whose digest is unchanged need not be read.
 
-It is a sum over the rows, so that no database has to sort them, and no two databases have to agree on it: it is
-compared with what the same one gave before. It tells what changed by itself, not who wants to deceive.
+It is a sum over the rows, so that the database does not have to sort them. A digest is only compared with an earlier
+one of the same database, so different databases may calculate it differently. It detects ordinary changes, not
+deliberate forgery.
 """
 
 from collections.abc import Sequence
@@ -10,32 +11,32 @@ from typing import Any
 
 from sqlalchemy import BigInteger, ColumnElement, Function, Integer, Text, case, cast, collate, func, literal
 
-#: What SQLite calls the aggregate function that is given to it.
+#: The name of our aggregate function in SQLite.
 FUNCTION = "repo_bridge_digest"
 
 _BYTES = 8
 
 
 class Digest:
-    """An aggregate function for SQLite: the sum of the texts' digests."""
+    """An aggregate function for SQLite: the sum of the digests of texts."""
 
     def __init__(self) -> None:
-        """Begin with nothing."""
+        """Start with an empty sum."""
         self._sum = 0
 
     def step(self, text: str) -> None:
-        """Take in a text."""
+        """Add the digest of a text."""
         self._sum += int.from_bytes(blake2b(text.encode(), digest_size=_BYTES).digest())
 
     def finalize(self) -> str:
-        """Give the sum."""
+        """Return the sum."""
         return str(self._sum)
 
 
 def digest_of(*columns: ColumnElement[Any], dialect: str) -> ColumnElement[str]:
-    """Give the expression for the digest of a group of rows.
+    """Return the SQL expression for the digest of a group of rows.
 
-    No value can run into the next column, and nothing (`NULL`) is not the same as an empty text.
+    Values cannot run into the next column, and `NULL` differs from an empty text.
     """
     return _by_sqlite(columns) if dialect == "sqlite" else _by_postgresql(columns)
 
@@ -48,10 +49,10 @@ def _by_sqlite(columns: Sequence[ColumnElement[Any]]) -> ColumnElement[str]:
 
 
 def _by_postgresql(columns: Sequence[ColumnElement[Any]]) -> ColumnElement[str]:
-    """Hash one column after the other, each with the hash so far, and first of all which of them are nothing.
+    """Hash the columns in sequence, each with the hash so far; the first value hashed says which columns are `NULL`.
 
-    PostgreSQL's own functions take a sixth of the time of MD5, and work where a server forbids that. That for integers
-    knows 32 bits.
+    PostgreSQL's own hash functions take a sixth of the time of MD5, and work on servers that forbid MD5. The one for
+    integers folds its argument to 32 bits, so larger integers are hashed as text.
     """
     nothing: ColumnElement[int] = literal(0, BigInteger())
     for place, column in enumerate(columns):

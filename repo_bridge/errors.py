@@ -4,32 +4,32 @@ from pelican_resourcesync.errors import ResourceSyncError
 
 
 class BridgeError(ResourceSyncError):
-    """The one root of every error the bridge raises on purpose."""
+    """The base class of all errors that the bridge raises on purpose."""
 
 
 class DatabaseError(BridgeError):
-    """A database that cannot be opened or read; the message never holds a password."""
+    """Raised when a database cannot be opened or read; the message never contains a password."""
 
 
 class SchemaError(DatabaseError):
-    """A database without a table or a column that is needed, or of a version that is not known."""
+    """Raised when a database lacks a table or a column that is needed, or is of an unknown version."""
 
 
 class DumpError(BridgeError):
-    """A dump that cannot be read; the message names the file, and the line where there is one."""
+    """Raised when a dump cannot be read; the message names the file, and the line if there is one."""
 
 
 class ArchiveError(BridgeError):
-    """A folder in Simple Archive Format that cannot be read; the message names the file."""
+    """Raised when a folder in Simple Archive Format cannot be read; the message names the file."""
 
 
 class QueryError(BridgeError):
-    """A row of a statement of the user's that is no resource; the message says which row and which column."""
+    """Raised when a row of the user's statement is not a valid resource; the message names the row and the column."""
 
 
 class InventoryError(BridgeError):
-    """What a repository has cannot be taken down, or is not one thing a URI; the message says where."""
+    """Raised when the inventory cannot be read or written, or two things have the same URI; the message says where."""
 
 
 class CrosswalkError(BridgeError):
-    """A metadata format that no crosswalk makes; the message names those that there are."""
+    """Raised when no crosswalk produces a metadata format; the message lists the available ones."""

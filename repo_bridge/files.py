@@ -1,4 +1,4 @@
-"""The files of resources: where their bytes are, for dumps, and which cannot be had."""
+"""Finds the files of resources, whose bytes are needed for dumps, and records which are not available."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ _CHUNK = 1 << 20
 
 @dataclass(slots=True)
 class Files:
-    """Finds files: of holdings in a folder, and of `stores` by their numbers; takes down what it does not find."""
+    """Finds files, in the folder `holdings` or in `stores` (by number), and records why others are not available."""
 
     holdings: Path | None
     stores: Mapping[int, Path]
@@ -24,11 +24,11 @@ class Files:
 
     @property
     def left_out(self) -> int:
-        """How many files were not found."""
+        """The number of files not found."""
         return len(self._left_out)
 
     def find(self, uri: str, place: str) -> Path | None:
-        """Give the file of a resource, `None` where it cannot be had."""
+        """Return the file of a resource; `None` if it is not available."""
         where = parse_place(place)
         if where is None:
             return None
@@ -49,20 +49,20 @@ class Files:
         return find_file(stored, self.stores)
 
     def pass_over(self, uri: str) -> bool:
-        """Let a file count as not there, because it has other bytes; tell whether that is new."""
+        """Treat a file as missing because its bytes differ from the database; return whether this is new."""
         new = uri not in self._other
         self._other.add(uri)
         return new
 
     def prove(self, resources: Iterable[tuple[str, str | None, Path | None]]) -> None:
-        """Pass over all files that have not the MD5 that is said of them."""
+        """Treat as missing all files whose MD5 differs from the one given."""
         for uri, digest, file in resources:
             if digest and file and _md5(file) != digest:
                 self._other.add(uri)
 
 
 def _md5(file: Path) -> str | None:
-    """Give the MD5 of a file, `None` where it cannot be read."""
+    """Return the MD5 of a file; `None` if it cannot be read."""
     digest = md5(usedforsecurity=False)
     try:
         with file.open("rb") as stream:

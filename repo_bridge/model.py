@@ -1,4 +1,4 @@
-"""What a repository holds and an anonymous visitor may see, as values in DSpace's own terms.
+"""What an anonymous visitor may see in a repository, as values in DSpace's own terms.
 
 Only what is public becomes such a value: see `discretion`. Times are in UTC, lengths in bytes.
 """
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class Field(NamedTuple):
-    """A field of the metadata registry, such as `dc.contributor.author`; without a qualifier, that is empty."""
+    """A field of the metadata registry, such as `dc.contributor.author`; `qualifier` may be empty."""
 
     schema: str
     element: str
@@ -21,7 +21,7 @@ class Field(NamedTuple):
 
 
 class MetadataValue(NamedTuple):
-    """One value of an item's metadata; `language` is as DSpace has it (`en_US`), empty where there is none."""
+    """One value of an item's metadata; `language` is as in DSpace (`en_US`), empty if there is none."""
 
     field: Field
     value: str
@@ -32,9 +32,9 @@ class MetadataValue(NamedTuple):
 class Bitstream:
     """A public file of a public item.
 
-    `md5` is hexadecimal, `None` where another algorithm was used (rule 16); `type` a media type. `opened` is when dated
-    policies last made it public, `None` where it was for ever. `store_number` and `internal_id` say where the
-    assetstore has it, `file` where an export has it.
+    `md5` is hexadecimal, `None` if DSpace used another algorithm (rule 16); `type` is a media type. `opened` is when
+    dated policies last made the file public, `None` if it always was. `store_number` and `internal_id` say where it is
+    in the assetstore, `file` where it is in an export.
     """
 
     id: str
@@ -52,7 +52,7 @@ class Bitstream:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Community:
-    """A community that is public; `parents` are the public communities that it is in."""
+    """A public community; `parents` are the ids of the public communities that it is in."""
 
     id: str
     handle: str | None
@@ -62,7 +62,7 @@ class Community:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collection:
-    """A collection that is public; `communities` are the ids of the public ones around it, at any height."""
+    """A public collection; `communities` are the ids of the public communities that contain it, at any level."""
 
     id: str
     handle: str | None
@@ -74,9 +74,9 @@ class Collection:
 class Item:
     """A live, public item, with its public metadata and files.
 
-    `last_modified` is the database's word for it (rule 12), `opened` when dated policies last made it public, `None`
-    where it was for ever. `owner` is the collection that owns it, where that is public; `collections` are all public
-    ones that it is in, in the order of their ids.
+    `last_modified` is the time in the database (rule 12). `opened` is when dated policies last made the item public,
+    `None` if it always was. `owner` is the owning collection if that is public; `collections` are all public
+    collections that contain the item, in the order of their ids.
     """
 
     id: str
@@ -91,7 +91,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HiddenBitstream:
-    """A file that is not public: what its URI was made of, should it have been."""
+    """A file that is not public, with what its URI was made from, in case it was once public."""
 
     id: str
     name: str
@@ -101,10 +101,11 @@ class HiddenBitstream:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hidden:
-    """An item of which something is not public: what URIs were made of, should it have been (rules 9, 13, 20).
+    """An item that is not public or has files that are not, with what its URIs were made from (rules 9, 13, 20).
 
-    `whole` tells that the item is not public, and so none of its files. `closed` is the latest time at which that may
-    have come about, as far as the database tells. Nothing of this may be published.
+    The URIs matter if they were once public. `whole` means that the item is not public, and so none of its files.
+    `closed` is the latest time at which that may have happened, as far as the database knows. None of this may be
+    published.
     """
 
     id: str

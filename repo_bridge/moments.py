@@ -1,7 +1,7 @@
-"""Timestamps and dates as databases and dumps write them: ISO text, and what PostgreSQL adds to it.
+"""Timestamps and dates as databases and dumps write them: ISO text, with PostgreSQL's additions.
 
-Read as text everywhere, so that every source gives the same values, and judged here: PostgreSQL knows times that
-Python does not (`infinity`, years after 9999 and before 1).
+They are read as text everywhere, so that every source gives the same values, and parsed here. PostgreSQL has times that
+Python does not have (`infinity`, years after 9999 and before 1).
 """
 
 import re
@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, time
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
-#: A calendar day: year, month, day. A tuple, because an embargo for ever is often written as the year 10000.
+#: A calendar day: year, month, day. It is a tuple, because a permanent embargo is often written as the year 10000.
 Day = tuple[int, int, int]
 
 FIRST_DAY: Day = (-(10**9), 1, 1)
@@ -20,7 +20,7 @@ _DAY = re.compile(r"(\d{4,9})-(\d\d)-(\d\d)(?:[ T][0-9:.+-]*Z?)?( BC)?", re.ASCI
 
 @lru_cache(maxsize=4096)
 def parse_day(text: str) -> Day | None:
-    """Read a date; `None` for what is none."""
+    """Parse a date; return `None` if it is invalid."""
     if text in {"infinity", "-infinity"}:
         return LAST_DAY if text == "infinity" else FIRST_DAY
     form = _DAY.fullmatch(text)
@@ -31,13 +31,13 @@ def parse_day(text: str) -> Day | None:
 
 
 def day_at(moment: datetime, zone: ZoneInfo) -> Day:
-    """Give the day that it is in a time zone."""
+    """Return the day at a moment in a time zone."""
     local = moment.astimezone(zone)
     return local.year, local.month, local.day
 
 
 def midnight(day: Day, zone: ZoneInfo) -> datetime | None:
-    """Give the moment a day begins in a time zone (UTC); `None` where Python's calendar does not reach."""
+    """Return the moment (UTC) at which a day begins in a time zone; `None` outside Python's calendar."""
     try:
         return datetime.combine(date(*day), time(), zone).astimezone(UTC)
     except (ValueError, OverflowError):
@@ -45,7 +45,7 @@ def midnight(day: Day, zone: ZoneInfo) -> datetime | None:
 
 
 def parse_moment(text: str | None) -> datetime | None:
-    """Read a timestamp (UTC); one without an offset is in UTC. `None` for none, and where the calendar ends."""
+    """Parse a timestamp, by default in UTC, and return it in UTC; `None` if it is missing, invalid or out of range."""
     if not text:
         return None
     try:

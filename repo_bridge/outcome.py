@@ -1,4 +1,4 @@
-"""What comes of publishing a repository, what would come of it, and who is told how far it has come."""
+"""The results of publishing a repository or of a dry run, and the interface for reporting progress."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,32 +7,32 @@ from typing import Protocol
 from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication.publish import Publication
 
-#: How many of the files that are left out are named.
+#: At most this many of the files left out are named.
 MOST_LEFT_OUT = 100
 
-#: How many URIs are examples of many.
+#: At most this many URIs are given as examples.
 MOST_EXAMPLES = 5
 
 
 class Progress(Protocol):
-    """Who is told how far it has come."""
+    """Receives reports of progress."""
 
     def say(self, what: str) -> None:
         """Begin another stage, such as `reading the repository`."""
 
     def passed(self, number: int) -> None:
-        """Take note that so many more items were read."""
+        """Report that this many more items were read."""
 
     def packed(self, size: int) -> None:
-        """Take note that so many more bytes were packed."""
+        """Report that this many more bytes were packed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """What is public: `items`, their `records` in all formats, their `files`; resources of a query are `files` too.
+    """What is public: `items`, their `records` in all formats and their `files`; resources of a query count as `files`.
 
-    `left_out` has a sentence for each file that is in no dump because its bytes cannot be had, at most `MOST_LEFT_OUT`
-    of all `left_out_count`. `notes` are for the user to know.
+    `left_out` has a sentence for each file that no dump contains because its bytes are not available, at most
+    `MOST_LEFT_OUT` of all `left_out_count`. `notes` are information for the user.
     """
 
     items: int
@@ -45,7 +45,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome(Counts):
-    """What was published, by the name of the set, in how many `seconds`; `warnings` are for the user to act on."""
+    """What was published, by name of the set, in how many `seconds`; `warnings` are for the user to act on."""
 
     publications: Mapping[str, Publication]
     warnings: tuple[str, ...] = ()
@@ -54,9 +54,9 @@ class Outcome(Counts):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expected:
-    """What would be published of a set: how many `resources`, and which `changes`, none where it is the `first` time.
+    """How many `resources` of a set would be published, and which `changes` (none if it is the `first` publication).
 
-    `examples` are URIs of each kind of change, and `listed` of all resources: at most `MOST_EXAMPLES` each.
+    `examples` are URIs of each kind of change, and `listed` URIs of all resources: at most `MOST_EXAMPLES` each.
     """
 
     first: bool
@@ -68,7 +68,7 @@ class Expected:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Foresight(Counts):
-    """What would be published, by the name of the set; `stopped` is what a guard would say, empty where none would."""
+    """What would be published, by name of the set; `stopped` is the message that would stop it, or empty."""
 
     sets: Mapping[str, Expected]
     stopped: str = ""

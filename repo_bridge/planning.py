@@ -1,4 +1,4 @@
-"""The plan: which sets a repository is published as, how each is, and what each goes on from."""
+"""The plan: the sets that a repository is published as, with their options and the publications that they continue."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -18,7 +18,7 @@ from repo_bridge.source import Source
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedSet:
-    """A set: its name in the inventory (`None` for the whole), how it is published, and what it goes on from."""
+    """A set: its name in the inventory (`None` for the complete set), its options, and the publication it continues."""
 
     within: str | None
     options: Options
@@ -26,19 +26,19 @@ class PlannedSet:
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The name of the set."""
         return self.options.layout.set_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """All sets, the whole first; and where `former` ones lie, which are none any more."""
+    """All sets, the complete set first; and the layouts of `former` sets, which are no longer published."""
 
     sets: Sequence[PlannedSet]
     former: Sequence[Layout] = ()
 
     def notes(self) -> Iterator[str]:
-        """Say what the user may wonder about."""
+        """Yield what the user may want to know."""
         yield from lines_of({each.name: each.predecessor for each in self.sets})
         layout = self.sets[0].options.layout
         if not well_known_reachable(layout.siteurl):
@@ -48,7 +48,7 @@ class Plan:
             )
 
     def warnings(self) -> Iterator[str]:
-        """Say what the user should act on."""
+        """Yield what the user should act on."""
         for each in self.former:
             yield (
                 f"the set {each.set_name!r} is published no more, so its documents are taken out, and whoever follows"
@@ -57,16 +57,17 @@ class Plan:
 
 
 def needs_records_apart(settings: Settings) -> bool:
-    """Tell whether the records are a set of their own, because the whole cannot be dumped: a dump has all of its set.
+    """Return whether the records need a set of their own, because the complete set cannot be dumped.
 
-    (`CL06`.) Files of a repository are at hand in an assetstore alone, those of an archive always.
+    A dump contains all resources of its set (`CL06`). The bytes of a repository's files are available only from an
+    assetstore, those of an archive always.
     """
     return _asks_dumps(settings) and not settings.query and settings.saf is None and not settings.assetstore
 
 
 @contextmanager
 def planned(settings: Settings, cache: Cache, source: Source, inventory: Inventory) -> Iterator[Plan]:
-    """Make the plan, for as long as what was fetched for it is needed; raises what `Search.find` raises."""
+    """Yield the plan; what was fetched for it is removed at the end of the block. Raises what `Search.find` raises."""
     with ExitStack() as stack:
         planning = _Planning(settings, cache, source, stack)
         yield planning.plan(inventory)
@@ -110,7 +111,10 @@ class _Planning:
                 yield layout
 
     def _options(self, name: str) -> Options:
-        """Give how a set is published: dumps are of the whole, or of the records; what may go of a part, may go."""
+        """Return the options of a set.
+
+        Only the complete set, or that of the records, has dumps. In all other sets, any number of deletions is allowed.
+        """
         settings = self._settings
         whole = name == settings.set_name
         has_dumps = not settings.query and name == (self._source.sets.records if self._apart else settings.set_name)

@@ -1,4 +1,4 @@
-"""From a repository to its publication: an inventory of what is public, and the documents that tell of it."""
+"""From a repository to its publication: an inventory of what is public, and the documents that describe it."""
 
 import logging
 import time
@@ -37,15 +37,15 @@ from repo_bridge.source import Source, open_source
 
 logger = logging.getLogger(__name__)
 
-#: How far a clock may be ahead of ours.
+#: A time of evaluation may be this far ahead of our clock.
 _AHEAD = timedelta(minutes=10)
 
 
 def publish(settings: Settings, progress: Progress) -> Outcome:
-    """Publish what a repository has for everybody, into the folder that the settings name.
+    """Publish what is public in a repository, into the folder that the settings name.
 
-    Raises `BridgeError` where the repository cannot be read, and `PublicationError` where it cannot be published; the
-    last publication stays then.
+    Raises `BridgeError` if the repository cannot be read, and `PublicationError` if it cannot be published; the
+    previous publication is then kept.
     """
     begin = time.perf_counter()
     _require_not_ahead(settings.at)
@@ -60,7 +60,7 @@ def publish(settings: Settings, progress: Progress) -> Outcome:
 
 
 def foresee(settings: Settings, progress: Progress) -> Foresight:
-    """Tell what `publish` would publish, and what would stop it; nothing is published. Raises what `publish` does."""
+    """Return what `publish` would publish and what would stop it, without publishing; raises what `publish` raises."""
     with _failing_disk(settings.out), _begun(settings, progress, writes=False) as run:
         requests = run.requests()
         stopped = ""
@@ -73,7 +73,7 @@ def foresee(settings: Settings, progress: Progress) -> Foresight:
 
 
 def _require_not_ahead(at: datetime) -> None:
-    """Raise `SettingsError` for a time of evaluation that is still to come: embargoes would be lifted too soon."""
+    """Raise `SettingsError` for a time of evaluation in the future: embargoes would be lifted too soon."""
     if at > datetime.now(UTC) + _AHEAD:
         message = (
             f"at is {render_datetime(at)}, which is still to come, and what is under an embargo until then would be"
@@ -97,7 +97,7 @@ def _expected(made: Advance) -> Expected:
 
 @contextmanager
 def _begun(settings: Settings, progress: Progress, *, writes: bool) -> Iterator["_Run"]:
-    """Open the source, and take down what there is."""
+    """Open the source and fill the inventory."""
     whole = Layout(settings.base_url, settings.set_name)
     records, apart = whole.uri(whole.holdings), needs_records_apart(settings)
     cache = Cache(settings.beside, settings.set_name)
@@ -129,7 +129,7 @@ def _begun(settings: Settings, progress: Progress, *, writes: bool) -> Iterator[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Run:
-    """A repository that is being published: its source, open; its inventory; and the sets that it becomes."""
+    """A repository that is being published: its open source, its inventory, and the sets that it becomes."""
 
     settings: Settings
     progress: Progress
@@ -143,18 +143,18 @@ class _Run:
     plan: Plan
 
     def publish(self) -> Mapping[str, Publication]:
-        """Publish; where a file turns out to have other bytes than the database says, all such files are left out."""
+        """Publish; if a file turns out to have other bytes than the database says, leave out all such files."""
         requests = self.requests()
         self.progress.say("writing the documents")
         published = self._try(requests)
-        if published is None:  # what was tried is let go of: some systems remove no file that is open
+        if published is None:  # the failed attempt is closed first: some systems cannot remove open files
             self.progress.say("comparing the files with the database")
             self.files.prove(self._stored())
             published = self._publish(self.requests())
         return {each.options.layout.set_name: made for each, made in zip(requests, published, strict=True)}
 
     def _try(self, requests: Sequence[Request]) -> Sequence[Publication] | None:
-        """Publish; `None` where a file has other bytes than the database says, which is passed over from now on."""
+        """Publish; if a file has other bytes than the database says, leave it out from now on and return `None`."""
         try:
             return self._publish(requests)
         except BytesError as error:
@@ -169,7 +169,7 @@ class _Run:
         return publish_sets(requests, self.progress.packed, self.plan.former)
 
     def requests(self) -> list[Request]:
-        """Ask for the publication of each set."""
+        """Return a publication request for each set."""
         numbered = zip(count(), self.plan.sets, strict=False)
         return [
             Request(
@@ -193,9 +193,9 @@ class _Run:
         return Told(built=at, evaluated=at, complete=False, times=partial(self._times, previous))
 
     def _times(self, previous: Previous | None, uris: Sequence[str]) -> dict[str, datetime]:
-        """Give when resources changed, or since when they are not public (rules 12 and 13).
+        """Return when resources changed, or since when they are not public (rules 12 and 13).
 
-        Of a file that was taken out of its item nothing is left to tell, but that the item changed.
+        A file that was removed from its item has no time of its own, so that of the item's change is used.
         """
         self.source.depart(self.inventory, uris)
         times = self.inventory.times(uris)
@@ -208,7 +208,7 @@ class _Run:
         return {uri: time for uri, time in known if time}
 
     def _stored(self) -> Iterator[tuple[str, str | None, Path | None]]:
-        """Give the files of all resources, and the MD5 that is said of them."""
+        """Yield the URIs of all resources, the MD5 given for each, and their files."""
         resources = self.inventory.resources(None, self.files.find)
         for standing in resources.standings():
             found = resources.get(standing.uri)
@@ -216,7 +216,7 @@ class _Run:
             yield standing.uri, of.digest if of and of.algorithm == MD5 else None, found.file if found else None
 
     def told(self) -> dict[str, Any]:
-        """Give what `Outcome` and `Foresight` say of what is public."""
+        """Return the values that `Outcome` and `Foresight` share."""
         items, records, files = self.inventory.counts()
         return {
             "items": items,
@@ -228,11 +228,11 @@ class _Run:
         }
 
     def keep(self) -> None:
-        """Keep what makes the next time faster; where that cannot be, all is published all the same."""
+        """Cache what makes the next run faster; if that fails, the publication is complete all the same."""
         try:
             self.inventory.close()
             for each in self.plan.sets:
-                if each.predecessor.previous:  # it may lie where the new one comes
+                if each.predecessor.previous:  # its file may be where the new one goes
                     each.predecessor.previous.resources.close()
             listings = self._listings()
         except (InventoryError, PublicationError) as error:
@@ -241,7 +241,7 @@ class _Run:
         self.cache.keep(self.room, self.basis, self.settings.at, self.settings.edition, listings)
 
     def _listings(self) -> dict[str, Path]:
-        """Give the listings of what is published now, by the digests of the publications."""
+        """Return the listings of what is now published, by the digests of the publications."""
         listings = {}
         for number, each in enumerate(self.plan.sets):
             sealed = read_state(self.settings.out, each.options.layout)
@@ -251,14 +251,14 @@ class _Run:
 
 
 def _let_go(inventory: Inventory) -> None:
-    """Close an inventory that nobody needs any more, if it is still open."""
+    """Close an inventory if it is still open."""
     with suppress(InventoryError):
         inventory.close()
 
 
 @contextmanager
 def _failing_disk(output: Path) -> Iterator[None]:
-    """Say in one sentence what a disk that fails comes to."""
+    """Turn a disk error into one clear message."""
     try:
         yield
     except OSError as error:

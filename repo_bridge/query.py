@@ -1,6 +1,6 @@
-"""Any other repository: one SQL statement, whose columns say what its resources are.
+"""Other repositories: one SQL statement, whose columns describe the resources.
 
-The statement has to give what is public and nothing else: no rule of discretion is known for databases of others.
+The statement must return only what is public: no access rules are known for other databases.
 """
 
 import datetime as dt
@@ -21,16 +21,16 @@ from repo_bridge.reading.files import media_type_of
 
 _BATCH = 2000
 
-#: What people write in names of files and no URI has: spaces, a few signs, and all that is not ASCII.
+#: Characters that people use in file names but that no URI may contain: spaces, a few signs, and all that is not ASCII.
 _NEVER = re.compile(r"""[ "<>\\^`{|}]|[^\x00-\x7f]+""")
 _YES, _NO = frozenset({"1", "t", "true", "y", "yes"}), frozenset({"", "0", "f", "false", "n", "no"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queried:
-    """One row: a resource at `uri`, or one that is deleted; the columns that the statement has not are `None`.
+    """One row: a resource at `uri`, or a deleted one. Columns that the statement does not have are `None`.
 
-    `lastmod` is in UTC, `length` in bytes, `md5` and `sha256` hexadecimal, `set` the name of the set it is in.
+    `lastmod` is in UTC, `length` in bytes, `md5` and `sha256` are hexadecimal, `set` is the name of the set it is in.
     """
 
     uri: str
@@ -44,10 +44,10 @@ class Queried:
 
 
 def read_query(connection: Connection, statement: str, zone: ZoneInfo) -> Iterator[Queried]:
-    """Give the rows of a statement as they come; times without an offset are in `zone`.
+    """Yield the rows of a statement as they arrive; times without an offset are in `zone`.
 
-    Raises `QueryError` for a column that means nothing, for one that is missing, and for a value that cannot be, with
-    the number of the row; and what `open_database` raises for a statement that the database refuses.
+    Raises `QueryError` for an unknown or missing column, and for an invalid value, with the number of the row; and what
+    `open_database` raises for a statement that the database rejects.
     """
     plain = connection.execution_options(yield_per=_BATCH, no_parameters=True)
     with plain.exec_driver_sql(statement) as result:
@@ -93,9 +93,9 @@ def _parse(row: Mapping[str, Any], parsers: Mapping[str, Callable[[Any], object]
 
 
 def _uri(value: object) -> str:
-    """Percent-encode what may stand in no URI (`X10`); what may mean something in one stays as the statement has it.
+    """Return a URI with characters percent-encoded that no URI may contain (`X10`); all others stay as written.
 
-    It is one that everybody may ask for: http or https, without a user.
+    It must be one that anyone can request: http or https, without a user.
     """
     uri = require_absolute(_NEVER.sub(lambda found: quote(found[0]), str(value)))
     parts = urlsplit(uri)
@@ -105,7 +105,7 @@ def _uri(value: object) -> str:
 
 
 def _time(value: object, zone: ZoneInfo) -> dt.datetime:
-    """Read a time, a day (its first moment), or a text of either."""
+    """Parse a time, a day (its first moment), or a text of either."""
     moment = value
     if isinstance(value, str):
         parsed = parse_moment(value)
@@ -115,7 +115,7 @@ def _time(value: object, zone: ZoneInfo) -> dt.datetime:
     elif isinstance(value, dt.date) and not isinstance(value, dt.datetime):
         moment = dt.datetime.combine(value, dt.time())
     if not isinstance(moment, dt.datetime):
-        raise ValueError  # noqa: TRY004 - of the row, not of the caller
+        raise ValueError  # noqa: TRY004 - reported as an invalid value in the row
     return (moment.replace(tzinfo=zone) if moment.tzinfo is None else moment).astimezone(dt.UTC)
 
 

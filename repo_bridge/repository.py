@@ -1,4 +1,4 @@
-"""A repository: what its database says that an anonymous visitor may see, item by item."""
+"""A repository: what its database shows an anonymous visitor, item by item."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,7 +23,7 @@ from repo_bridge.reading.hierarchy import read_hierarchy
 from repo_bridge.reading.queries import Key, Queries
 from repo_bridge.schema import Tables, find_tables
 
-#: How many items are asked for in one question.
+#: The number of items in one query.
 _KEYS = 500
 
 
@@ -31,9 +31,9 @@ _KEYS = 500
 def open_repository(
     url: str, view: View, *, version: int | None = None, password: str | None = None
 ) -> Iterator["Repository"]:
-    """Open the repository in a database (see `open_database`), of DSpace's `version` or of the one found.
+    """Open the repository in a database (see `open_database`), of DSpace's `version` or of the version detected.
 
-    Raises `DatabaseError` where it cannot be read, now or while it is read: read it inside.
+    Raises `DatabaseError` if it cannot be read, now or later: read it inside the `with` block.
     """
     with open_database(url, password) as connection:
         repository = Repository(connection, find_tables(connection, version), view)
@@ -44,7 +44,7 @@ def open_repository(
 
 
 class Repository:
-    """What is public in an open database, for one view. Memory does not grow with the number of items."""
+    """What is public in an open database, for one view. Memory use does not grow with the number of items."""
 
     def __init__(self, connection: Connection, tables: Tables, view: View) -> None:
         """Read the registries, collections and communities, which are small."""
@@ -62,28 +62,28 @@ class Repository:
         self.hierarchy = read_hierarchy(connection, self._queries)
 
     def close(self) -> None:
-        """End all that was begun to be read."""
+        """End all reading that is still in progress."""
         self._asking.close()
 
     def items(self) -> Iterator[Item]:
-        """Give the public items in the order of their ids, each with its public metadata, files and collections."""
+        """Yield the public items in the order of their ids, each with its public metadata, files and collections."""
         with self._asking.each() as ask:
             yield from self._read(ask)
 
     def items_of(self, ids: Iterable[str]) -> Iterator[Item]:
-        """Give the items with these ids, in their order, as `items` gives them; those that are not public are left out.
+        """Yield the items with these ids, in that order, as `items` does; those that are not public are left out.
 
-        A question is for many items at a time: of so many, what belongs to them is kept.
+        Items are queried in batches, and the rows of one batch are kept in memory.
         """
         for some in _batches(ids, _KEYS):
             found = {item.id: item for item in self._read(self._asking.all, self._queries.keys(some))}
             yield from (found[each] for each in some if each in found)
 
     def digests(self) -> Iterator[tuple[str, str]]:
-        """Give the id of each item that may be public, and a digest of what `items` would give for it.
+        """Yield the id of each item that may be public, and a digest of what `items` would yield for it.
 
-        They come in the order of the ids. In the same database, where a digest is what it was before and `basis` too,
-        so is the item, or it is not public still. Where that depends on the day, the digest contains it.
+        They are in the order of the ids. In the same database, if an item's digest and `basis` are unchanged, the item
+        is unchanged too, or still not public. If that depends on the day, the digest contains the day.
         """
         today = "-".join(map(str, self._view.today))
         with self._asking.each() as ask:
@@ -91,10 +91,10 @@ class Repository:
                 yield str(key), f"{digest}@{today}" if dated else digest
 
     def basis(self) -> str:
-        """Give a digest of what items share: where it differs, no digest of an item says anything.
+        """Return a digest of what all items share: if it differs, no digests of items can be compared.
 
-        That is the form of the database, the fields that are visible, the public collections and communities, and the
-        view but for its time.
+        It covers the schema of the database, the visible fields, the public collections and communities, and the view
+        except for its time.
         """
         view, hierarchy = self._view, self.hierarchy
         told = (
@@ -107,7 +107,7 @@ class Repository:
         return sha256(repr(told).encode()).hexdigest()
 
     def _read(self, ask: Ask, keys: Sequence[Key] | None = None) -> Iterator[Item]:
-        """Give the public items, all or those with some keys."""
+        """Yield the public items, all of them or those with the given keys."""
         queries = self._queries
         among = queries.candidates() if keys is None else keys
         belongings = _Belongings(
@@ -122,7 +122,7 @@ class Repository:
                 yield self._item(key, rows[0], opened(periods, self._view), belongings)
 
     def hidden(self) -> Iterator[Hidden]:
-        """Give what is not public: to tell since when a resource is not, and for nothing else (rule 13)."""
+        """Yield what is not public, only to determine since when a resource is not public (rule 13)."""
         with self._asking.each() as ask:
             handles = Follower(ask(self._queries.handles(None)), "handles")
             files = Follower(ask(self._queries.bitstreams(None)), "bitstreams")
@@ -158,15 +158,15 @@ class Repository:
         )
 
     def _metadata(self, rows: Sequence[Row]) -> tuple[MetadataValue, ...]:
-        """Give the values of visible fields in the order of fields, then of their places (rule 8)."""
+        """Return the values of visible fields, sorted by field, then by place (rule 8)."""
         places, fields, new = self._places, self._ordered, tuple.__new__
         values = [
             (places[number], place or 0, value_number, text, language or "")
             for _, number, place, value_number, text, language in rows
-            if number in places and isinstance(text, str)  # SQLite holds anything
+            if number in places and isinstance(text, str)  # SQLite does not enforce types
         ]
         values.sort()
-        # There are millions of them, and a class takes twice as long to make one.
+        # There are millions of values, and calling the class would take twice as long.
         return tuple([new(MetadataValue, (fields[place], text, language)) for place, _, _, text, language in values])
 
     def _latest(self, *times: datetime | None) -> datetime | None:
@@ -175,7 +175,7 @@ class Repository:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Belongings:
-    """What belongs to items, sorted as they are."""
+    """The rows that belong to items, sorted like the items."""
 
     handles: Follower
     memberships: Follower
@@ -188,7 +188,7 @@ def _grouped(rows: Iterable[Row]) -> Iterator[tuple[Key, list[Row]]]:
 
 
 def _periods(rows: Sequence[Row]) -> list[Period]:
-    """Give the periods of the policies that end the rows of an item."""
+    """Return the periods of the policies at the end of an item's rows."""
     return [Period.parse(row[-2], row[-1]) for row in rows if row[-3] is not None]
 
 

@@ -1,6 +1,7 @@
-"""From items to resources: what a set of the repository lists, as values that the publication takes.
+"""From items to resources: what a set lists, as values for the publication.
 
-An item becomes a record in each metadata format, a file of ours, and its bitstreams, which are at the repository.
+An item becomes a record in each metadata format, which we publish as a file, and its bitstreams, which the repository
+serves.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +19,7 @@ HTML = "text/html"
 
 
 class Lead(NamedTuple):
-    """A link to a related resource (LN): there are a dozen to an item, so it is no more than it has to be."""
+    """A link to a related resource (LN). There are a dozen per item, so the type is as small as possible."""
 
     href: str
     rel: str
@@ -27,10 +28,10 @@ class Lead(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """A record of an item in one format: where it is, the path of its file below the folder of records, its bytes.
+    """A record of an item in one format: its URI, the path of its file below the folder of records, its bytes.
 
-    `changed` is when the database says that it last changed (UTC), if it does: by rules 12 and 13 the time of a change,
-    should there be one since the publication before and that time be after it.
+    `changed` is when the database says that it last changed (UTC), if it does. By rules 12 and 13, that is the time of
+    a change if the record has changed since the previous publication and the time is after it.
     """
 
     uri: str
@@ -43,9 +44,9 @@ class Record:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileResource:
-    """A bitstream at its public URI. `length` (bytes) and `md5` (hexadecimal) are `None` where they are not known.
+    """A bitstream at its public URI. `length` (bytes) and `md5` (hexadecimal) are `None` if unknown.
 
-    `path` is that of its file below the folder of records, `None` where others serve it.
+    `path` is that of its file below the folder of records, `None` if the repository serves it.
     """
 
     uri: str
@@ -60,7 +61,7 @@ class FileResource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemResources:
-    """All resources of one item; `sets` are what it belongs to: its owner first, for sets by collection."""
+    """All resources of one item."""
 
     item: Item
     records: tuple[Record, ...]
@@ -69,14 +70,14 @@ class ItemResources:
 
 @dataclass(frozen=True, slots=True)
 class Departure:
-    """A URI that is not public, whether it ever was or not, and since when, as far as the database tells (rule 13)."""
+    """A URI that is not public, whether it ever was or not, and since when, as far as the database knows (rule 13)."""
 
     uri: str
     closed: datetime | None
 
 
 def resources_of(item: Item, addresses: Addresses, crosswalks: Sequence[Crosswalk], at: datetime) -> ItemResources:
-    """Make the resources of an item; `at` (UTC) is the time of evaluation, later than which nothing has changed."""
+    """Return the resources of an item; `at` (UTC) is the time of evaluation, and later times are ignored."""
     paths = [record_path(crosswalk.prefix, item.id, item.handle) for crosswalk in crosswalks]
     uris = [addresses.record(path) for path in paths]
     placed = [(uri, bitstream) for bitstream in item.bitstreams if (uri := _uri_of(item, bitstream, addresses))]
@@ -112,7 +113,7 @@ def resources_of(item: Item, addresses: Addresses, crosswalks: Sequence[Crosswal
 def departures_of(
     hidden: Hidden, addresses: Addresses, crosswalks: Sequence[Crosswalk], at: datetime
 ) -> Iterator[Departure]:
-    """Give the URIs that something hidden would have: for each that was listed before, the time of its deletion."""
+    """Yield the URIs that a hidden item would have, each with its time of deletion in case it was listed before."""
     if hidden.whole:
         for crosswalk in crosswalks:
             path = record_path(crosswalk.prefix, hidden.id, hidden.handle)
@@ -124,7 +125,7 @@ def departures_of(
 
 
 def latest(at: datetime, *times: datetime | None) -> datetime | None:
-    """Give the last of the times that are known and not after `at`; `None` where there is none (rule 13)."""
+    """Return the latest of the known times that are not after `at`; `None` if there is none (rule 13)."""
     return max((time for time in times if time is not None and time <= at), default=None)
 
 
@@ -139,7 +140,7 @@ def _uri_of(item: Item, bitstream: Bitstream, addresses: Addresses) -> str | Non
 
 
 def _formats(uri: str, uris: Sequence[str]) -> Iterator[Lead]:
-    """Link the first format to the others, and each of these to the first (`LN02`)."""
+    """Yield links from the first format to the others, and from each of these to the first (`LN02`)."""
     if uri != uris[0]:
         yield Lead(href=uris[0], rel="canonical")
         return
@@ -148,20 +149,20 @@ def _formats(uri: str, uris: Sequence[str]) -> Iterator[Lead]:
 
 
 def _describes(placed: Sequence[tuple[str, Bitstream]]) -> Iterator[Lead]:
-    """Link to what a record describes (`LN04`)."""
+    """Yield links to what a record describes (`LN04`)."""
     for uri, bitstream in placed:
         yield Lead(href=uri, rel="describes", type=bitstream.type or UNKNOWN)
 
 
 def _page(item: Item, addresses: Addresses) -> Iterator[Lead]:
-    """Link to the page that shows people what the record says."""
+    """Yield a link to the page that shows the record to people."""
     page = addresses.landing_page(item.id, item.handle)
     if page is not None:
         yield Lead(href=page, rel="alternate", type=HTML)
 
 
 def _within(item: Item, addresses: Addresses) -> Iterator[Lead]:
-    """Link to the collections that the item is in (`LN06`)."""
+    """Yield links to the collections that the item is in (`LN06`)."""
     for collection in collections_of(item):
         uri = addresses.container(collection)
         if uri is not None:
@@ -169,6 +170,6 @@ def _within(item: Item, addresses: Addresses) -> Iterator[Lead]:
 
 
 def collections_of(item: Item) -> tuple[Collection, ...]:
-    """Give the public collections of an item, its owner first."""
+    """Return the public collections of an item, its owner first."""
     others = (each for each in item.collections if item.owner is None or each.id != item.owner.id)
     return (*([item.owner] if item.owner else []), *others)

@@ -1,7 +1,7 @@
-"""Simple Archive Format: a folder of items, each a folder with its metadata, its files and what they are.
+"""Simple Archive Format: a folder of items, each a folder with its metadata, its files and a description of them.
 
-It tells neither who may read an item nor when it changed, so all items of the folder are taken as public, and a time is
-never known. Hidden metadata, other bundles and files that not everybody may read are left out as ever.
+The format says neither who may read an item nor when it changed, so all items are taken as public, and times are never
+known. Hidden metadata, other bundles and files that not everybody may read are left out as usual.
 """
 
 import hashlib
@@ -25,13 +25,13 @@ _PERMISSION = re.compile(r"\s*-r\s+'?([^']*)'?\s*")
 _REGISTERED = re.compile(r"-r\s+-s\s+(\d{1,9})\s+-f\s+(.+)")
 _LICENSE = "license.txt"
 
-#: What of the archive's own lies beside the files of an item.
+#: Files of the format itself, next to the files of an item.
 _OWN = frozenset({_METADATA, "contents", "handle", "collections", "relationships"})
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line of `contents`: a file, or one that is registered in an assetstore; and what is said of it."""
+    """A line of `contents`: a file, possibly registered in an assetstore, and its options."""
 
     name: str
     options: dict[str, str]
@@ -43,7 +43,7 @@ class _Line:
 
     @property
     def is_public(self) -> bool:
-        """Whether everybody may read it: where permissions are given, these alone count (rule 4)."""
+        """Whether everybody may read the file: if permissions are given, only these count (rule 4)."""
         if "permissions" not in self.options:
             return True
         permission = _PERMISSION.fullmatch(self.options["permissions"])
@@ -51,9 +51,9 @@ class _Line:
 
 
 def read_archive(folder: Path, view: View) -> Iterator[Item]:
-    """Give the items of a folder in Simple Archive Format, in the order of the names of their folders.
+    """Yield the items of a folder in Simple Archive Format, in the order of their folder names.
 
-    Raises `ArchiveError` where there is none, or something in one cannot be read.
+    Raises `ArchiveError` if there is no item, or if one cannot be read.
     """
     found = False
     try:
@@ -104,7 +104,7 @@ def _qualifier(text: str | None) -> str:
 
 
 def _parse(file: Path) -> etree._Element:
-    """Read a file of XML; one with a document type is refused, because of what it may name."""
+    """Parse an XML file; one with a DOCTYPE is rejected, because it may refer to other files."""
     data = _bytes(file)
     parser = etree.XMLParser(resolve_entities=False, no_network=True)
     try:
@@ -150,7 +150,7 @@ def _contents(file: Path) -> Iterator[_Line]:
 
 
 def _said(options: Iterable[str]) -> dict[str, str]:
-    """Read what is said of a file; what is said twice, and may be otherwise each time, is denied."""
+    """Return a file's options by name; one given twice is empty, so that contradictory permissions deny access."""
     said: dict[str, str] = {}
     for key, _, value in (option.partition(":") for option in options):
         name = key.strip().casefold()
@@ -159,7 +159,7 @@ def _said(options: Iterable[str]) -> dict[str, str]:
 
 
 def _file(folder: Path, name: str) -> Path:
-    """Find a file in the folder of its item; one that lies elsewhere, or tells of the item, is refused."""
+    """Return a file in the folder of its item; `ArchiveError` if it is elsewhere or part of the format itself."""
     file = folder / name
     if name in _OWN or _SCHEMA.fullmatch(name):
         message = f"{folder / 'contents'} names {name!a}, which is no file of the item: take it out"
@@ -180,7 +180,7 @@ def _measure(file: Path) -> tuple[int, str]:
 
 
 def _text(file: Path) -> str:
-    """Read a small file; an empty text where there is none."""
+    """Return the text of a small file; empty if there is none."""
     try:
         return _bytes(file).decode("utf-8-sig") if file.is_file() else ""
     except UnicodeDecodeError as error:

@@ -1,4 +1,4 @@
-"""The source of a repository: a database of DSpace, an archive, or a query, opened and taken down in an inventory."""
+"""The source of a repository: a DSpace database, an archive or a query, opened and read into an inventory."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -27,19 +27,19 @@ from repo_bridge.settings import Settings
 
 _SQLITE = b"SQLite format 3\0"
 
-#: The addresses of what an archive holds are those of DSpace now.
+#: Archives are published with the URLs of current DSpace.
 _NOW = 7
 
-#: Fills an inventory, with the holdings to be published.
+#: Fills an inventory; the holdings are the files to be published with it.
 Fill = Callable[[Inventory, Holdings | None], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """A source that is open: `fill` takes down what it has, `depart` since when URIs are not public.
+    """An open source: `fill` reads it into an inventory, `depart` records since when URIs are not public.
 
-    `basis` is all that an inventory depends on beside the items, empty where none can be kept. `pages` are URIs of
-    pages about sets, by their names.
+    `basis` is everything other than items that an inventory depends on, empty if no inventory can be cached. `pages`
+    are the URIs of pages about sets, by set name.
     """
 
     fill: Fill
@@ -51,10 +51,10 @@ class Source:
 
 @contextmanager
 def open_source(settings: Settings, records: str, progress: Progress, *, apart: bool) -> Iterator[Source]:
-    """Open what the settings name; the folder of records is served at `records`, and `apart` has them a set of its own.
+    """Open the source in the settings. Records are served at `records`; with `apart`, they are also a set of their own.
 
     A dump is imported first. Raises what `open_repository`, `import_dump`, `read_archive` and `read_query` raise, here
-    and when it is read: read it inside.
+    and when it is read: read it inside the `with` block.
     """
     if settings.saf is not None:
         yield _archive(settings, settings.saf, records, progress)
@@ -74,7 +74,7 @@ def open_source(settings: Settings, records: str, progress: Progress, *, apart: 
 
 
 def _database(settings: Settings, folder: Path, progress: Progress) -> str:
-    """Give the URL of the database: that of SQLite, in the folder, for a dump."""
+    """Return the URL of the database: for a dump, that of an SQLite database in the folder."""
     if "://" in settings.database:
         return settings.database
     file = Path(settings.database)
@@ -86,7 +86,7 @@ def _database(settings: Settings, folder: Path, progress: Progress) -> str:
 
 
 def _begins_with(file: Path, first: bytes) -> bool:
-    """Tell whether this is a file with these first bytes; `DatabaseError` where it is there and cannot be read."""
+    """Return whether this is a file with these first bytes; `DatabaseError` if it exists but cannot be read."""
     try:
         if not file.is_file():
             return False

@@ -18,15 +18,15 @@ HISTORY = Path(__file__).resolve().with_name("history.fi")
 #: The last commits of the site.
 REVISIONS = ("main~2", "main~1", "main")
 
-#: What the folder of the repository is called, and its set; and the folder of its records in that.
+#: The name of the repository's folder and set, and that of the folder of its records.
 REPOSITORY, RECORDS = "repository", "records"
 
-#: All that can be published.
+#: All documents that can be published.
 EVERYTHING = 'RESOURCESYNC={"dumps": true, "archives": true}'
 
 
 def import_site(folder: Path) -> None:
-    """Make the repository of the sample site anew in `folder`, from its stream."""
+    """Create the git repository of the sample site in `folder`, from the fast-import stream."""
     if folder.exists() and not (folder / "pelicanconf.py").is_file():
         sys.exit(f"{folder} is there and is no demo: name another folder")
     shutil.rmtree(folder, ignore_errors=True)
@@ -38,7 +38,7 @@ def import_site(folder: Path) -> None:
 
 
 def publish_site(folder: Path, siteurl: str, revision: str) -> None:
-    """Build it as of a commit: each publication goes on from the one before."""
+    """Build the site as of a commit; each publication continues the one before."""
     print(f"\n$ git checkout {revision}; pelican", flush=True)
     subprocess.run(["git", "checkout", "--quiet", revision], cwd=folder, check=True)
     pelican = [sys.executable, "-m", "pelican", "--quiet", "--extra-settings", f'SITEURL="{siteurl}"', EVERYTHING]
@@ -46,14 +46,14 @@ def publish_site(folder: Path, siteurl: str, revision: str) -> None:
 
 
 def check(folder: Path) -> None:
-    """Hold what was published to every rule of the standard: all documents, packages, and resources of the output."""
+    """Check what was published against all rules of the standard: documents, packages, and resources of the output."""
     print("\n$ pelican-resourcesync check --deep --strict output", flush=True)
     command = [sys.executable, "-m", "pelican_resourcesync", "check", "--deep", "--strict", "output"]
     subprocess.run(command, cwd=folder, check=True)
 
 
 def show(output: Path, siteurl: str) -> None:
-    """Say where the documents are."""
+    """Print where the documents are."""
     home = output / "resourcesync"
     print(f"\nAll is in {output}. A Destination begins at {siteurl}/.well-known/resourcesync:\n")
     files = [file.relative_to(home) for file in home.rglob("*") if file.suffix in (".html", ".xml", ".zip")]

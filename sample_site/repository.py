@@ -1,6 +1,6 @@
-"""A small DSpace, published day by day into the output of the sample site.
+"""A small DSpace repository, published day by day into the output of the sample site.
 
-Its first day is the repository of the tests with every case of the rules; the days after it are written down here.
+On the first day it is the test repository with every case of the rules. The later days are defined here.
 """
 
 import sqlite3
@@ -17,7 +17,7 @@ from tests.bridge.tables import write_sqlite
 
 VERSION = 7
 
-#: Where the repository would be. Nothing is there, so its files are in the packages alone.
+#: The repository's URL. There is no server, so its files are only in the packages.
 UI_URL = "https://repository.museum.example"
 
 SETTINGS = """\
@@ -36,7 +36,7 @@ archives = true
 
 
 def make_repository(folder: Path, siteurl: str) -> None:
-    """Write the database, the assetstore and `repo_bridge.toml` into a new folder beside the output."""
+    """Write the database, the assetstore and `repo_bridge.toml` into a new folder next to the output."""
     folder.mkdir()
     sample = every_case()
     for path, data in stored(sample).items():
@@ -46,7 +46,7 @@ def make_repository(folder: Path, siteurl: str) -> None:
 
 
 def publish_repository(folder: Path, day: str) -> None:
-    """Live a day of the repository, and publish it as it stands in the evening."""
+    """Apply a day's changes to the repository, and publish it as of that evening."""
     DAYS[day](folder, Edits(day, VERSION))
     options = ["--at", f"{day}T18:00:00Z"]
     print(f"\n$ repo-bridge publish {' '.join(options)}", flush=True)
@@ -54,11 +54,11 @@ def publish_repository(folder: Path, day: str) -> None:
 
 
 def _first_day(_folder: Path, _edits: Edits) -> None:
-    """Do nothing: it is as it is."""
+    """Do nothing: the repository stays as it is."""
 
 
 def _second_day(folder: Path, edits: Edits) -> None:
-    """Mend a title, replace a file, expunge an item; by their dates one opens (an embargo lapses) and one closes."""
+    """Correct a title, replace a file, expunge an item; by date, one item opens (its embargo ends) and one closes."""
     edits.rewrite(1, "dc.title", "A penny of Æthelstan", "09:30")
     edits.remove_file(1, 2, "10:00")
     edits.add_file(1, 1, _file(folder, 3001, "back of it, larger.pdf"), "10:05")
@@ -67,7 +67,7 @@ def _second_day(folder: Path, edits: Edits) -> None:
 
 
 def _third_day(folder: Path, edits: Edits) -> None:
-    """Add an item, withdraw one; by its date one more closes."""
+    """Add an item, withdraw one; by date, one more closes."""
     title, date = Value("dc.title", "The clock in the hall", "en"), Value("dc.date.issued", "2025-06-16")
     report = Bundle(3002, files=[_file(folder, 3002, "clock.pdf")])
     edits.archive(Thing(21, metadata=[title, date], bundles=[report], collections=(1,), owner=1), "11:00")
@@ -75,7 +75,7 @@ def _third_day(folder: Path, edits: Edits) -> None:
     _do(folder, edits.statements)
 
 
-#: What happens on each day before it is published, in the evening.
+#: The changes of each day, made before it is published in the evening.
 DAYS: dict[str, Callable[[Path, Edits], None]] = {
     "2025-06-14": _first_day,
     "2025-06-15": _second_day,
@@ -84,7 +84,7 @@ DAYS: dict[str, Callable[[Path, Edits], None]] = {
 
 
 def _file(folder: Path, number: int, name: str) -> File:
-    """Make a file whose bytes are in the assetstore."""
+    """Return a new file whose bytes are in the assetstore."""
     file = File(number, name, format=2)
     _keep(folder, *store(file))
     return file

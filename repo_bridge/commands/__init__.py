@@ -1,1 +1,1 @@
-"""The commands of the bridge: what each says of what the parts have done."""
+"""The commands of the bridge, and what each of them prints."""

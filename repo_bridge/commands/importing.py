@@ -1,4 +1,4 @@
-"""`import`: the rows of a dump that are in a database of SQLite now."""
+"""`import`: copy the rows of a dump into an SQLite database."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from repo_bridge.errors import DumpError
 
 
 def import_into(dump: Path, export: Path, version: int | None) -> Imported:
-    """Import a dump; `DumpError` where it would take the place of itself, and what `import_dump` raises."""
+    """Import a dump. Raises `DumpError` if the database would overwrite the dump, and what `import_dump` raises."""
     if export.exists() and dump.exists() and export.samefile(dump):
         message = f"{export} is the dump itself: name another file for the database"
         raise DumpError(message)
@@ -16,7 +16,7 @@ def import_into(dump: Path, export: Path, version: int | None) -> Imported:
 
 
 def as_text(imported: Imported, export: Path) -> str:
-    """Say of which version the dump is, and how many rows of each table it gave."""
+    """Return a text with the DSpace version of the dump and the number of rows of each table."""
     lines = [f"{export}: a repository of DSpace {imported.version}"]
     lines += [f"  {table}: {counted(number, 'row')}" for table, number in imported.rows.items()]
     return "\n".join(lines)

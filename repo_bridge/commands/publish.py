@@ -7,12 +7,12 @@ from pelican_resourcesync.terminal.summary import summaries
 from pelican_resourcesync.terminal.words import counted, plain
 from repo_bridge.outcome import Counts, Expected, Foresight, Outcome
 
-#: How many of the files that are left out are named to people.
+#: At most this many of the files left out are listed in the text output.
 _NAMED = 10
 
 
 def outcome_text(outcome: Outcome, where: str) -> str:
-    """Say what was published at the URL `where`: a line for each set, then what is public."""
+    """Return a summary of what was published at the URL `where`: a line for each set, then what is public."""
     notes = [note for each in outcome.publications.values() for note in each.notes]
     lines = [
         *summaries(outcome.publications, where, outcome.seconds),
@@ -23,7 +23,7 @@ def outcome_text(outcome: Outcome, where: str) -> str:
 
 
 def foresight_text(foresight: Foresight) -> str:
-    """Say what would be published, set by set, with examples; and what would stop it."""
+    """Return a summary of what would be published, set by set with examples, and of what would stop it."""
     lines = [line for name, each in foresight.sets.items() for line in _expected(name, each)]
     lines += [*_counts(foresight), *foresight.notes]
     if foresight.stopped:

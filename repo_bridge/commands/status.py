@@ -1,4 +1,4 @@
-"""`status`: what is published in a folder, or at a URL."""
+"""`status`: what is published in a folder or at a URL."""
 
 from pathlib import Path
 
@@ -9,13 +9,13 @@ from repo_bridge.settings import read_output
 
 
 def find(target: str | None, config: Path | None) -> Found:
-    """Look at a folder or a URL, by default at the folder that the settings file publishes into.
+    """Inspect a folder or a URL, by default the folder that the settings file publishes into.
 
-    Raises `SettingsError` for what is neither, and `TransportError` where it cannot be known what is at a URL.
+    Raises `SettingsError` if the target is neither, and `TransportError` if the URL cannot be inspected.
     """
     return look_at(target) if target else look_at(str(read_output(config)), needed=False)
 
 
 def as_text(found: Found) -> str:
-    """Say what is published, a line each; of several sets, a block each."""
+    """Return what is published as text: one line per fact, and one block per set if there are several."""
     return blocks.as_text(blocks_of(found, {}))

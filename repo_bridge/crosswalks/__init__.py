@@ -1,4 +1,4 @@
-"""Crosswalks: small tables that say how an item becomes a record, a format a module."""
+"""Crosswalks: tables that convert an item's metadata to a record, one module per format."""
 
 from collections.abc import Iterable
 from types import MappingProxyType
@@ -11,12 +11,12 @@ from repo_bridge.errors import CrosswalkError
 
 __all__ = ["CROSSWALKS", "Crosswalk", "find_crosswalks"]
 
-#: All crosswalks by what OAI-PMH calls their formats.
+#: All crosswalks by OAI-PMH metadata prefix.
 CROSSWALKS = MappingProxyType({crosswalk.prefix: crosswalk for crosswalk in (OAI_DC, QDC, MODS)})
 
 
 def find_crosswalks(prefixes: Iterable[str]) -> tuple[Crosswalk, ...]:
-    """Give the crosswalks of formats, each once; `CrosswalkError` for one that there is not."""
+    """Return the crosswalks for metadata prefixes, each once; `CrosswalkError` for an unknown prefix."""
     asked = tuple(dict.fromkeys(prefixes))
     for prefix in asked:
         if prefix not in CROSSWALKS:

@@ -1,8 +1,8 @@
-"""A crosswalk: a table that says what becomes of each metadata field, and the record that it makes of an item.
+"""A crosswalk: a table that maps metadata fields to XML, and the rendering of an item's record.
 
-A table is lines of fields and of a fragment of XML, in which `{}` is where a value goes. A field is named in full, or
-as `schema.element.*` for all qualifiers that no other line names. What no line names is left out. Lines are in the
-order of the record, and values of a line in theirs.
+Each line of the table has one or more fields and a fragment of XML, in which `{}` stands for a value. A field is
+written in full, or as `schema.element.*` for all qualifiers that no other line names. Fields that no line names are
+left out. Elements are in the order of the table, and the values of one line in the order of the item's metadata.
 """
 
 import re
@@ -22,21 +22,21 @@ _LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 _LANGUAGE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*", re.ASCII)
 _DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
-#: What stands for a value and for its language where a line is written once: characters that mean nothing.
+#: Placeholders for a value and its language while a line is rendered once: private-use characters without a meaning.
 _VALUE, _SPOKEN = "\ue000", "\ue001"
 
 
 @lru_cache(maxsize=1024)
 def _language(text: str) -> str:
-    """Give the language as XML has it; an empty text for what is none."""
+    """Return a language as XML writes it; an empty text if it is invalid."""
     language = text.replace("_", "-")
     return language if _LANGUAGE.fullmatch(language) else ""
 
 
 class _Line(NamedTuple):
-    """A line of the table: its place, and what it makes of a value, before and after it.
+    """A line of the table: its place, and the XML before and after a value.
 
-    `speaking` is what comes before the language of a value that has one, and between that and the value.
+    `speaking` is the XML before the language of a value that has one, and between the language and the value.
     """
 
     place: int
@@ -45,7 +45,7 @@ class _Line(NamedTuple):
     speaking: tuple[str, str]
 
     def write(self, text: str, language: str) -> str:
-        """Write a value, which is escaped, and its language, which needs no escape."""
+        """Return the XML of a value that is already escaped, and its language, which needs no escaping."""
         if language:
             return f"{self.speaking[0]}{language}{self.speaking[1]}{text}{self.after}"
         return f"{self.before}{text}{self.after}"
@@ -55,9 +55,9 @@ class _Line(NamedTuple):
 class Crosswalk:
     """How an item becomes a record in one format.
 
-    `prefix` is what OAI-PMH calls it, `profile` the URI that says what kind of metadata it is (`LN04`). `root` is the
-    name of the outermost element, with its prefix; `namespaces` are the URIs of prefixes, and `schemas` where the
-    schemas of namespaces are.
+    `prefix` is the OAI-PMH metadata prefix, `profile` the URI that identifies the format (`LN04`). `root` is the name
+    of the root element, with its prefix. `namespaces` maps prefixes to URIs, and `schemas` maps namespaces to the
+    locations of their schemas.
     """
 
     prefix: str
@@ -71,7 +71,7 @@ class Crosswalk:
     _around: list[str] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Read the table."""
+        """Parse the table."""
         prefix, _, name = self.root.partition(":")
         empty = etree.Element(f"{{{self.namespaces[prefix]}}}{name}", nsmap={**self.namespaces, "xsi": _XSI})
         locations = " ".join(f"{uri} {where}" for uri, where in self.schemas.items())
@@ -82,7 +82,7 @@ class Crosswalk:
             self._lines.update(dict.fromkeys(fields.split(), line))
 
     def render(self, values: Iterable[MetadataValue]) -> bytes:
-        """Make the record of an item (UTF-8); what XML cannot hold becomes a space."""
+        """Return the record of an item (UTF-8). Characters that XML cannot hold become spaces."""
         head, tail = self._around
         placed = sorted(self._placed(values), key=lambda placed: placed[0].place)
         body = "".join([line.write(escape.any_text(value.value), _language(value.language)) for line, value in placed])
@@ -101,7 +101,7 @@ class Crosswalk:
         return self._lines.get(str(of)) or self._lines.get(f"{of.schema}.{of.element}.*")
 
     def _line(self, empty: etree._Element, place: int, fragment: str) -> _Line:
-        """Let a line be written once, to see what is around its value."""
+        """Render a line once, to find the XML around its value."""
         declared = " ".join(f'xmlns:{prefix}="{uri}"' for prefix, uri in self.namespaces.items())
         root = deepcopy(empty)
         root.append(etree.fromstring(f"<_ {declared}>{fragment}</_>")[0])
@@ -116,7 +116,7 @@ class Crosswalk:
 
 
 def _written(root: etree._Element, body: str = "") -> str:
-    """Write a record as text; one without elements with a `body` between its tags."""
+    """Return a record as text; a record without elements has `body` between its tags."""
     if not len(root):
         root = deepcopy(root)
         root.text = f"\n{body}"

@@ -1,6 +1,6 @@
-"""MODS, the Library of Congress' metadata of objects.
+"""MODS, the Metadata Object Description Schema of the Library of Congress.
 
-What DSpace keeps for itself (when an item was accessioned or made available) has no place in it.
+DSpace's internal fields (when an item was accessioned or made available) are left out.
 """
 
 from repo_bridge.crosswalks.crosswalk import Crosswalk

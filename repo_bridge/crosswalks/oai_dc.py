@@ -1,4 +1,4 @@
-"""Unqualified Dublin Core, as OAI-PMH has it: what every harvester reads."""
+"""Unqualified Dublin Core as in OAI-PMH, which every harvester reads."""
 
 from repo_bridge.crosswalks.crosswalk import Crosswalk
 

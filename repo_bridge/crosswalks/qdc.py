@@ -1,4 +1,4 @@
-"""Qualified Dublin Core, in the wrapping that DSpace gives it."""
+"""Qualified Dublin Core, in DSpace's wrapper element."""
 
 from repo_bridge.crosswalks.crosswalk import Crosswalk
 

@@ -1,7 +1,7 @@
-"""What an anonymous visitor may see: the rules of DSpace, each a small function that names its rule.
+"""Access rules: what DSpace shows an anonymous visitor. Each rule is a small function that names its number.
 
-Whatever is not known to be public is not. Rules about rows are conditions for the database; rules about days, which not
-every database can compare, are judged here, on what it gives.
+What is not known to be public is not public. Rules about rows are conditions in SQL. Rules about days, which not every
+database can compare, are evaluated here on the rows read.
 """
 
 from repo_bridge.discretion.bitstreams import stored, unwanted, wanted

@@ -6,14 +6,14 @@ from repo_bridge.schema import Tables
 
 
 def live(tables: Tables) -> ColumnElement[bool]:
-    """Rule 1: archived and not withdrawn; rule 19: so never a superseded version, whatever its policies.
+    """Return the condition that an item is archived and not withdrawn (rule 1).
 
-    What is in a workspace or a workflow, a template or a superseded version is not archived. A flag that is not set
-    either way is no yes.
+    So a superseded version is never live, whatever its policies (rule 19). Items in a workspace or workflow, templates
+    and superseded versions are not archived. An item is not live if either flag is `NULL`.
     """
     return and_(tables.item.c.in_archive.is_(True), tables.item.c.withdrawn.is_(False))
 
 
 def discoverable(tables: Tables) -> ColumnElement[bool]:
-    """Rule 2: a private item is left out."""
+    """Return the condition that an item is discoverable, that is, not private (rule 2)."""
     return tables.item.c.discoverable.is_(True)

@@ -1,4 +1,4 @@
-"""Who may read an object: resource policies of the group Anonymous and of those around it."""
+"""Who may read an object: resource policies of the group Anonymous and of the groups that contain it."""
 
 from collections.abc import Collection, Iterable
 from datetime import datetime
@@ -14,12 +14,15 @@ from repo_bridge.schema import ANONYMOUS, ANONYMOUS_ID, READ, Tables
 
 
 def reads(tables: Tables) -> ColumnElement[bool]:
-    """Rule 3: the action is READ; templates of policies (9, 10), ADMIN and the others let nobody read."""
+    """Return the condition that a policy's action is READ (rule 3).
+
+    Default policies for new objects (9, 10), ADMIN and all other actions do not allow reading.
+    """
     return tables.resourcepolicy.c.action_id == READ
 
 
 def everybody(tables: Tables) -> CompoundSelect[Any]:
-    """Rule 4: the ids of the groups that an anonymous visitor is in: Anonymous and its ancestors, at any depth."""
+    """Return a query for the ids of an anonymous visitor's groups: Anonymous and all of its ancestors (rule 4)."""
     groups, cache = tables.epersongroup, tables.group2groupcache
     anonymous = select(groups.c.id).where(
         groups.c.name == ANONYMOUS if "name" in groups.c else groups.c.id == ANONYMOUS_ID
@@ -29,7 +32,10 @@ def everybody(tables: Tables) -> CompoundSelect[Any]:
 
 
 def grants(tables: Tables) -> ColumnElement[bool]:
-    """Rule 4: a policy that lets everybody read its object, on the days that it is valid. What has none is denied."""
+    """Return the condition that a policy lets everybody read its object, on the days that it is valid (rule 4).
+
+    An object without such a policy is not public.
+    """
     return and_(reads(tables), tables.resourcepolicy.c.epersongroup_id.in_(everybody(tables)))
 
 
@@ -42,31 +48,37 @@ class Period(NamedTuple):
     @classmethod
     @lru_cache(maxsize=4096)
     def parse(cls, start: str | None, end: str | None) -> Self:
-        """Rule 5: valid from the start date on, and before the end date; a date that is none is never reached."""
+        """Return the days from the start date on, and before the end date (rule 5).
+
+        A policy with an invalid date is never valid.
+        """
         return cls(
             FIRST_DAY if start is None else parse_day(start) or LAST_DAY,
             LAST_DAY if end is None else parse_day(end) or FIRST_DAY,
         )
 
 
-#: The days of a policy without dates, which most are.
+#: The period of a policy without dates, as most are.
 ALWAYS = Period(FIRST_DAY, LAST_DAY)
 
 
 def valid(period: Period, today: Day) -> bool:
-    """Rule 5: whether a policy is valid on a day."""
+    """Return whether a policy is valid on a day (rule 5)."""
     return period.start <= today < period.end
 
 
 def readable(periods: Collection[Period], today: Day) -> bool:
-    """Rule 4: at least one of the policies that let everybody read is valid today; none is a no."""
+    """Return whether at least one of the policies that let everybody read is valid today (rule 4).
+
+    Without any policy, the answer is no.
+    """
     return ALWAYS in periods or any(valid(period, today) for period in periods)
 
 
 def opened(periods: Collection[Period], view: View) -> datetime | None:
-    """Rule 13: when the policies last made readable what is readable now; `None` where that has no beginning.
+    """Return since when the object has been readable by its policies; `None` if it always was (rule 13).
 
-    Policies that follow each other without a day between them are one span.
+    It must be readable now. Policies that follow each other without a day between them count as one period.
     """
     if ALWAYS in periods or all(each.start == FIRST_DAY for each in periods):
         return None
@@ -77,7 +89,7 @@ def opened(periods: Collection[Period], view: View) -> datetime | None:
 
 
 def closed(periods: Iterable[Period], view: View) -> datetime | None:
-    """Rule 13: when the last policy ended that made readable what is not now; `None` where no policy did."""
+    """Return when the last policy that made an object readable ended; `None` if none has ended (rule 13)."""
     ends = [each.end for each in periods if each.start < each.end <= view.today]
     return _moment(max(ends), view.zone) if ends else None
 

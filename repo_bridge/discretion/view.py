@@ -1,4 +1,4 @@
-"""Who looks, and when: an anonymous visitor at one moment, in the time zone of the server."""
+"""Who looks, and when: an anonymous visitor at one moment, in the server's time zone."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,12 +10,12 @@ from repo_bridge.moments import Day, day_at
 
 @dataclass(frozen=True, kw_only=True)
 class View:
-    """What an anonymous visitor is shown at the time `at` (UTC).
+    """The point of view of an anonymous visitor at the time `at` (UTC).
 
-    `zone` is the time zone of the server, in which days begin (rule 5). `bundles` are those whose files are wanted
-    (rule 7), in the order in which they are given. `hidden` are fields to hide beside those that are always hidden
-    (rule 8), as `schema.element.qualifier`. `fingerprints` is false where the server alters files as it serves them, so
-    that hash and length do not hold (rule 16).
+    `zone` is the server's time zone, in which days begin (rule 5). `bundles` are the names of the bundles whose files
+    are published, in this order (rule 7). `hidden` are fields to hide in addition to those that are always hidden, as
+    `schema.element.qualifier` (rule 8). `fingerprints` is false if the server alters files as it serves them, so that
+    hash and length are not known (rule 16).
     """
 
     at: datetime
@@ -26,5 +26,5 @@ class View:
 
     @cached_property
     def today(self) -> Day:
-        """The day that it is for the server."""
+        """The current day in the server's time zone."""
         return day_at(self.at, self.zone)

@@ -1,4 +1,4 @@
-"""Dumps of PostgreSQL, read without a server: what is needed of them becomes a database of SQLite."""
+"""PostgreSQL dumps, read without a server: the tables and columns needed are copied to an SQLite database."""
 
 from repo_bridge.dump.importing import Imported, import_dump
 

@@ -1,4 +1,4 @@
-"""The text of `COPY`: its head, and rows of fields."""
+"""The text format of `COPY`: its statement, and rows of fields."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from repo_bridge.errors import DumpError
 
-#: The longest row that is read, in bytes.
+#: The longest row accepted, in bytes.
 LONGEST_ROW = 64 * 1024 * 1024
 
 END = b"\\."
@@ -20,7 +20,7 @@ _CONTROLS = {b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """The rows of one table: its schema, its name, its columns in order, and each row as a line without its end."""
+    """The rows of one table: its schema, its name, its columns in order, and each row as a line without its ending."""
 
     schema: str
     table: str
@@ -29,7 +29,7 @@ class Copied:
 
 
 def parse_head(line: bytes, lines: Iterator[bytes]) -> Copied | None:
-    """Read the statement that rows follow; `None` where it is another."""
+    """Parse the `COPY` statement that comes before rows; return `None` for any other line."""
     head = _HEAD.fullmatch(line)
     if head is None:
         return None
@@ -38,7 +38,7 @@ def parse_head(line: bytes, lines: Iterator[bytes]) -> Copied | None:
 
 
 def parse_row(line: bytes) -> list[bytes | None]:
-    r"""Read the fields of a row; `\N` is `None`. Raises `DumpError` for an escape that is cut off."""
+    r"""Parse the fields of a row; `\N` is `None`. Raises `DumpError` for an incomplete escape."""
     fields = line.split(b"\t")
     if b"\\" not in line:
         return [*fields]

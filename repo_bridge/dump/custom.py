@@ -1,7 +1,7 @@
 """Dumps in custom format: a table of contents, then blocks of compressed rows, read from beginning to end.
 
-The blocks follow the contents without a gap, so that no place in the file needs to be known: a dump that came through a
-pipe knows none.
+The blocks follow the table of contents without a gap, so no offsets are needed. A dump that was written to a pipe has
+none.
 """
 
 import zlib
@@ -29,7 +29,7 @@ _PIECE = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """An entry of the contents that is wanted: rows of a table."""
+    """An entry of the table of contents that is needed: the rows of a table."""
 
     number: int
     table: str
@@ -37,10 +37,10 @@ class _Entry:
 
 
 class CustomDump:
-    """A dump in custom format, read from its beginning to its end; `encoding` is what it says."""
+    """A dump in custom format, read from beginning to end; `encoding` is the one that the dump declares."""
 
     def __init__(self, stream: BinaryIO, name: str, tables: frozenset[str]) -> None:
-        """Begin after the magic; messages call the dump `name`. Rows of other tables than `tables` are passed over."""
+        """Start after the magic number. Messages call the dump `name`; rows of tables not in `tables` are skipped."""
         self.encoding = "UTF8"
         self._stream = stream
         self._name = name
@@ -50,9 +50,10 @@ class CustomDump:
         self._integer, self._offset = 4, 8
 
     def tables(self) -> Iterator[Copied]:
-        """Give each table with its rows, which are to be taken before the next.
+        """Yield each table with its rows, which must be read before the next table.
 
-        Raises `DumpError` where the dump is cut short or damaged, of another version, or compressed in another way.
+        Raises `DumpError` if the dump is truncated, damaged, of an unknown version, or compressed with an unsupported
+        algorithm.
         """
         self._read_head()
         wanted = {entry.number: entry for entry in self._entries()}
@@ -71,7 +72,7 @@ class CustomDump:
             self.fail("is cut short: rows of tables are missing; dump again")
 
     def fail(self, what: str) -> NoReturn:
-        """Raise the `DumpError` that says what is wrong with the dump."""
+        """Raise a `DumpError` that says what is wrong with the dump."""
         message = f"{self._name} {what}"
         raise DumpError(message)
 
@@ -100,7 +101,7 @@ class CustomDump:
             self._read_text()
 
     def _entries(self) -> Iterator[_Entry]:
-        """Read the contents, and give what is wanted of them."""
+        """Read the table of contents and yield the entries needed."""
         count = self._read_integer()
         if not 0 <= count <= _MOST_ENTRIES:
             self.fail(f"is damaged: it counts {count} entries")
@@ -131,7 +132,7 @@ class CustomDump:
         return _Entry(number, table, statement) if wanted else None
 
     def _rows(self) -> Iterator[bytes]:
-        """Give the rows of the block that begins here."""
+        """Yield the rows of the block that begins here."""
         begun: list[bytes] = []
         length, ended = 0, False
         for piece in self._pieces():
@@ -149,7 +150,7 @@ class CustomDump:
             self.fail("is cut short in the middle of a table: dump again")
 
     def _pieces(self) -> Iterator[bytes]:
-        """Give the block's bytes as they were, no more than some at a time."""
+        """Yield the decompressed bytes of a block, a limited number at a time."""
         inflate = zlib.decompressobj()
         for chunk in self._chunks():
             if not self._compressed:
@@ -164,7 +165,7 @@ class CustomDump:
                 rest = inflate.unconsumed_tail
 
     def _chunks(self) -> Iterator[bytes]:
-        """Give the chunks of a block as they are."""
+        """Yield the chunks of a block as stored."""
         while length := self._read_integer():
             yield self._read(length)
 

@@ -1,4 +1,4 @@
-"""Importing a dump: streamed into a database of SQLite that is only there when it is whole."""
+"""Imports a dump: its rows are streamed into an SQLite database, which appears only when it is complete."""
 
 import sqlite3
 from collections.abc import Iterator, Mapping
@@ -22,10 +22,10 @@ class Imported:
 
 
 def import_dump(dump: Path, export: Path, version: int | None = None) -> Imported:
-    """Import what is needed of a `pg_dump` into a new database of SQLite, in place of what is there.
+    """Import the tables needed from a `pg_dump` into a new SQLite database, which replaces `export`.
 
-    Raises `DumpError` where the dump cannot be read to its end, and `SchemaError` where it is of no DSpace that is
-    known or lacks a table or a column; what was at `export` stays then.
+    Raises `DumpError` if the dump cannot be read to its end, and `SchemaError` if it is not from a known version of
+    DSpace or lacks a table or a column. The previous `export` is then kept.
     """
     part = export.with_name(f"{export.name}.part")
     try:
@@ -73,6 +73,6 @@ def _load(dump: Path, connection: sqlite3.Connection) -> dict[str, int]:
 
 
 def _version(file: Path, version: int | None) -> int:
-    """Tell which version the tables are of, once they are all there."""
+    """Return the version of DSpace, once all tables are loaded."""
     with open_database(f"sqlite:///{file}") as connection:
         return find_tables(connection, version).version

@@ -1,4 +1,4 @@
-"""From the rows of a dump to a database of SQLite, with the tables and the columns that are needed."""
+"""Loads the rows of a dump into an SQLite database, with only the tables and columns needed."""
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -14,7 +14,7 @@ from repo_bridge.schema import VERSIONS, describe
 
 _MOST_DIGITS = 18
 
-#: PostgreSQL's names of encodings of a server, and Python's.
+#: PostgreSQL's names of server encodings, and Python's.
 _ENCODINGS = {
     **dict.fromkeys(("UTF8", "UNICODE", "SQL_ASCII"), "utf-8"),
     **{f"LATIN{number}": f"latin{number}" for number in range(1, 11)},
@@ -32,7 +32,7 @@ Fail = Callable[[str], NoReturn]
 
 
 class Kind(Enum):
-    """What a column holds: keys and numbers are kept as they are written, because versions differ in them."""
+    """What a column holds. Keys and numbers are stored as written, because versions differ in their types."""
 
     FLAG = "BOOLEAN"
     TEXT = "TEXT"
@@ -40,7 +40,7 @@ class Kind(Enum):
 
 
 def needed_columns() -> Mapping[str, Mapping[str, Kind]]:
-    """Give the tables and the columns of them that some version needs."""
+    """Return the tables, and their columns, that at least one version needs."""
     needed: dict[str, dict[str, Kind]] = {}
     for version in VERSIONS:
         for table in describe(version).all:
@@ -72,14 +72,14 @@ _INDEXED = {
 
 @dataclass(slots=True)
 class Loader:
-    """Fills a database, table by table, in one encoding; `fail` raises the error that says where."""
+    """Fills a database table by table. `fail` raises an error that names the dump and, if known, the line."""
 
     connection: sqlite3.Connection
     fail: Fail
     loaded: dict[str, str]
 
     def load(self, copied: Copied, encoding: str) -> int:
-        """Take in the rows of a table, if it is needed; give their number."""
+        """Insert the rows of a table if it is needed; return how many."""
         if copied.table not in NEEDED:
             return 0
         if copied.table in self.loaded:
@@ -97,11 +97,11 @@ class Loader:
         definition = ", ".join(f'"{column}" {kinds[column].value}' for column in places)
         self.connection.execute(f'CREATE TABLE "{copied.table}" ({definition})')
         marks = ", ".join("?" * len(places))
-        insert = f'INSERT INTO "{copied.table}" VALUES ({marks})'  # noqa: S608 - the table is one that is needed
+        insert = f'INSERT INTO "{copied.table}" VALUES ({marks})'  # noqa: S608 - the table is one of `NEEDED`
         return self._insert(insert, self._values(copied, converters))
 
     def finish(self) -> None:
-        """Make the indexes that reading needs."""
+        """Create the indexes needed for reading."""
         for table, columns in _INDEXED.items():
             for column in columns:
                 if column in self._columns(table):
@@ -129,7 +129,7 @@ class Loader:
 
 
 def codec_of(encoding: str, fail: Fail) -> str:
-    """Give Python's name of an encoding of PostgreSQL."""
+    """Return Python's name of a PostgreSQL encoding."""
     if encoding.upper() not in _ENCODINGS:
         fail(f"is in the encoding {encoding!r}, which is not known: dump with --encoding=UTF8")
     return _ENCODINGS[encoding.upper()]
@@ -140,7 +140,7 @@ def _convert(field: bytes | None, convert: _Convert) -> _Value:
 
 
 def _converter(kind: Kind, codec: str) -> _Convert:
-    """Give what turns a field into a value."""
+    """Return the function that converts a field to a value."""
     if kind is Kind.FLAG:
         return _flag
     if kind is Kind.NUMBER_OR_KEY:

@@ -1,4 +1,4 @@
-"""What form a dump is in, told by its first bytes."""
+"""Detects the format of a dump by its first bytes."""
 
 import gzip
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ _FIRST = 512
 
 @contextmanager
 def open_dump(file: Path) -> Iterator[PlainDump | CustomDump]:
-    """Open a dump, plain or in custom format, compressed with gzip or not; `DumpError` where it is neither."""
+    """Open a dump, plain or in custom format, compressed with gzip or not; `DumpError` for any other file."""
     with ExitStack() as stack:
         try:
             stream: BinaryIO = stack.enter_context(file.open("rb"))

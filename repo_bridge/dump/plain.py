@@ -1,4 +1,4 @@
-"""Plain dumps: a script of SQL with the rows of tables in it."""
+"""Plain dumps: an SQL script that contains the rows of tables."""
 
 import re
 from collections.abc import Iterator
@@ -7,20 +7,20 @@ from typing import BinaryIO, NoReturn
 from repo_bridge.dump.copy_text import END, LONGEST_ROW, Copied, parse_head
 from repo_bridge.errors import DumpError
 
-#: What `pg_dump` ends its scripts with.
+#: The last line that `pg_dump` writes to a script.
 _COMPLETE = b"-- PostgreSQL database dump complete"
 
 _ENCODING = re.compile(rb"SET client_encoding = '([^']*)';")
 _INSERT = re.compile(rb'INSERT INTO (?:[^\s."]+\.|"[^"]*"\.)?"?(\w+)"?[\s(]')
-#: What begins a text in which a statement is no statement.
+#: What begins a comment or quoted text, in which nothing is a statement.
 _OPENING = re.compile(rb"--|'|\"|/\*|\$[A-Za-z0-9_]*\$")
 
 
 class PlainDump:
-    """A script that is read from its beginning to its end; `encoding` is what it says, as far as it was read."""
+    """A script, read from beginning to end; `encoding` is the one declared in the part read so far."""
 
     def __init__(self, stream: BinaryIO, name: str, tables: frozenset[str]) -> None:
-        """Begin; messages call the script `name`. Rows of other tables than `tables` are passed over."""
+        """Messages call the script `name`; INSERT statements are ignored for tables not in `tables`."""
         self.encoding = "UTF8"
         self._stream = stream
         self._name = name
@@ -29,9 +29,9 @@ class PlainDump:
         self._complete = False
 
     def tables(self) -> Iterator[Copied]:
-        """Give each table with its rows, which are to be taken before the next.
+        """Yield each table with its rows, which must be read before the next table.
 
-        Raises `DumpError` where the script is cut short, or has rows as INSERT statements.
+        Raises `DumpError` if the script is truncated, or has rows as INSERT statements.
         """
         closing = b""
         for line in self._lines():
@@ -48,12 +48,12 @@ class PlainDump:
             self.fail("is cut short: its last line is not there; dump again")
 
     def fail(self, what: str) -> NoReturn:
-        """Raise the `DumpError` that says what is wrong with the dump, and where."""
+        """Raise a `DumpError` that says what is wrong with the dump, and where."""
         message = f"{self._name}, line {self._number}, {what}"
         raise DumpError(message)
 
     def _notice(self, line: bytes) -> None:
-        """Take note of what is said beside rows."""
+        """Interpret a line outside of rows: the encoding, INSERT statements and the last line."""
         self._complete = self._complete or line.startswith(_COMPLETE)
         encoding = _ENCODING.match(line)
         if encoding:
@@ -79,7 +79,7 @@ class PlainDump:
 
 
 def _open_after(line: bytes, closing: bytes) -> bytes:
-    """Tell what will close the text that is still open at the end of a line; nothing where none is."""
+    """Return what will close the quoted text or comment that is open at the end of a line; empty if none is."""
     place = 0
     while True:
         if closing:

@@ -1,1 +1,1 @@
-"""The inventory: what a repository has for everybody, as resources, on disk; and what is kept for the next time."""
+"""The inventory: the public resources of a repository, stored on disk, and the cache kept for the next run."""

@@ -1,4 +1,7 @@
-"""The cache: inventory and listings of last time, beside the settings; without it all is the same, and slower."""
+"""The cache: inventory and listings of the last run, next to the settings file.
+
+Without it the result is the same but takes longer.
+"""
 
 import hashlib
 import json
@@ -19,7 +22,7 @@ from pelican_resourcesync.version import __version__
 
 logger = logging.getLogger(__name__)
 
-#: How old a room is that nobody works in any more, in seconds.
+#: The age, in seconds, after which a work directory counts as abandoned.
 _LEFT = 172_800.0
 
 _FORMAT = 1
@@ -27,18 +30,18 @@ _INVENTORY, _INDEX = "inventory.db", "index.json"
 
 
 class Cache:
-    """What is kept of the publications of one repository, in a folder of its own.
+    """Cached files of the publications of one repository, in a folder of its own.
 
-    It is believed only where every file is what it was left as, and nobody need ever remove it.
+    A file is used only if it is unchanged since it was cached. The folder never needs to be removed by hand.
     """
 
     def __init__(self, beside: Path, set_name: str) -> None:
-        """Take the folder that the settings lie in, and the name of the whole set."""
+        """Open the cache next to the settings, in the folder `beside`, for the complete set `set_name`."""
         self._place = beside / PLACE.parent / f"bridge-{set_name}"
         self._index = self._read()
 
     def inventory(self, basis: str, at: datetime, file: Path) -> None:
-        """Bring a copy of the inventory to `file`, where it was made on this basis and not after `at`."""
+        """Copy the cached inventory to `file`, if it has the same `basis` and was not made after `at`."""
         made = str(self._index.get("at"))
         if self._index.get("basis") == basis and made <= _moment(at) and self._is_whole(_INVENTORY):
             with suppress(OSError):
@@ -47,7 +50,7 @@ class Cache:
             file.unlink(missing_ok=True)
 
     def listing(self, digest: str, edition: int) -> Listing | None:
-        """Give what the publication with this digest lists; `None` where that was not kept."""
+        """Return the listing of the publication with this digest; `None` if it is not cached."""
         name = self._listings().get(digest, "")
         if name and self._index.get("edition") == edition and self._is_whole(name):
             with suppress(PublicationError):
@@ -55,9 +58,9 @@ class Cache:
         return None
 
     def keep(self, room: Path, basis: str, at: datetime, edition: int, listings: Mapping[str, Path]) -> None:
-        """Keep the inventory that was made in `room` as of `at`, and listings by the digests of their publications.
+        """Cache the inventory made in `room` as of `at`, and the listings by the digests of their publications.
 
-        Where that cannot be, nothing is kept.
+        If the files cannot be written, nothing is cached.
         """
         new = self._place.with_name(f"{self._place.name}.new")
         try:
@@ -83,12 +86,12 @@ class Cache:
             shutil.rmtree(new, ignore_errors=True)
 
     def drop(self) -> None:
-        """Forget all."""
+        """Remove the cache."""
         shutil.rmtree(self._place, ignore_errors=True)
 
     @contextmanager
     def room(self) -> Iterator[Path]:
-        """Give a folder to work in, on the same disk; `PublicationError` where there can be none."""
+        """Yield a temporary work directory on the same disk; `PublicationError` if it cannot be created."""
         try:
             self._place.parent.mkdir(parents=True, exist_ok=True)
             ignore = self._place.parent / ".gitignore"
@@ -96,7 +99,7 @@ class Cache:
                 ignore.write_text("*\n", "ascii")
             begin = f"{self._place.name}.work-"
             _remove_left(self._place.parent, begin)
-            # What cannot be removed now is removed later: the run is done all the same.
+            # What cannot be removed now is removed by a later run; the current run succeeds anyway.
             folder = tempfile.TemporaryDirectory(prefix=begin, dir=self._place.parent, ignore_cleanup_errors=True)
         except OSError as error:
             message = f"there is no room to work in beside the settings: {error}: let {self._place.parent} be writable"
@@ -107,12 +110,12 @@ class Cache:
     @staticmethod
     @contextmanager
     def room_elsewhere() -> Iterator[Path]:
-        """Give a folder to work in where nothing is to be kept, so that nothing is written beside the settings."""
+        """Yield a temporary work directory for a run that caches nothing and leaves the settings' folder alone."""
         with tempfile.TemporaryDirectory(prefix="repo-bridge-", ignore_cleanup_errors=True) as name:
             yield Path(name)
 
     def inventory_in(self, room: Path) -> Path:
-        """Give where the inventory is made in a room."""
+        """Return the path of the inventory in a work directory."""
         return room / _INVENTORY
 
     def _read(self) -> Mapping[str, object]:
@@ -135,19 +138,19 @@ class Cache:
 
 
 def _remove_left(folder: Path, begin: str) -> None:
-    """Remove what runs that were killed have left: it may be large."""
+    """Remove what interrupted runs left behind: it may be large."""
     for each in folder.iterdir():
-        with suppress(OSError):  # another run removes it too
+        with suppress(OSError):  # another run removes it at the same time
             old = time.time() - each.lstat().st_mtime > _LEFT
             if old and each.name.startswith(begin) and not each.is_symlink():
                 shutil.rmtree(each, ignore_errors=True)
 
 
 def _moment(at: datetime) -> str:
-    """Write a time (UTC) so that the order of texts is that of times."""
+    """Return a time (UTC) as a text that sorts by time."""
     return at.isoformat(timespec="milliseconds")
 
 
 def basis_of(*parts: object) -> str:
-    """Give a digest of all that an inventory depends on beside the items."""
+    """Return a digest of everything other than items that an inventory depends on."""
     return hashlib.sha256(repr(parts).encode()).hexdigest()

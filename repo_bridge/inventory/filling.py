@@ -1,6 +1,6 @@
-"""Filling the inventory: from a database of DSpace, from an archive, or from the rows of a query.
+"""Fills the inventory: from a DSpace database, from an archive, or from the rows of a query.
 
-An inventory of last time holds for the items whose digests are what they were: only the others are read.
+The inventory of the last run is still valid for items with the same digest: only the others are read.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -21,10 +21,10 @@ from repo_bridge.repository import Repository
 from repo_bridge.resources import departures_of
 from repo_bridge.sets import Sets
 
-#: Where more than one item in so many changed, all are read anew: that takes less time.
+#: If more than one in this many items changed, all items are read again, because that is faster.
 _MANY = 4
 
-#: After how many it is told how far it has come.
+#: Progress is reported after every so many items.
 _STEP = 500
 
 Thing = TypeVar("Thing")
@@ -38,7 +38,7 @@ class Filling:
     progress: Progress
 
     def from_repository(self, repository: Repository, maker: Maker) -> None:
-        """Take down what is public in a repository."""
+        """Add what is public in a repository."""
         self.progress.say("looking for what changed in the repository")
         self.inventory.take_digests(self._told(repository.digests()))
         changed = self.inventory.changed(_MANY)
@@ -53,11 +53,11 @@ class Filling:
         self.inventory.settle_digests()
 
     def from_archive(self, items: Iterable[Item], maker: Maker) -> None:
-        """Take down the items of an archive."""
+        """Add the items of an archive."""
         self._read(items, maker)
 
     def from_query(self, rows: Iterable[Queried], sets: Sets, at: datetime) -> None:
-        """Take down the rows of a query as of `at`; `QueryError` where two of them say different things of one URI."""
+        """Add the rows of a query as of `at`; `QueryError` if two rows contradict each other about one URI."""
         self.progress.say("reading the rows of the query")
         for uri, entry, changed in entries_of(self._told(rows), sets, at):
             if entry is None:
@@ -76,7 +76,7 @@ class Filling:
             self.inventory.add(batch)
 
     def _keep(self, changed: Collection[str], maker: Maker) -> Sequence[str]:
-        """Let the files of unchanged items stay as they are; give the items of which one was not as it was left."""
+        """Keep the files of unchanged items; return the items with a file that is missing or was modified."""
         holdings, skipped = maker.holdings, frozenset(changed)
         if holdings is None:
             return ()
@@ -95,7 +95,7 @@ class Filling:
         return sorted(lost)
 
     def _told(self, things: Iterable[Thing]) -> Iterator[Thing]:
-        """Give things as they come, and tell now and then how many there were."""
+        """Yield things unchanged, and report every so often how many there were."""
         number = 0
         for number, thing in enumerate(things, 1):
             yield thing
@@ -105,7 +105,7 @@ class Filling:
 
 
 def take_departures(inventory: Inventory, uris: Collection[str], repository: Repository, maker: Maker) -> None:
-    """Take down since when these URIs are not public, as far as the repository tells (rule 13)."""
+    """Record since when these URIs are not public, as far as the repository knows (rule 13)."""
     wanted = {uri for uri in uris if not inventory.holds(uri)}
     if wanted:
         inventory.take_gone(

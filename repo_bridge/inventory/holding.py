@@ -1,4 +1,4 @@
-"""Where the bytes of a resource are: among what is published with the set, in an assetstore, or nowhere of ours."""
+"""Where the bytes of a resource are: published with the set, in an assetstore, or not stored by us."""
 
 import json
 from typing import Any, NamedTuple
@@ -7,9 +7,9 @@ from repo_bridge.model import Bitstream
 
 
 class Holding(NamedTuple):
-    """A file that is published with the set: its path below the folder of holdings, length (bytes) and time (ns).
+    """A file that is published with the set: its path below the folder of records, length (bytes) and mtime (ns).
 
-    The time is that of the file's last change, by which it is known again.
+    The mtime is used to check that the file is unchanged.
     """
 
     path: str
@@ -17,12 +17,12 @@ class Holding(NamedTuple):
     time: int
 
     def render(self) -> str:
-        """Write it."""
+        """Return the holding as JSON."""
         return json.dumps(self)
 
 
 class Stored(NamedTuple):
-    """A file in an assetstore, with what the database says of it."""
+    """A file in an assetstore, as the database describes it."""
 
     store_number: int | None
     internal_id: str | None
@@ -32,16 +32,16 @@ class Stored(NamedTuple):
 
     @classmethod
     def of(cls, bitstream: Bitstream) -> "Stored":
-        """Take what is needed to find the file of a bitstream."""
+        """Return what is needed to find the file of a bitstream."""
         return cls(bitstream.store_number, bitstream.internal_id, bitstream.length, bitstream.name, bitstream.id)
 
     def render(self) -> str:
-        """Write it."""
+        """Return the file's data as JSON."""
         return json.dumps(self)
 
 
 def parse_place(text: str) -> Holding | Stored | None:
-    """Read where bytes are; `None` for nowhere."""
+    """Parse where the bytes of a resource are; return `None` if they are not stored by us."""
     values: list[Any] = json.loads(text) if text else []
     if not values:
         return None

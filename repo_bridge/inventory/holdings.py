@@ -1,7 +1,4 @@
-"""The holdings of a set, made ready: records that are written, files that are copied, and those that stay as they are.
-
-They are made in a folder of the output that nobody looks into yet, and come in with the documents that list them.
-"""
+"""The files to be published with a set: records that are written, files that are copied, and unchanged files."""
 
 import os
 import shutil
@@ -19,13 +16,14 @@ from repo_bridge.inventory.holding import Holding
 
 
 class Holdings:
-    """Files by their paths in `folder`; those of before lie in `old`. They are only replaced, so they may be links.
+    """Files by their paths in `folder`; the published ones are in `old`.
 
-    Every method raises `InventoryError` where the disk does not let it.
+    Files are only replaced, never modified, so they may be hard links. Every method raises `InventoryError` on disk
+    errors.
     """
 
     def __init__(self, folder: Path, old: Path) -> None:
-        """Take the folder to make them ready in, and that of those that are published."""
+        """Prepare files in `folder`; the published ones are in `old`."""
         self.folder = folder
         self._old = old
         self._has_old = old.is_dir()
@@ -33,7 +31,7 @@ class Holdings:
         self._made: set[str] = set()
 
     def write(self, path: str, content: bytes) -> Holding:
-        """Let there be a file with this content: the one of before, where that has it."""
+        """Write a file with this content, reusing the published one if its content is the same."""
         with _failing(path):
             new = self._room(path)
             try:
@@ -47,7 +45,7 @@ class Holdings:
             return self._holding(path)
 
     def copy(self, path: str, file: Path) -> Holding:
-        """Let there be a copy of a file: that of before, where it is one."""
+        """Copy a file, reusing the published copy if its bytes are the same."""
         with _failing(path):
             old = self._old / path
             if old.is_file() and same_bytes(file, old):
@@ -57,8 +55,8 @@ class Holdings:
             return self._holding(path)
 
     def keep(self, holding: Holding) -> bool:
-        """Let a file stay as it is; tell whether it was there as it was left."""
-        old = f"{self._old}/{holding.path}"  # there may be a hundred thousand: text is faster
+        """Keep a published file as it is; return whether it was there and unchanged."""
+        old = f"{self._old}/{holding.path}"  # there may be a hundred thousand: strings are faster than paths
         with _failing(holding.path):
             try:
                 stat = os.lstat(old)
@@ -74,7 +72,7 @@ class Holdings:
             return True
 
     def drop(self, path: str) -> None:
-        """Let there be no such file."""
+        """Remove a file, if it is there."""
         with _failing(path):
             (self.folder / path).unlink(missing_ok=True)
 
@@ -91,7 +89,7 @@ class Holdings:
 
 
 def _write(file: str, content: bytes) -> None:
-    """Write a file that is not there yet, in as few calls as can be."""
+    """Write a new file in as few system calls as possible."""
     handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     try:
         while content:
@@ -106,7 +104,7 @@ def _holds(file: Path, content: bytes) -> bool:
 
 @contextmanager
 def making_ready(output: Path, old: Path) -> Iterator[Holdings]:
-    """Give room for the holdings of a set in an output; what is not taken from there goes in the end."""
+    """Yield a temporary folder in the output for the files of a set; what is left in it is removed at the end."""
     with _failing(str(output)):
         output.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=output))

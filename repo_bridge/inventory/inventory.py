@@ -1,4 +1,4 @@
-"""The inventory: the resources of a repository by URI, with the items that they are of, in a database on the disk."""
+"""The inventory: the resources of a repository by URI, with the items that they belong to, in an SQLite database."""
 
 import sqlite3
 import weakref
@@ -24,15 +24,15 @@ CREATE TABLE member (set_name TEXT, uri TEXT, PRIMARY KEY (set_name, uri)) WITHO
 CREATE TABLE gone (uri TEXT PRIMARY KEY, time TEXT NOT NULL) WITHOUT ROWID;
 """
 
-#: The digest of an item that was just looked at; that of one to be looked at each time is empty.
+#: The digest of an item that was just read. An empty digest means that the item is read again on every run.
 _FRESH = "fresh"
 
-#: Finds the file of a resource, by its URI and by where its bytes are.
+#: Returns the file of a resource, given its URI and where its bytes are.
 FindFile = Callable[[str, str], Path | None]
 
 
 class Entry(NamedTuple):
-    """A resource: texts as rows have them, where its bytes are, and the sets that it is in beside the whole."""
+    """A resource: texts as in rows, where its bytes are, and the sets that it is in besides the complete set."""
 
     uri: str
     representation: str
@@ -43,7 +43,7 @@ class Entry(NamedTuple):
 
 
 class ItemEntries(NamedTuple):
-    """An item with its resources, of which so many are records; one that is not `lasting` may be another soon."""
+    """An item with its resources, of which the first `records` are records; if not `lasting`, it may change soon."""
 
     item: str
     entries: tuple[Entry, ...]
@@ -52,10 +52,10 @@ class ItemEntries(NamedTuple):
 
 
 class Inventory:
-    """What there is. Every method raises `InventoryError` where the disk does not let it."""
+    """The resources of a repository. Every method raises `InventoryError` on disk errors."""
 
     def __init__(self, file: Path) -> None:
-        """Open the inventory in a file, or begin one where there is none."""
+        """Open the inventory in a file, or create it if there is none."""
         with _kept(file):
             begun = file.exists()
             self._file = file
@@ -67,10 +67,10 @@ class Inventory:
                 self._database.executescript(_TABLES)
             self._database.execute("CREATE TEMP TABLE now (id TEXT PRIMARY KEY, digest TEXT NOT NULL) WITHOUT ROWID")
             self._database.execute("BEGIN")
-            self._database.execute("DELETE FROM gone")  # it is asked for each time
+            self._database.execute("DELETE FROM gone")  # determined again on every run
 
     def close(self) -> None:
-        """Write all through to the file, and let go of it."""
+        """Write everything to the file and close it."""
         if self._closed.alive:
             with _kept(self._file):
                 try:
@@ -79,30 +79,30 @@ class Inventory:
                     self._closed()
 
     def take_digests(self, digests: Iterable[tuple[str, str]]) -> None:
-        """Take the digests that items have now."""
+        """Store the current digests of items."""
         with _kept(self._file):
             self._database.executemany("INSERT INTO now VALUES (?, ?)", digests)
 
     def changed(self, most: int) -> list[str] | None:
-        """Give the items whose digests are not what they were, or that were not there, in order; `None` for too many.
+        """Return the ids of items that are new or have another digest, in order; `None` if there are too many.
 
-        Those are more than one in `most` of all that were looked at.
+        Too many means more than one in `most` of the items in the inventory.
         """
         changed = "FROM now LEFT JOIN item ON item.id = now.id WHERE item.digest IS NOT now.digest"
         with _kept(self._file):
             number, known = self._database.execute(
-                f"SELECT (SELECT count(*) {changed}), (SELECT count(*) FROM item)"  # noqa: S608 - ours
+                f"SELECT (SELECT count(*) {changed}), (SELECT count(*) FROM item)"  # noqa: S608 - no user input
             ).fetchone()
         return None if number * most > known else self._names(f"SELECT now.id {changed} ORDER BY 1")
 
     def vanished(self) -> list[str]:
-        """Give the items that have no digest now; in order."""
+        """Return the ids of items that no longer have a digest, in order."""
         return self._names("SELECT id FROM item WHERE id NOT IN (SELECT id FROM now) ORDER BY 1")
 
     def settle_digests(self) -> None:
-        """Let the digests of items be those that they have now, but for items that are to be looked at again anyway.
+        """Save the current digests of items, except of those to be read again on every run.
 
-        Those that turned out not to be public have theirs too.
+        Items that turned out not to be public are saved with their digests too.
         """
         with _kept(self._file):
             self._database.execute(
@@ -113,16 +113,16 @@ class Inventory:
             )
 
     def clear(self) -> None:
-        """Take everything out, but for the digests that items have now."""
+        """Remove everything but the current digests of items."""
         with _kept(self._file):
             for table in ("item", "of_item", "resource", "member", "gone"):
-                self._database.execute(f"DELETE FROM {table}")  # noqa: S608 - a table of ours
+                self._database.execute(f"DELETE FROM {table}")  # noqa: S608 - no user input
 
     def add(self, items: Sequence[ItemEntries]) -> None:
-        """Add items and their resources, and look again each time at what is not `lasting`.
+        """Add items and their resources; items that are not `lasting` will be read again on every run.
 
-        A resource that is of two items has the links of both, and both are looked at again each time, because what is
-        said of it may change with either. Raises `InventoryError` where two things have the same URI.
+        A resource of two items has the links of both, and both items are read again on every run, because its links and
+        time may change with either. Raises `InventoryError` if two things have the same URI.
         """
         rows = [(*entry[:5], each.item) for each in items for entry in each.entries]
         with _kept(self._file):
@@ -148,7 +148,7 @@ class Inventory:
                 self._share(items)
 
     def _share(self, items: Sequence[ItemEntries]) -> None:
-        """Merge those of new resources that were there already, of other items."""
+        """Merge the new resources that already existed as resources of other items."""
         for each in items:
             if len({entry.uri for entry in each.entries}) < len(each.entries):
                 _refuse(_twice(entry.uri for entry in each.entries), each.item)
@@ -173,7 +173,7 @@ class Inventory:
         return bool(self._database.execute(statement, (*entry[:5], item)).rowcount)
 
     def add_row(self, entry: Entry) -> bool:
-        """Add a resource that is of no item; tell whether that is so, and not another thing of the same URI there."""
+        """Add a resource that belongs to no item; return whether its URI was free or had the same data."""
         with _kept(self._file):
             if not self._insert("", entry):
                 row = self._database.execute("SELECT * FROM resource WHERE uri = ?", (entry.uri,)).fetchone()
@@ -184,7 +184,7 @@ class Inventory:
         return True
 
     def gone_and_there(self) -> list[str]:
-        """Give the URIs that are said to be gone and are there."""
+        """Return the URIs that are recorded both as gone and as resources."""
         return self._names("SELECT uri FROM gone JOIN resource USING (uri) ORDER BY 1")
 
     def remove(self, items: Iterable[str]) -> None:
@@ -193,33 +193,33 @@ class Inventory:
         uris = "(SELECT uri FROM of_item WHERE item = ?)"
         with _kept(self._file):
             for table in ("resource", "member"):
-                self._database.executemany(f"DELETE FROM {table} WHERE uri IN {uris}", of_items)  # noqa: S608 - ours
+                self._database.executemany(f"DELETE FROM {table} WHERE uri IN {uris}", of_items)  # noqa: S608 - no user input
             self._database.executemany("DELETE FROM of_item WHERE item = ?", of_items)
             self._database.executemany("DELETE FROM item WHERE id = ?", of_items)
 
     def take_gone(self, gone: Iterable[tuple[str, str]]) -> None:
-        """Take URIs that are known to be gone, and since when."""
+        """Record URIs that are gone, and since when."""
         with _kept(self._file):
             self._database.executemany("INSERT OR REPLACE INTO gone VALUES (?, ?)", gone)
 
     def times(self, uris: Iterable[str]) -> dict[str, str]:
-        """Give when resources changed or went, as far as is known here."""
+        """Return when resources changed or were removed, as far as the inventory knows."""
         statement = "SELECT changed FROM resource WHERE uri = ?1 UNION ALL SELECT time FROM gone WHERE uri = ?1"
         with _kept(self._file):
             found = ((uri, self._database.execute(statement, (uri,)).fetchone()) for uri in uris)
             return {uri: row[0] for uri, row in found if row and row[0]}
 
     def places(self) -> Iterator[tuple[str, str]]:
-        """Give the item of each resource that is published with the set, and where its bytes are."""
+        """Return the item of each resource that is published with the set, and where its bytes are."""
         return self._rows("SELECT item, place FROM resource WHERE place LIKE '[\"%'")
 
     def holds(self, uri: str) -> bool:
-        """Tell whether there is a resource."""
+        """Return whether there is a resource with this URI."""
         with _kept(self._file):
             return self._database.execute("SELECT 1 FROM resource WHERE uri = ?", (uri,)).fetchone() is not None
 
     def counts(self) -> tuple[int, int, int]:
-        """Count the items, their records, and all other resources."""
+        """Return the numbers of items, of their records, and of all other resources."""
         with _kept(self._file):
             items, records = self._database.execute(
                 "SELECT count(*), total(records) FROM item WHERE records > 0"
@@ -228,31 +228,31 @@ class Inventory:
         return items, int(records), resources - int(records)
 
     def sets(self) -> list[str]:
-        """Name the sets that have resources, beside the whole."""
+        """Return the names of the sets that have resources, without the complete set."""
         return self._names("SELECT DISTINCT set_name FROM member ORDER BY 1")
 
     def resources(self, set_name: str | None, find: FindFile) -> "SetResources":
-        """Give the resources of a set, `None` for the whole; `find` finds their files."""
+        """Return the resources of a set, `None` for the complete set; `find` finds their files."""
         return SetResources(self, set_name, find)
 
     def standings(self, set_name: str | None) -> Iterator[Standing]:
-        """Give the resources of a set in the order of their URIs."""
+        """Yield the resources of a set as rows, sorted by URI."""
         columns = "resource.uri, representation, links, changed"
         if set_name is None:
-            rows = self._rows(f"SELECT {columns} FROM resource ORDER BY uri")  # noqa: S608 - columns of ours
+            rows = self._rows(f"SELECT {columns} FROM resource ORDER BY uri")  # noqa: S608 - no user input
         else:
             join = "FROM member JOIN resource ON resource.uri = member.uri WHERE set_name = ? ORDER BY member.uri"
             rows = self._rows(f"SELECT {columns} {join}", set_name)
         yield from map(Standing._make, rows)
 
     def uris(self, set_name: str | None) -> Iterator[str]:
-        """Give the URIs of the resources of a set, in order."""
+        """Return the URIs of the resources of a set, sorted."""
         if set_name is None:
             return (uri for (uri,) in self._rows("SELECT uri FROM resource ORDER BY uri"))
         return (uri for (uri,) in self._rows("SELECT uri FROM member WHERE set_name = ? ORDER BY uri", set_name))
 
     def count(self, set_name: str | None) -> int:
-        """Count the resources of a set."""
+        """Return the number of resources of a set."""
         with _kept(self._file):
             if set_name is None:
                 found = self._database.execute("SELECT count(*) FROM resource")
@@ -261,7 +261,7 @@ class Inventory:
             return int(found.fetchone()[0])
 
     def row(self, set_name: str | None, uri: str) -> Entry | None:
-        """Give what is known of a resource of a set."""
+        """Return the entry of a resource of a set; `None` if there is none."""
         statement = "SELECT uri, representation, links, changed, place FROM resource WHERE uri = ?"
         values: list[str] = [uri]
         if set_name is not None:
@@ -289,7 +289,7 @@ class SetResources(Resources):
     """The resources of one set of an inventory."""
 
     def __init__(self, inventory: Inventory, set_name: str | None, find: FindFile) -> None:
-        """Take the inventory, the set (`None` for the whole), and what finds the files."""
+        """Read the set `set_name` (`None` for the complete set) of an inventory; `find` finds the files."""
         self._inventory = inventory
         self._set_name = set_name
         self._find = find
@@ -299,15 +299,15 @@ class SetResources(Resources):
         return self._length
 
     def uris(self) -> Iterator[str]:
-        """Give the URIs of all, in order."""
+        """Return all URIs, sorted."""
         return self._inventory.uris(self._set_name)
 
     def standings(self) -> Iterator[Standing]:
-        """Give all, in the order of their URIs."""
+        """Return all resources as rows, sorted by URI."""
         return self._inventory.standings(self._set_name)
 
     def get(self, uri: str) -> Resource | None:
-        """Give the resource at a URI, `None` where there is none."""
+        """Return the resource at a URI; `None` if there is none."""
         row = self._inventory.row(self._set_name, uri)
         if row is None:
             return None
@@ -321,7 +321,7 @@ class SetResources(Resources):
 
 
 def _twice(uris: Iterable[str]) -> str:
-    """Give the first that is there more than once."""
+    """Return the first value that occurs more than once."""
     return next(uri for uri, number in Counter(uris).items() if number > 1)
 
 
@@ -335,7 +335,7 @@ def _refuse(uri: str, *items: str) -> NoReturn:
 
 @contextmanager
 def _kept(file: Path) -> Iterator[None]:
-    """Say what a disk that fails comes to."""
+    """Turn an error of SQLite, such as a full disk, into one clear message."""
     try:
         yield
     except sqlite3.Error as error:

@@ -1,4 +1,4 @@
-"""From items and rows to entries of the inventory, their records and files written on the way."""
+"""Converts items and rows to entries of the inventory, and writes their records and files."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,9 +21,9 @@ from repo_bridge.sets import Sets
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Maker:
-    """Makes entries as of the time `at` (UTC); without `holdings` nothing is written.
+    """Makes entries as of the time `at` (UTC); without `holdings`, nothing is written.
 
-    `stored` tells that files are to be found in an assetstore; `records` that a set has the records alone.
+    `stored` says that files may be found in an assetstore; `records` says that the records are also a set of their own.
     """
 
     addresses: Addresses
@@ -35,7 +35,7 @@ class Maker:
     records: bool = False
 
     def make(self, item: Item) -> ItemEntries:
-        """Make the entries of an item."""
+        """Return the entries of an item."""
         made = resources_of(item, self.addresses, self.crosswalks, self.at)
         sets = self.sets.of_item(item)
         with_records = (*sets, self.sets.records) if self.records else sets
@@ -79,9 +79,9 @@ def _links(leads: Iterable[Lead]) -> str:
 
 
 def entries_of(rows: Iterator[Queried], sets: Sets, at: datetime) -> Iterator[tuple[str, Entry | None, str]]:
-    """Give for each row of a query its URI, its entry (`None` where it is deleted), and when it changed or went.
+    """Yield for each row of a query its URI, its entry (`None` if deleted), and when it changed or was deleted.
 
-    What is still to come at the time `at` says nothing of that.
+    Times after `at` are ignored.
     """
     for row in rows:
         changed = render_time(latest(at, row.lastmod))

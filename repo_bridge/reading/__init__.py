@@ -1,1 +1,1 @@
-"""From rows of the database to values: what is asked, and how sorted rows are merged into items."""
+"""From database rows to values: the SQL statements, and the merging of sorted rows into items."""

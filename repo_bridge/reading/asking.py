@@ -1,8 +1,8 @@
-"""Asking a database: rows come as they are, in tuples of the driver, for there are millions of them.
+"""Runs SQL statements and returns the driver's own tuples, because there are millions of rows.
 
-PostgreSQL plans what a cursor asks for one process alone, and waits until more is wanted. So what may be long is
-streamed, each answer over a connection of its own that sees the same moment; where the server gives no more of them, a
-cursor has to do.
+PostgreSQL does not run the query of a cursor in parallel, and pauses it until more rows are fetched. So long results
+are streamed, each over a connection of its own with the same snapshot. If the server allows no more connections, a
+cursor is used.
 """
 
 from collections.abc import Callable, Generator, Iterator
@@ -15,39 +15,40 @@ from repo_bridge.database import beside
 from repo_bridge.errors import DatabaseError
 from repo_bridge.reading.follower import Row
 
-#: Asks a statement and gives its rows.
+#: Runs a statement and returns its rows.
 Ask = Callable[[Executable], Iterator[Row]]
 
-#: How many rows PostgreSQL gives at a time.
+#: The number of rows fetched from PostgreSQL at a time.
 _BATCH = 2000
 
 _Rows = Generator[Row, None, None]
 
 
 class Asking:
-    """What is asked over a connection that `open_database` gave."""
+    """Runs statements over a connection from `open_database`."""
 
     def __init__(self, connection: Connection) -> None:
-        """Ask nothing yet."""
+        """Use a connection; no statement is run yet."""
         self._connection = connection
         self._begun: list[_Rows] = []
         self._closed = False
 
     def close(self) -> None:
-        """End all that was begun to be read."""
+        """End all reading that is still in progress."""
         self._closed = True
         for rows in self._begun:
             rows.close()
 
     def all(self, statement: Executable) -> Iterator[Row]:
-        """Give the rows, which all are there at once."""
+        """Return all rows, fetched at once."""
         return iter(_cursor(self._connection, statement).fetchall())
 
     @contextmanager
     def each(self) -> Iterator[Ask]:
-        """Ask for rows that come as they are read, until here; nothing is asked before the first is wanted.
+        """Yield a function that runs statements; their rows arrive as they are read, until the end of the block.
 
-        Raises `DatabaseError` where all was closed meanwhile: there might have been more.
+        A statement is run only when its first row is requested. Raises `DatabaseError` if `close` was called meanwhile:
+        rows might be missing.
         """
         begun: list[_Rows] = []
 
@@ -85,12 +86,12 @@ class Asking:
 
 
 def _cursor(connection: Connection, statement: Executable) -> Any:
-    """Give the driver's own cursor, with which the statement was executed."""
+    """Return the driver's own cursor, which has executed the statement."""
     return connection.execute(statement).cursor
 
 
 def _stream(connection: Connection, statement: Executable) -> Any:
-    """Give the rows of psycopg as they come: many at a time, where its library can."""
+    """Return psycopg's rows as they arrive, many at a time if its libpq supports that."""
     from psycopg import capabilities
 
     query = cast("ClauseElement", statement).compile(

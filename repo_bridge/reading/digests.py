@@ -1,6 +1,6 @@
-"""The statement that asks for a digest of everything that an item is made of.
+"""The statement that calculates a digest of all the data of each item.
 
-It counts the rows of the very statements that items are read with: the rows decide what is read, so where they are the
+It digests the rows of the same statements that items are read with. These rows are all that is read, so if they are the
 same, so is the item.
 """
 
@@ -14,9 +14,9 @@ from repo_bridge.reading.queries import END, START, Asked, Queries
 
 
 def ask_digests(queries: Queries, fields: Collection[int]) -> Executable:
-    """Ask for each candidate's key, digest, and whether what is public of it may depend on the day (1, else 0).
+    """Return a statement for each candidate's key, digest, and whether it may depend on the day (1, else 0).
 
-    Of metadata, only fields with these numbers count.
+    Of the metadata, only fields with the numbers `fields` count.
     """
     among = select(queries.candidates().cte("candidates").c.id)
     value = queries.tables.metadatavalue
@@ -33,7 +33,7 @@ def ask_digests(queries: Queries, fields: Collection[int]) -> Executable:
 
 
 def _digested(number: int, part: Asked, queries: Queries) -> Asked:
-    """Make one row for each item of all that it has in a part; the number of the part tells them apart."""
+    """Return one row per item for all its rows in a part; the number of the part distinguishes them."""
     first, *columns = cast("list[ColumnElement[object]]", [*part.inner_columns])
     key = first.clause if isinstance(first, Cast) else first
     dates = [column.is_not(None) for column in columns if column.key in {START, END}]

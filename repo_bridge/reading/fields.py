@@ -1,4 +1,4 @@
-"""What has to be known before anything is read: which numbers stand for which fields, and that there is everybody."""
+"""What must be known before reading: the numbers of fields, and that the group Anonymous exists."""
 
 from collections.abc import Iterable, Mapping
 
@@ -9,12 +9,12 @@ from repo_bridge.errors import SchemaError
 from repo_bridge.model import Field
 from repo_bridge.schema import ANONYMOUS, Tables
 
-#: What bundles, files, collections and communities are called.
+#: The field with the names of bundles, files, collections and communities.
 TITLE = Field("dc", "title")
 
 
 def read_fields(connection: Connection, tables: Tables) -> dict[int, Field]:
-    """Read the fields by their numbers."""
+    """Return the fields by number."""
     field, schema = tables.metadatafieldregistry, tables.metadataschemaregistry
     rows = connection.execute(
         select(field.c.metadata_field_id, schema.c.short_id, field.c.element, field.c.qualifier).join(
@@ -25,7 +25,7 @@ def read_fields(connection: Connection, tables: Tables) -> dict[int, Field]:
 
 
 def find_titles(fields: Mapping[int, Field]) -> list[int]:
-    """Give the numbers of the field that has the names of things; `SchemaError` where there is none."""
+    """Return the numbers of the field that holds titles; `SchemaError` if there is none."""
     titles = [number for number, field in fields.items() if field == TITLE]
     if not titles:
         message = (
@@ -36,14 +36,14 @@ def find_titles(fields: Mapping[int, Field]) -> list[int]:
 
 
 def require_everybody(connection: Connection, tables: Tables) -> None:
-    """Raise `SchemaError` where there is no group Anonymous: nothing could be public."""
+    """Raise `SchemaError` if there is no group Anonymous: nothing could be public."""
     if connection.execute(everybody(tables)).first() is None:
         message = f"there is no group {ANONYMOUS}, which says what everybody may read: is this the whole database?"
         raise SchemaError(message)
 
 
 def visible_fields(fields: Mapping[int, Field], view: View) -> dict[int, tuple[int, Field]]:
-    """Give the fields that everybody may see, each with its place in the order of their names (rule 8)."""
+    """Return the public fields by number, each with its place in the order of field names (rule 8)."""
     places = {field: place for place, field in enumerate(_sorted(fields.values()))}
     return {number: (places[field], field) for number, field in fields.items() if not hidden(field, view.hidden)}
 

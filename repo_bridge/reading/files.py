@@ -1,4 +1,4 @@
-"""From rows of files to values: a row for each title and each policy that a file has."""
+"""From rows of files to values: there is a row for each title and each policy of a file."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ _MD5 = re.compile(r"[0-9a-fA-F]{32}", re.ASCII)
 _MEDIA_TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]*/[a-z0-9][a-z0-9!#$&^_.+-]*", re.ASCII)
 _LAST = 10**9
 
-#: Where a row that `Queries.bitstreams` asks for has what decides which of them counts.
+#: Positions, in a row of `Queries.bitstreams`, of the columns that group, sort and select rows.
 _KEY, _BUNDLE, _ORDER = 1, 2, 3
 _TITLE_PLACE, _TITLE_NUMBER, _TITLE = 4, 5, 6
 _SEQUENCE_ID, _ACTION, _START, _END = 7, 14, 15, 16
@@ -22,18 +22,18 @@ _SEQUENCE_ID, _ACTION, _START, _END = 7, 14, 15, 16
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file of an item, from all its rows: the first in the order of files, its title, and when it may be read."""
+    """A file of an item, from all its rows: the first of them, the file's title, and when everybody may read it."""
 
     row: Row
     name: str
     periods: Sequence[Period]
 
     def is_public(self, view: View) -> bool:
-        """Whether everybody may read it today, where its item is public (rule 6)."""
+        """Return whether everybody may read the file today, if its item is public (rule 6)."""
         return readable(self.periods, view.today)
 
     def publish(self, view: View) -> Bitstream:
-        """Make the value of a file that is public."""
+        """Return the value for a public file."""
         _, key, bundle, _, _, _, _, sequence_id, size, *more = self.row
         checksum, algorithm, mimetype, store_number, internal_id, _, _, _ = more
         return Bitstream(
@@ -50,7 +50,7 @@ class File:
         )
 
     def hide(self, view: View) -> HiddenBitstream:
-        """Make the value of a file that is not public."""
+        """Return the value for a file that is not public."""
         return HiddenBitstream(
             id=str(self.row[_KEY]),
             name=self.name,
@@ -60,7 +60,7 @@ class File:
 
 
 def files_of(rows: Iterable[Row], view: View) -> list[File]:
-    """Give the files that the rows of one item tell, each once, in the order of the bundles asked for and in theirs."""
+    """Return the files in the rows of one item, each once, in the order of `View.bundles`, then of each bundle."""
     bundles = view.bundles
     files: dict[Key, list[Row]] = {}
     for row in sorted(rows, key=lambda row: (bundles.index(row[_BUNDLE]), _order(row), row[_KEY])):
@@ -74,7 +74,7 @@ def _order(row: Row) -> int:
 
 
 def _name(rows: Iterable[Row]) -> str:
-    """Give the first title."""
+    """Return the first title."""
     titles = [(row[_TITLE_PLACE] or 0, row[_TITLE_NUMBER] or 0, row[_TITLE]) for row in rows if row[_TITLE] is not None]
     return str(min(titles)[-1]) if titles else ""
 
@@ -84,7 +84,7 @@ def _periods(rows: Iterable[Row]) -> list[Period]:
 
 
 def md5_of(checksum: str | None, algorithm: str | None) -> str | None:
-    """Rule 16: give the MD5 (hexadecimal), where the checksum is one."""
+    """Return the MD5 (hexadecimal) if the checksum is one (rule 16); `None` otherwise."""
     if not isinstance(checksum, str) or not isinstance(algorithm, str) or algorithm.strip().upper() != "MD5":
         return None
     return checksum.lower() if _MD5.fullmatch(checksum) else None
@@ -92,10 +92,10 @@ def md5_of(checksum: str | None, algorithm: str | None) -> str | None:
 
 @lru_cache(maxsize=1024)
 def media_type_of(text: str | None) -> str | None:
-    """Give a media type without its parameters; `None` for what is none."""
+    """Return a media type without its parameters; `None` if it is invalid."""
     bare = (text or "").partition(";")[0].strip().lower()
     return bare if _MEDIA_TYPE.fullmatch(bare) else None
 
 
 def _length(size: int | None) -> int | None:
-    return size if isinstance(size, int) and size >= 0 else None  # SQLite holds anything
+    return size if isinstance(size, int) and size >= 0 else None  # SQLite does not enforce types

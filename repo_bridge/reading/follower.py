@@ -1,4 +1,4 @@
-"""Merging sorted rows: what belongs to one key after the other, without keeping what has passed."""
+"""Merges sorted rows: returns the rows of one key after another, without keeping earlier ones in memory."""
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
@@ -11,10 +11,10 @@ Row = tuple[Any, ...]
 
 
 class Follower:
-    """Rows sorted by their first column, given to whoever asks for one key after the other, in the same order."""
+    """Rows sorted by their first column, returned for one key after another, in the same order."""
 
     def __init__(self, rows: Iterable[Row], name: str) -> None:
-        """Begin before the first row; messages call the rows `name`."""
+        """Start before the first row; messages call the rows `name`."""
         self._groups = groupby(rows, itemgetter(0))
         self._name = name
         self._group: tuple[Any, Iterator[Row]] | None = None
@@ -22,7 +22,7 @@ class Follower:
         self._key: Any = None
 
     def take(self, key: int | str) -> list[Row]:
-        """Give the rows of `key`, which is greater than all before; `DatabaseError` where rows are out of order."""
+        """Return the rows of `key`, which is greater than all keys before; `DatabaseError` if rows are out of order."""
         group = self._group if self._begun else next(self._groups, None)
         self._begun = True
         while group is not None and group[0] < key:
@@ -36,7 +36,7 @@ class Follower:
         return taken
 
     def _require_order(self, key: Any) -> None:
-        """Refuse skipped rows that do not lie between the key before and this one."""
+        """Raise `DatabaseError` unless skipped rows lie between the previous key and this one."""
         if self._key is not None and key <= self._key:
             message = (
                 f"the database does not sort {self._name} by their keys as text: look at the collation of the keys"

@@ -1,4 +1,4 @@
-"""Collections and communities: all that are public, in memory, because there are few beside items."""
+"""All public collections and communities, kept in memory, because there are few compared to items."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -16,18 +16,18 @@ from repo_bridge.schema import ObjectType
 
 @dataclass(frozen=True, slots=True)
 class Hierarchy:
-    """The public communities and collections by their keys."""
+    """The public communities and collections by key."""
 
     communities: Mapping[Key, Community]
     collections: Mapping[Key, Collection]
 
     def find(self, keys: Iterable[Key]) -> tuple[Collection, ...]:
-        """Give the public collections among `keys`, each once, in their order."""
+        """Return the public collections among `keys`, each once, in the order given."""
         return tuple([self.collections[key] for key in dict.fromkeys(keys) if key in self.collections])
 
 
 def read_hierarchy(connection: Connection, queries: Queries) -> Hierarchy:
-    """Read what is public; what is in something that is not public counts as not in it."""
+    """Read the public communities and collections, without references to those that are not public."""
     tables = queries.tables
     communities = _named(connection, queries, tables.community, ObjectType.COMMUNITY)
     collections = _named(connection, queries, tables.collection, ObjectType.COLLECTION)
@@ -51,7 +51,7 @@ def read_hierarchy(connection: Connection, queries: Queries) -> Hierarchy:
 def _named(
     connection: Connection, queries: Queries, table: Table, kind: ObjectType
 ) -> dict[Key, tuple[str | None, str]]:
-    """Read the handle and the name of each collection or community that is public."""
+    """Return the handle and the name of each public collection or community."""
     rows: Iterable[Row] = connection.execute(queries.containers(table, kind))
     found: dict[Key, tuple[str | None, str]] = {}
     for key, group in groupby(rows, itemgetter(0)):
@@ -68,7 +68,7 @@ def _is_public(rows: Iterable[Row], view: View) -> bool:
 def _pairs(
     connection: Connection, queries: Queries, table: Table, columns: tuple[str, str], public: Mapping[Key, object]
 ) -> dict[Key, list[Key]]:
-    """Read what is in which public communities."""
+    """Return, by key, the public communities that each community or collection is directly in."""
     found: dict[Key, list[Key]] = {}
     inner_column, outer_column = (table.c[column] for column in columns)
     for inner, outer in connection.execute(queries.pairs(inner_column, outer_column)):
@@ -78,7 +78,7 @@ def _pairs(
 
 
 def _around(keys: Iterable[Key], parents: Mapping[Key, Iterable[Key]]) -> set[Key]:
-    """Give the keys and all that are around them; what goes in circles is gone through once."""
+    """Return the keys and all their ancestors; cycles are followed only once."""
     found: set[Key] = set()
     waiting = [*keys]
     while waiting:

@@ -1,9 +1,9 @@
-"""What is asked of the database: one statement a kind of rows, in the order of the items that they belong to.
+"""The SQL statements: one per kind of row, sorted by the key of the item.
 
-Rows come sorted by the key of their item, so that they are merged as they pass and no row has to be kept. Keys, dates
-and timestamps come as text (keys of version 5 as integers), which every database gives alike.
+Because of that order, rows are merged as they arrive and need not be kept. Keys, dates and timestamps are read as text
+(the keys of version 5 as integers), which is the same for every database.
 
-`Among` says whose rows are asked for: those of items that another statement gives, or of a few keys.
+`Among` says which items rows are read for: those of another statement, or a few keys.
 """
 
 import re
@@ -35,16 +35,16 @@ from repo_bridge.discretion import View, discoverable, grants, live, stored, uns
 from repo_bridge.schema import ObjectType, Tables
 from repo_bridge.schema.tables import INTEGER_KEYS
 
-#: A key as rows have it: an integer in version 5, text later.
+#: A key as in rows: an integer in version 5, text in later versions.
 Key = int | str
 
-#: A statement that is asked, or that another is made of.
+#: A statement to run, or to build another from.
 Asked = Select[*tuple[Any, ...]]
 
-#: Which items rows are asked for: a statement that gives their keys, or keys (see `Queries.keys`).
+#: The items to read rows for: a statement that selects their keys, or the keys (see `Queries.keys`).
 Among = Asked | Sequence[Key]
 
-#: What the dates of policies are called in the statements that ask for them.
+#: The names of the columns with the dates of policies.
 START, END = "start_date", "end_date"
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
@@ -65,7 +65,7 @@ class Queries:
     dialect: str
 
     def candidates(self) -> Asked:
-        """Give the keys of items that some policy, valid today or not, may make public; one may come more than once."""
+        """Select the keys of items that some policy, valid today or not, may make public; keys may occur repeatedly."""
         item, policy = self.tables.item, self.tables.resourcepolicy
         return (
             select(item.c.id)
@@ -74,13 +74,13 @@ class Queries:
         )
 
     def keys(self, ids: Iterable[str]) -> list[Key]:
-        """Give the keys that ids stand for; what no item can be called has none."""
+        """Return the keys for ids; an id that no item can have is left out."""
         if self.tables.version == INTEGER_KEYS:
             return [int(each) for each in ids if _INTEGER.fullmatch(each) and int(each) <= _LARGEST]
         return [each for each in ids if self.dialect == "sqlite" or _UUID.fullmatch(each)]
 
     def items(self, keys: Sequence[Key] | None = None) -> Asked:
-        """Ask for live, discoverable items with each policy that lets everybody read: last_modified, owner, dates."""
+        """Select live, discoverable items with each policy that lets everybody read: last_modified, owner, dates."""
         item, policy = self.tables.item, self.tables.resourcepolicy
         return (
             select(
@@ -95,7 +95,7 @@ class Queries:
         )
 
     def every_item(self) -> Executable:
-        """Ask for all items, with whether they are live and discoverable, and the policies that let everybody read."""
+        """Select all items, with whether they are live and discoverable, and the policies that let everybody read."""
         item, policy = self.tables.item, self.tables.resourcepolicy
         shown = case((and_(live(self.tables), discoverable(self.tables)), 1), else_=0)
         return (
@@ -105,7 +105,7 @@ class Queries:
         )
 
     def handles(self, among: Among | None) -> Asked:
-        """Ask for the handles of items, the oldest first; of all items without `among`."""
+        """Select the handles of items, the oldest first; those of all items without `among`."""
         handle = self.tables.handle
         return (
             select(self.key(handle.c.object_id), handle.c.handle, handle.c.handle_id)
@@ -114,7 +114,7 @@ class Queries:
         )
 
     def memberships(self, among: Among) -> Asked:
-        """Ask for the collections of items."""
+        """Select the collections of items."""
         pairs = self.tables.collection2item
         return (
             select(self.key(pairs.c.item_id), self.key(pairs.c.collection_id))
@@ -123,9 +123,9 @@ class Queries:
         )
 
     def metadata(self, among: Among, without: Collection[int] = ()) -> Asked:
-        """Ask for values of items: the number of the field, place, the number of the value, text and language.
+        """Select metadata values of items: the number of the field, place, number of the value, text and language.
 
-        Those of fields with the numbers `without` are left out.
+        Fields with the numbers `without` are left out.
         """
         value = self.tables.metadatavalue
         return (
@@ -148,9 +148,9 @@ class Queries:
         )
 
     def bitstreams(self, among: Among | None) -> Asked:
-        """Ask for files in the wanted bundles of items, with each title and each policy that lets everybody read.
+        """Select files in the wanted bundles of items, with each title and each policy that lets everybody read.
 
-        Without `among`, those of all items, and those that no policy lets everybody read too.
+        Without `among`, select the files of all items, including those that no policy lets everybody read.
         """
         tables, bundles = self.tables, self.view.bundles
         bitstream, policy, order = tables.bitstream, tables.resourcepolicy, tables.bundle2bitstream
@@ -192,7 +192,7 @@ class Queries:
         )
 
     def containers(self, table: Table, kind: ObjectType) -> Executable:
-        """Ask for collections or communities with each handle, each title, and each policy that lets everybody read."""
+        """Select collections or communities with each handle, each title, and each policy that lets everybody read."""
         tables = self.tables
         handle, policy, name = tables.handle, tables.resourcepolicy, tables.metadatavalue.alias("name")
         of_kind = and_(handle.c.object_id == table.c.id, handle.c.resource_type_id == int(kind))
@@ -207,19 +207,19 @@ class Queries:
         )
 
     def pairs(self, first: ColumnElement[object], second: ColumnElement[object]) -> Executable:
-        """Ask for two keys that a table relates."""
+        """Select two keys that a table relates."""
         return select(self.key(first), self.key(second)).where(first.is_not(None), second.is_not(None))
 
     def key(self, column: ColumnElement[object]) -> SQLColumnExpression[Key]:
-        """Give a key as rows have it."""
+        """Return the expression for a key as in rows."""
         return cast(column, Integer) if isinstance(column.type, Integer) else _text(column)
 
     def order(self, column: ColumnElement[object]) -> ColumnElement[object]:
-        """Give what to sort by: PostgreSQL's order of uuids is that of their text."""
+        """Return what to sort by: PostgreSQL sorts uuids like their text."""
         return cast(column, Integer) if isinstance(column.type, Integer) else column
 
     def _among(self, key: ColumnElement[object], among: Among | None) -> ColumnElement[bool]:
-        """Only rows of these items; without any, of all that there are."""
+        """Return the condition that a row belongs to these items; without `among`, to any."""
         if among is None:
             return key.is_not(None)
         if isinstance(among, Select):
@@ -229,7 +229,7 @@ class Queries:
         return key.in_(among)
 
     def _rare(self, condition: ColumnElement[bool]) -> ColumnElement[bool]:
-        """Tell SQLite, which cannot know, that few rows are so, and that it should look at them first."""
+        """Mark a condition as rarely true for SQLite, so that its planner tests it first."""
         return func.likelihood(condition, literal_column("0.01")) if self.dialect == "sqlite" else condition
 
     def _policy_of(self, table: Table, kind: ObjectType) -> ColumnElement[bool]:
@@ -237,7 +237,7 @@ class Queries:
         return and_(policy.c.object_id == table.c.id, self.tables.is_of(policy, kind), grants(self.tables))
 
     def _title(self, value: FromClause, key: ColumnElement[object], kind: ObjectType) -> ColumnElement[bool]:
-        """Tell that a row of metadata is a title of the object that `key` names."""
+        """Return the condition that a row of `metadatavalue` is a title of the object `key`."""
         of_kind = value.c.resource_type_id == int(kind) if "resource_type_id" in value.c else None
         conditions = [value.c.object_id == key, value.c.metadata_field_id.in_([*self.titles])]
         return and_(*conditions, *([] if of_kind is None else [of_kind]))
@@ -248,5 +248,5 @@ def _text(column: ColumnElement[object]) -> SQLColumnExpression[str]:
 
 
 def _policy(policy: Table) -> tuple[SQLColumnExpression[int], SQLColumnExpression[str], SQLColumnExpression[str]]:
-    """Give the columns of a policy; without an action there is none."""
+    """Return the columns of a policy; if the action is `NULL`, there is no policy."""
     return policy.c.action_id, _text(policy.c.start_date).label(START), _text(policy.c.end_date).label(END)

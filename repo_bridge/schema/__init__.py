@@ -1,4 +1,4 @@
-"""DSpace's tables, described once for each version: what they are, and which version a database is of."""
+"""DSpace's tables, described once for each version, and the detection of a database's version."""
 
 from repo_bridge.schema.detect import detect, find_tables
 from repo_bridge.schema.tables import VERSIONS, Tables, describe

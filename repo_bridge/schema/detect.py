@@ -1,4 +1,4 @@
-"""Which version of DSpace made a database, and whether all that is needed is there."""
+"""Detects which version of DSpace created a database, and checks that the tables and columns needed are there."""
 
 from collections.abc import Mapping
 
@@ -8,14 +8,14 @@ from sqlalchemy.engine.reflection import ObjectKind
 from repo_bridge.errors import SchemaError
 from repo_bridge.schema.tables import VERSIONS, Tables, describe
 
-#: The columns of each table that a database has.
+#: The columns of each table in a database.
 Columns = Mapping[str, frozenset[str]]
 
 
 def find_tables(connection: Connection, version: int | None = None) -> Tables:
-    """Give the tables of the database, of `version` or of the one that it is found to be.
+    """Return the tables of the database, of `version` or of the version detected.
 
-    Raises `SchemaError` for a version that is not known, and for a table or a column that is missing.
+    Raises `SchemaError` for an unknown version, and for a missing table or column.
     """
     found = columns_of(connection)
     tables = describe(require_version(version) if version else version_of(found))
@@ -24,19 +24,19 @@ def find_tables(connection: Connection, version: int | None = None) -> Tables:
 
 
 def detect(connection: Connection) -> int:
-    """Find the version; `SchemaError` where this is no DSpace, or one older than 5."""
+    """Return the version; `SchemaError` if this is not a DSpace database, or of a version older than 5."""
     return version_of(columns_of(connection))
 
 
 def columns_of(connection: Connection) -> Columns:
-    """Look which of the tables are there, and what columns each has."""
+    """Return the existing tables of those needed, with their columns."""
     needed = [table.name for table in describe(VERSIONS[-1]).all]
     found = inspect(connection).get_multi_columns(kind=ObjectKind.ANY, filter_names=needed)
     return {name: frozenset(column["name"] for column in columns) for (_, name), columns in found.items() if columns}
 
 
 def version_of(found: Columns) -> int:
-    """Tell the version from what only some have; `SchemaError` where no version that is known has it."""
+    """Return the version, determined by what only some versions have; `SchemaError` if it is not a known version."""
     values = found.get("metadatavalue")
     if values is None or "item" not in found:
         message = (
@@ -55,7 +55,7 @@ def version_of(found: Columns) -> int:
 
 
 def require_version(version: int) -> int:
-    """Give the version whose tables `version` has; `SchemaError` where it is not known."""
+    """Return the version whose tables `version` has; `SchemaError` if it is unknown."""
     if not VERSIONS[0] <= version <= VERSIONS[-1]:
         message = f"DSpace {version} is not known: 5 to 10 can be read"
         raise SchemaError(message)
@@ -63,7 +63,7 @@ def require_version(version: int) -> int:
 
 
 def require_columns(tables: Tables, found: Columns) -> None:
-    """Raise `SchemaError` where a table or a column is missing."""
+    """Raise `SchemaError` if a table or a column is missing."""
     for table in tables.all:
         if table.name not in found:
             raise SchemaError(_missing(f"the table {table.name}", tables.version))

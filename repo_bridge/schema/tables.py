@@ -1,8 +1,8 @@
-"""DSpace's tables, with no column that is not needed.
+"""DSpace's tables, with only the columns needed.
 
-The same thing has the same key in every version: `item.c.id` is the column `item_id` in version 5 and `uuid` from 6 on.
-Keys, timestamps and dates are described as text: what they hold is judged where it is read. Version 7 stands for 8 and
-9 too, and 10 for what comes after it, as long as the columns are there.
+A column has the same key in every version: `item.c.id` is the column `item_id` in version 5 and `uuid` from 6 on. Keys,
+timestamps and dates are declared as text, and interpreted where they are read. Version 7 also stands for 8 and 9, and
+10 for later versions, as long as the columns are there.
 """
 
 from collections.abc import Mapping
@@ -14,11 +14,11 @@ from sqlalchemy.types import NullType, TypeEngine
 
 from repo_bridge.schema.vocabulary import ObjectType
 
-#: The versions whose tables differ; keys are integers in the first.
+#: The versions with different tables; in the first, keys are integers.
 INTEGER_KEYS, UUID_KEYS, ENTITIES, SECURITY_LEVELS = VERSIONS = (5, 6, 7, 10)
 
 
-#: Types of columns; the first stands for a key of an object: an integer in version 5, a uuid later.
+#: Types of columns. The first stands for the key of an object: an integer in version 5, a uuid in later versions.
 _KEY, _TEXT, _NUMBER, _SIZE, _FLAG = NullType(), Text(), Integer(), BigInteger(), Boolean()
 _Type = TypeEngine[Any]
 
@@ -81,7 +81,7 @@ _COLUMNS: Mapping[str, Mapping[str, _Type]] = {
     "entity_type": {"id": _NUMBER},
 }
 
-#: What keys are called in the database, where that is something else: in version 5, and later.
+#: The names of keys in the database, if they differ from ours: in version 5, and in later versions.
 _NAMES: Mapping[str, tuple[str, str]] = {
     "item.id": ("item_id", "uuid"),
     "bitstream.id": ("bitstream_id", "uuid"),
@@ -94,7 +94,7 @@ _NAMES: Mapping[str, tuple[str, str]] = {
     "entity_type.id": ("id", "id"),
 }
 
-#: The first and the last version that has a column, where not all have it.
+#: The first and the last version that has a column, if not all have it.
 _ONLY: Mapping[str, tuple[int, int]] = {
     "metadatavalue.resource_type_id": (INTEGER_KEYS, INTEGER_KEYS),
     "metadatavalue.security_level": (SECURITY_LEVELS, SECURITY_LEVELS),
@@ -106,7 +106,7 @@ _ONLY: Mapping[str, tuple[int, int]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tables:
-    """The tables of one version; `entity_type` has no columns where there are no entities."""
+    """The tables of one version; `entity_type` has no columns in versions without entities."""
 
     version: int
     item: Table
@@ -130,17 +130,17 @@ class Tables:
 
     @property
     def all(self) -> tuple[Table, ...]:
-        """Every table that this version has."""
+        """All tables that this version has."""
         values = (getattr(self, field.name) for field in fields(self))
         return tuple(value for value in values if isinstance(value, Table) and len(value.c))
 
     def is_of(self, table: Table, kind: ObjectType) -> ColumnElement[bool]:
-        """Give the condition that a row is about an object of this kind, which a uuid says alone."""
+        """Return the condition that a row is about an object of this kind. From version 6 on, the uuid says that."""
         return table.c.resource_type_id == int(kind) if self.version == INTEGER_KEYS else true()
 
 
 def describe(version: int) -> Tables:
-    """Give the tables of a version, which is one of `VERSIONS`."""
+    """Return the tables of a version, which is one of `VERSIONS`."""
     metadata = MetaData()
     tables = {name: Table(name, metadata, *_columns(name, version)) for name in _COLUMNS}
     return Tables(version=version, **tables)

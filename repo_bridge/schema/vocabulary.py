@@ -1,16 +1,16 @@
-"""The numbers that DSpace has for kinds of objects and of actions, and its names that have a meaning."""
+"""DSpace's numbers for kinds of objects and actions, and its reserved names."""
 
 from enum import IntEnum
 
-#: The action of a policy that lets somebody see an object; others never do (rule 3).
+#: The only action of a policy that lets somebody see an object (rule 3).
 READ = 0
 
-#: The group that everybody is in, logged in or not; version 5 knows it by its number alone.
+#: The group that everybody is in, logged in or not; version 5 identifies it by number only.
 ANONYMOUS, ANONYMOUS_ID = "Anonymous", 0
 
 
 class ObjectType(IntEnum):
-    """Kinds of objects, as `resource_type_id` has them (rule 3)."""
+    """Kinds of objects, with the values of `resource_type_id` (rule 3)."""
 
     BITSTREAM = 0
     BUNDLE = 1

@@ -1,4 +1,4 @@
-"""What each setting of the bridge may be: checks of one value, given the setting that has it for the message."""
+"""Checks of setting values. Each takes one value, and the setting for the message."""
 
 import re
 from collections.abc import Mapping
@@ -17,10 +17,10 @@ from repo_bridge.addresses import Interface
 from repo_bridge.crosswalks import CROSSWALKS
 from repo_bridge.settings.secret import is_connection_string, is_nearly_url
 
-#: The versions of DSpace whose tables differ.
+#: The versions of DSpace with different tables.
 SCHEMAS = (5, 6, 7, 10)
 
-#: What may be made a set of its own.
+#: What can have a set of its own.
 SETS_BY = ("collection", "community")
 
 _FIELDS = "metadata fields, such as ['dc.rights.holder', 'local.note.*']"
@@ -29,7 +29,7 @@ _STORE = re.compile(r"0|[1-9][0-9]{0,8}", re.ASCII)
 
 
 def address(setting: Setting, value: object) -> str:
-    """Check an address that begins URIs which are published."""
+    """Check a URL that published URIs begin with."""
     return parse_address(setting, value, IN_EVERY_URI)
 
 
@@ -41,7 +41,10 @@ def path(setting: Setting, value: object) -> Path:
 
 
 def database(setting: Setting, value: object) -> str:
-    """Check where the database is, as far as that can be told without it. Never shows it: it may hold a password."""
+    """Check the location of the database, as far as possible without opening it.
+
+    The value is never shown: it may contain a password.
+    """
     usable = isinstance(value, str) and value.strip() and "\0" not in value
     if not isinstance(value, str) or not usable or is_connection_string(value) or is_nearly_url(value):
         message = (
@@ -53,7 +56,7 @@ def database(setting: Setting, value: object) -> str:
 
 
 def password(setting: Setting, value: object) -> str | None:
-    """Check a password, without ever showing it."""
+    """Check a password without ever showing it."""
     if not isinstance(value, str) or "\0" in value:
         message = f"{setting} is no text: write it in quotes"
         raise SettingsError(message)
@@ -61,7 +64,7 @@ def password(setting: Setting, value: object) -> str | None:
 
 
 def query(setting: Setting, value: object) -> str:
-    """Check the statement that gives the resources of a database that is no DSpace."""
+    """Check the SQL statement for a database that is not DSpace's."""
     if not isinstance(value, Mapping):
         raise setting.wrong(value, "a table with a statement, under [query]")
     for each in value:
@@ -77,7 +80,7 @@ def query(setting: Setting, value: object) -> str:
 
 
 def assetstore(setting: Setting, value: object) -> Mapping[int, Path]:
-    """Check the folders of stores: one folder for store 0, or a table of them by their numbers."""
+    """Check the assetstore folders: one folder for store 0, or a table of folders by number."""
     if not isinstance(value, Mapping):
         return {0: path(setting, value)}
     stores = {}
@@ -97,7 +100,7 @@ def line(setting: Setting, value: object) -> str:
 
 
 def metadata(setting: Setting, value: object) -> tuple[str, ...]:
-    """Check formats of metadata, at least one; each is there once."""
+    """Check the metadata formats, at least one, and remove duplicates."""
     known = tuple(CROSSWALKS)
     asked = texts(setting, value, f"at least one of {', '.join(known)}")
     if not asked:
@@ -106,13 +109,13 @@ def metadata(setting: Setting, value: object) -> tuple[str, ...]:
 
 
 def bundles(setting: Setting, value: object) -> tuple[str, ...]:
-    """Check names of bundles; none for metadata alone."""
+    """Check the names of bundles; an empty list means metadata only."""
     asked = texts(setting, value, "names of bundles, such as ['ORIGINAL']")
     return tuple(dict.fromkeys(line(setting, each) for each in asked))
 
 
 def hidden(setting: Setting, value: object) -> frozenset[str]:
-    """Check metadata fields: what is no field would hide nothing, and nobody would know."""
+    """Check metadata fields: an invalid one would hide nothing without anyone noticing."""
     asked = texts(setting, value, _FIELDS)
     for each in asked:
         if not _FIELD.fullmatch(each):
@@ -133,12 +136,12 @@ def interface(setting: Setting, value: object) -> Interface:
 
 
 def sets_by(setting: Setting, value: object) -> str:
-    """Check by what there are several sets."""
+    """Check what sets are formed by."""
     return one_of(setting, value, SETS_BY)
 
 
 def changes_by(setting: Setting, value: object) -> str:
-    """Check the period that cuts commit ranges."""
+    """Check the calendar period by which changes are divided into Change Lists."""
     return one_of(setting, value, PERIODS)
 
 
@@ -154,7 +157,7 @@ def timezone(setting: Setting, value: object) -> ZoneInfo:
 
 
 def at(setting: Setting, value: object) -> datetime:
-    """Check a time, as text or as TOML has it: without an offset nobody knows which it is."""
+    """Check a time, as text or as a TOML value: without an offset it would be ambiguous."""
     try:
         moment = datetime.fromisoformat(value) if isinstance(value, str) else value
         if isinstance(moment, datetime) and moment.tzinfo is not None:

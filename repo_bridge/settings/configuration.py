@@ -1,4 +1,4 @@
-"""The configuration: options of the command line over `repo_bridge.toml` over defaults."""
+"""The configuration: command line options take precedence over `repo_bridge.toml`, and that over defaults."""
 
 import os
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from repo_bridge.settings.options import given_options
 from repo_bridge.settings.settings import Settings
 from repo_bridge.settings.words import shown
 
-#: What has to be set, and what it says.
+#: The required settings, and what each means.
 _REQUIRED = {
     "out": "the folder to publish into",
     "base-url": "the URL at which that folder is served",
@@ -23,16 +23,16 @@ _REQUIRED = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
-    """The settings, and what there is to be warned of."""
+    """The settings, and warnings about them."""
 
     settings: Settings
     warnings: tuple[str, ...] = ()
 
 
 def read_configuration(options: Mapping[str, str | bool], config: Path | None = None) -> Configuration:
-    """Read the settings: `options` by key, as they were given, over the file (see `find_file`).
+    """Read the settings: `options` by key, as given, take precedence over the file (see `find_file`).
 
-    Raises `SettingsError` for whatever cannot be used, is missing, or does not go together.
+    Raises `SettingsError` for settings that are invalid, missing or contradictory.
     """
     file = find_file(config)
     given = _merged(file.given() if file else {}, given_options(options))
@@ -45,7 +45,7 @@ def read_configuration(options: Mapping[str, str | bool], config: Path | None = 
 
 
 def read_output(config: Path | None = None) -> Path:
-    """Read of the file which folder is published into, and no more; `SettingsError` where it does not say."""
+    """Return only the output folder named in the settings file; `SettingsError` if there is none."""
     file = find_file(config)
     given = file.given() if file else {}
     if "out" not in given:
@@ -57,7 +57,7 @@ def read_output(config: Path | None = None) -> Path:
 
 
 def _merged(of_file: Mapping[str, Given], of_options: Mapping[str, Given]) -> dict[str, Given]:
-    """Let options take the place of the file; a source that is an option, that of all other sources."""
+    """Merge options over the file; a source given as an option replaces the file's settings of other sources."""
     instead = {"database": ("saf",), "saf": ("database", "password", "query")}
     gone = {each for key in of_options for each in instead.get(key, ())}
     return {**{key: each for key, each in of_file.items() if key not in gone}, **of_options}
@@ -77,7 +77,7 @@ def _require_one_source(given: Mapping[str, Given]) -> None:
 
 
 def _require_apart(setting: Given, out: Path, beside: Path) -> None:
-    """Raise `SettingsError` where the settings and what is kept beside them would be public."""
+    """Raise `SettingsError` if the settings, and what is kept next to them, would be public."""
     if Path(os.path.realpath(beside)).is_relative_to(os.path.realpath(out)):
         message = (
             f"{setting.setting} is {shown(str(out))}, and {beside}, where the settings are, would be public with it: "

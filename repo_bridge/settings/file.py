@@ -19,13 +19,13 @@ FILE = "repo_bridge.toml"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsFile:
-    """A settings file and what it holds, by key; nothing of it is checked but the keys."""
+    """A settings file and its content by key; only the keys have been checked."""
 
     path: Path
     content: Mapping[str, object]
 
     def given(self) -> dict[str, Given]:
-        """Give the settings of the file; paths in it are relative to its folder."""
+        """Return the settings of the file; paths are relative to its folder."""
         words = of_file(self.path)
         return {
             key: Given(setting=Setting(key, words), value=value, folder=self.path.parent)
@@ -33,7 +33,7 @@ class SettingsFile:
         }
 
     def warnings(self) -> Iterator[str]:
-        """Warn where others may read a password."""
+        """Yield a warning if others may read a password."""
         database = self.content.get("database")
         secret = self.content.get("password") or (isinstance(database, str) and has_password(database))
         mode = self.path.stat().st_mode if os.name == "posix" else 0
@@ -42,9 +42,9 @@ class SettingsFile:
 
 
 def find_file(config: Path | None) -> SettingsFile | None:
-    """Read the settings file: that which is named, else the one in the current folder, if there is one.
+    """Read the settings file `config`, by default the one in the current folder; return `None` if there is none.
 
-    Raises `SettingsError` where it cannot be read, is no TOML, or has a key that is not known.
+    Raises `SettingsError` if it cannot be read, is not valid TOML, or has an unknown key.
     """
     path = config or Path(FILE)
     if config is None and not path.is_file():

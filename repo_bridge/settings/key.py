@@ -1,4 +1,4 @@
-"""A key of `repo_bridge.toml`, most of which are options of the command line too."""
+"""A key of `repo_bridge.toml`; most keys are also options of the command line."""
 
 import re
 from collections.abc import Callable
@@ -14,11 +14,11 @@ _NUMBER = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """What there is to know of a key: the `field` of `Settings` that it becomes, and how.
+    """A key: the `field` of `Settings` that it sets, and how.
 
-    `check` gives the value or raises `SettingsError`; `place` puts a path below the folder that it is relative to.
-    `metavar` is what an option takes, empty for a switch, `None` where there is no option; `read` makes of its text
-    what the file would have.
+    `check` returns the value or raises `SettingsError`. `place` resolves a path against the folder that it is relative
+    to. `metavar` is that of the option, empty for a switch, `None` if there is no option. `read` converts the option's
+    text to what the file would contain.
     """
 
     field: str
@@ -30,27 +30,27 @@ class Key:
 
 
 def number(text: str) -> object:
-    """Read a number, and leave to the check what is none."""
+    """Parse a number; return other text unchanged, for the check to reject."""
     return int(text) if _NUMBER.fullmatch(text) else text
 
 
 def items(text: str) -> list[str]:
-    """Read a list, which has commas between."""
+    """Parse a list separated by commas."""
     return [each.strip() for each in text.split(",")] if text.strip() else []
 
 
 def below(value: Path, folder: Path) -> Path:
-    """Place a path."""
+    """Resolve a path."""
     return folder / value
 
 
 def each_below(value: dict[int, Path], folder: Path) -> dict[int, Path]:
-    """Place the paths of stores."""
+    """Resolve the paths of stores."""
     return {number: folder / each for number, each in value.items()}
 
 
 def database_below(value: str, folder: Path) -> str:
-    """Place the path of a dump or of an SQLite file, also one in a URL; other URLs stay as they are."""
+    """Resolve the path of a dump or of an SQLite file, also in a URL; other URLs stay unchanged."""
     if "://" not in value:
         return str(folder / value)
     scheme, colon, name = value.partition(":///")
@@ -60,5 +60,5 @@ def database_below(value: str, folder: Path) -> str:
 
 
 def publication_below(value: str, folder: Path) -> str:
-    """Place the folder of the previous publication, which is absolute then; words and URLs stay as they are."""
+    """Return the absolute folder of the previous publication; keywords and URLs stay unchanged."""
     return value if value in PREVIOUS or "://" in value else str((folder / value).absolute())

@@ -1,4 +1,4 @@
-"""Settings that are given as options of the command line."""
+"""Settings given as options of the command line."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,9 +13,9 @@ from repo_bridge.settings.words import OF_OPTIONS
 
 
 def given_options(options: Mapping[str, str | bool]) -> dict[str, Given]:
-    """Give the settings of options, by key: the text that each was given, or whether a switch is on.
+    """Return the settings for options, by key: the text of each option, or whether a switch is on.
 
-    Raises `SettingsError` for a password, which everybody on the machine could see in the list of processes.
+    Raises `SettingsError` for a password, which everyone on the machine could see in the list of processes.
     """
     if has_password(str(options.get("database", ""))):
         message = (

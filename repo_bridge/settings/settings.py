@@ -13,18 +13,18 @@ from repo_bridge.addresses import Interface
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What is to be published, from where, and how; `docs/bridge.md` explains each.
+    """What to publish, from where, and how; `docs/bridge.md` explains each setting.
 
-    `beside` is the folder of `repo_bridge.toml`, else the current one. Exactly one of `database` (an SQLAlchemy URL, or
-    the path of a dump or of an SQLite file) and `saf` is there; with a `query`, the database is no DSpace. URLs have no
-    slash at their end. `at` is in UTC, in whole milliseconds. `assetstore` are the folders of stores by number.
-    `previous` is one of `PREVIOUS`, an http(s) URL, or a folder, which is absolute.
+    `beside` is the folder of `repo_bridge.toml`, or else the current one. Exactly one of `database` (an SQLAlchemy URL,
+    or the path of a dump or an SQLite file) and `saf` is set; with a `query`, the database is not DSpace's. URLs have
+    no trailing slash. `at` is in UTC, in whole milliseconds. `assetstore` has the folders of stores by number.
+    `previous` is one of `PREVIOUS`, an http(s) URL, or an absolute path of a folder.
     """
 
     out: Path
     base_url: str
     beside: Path
-    database: str = field(default="", repr=False)  # may hold a password
+    database: str = field(default="", repr=False)  # may contain a password
     password: str | None = field(default=None, repr=False)
     saf: Path | None = None
     query: str = ""

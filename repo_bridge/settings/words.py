@@ -1,4 +1,4 @@
-"""How settings are called in messages: by their key in a file, or as an option; and how their values are shown."""
+"""How messages name settings, by their key in a file or as an option, and show their values."""
 
 import datetime as dt
 import re
@@ -12,7 +12,7 @@ _MOST_BITS = 64
 
 
 def of_file(file: Path) -> Words:
-    """Give the words for settings in a TOML file."""
+    """Return the wording for settings in a TOML file."""
     return _words(lambda key: f"{key} in {file}" if key else str(file))
 
 
@@ -30,7 +30,7 @@ def _words(called: Callable[[str], str]) -> Words:
 
 
 def shown(value: object) -> str:
-    """Give a value as messages show it: short, in one line, and without a password."""
+    """Return a value for messages: short, on one line, and without a password."""
     match value:
         case bool():
             return str(value).lower()
@@ -47,9 +47,9 @@ def shown(value: object) -> str:
 
 
 def _discreet(text: str) -> str:
-    """Leave out what may be a password: all before the last `@`, and what is called one."""
+    """Remove what may be a password: everything before the last `@`, and any named password."""
     return re.sub(r"(?i)(password\s*=).*", r"\1…", re.sub(r"(?s).*@", "…@", text))
 
 
-#: The words for options of the command line.
+#: The wording for options of the command line.
 OF_OPTIONS = _words(lambda key: f"--{key}")
