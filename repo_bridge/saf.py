@@ -39,7 +39,7 @@ class _Line:
 
     @property
     def bundle(self) -> str:
-        return self.options.get("bundle") or ("LICENSE" if self.name == _LICENSE else "ORIGINAL")
+        return self.options.get("bundle", "LICENSE" if self.name == _LICENSE else "ORIGINAL")
 
     @property
     def is_public(self) -> bool:

@@ -93,6 +93,7 @@ def test_rule_16_fingerprints(tmp_path: Path) -> None:
         ("a\tpermissions:-r 'Anonymous'\nb\tpermissions:-r 'Staff'\nc\tpermissions:-w 'Anonymous'", ["a"]),
         ("a\tpermissions:\nb\tpermissions:-r 'anonymous'\nc\tpermissions:-r 'Anonymous' -w 'Staff'\nd", ["d"]),
         ("a\tpermissions:-r Anonymous", ["a"]),
+        ("a\tbundle:ORIGINAL\tbundle:TEXT\nb\tbundle:\nc", ["c"]),
         ("", []),
     ],
 )
