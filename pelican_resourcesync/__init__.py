@@ -6,7 +6,7 @@ __all__ = ["__version__", "register"]
 
 
 def register() -> None:
-    """Connect the plug-in to Pelican; all that Pelican calls. Imports nothing heavy until then."""
+    """Connect the plug-in to Pelican's signals. Pelican calls this; heavy modules are imported only then."""
     from pelican_resourcesync import plugin
 
     plugin.connect()

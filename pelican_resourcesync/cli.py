@@ -1,4 +1,4 @@
-"""The command line: one thin verb a function, and the one place where errors become exits."""
+"""The command line: one short function per command. Errors become exit statuses here and nowhere else."""
 
 import sys
 from argparse import ArgumentParser, Namespace, _SubParsersAction
@@ -12,9 +12,9 @@ from pelican_resourcesync.version import __version__
 PROGRAM = "pelican-resourcesync"
 DONE, PROBLEMS, UNUSABLE = 0, 1, 2
 SETTINGS = "pelicanconf.py"
-#: What of the past `backfill` builds.
+#: Which past commits `backfill` builds.
 BY = ("commit", "range")
-#: What the user must know before building the past of a repository.
+#: What the user must know before building past commits of a repository.
 CODE_OF_THE_PAST = (
     "The settings, plug-ins and theme of old commits are run, as Pelican itself runs them: build the past of somebody "
     "else's repository in a container."
@@ -26,7 +26,7 @@ Verbs: TypeAlias = "_SubParsersAction[ArgumentParser]"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command (by default that of this process) and give its exit status: see `docs/commands.md`.
+    """Run one command (by default this process's arguments) and return its exit status: see `docs/commands.md`.
 
     Raises `SystemExit` for wrong usage, and for `--help` and `--version`, as `argparse` does.
     """
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def parser() -> ArgumentParser:
-    """Give the parser of the whole command line: each verb adds its own, in the order of `docs/commands.md`."""
+    """Return the parser of the whole command line, with the commands in the order of `docs/commands.md`."""
     top = ArgumentParser(prog=PROGRAM, description="Look after what a site publishes over ResourceSync.")
     top.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     verbs = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
@@ -180,6 +180,6 @@ def _say(text: str) -> None:
 
 
 def _progress(doing: str) -> None:
-    """Tell somebody at a terminal what takes its time; a pipe gets results alone."""
+    """Write what is being done to the terminal. Nothing is written where stderr is not a terminal."""
     if sys.stderr.isatty():
         sys.stderr.write(f"{PROGRAM}: {doing} …\n")

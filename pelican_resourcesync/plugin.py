@@ -1,4 +1,4 @@
-"""Pelican's signals, and nothing else: when a build begins, what it writes, and when everyone has finished."""
+"""The handlers of Pelican's signals, and nothing else: a build starts, writes files, and is finished."""
 
 import logging
 import time
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: What the plug-in is called among Pelican's plug-ins.
+#: The name of the plug-in in Pelican's `PLUGINS`.
 NAME = "pelican_resourcesync"
 
-#: The build under way; Pelican runs within Pelican where a plug-in makes sub-sites: those belong to the outer build.
+#: The current build. A plug-in that makes sub-sites runs Pelican within Pelican: these belong to the outer build.
 _sessions: "list[Session]" = []
 
 
@@ -31,17 +31,17 @@ def connect() -> None:
 
 
 def _one_sentence(record: logging.LogRecord) -> bool:
-    """Leave the traceback out where Pelican logs one of our errors: what is to be done stands in the sentence."""
+    """Drop the traceback where Pelican logs one of our errors: the message already says what to do."""
     if record.exc_info and isinstance(record.exc_info[1], ResourceSyncError):
         record.exc_info = None
     return True
 
 
 def _initialized(pelican: Pelican) -> None:
-    """Let this Pelican's `run` begin and end with ours.
+    """Wrap this Pelican's `run`, so that the site is published after it returns.
 
-    Plug-ins may rewrite pages in `finalized`, and no order among them is promised: what is published is what stands
-    when `run` has returned, so it is there that we come in.
+    Other plug-ins may rewrite pages in `finalized`, and their order is not defined. Only when `run` has returned are
+    the pages final.
     """
     if NAME in pelican.settings["PLUGINS"] and not getattr(pelican.run, "publishes", False):
         pelican.run = _publishing(pelican, pelican.run)
@@ -64,7 +64,7 @@ def _publishing(pelican: Pelican, run: Callable[[], None]) -> Callable[[], None]
         finally:
             _sessions.pop().close()
 
-    run_and_publish.publishes = True  # type: ignore[attr-defined]  # marks it, so that none is wrapped twice
+    run_and_publish.publishes = True  # type: ignore[attr-defined]  # a mark, so that `run` is not wrapped twice
     return run_and_publish
 
 

@@ -1,1 +1,1 @@
-"""The commands: what each says of what the parts have done, for people and for programs."""
+"""The commands: how each reports its result, for people and for programs."""

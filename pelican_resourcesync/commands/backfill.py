@@ -1,4 +1,4 @@
-"""`backfill`: the settings given with `-e`, and what was built and published, in one line."""
+"""The `backfill` command: parsing of `-e` settings, and a one-line summary of what was built and published."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from pelican_resourcesync.terminal.words import counted
 
 
 def parse_extra(texts: Sequence[str]) -> Mapping[str, Any]:
-    """Read settings as Pelican's `-e` has them, `KEY=VALUE` with a value in JSON; the last of each key counts."""
+    """Parse settings in the form of Pelican's `-e`, `KEY=VALUE` with a JSON value. The last value of a key wins."""
     found: dict[str, Any] = {}
     for text in texts:
         key, equals, value = text.partition("=")
@@ -29,7 +29,7 @@ def parse_extra(texts: Sequence[str]) -> Mapping[str, Any]:
 
 
 def as_text(done: Outcome) -> str:
-    """Say how many commits were built, what is published of them, set by set, and where."""
+    """Return a summary: how many commits were built, what was published for each set, and where."""
     skipped = f"{len(done.skipped):,} skipped"
     if not done.publications:
         total = counted(done.built + done.known, "commit")

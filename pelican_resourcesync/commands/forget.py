@@ -1,4 +1,4 @@
-"""`forget`: what was done for a takedown order, and what its user must still do."""
+"""The `forget` command: what was done for a takedown order, and what the user still has to do."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ from pelican_resourcesync.terminal.words import counted
 
 
 def as_text(done: Takedown) -> str:
-    """Say what was forgotten and what is still to be done, a line each."""
+    """Return what was forgotten and what is still to be done, one line each."""
     return "\n".join(_lines(done))
 
 

@@ -1,4 +1,4 @@
-"""`status`: what a publication is, and what the next build would make of it."""
+"""The `status` command: what a publication contains, and what the next build would do."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,7 +19,8 @@ from pelican_resourcesync.terminal.words import UNKNOWN, counted
 class Report(Found):
     """What was found at a target, and what the next build of the site would do.
 
-    `costs` are those of the settings `dumps` and `archives`, by set and setting; `None` where the settings are not its.
+    `costs` are the costs of the settings `dumps` and `archives`, by set and setting; `None` where the settings do not
+    belong to the publication.
     """
 
     costs: Costs | None = None
@@ -27,9 +28,9 @@ class Report(Found):
 
 
 def report_on(target: str | None, site: Configuration | None, why_no_site: str = "") -> Report:
-    """Look at a folder or a URL, by default at the output of the `site`, and forecast the site's next build.
+    """Inspect a folder or a URL, by default the output of the `site`, and forecast the site's next build.
 
-    Raises `SettingsError` for what is neither, and `TransportError` where it cannot be known what is at a URL.
+    Raises `SettingsError` for a target that is neither, and `TransportError` where a URL cannot be read.
     """
     found = look_at(target or str(site.output if site else ""), needed=target is not None)
     publication, costs = found.publication, None
@@ -54,7 +55,7 @@ def _costs(site: Configuration, publication: Status) -> Costs:
 
 
 def as_text(report: Report) -> str:
-    """Give a report for people, a line each; of several sets, a block each."""
+    """Return the report as lines of text for people; with several sets, each has its own block."""
     told = blocks_of(report, report.costs or {})
     told[-1] += _next(report.next_build)
     return blocks.as_text(told)

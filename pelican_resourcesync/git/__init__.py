@@ -1,1 +1,1 @@
-"""What git says: commits, paths, blobs and landing times. Knows nothing of Pelican."""
+"""Access to a git repository: commits, paths, blobs and landing times. Knows nothing about Pelican."""

@@ -1,4 +1,4 @@
-"""Checkouts: work trees of the repository that are ours alone, each for one commit after another."""
+"""Temporary work trees of the repository, each of which checks out one commit after another."""
 
 import hashlib
 import os
@@ -12,17 +12,17 @@ from pelican_resourcesync.errors import HistoryError
 from pelican_resourcesync.git.environment import prepared
 from pelican_resourcesync.publication.durable import remove
 
-#: What every file is dated: git knows no times of files, and a site that shows some shows the same at each commit.
+#: The modification time of every file. Git stores none, and a site that shows file times must look the same each time.
 STAMP = 946684800  # 2000-01-01
 
 _PREFIX = "resourcesync-backfill-"
 
 
 class Checkout:
-    """A work tree, in which one commit after another is checked out."""
+    """A work tree in which one commit after another is checked out."""
 
     def __init__(self, top: Path, configuration: Mapping[str, str]) -> None:
-        """Take the folder of a work tree, and what git is configured by beside the user's own configuration."""
+        """Open the work tree at `top`; `configuration` is added to the user's own git configuration."""
         import git
 
         self.top = top
@@ -30,9 +30,9 @@ class Checkout:
         self._git.update_environment(**configuration)
 
     def turn_to(self, sha: str) -> None:
-        """Make it the tree of a commit and nothing else, as a checkout of the user's is.
+        """Check out a commit and remove every other file, so that the tree is as in a fresh checkout by the user.
 
-        Raises `HistoryError` where git cannot.
+        Raises `HistoryError` where git fails.
         """
         from git.exc import GitCommandError
 
@@ -54,7 +54,7 @@ class Checkouts:
     """The work trees of one backfill, in a temporary folder. Use as a context manager."""
 
     def __init__(self, top: Path, owner: Path) -> None:
-        """Take the top of the repository, and the place by which those of a backfill that was killed are told."""
+        """Use the repository at `top`; `owner` is a path that identifies work trees left by a killed backfill."""
         import git
 
         self._repo = git.Repo(top)
@@ -76,14 +76,14 @@ class Checkouts:
 
     @property
     def folder(self) -> Path:
-        """The temporary folder, for whatever else is passing."""
+        """The temporary folder, also for other temporary files."""
         if self._folder is None:
             message = "use it as a context manager"
             raise RuntimeError(message)
         return self._folder
 
     def add(self, name: str, sha: str) -> Checkout:
-        """Make a work tree, of a commit."""
+        """Create a work tree of a commit."""
         from git.exc import GitCommandError
 
         place = self.folder / name
@@ -95,7 +95,7 @@ class Checkouts:
         return Checkout(place, self._configuration)
 
     def _remove_left(self) -> None:
-        """Remove our work trees, and those that a backfill left which was killed."""
+        """Remove our work trees, and those left by a backfill that was killed."""
         listing = self._git.worktree("list", "--porcelain").splitlines()
         trees = [Path(line.removeprefix("worktree ")) for line in listing if line.startswith("worktree ")]
         folders = {tree.parent for tree in trees if tree.parent.name.startswith(self._prefix)}
@@ -107,9 +107,9 @@ class Checkouts:
 
 
 def _configuration(common: Path) -> Mapping[str, str]:
-    """Give the environment in which git runs no hooks, and takes submodules from where this machine has them.
+    """Return environment variables with which git runs no hooks and takes submodules from this machine.
 
-    Which are checked out is as in the user's own work tree, and those that were ever cloned there.
+    The submodules checked out are those of the user's own work tree, and those that were ever cloned there.
     """
     values = [("core.hooksPath", os.devnull)]
     for modules in [folder for folder in [common / "modules"] if folder.is_dir()]:

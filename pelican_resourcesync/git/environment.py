@@ -1,4 +1,4 @@
-"""The environment that git runs in: the same answers on every machine, and no questions."""
+"""The environment that git runs in: the same output on every machine, and no prompts."""
 
 import os
 from pathlib import Path
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import git
 
-#: Git must neither lock, nor ask, nor speak another language, nor replace a commit or its parents by others, which are
-#: known on this machine alone.
+#: Git must not take optional locks, prompt, translate its messages, or apply replacements and grafts, which exist on
+#: this machine only.
 _ENVIRONMENT = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
@@ -19,11 +19,11 @@ _ENVIRONMENT = {
 
 
 def prepared(repo: "git.Repo") -> "git.Git":
-    """Give what runs git for a repository, and for no other: in a hook, the environment names that of the hook."""
+    """Return a git runner for this repository only. In a hook, the environment would name the hook's repository."""
     folder = Path(os.path.realpath(repo.git_dir))
     own = {"GIT_DIR": folder, "GIT_INDEX_FILE": folder / "index", "GIT_WORK_TREE": repo.working_tree_dir}
     named = {name for name in own if name in os.environ}
     if "GIT_DIR" in named:
-        named.add("GIT_WORK_TREE")  # git would take the current folder
+        named.add("GIT_WORK_TREE")  # else git would use the current folder
     repo.git.update_environment(**_ENVIRONMENT, **{name: os.path.realpath(str(own[name])) for name in named})
     return repo.git

@@ -1,7 +1,7 @@
 """Landing times: when each commit became part of the published branch.
 
 A commit lands when it enters first-parent history, so a merged branch lands with its merge. Landing times increase
-strictly, depend on nothing but the past, and do not change when commits are added (promise 4, *never back-dated*).
+strictly, depend only on the past, and do not change when commits are added (promise 4, *never back-dated*).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pelican_resourcesync.git.log import Commit
 from pelican_resourcesync.publication.clock import later
 
-#: A commit dated further ahead of the build than this has a clock that runs wrong.
+#: A commit dated further ahead of the build than this was made on a machine with a wrong clock.
 TOLERANCE = timedelta(days=1)
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -20,7 +20,7 @@ _LAST = int(datetime(9999, 1, 1, tzinfo=UTC).timestamp())
 
 @dataclass(frozen=True, slots=True)
 class Landing:
-    """A commit and the time (UTC) at which it landed; `held` where its own time lay too far ahead to be believed."""
+    """A commit and the time (UTC) at which it landed; `held` where its own date was too far in the future to use."""
 
     commit: Commit
     time: datetime
@@ -30,11 +30,11 @@ class Landing:
 def land(
     commits: Iterable[Commit], *, built: datetime, known: Mapping[str, datetime] | None = None
 ) -> Iterator[Landing]:
-    """Give each of `commits` (first-parent, oldest first) its landing time.
+    """Yield each of `commits` (first-parent, oldest first) with its landing time.
 
-    That is its committer time, moved just past that of the commit before it where its clock says otherwise. A commit
+    This is its committer time, or just after the landing time of the commit before it, whichever is later. A commit
     dated more than a day ahead of `built`, the time of this build, lands just after its parent. `known` holds the
-    landing times of such commits as they were published before, by commit name: those win from then on.
+    landing times of such commits as published before, by commit name: these are used from then on.
     """
     known = known or {}
     before: datetime | None = None
@@ -48,5 +48,5 @@ def land(
 
 
 def committer_time(commit: Commit) -> datetime:
-    """Give the committer time of a commit in UTC, within the years that a datetime can hold."""
+    """Return the committer time of a commit in UTC, limited to the years that a datetime can hold."""
     return _EPOCH + timedelta(seconds=max(0, min(commit.committed, _LAST)))

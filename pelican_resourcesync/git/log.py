@@ -1,6 +1,6 @@
-"""The stream of `git log --raw -z`: the whole history in one pass.
+"""The parser for `git log --raw -z`, which reads the whole history in one pass.
 
-Pure: bytes in, `Commit` values out. `repository` runs git.
+No I/O of its own: it turns bytes into `Commit` values. `repository` runs git.
 """
 
 import os
@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
-#: What the stream must be asked for. `-m --first-parent` shows a merge's whole effect in every git since 2.0;
-#: no rename detection, because a URL is what lives on; nothing of the user's configuration may change the form.
+#: The options for `git log`. `-m --first-parent` shows the whole effect of a merge in every git since 2.0. Renames are
+#: not detected, because what matters is the URL. The user's configuration must not change the output format.
 LOG_OPTIONS = (
     "--first-parent",
     "-m",
@@ -29,7 +29,7 @@ LOG_OPTIONS = (
     "--format=%H %ct",
 )
 
-#: What it must be asked for where only the commits matter.
+#: The options where only the commits matter, not what they changed.
 LINE_OPTIONS = (
     "--first-parent",
     "-z",
@@ -40,11 +40,11 @@ LINE_OPTIONS = (
     "--format=%H %ct",
 )
 
-#: The configuration that no option of every git stands against: `-m` means what it says.
+#: Configuration, because not every git has an option for it: with it, `-m` has its documented meaning.
 LOG_CONFIGURATION = "log.diffMerges=separate"
 
-#: The modes of what is no file of its own: a symbolic link, whose blob says where it leads, and a submodule, which is
-#: a commit of another repository.
+#: The modes of entries that are not files: a symbolic link, whose blob is its target, and a submodule, which is a
+#: commit of another repository.
 LINK, SUBMODULE = "120000", "160000"
 
 _NO_FILE = "000000"
@@ -53,11 +53,11 @@ _CHUNK = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class PathChange:
-    """What one commit did to one path.
+    """A change of one path in one commit.
 
-    `path` is relative to the top of the work tree, `/`-separated, decoded as the file system's names are. `old`
-    and `new` are the names of the blobs before and after, `None` where there was or is no file. `mode` is git's
-    mode after the change, of before for a deletion.
+    `path` is relative to the top of the work tree, `/`-separated, decoded like file system names. `old` and `new` are
+    the names of the blobs before and after, `None` where there was or is no file. `mode` is git's mode after the
+    change; for a deletion, the mode before it.
     """
 
     path: str
@@ -68,9 +68,9 @@ class PathChange:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """One first-parent commit: its name, its committer time (seconds of the epoch, UTC) and what it changed.
+    """One first-parent commit: its name, its committer time (seconds since the epoch, UTC) and what it changed.
 
-    A time that git cannot read (before the epoch, no number) is 0.
+    A time that git cannot read (before the epoch, or not a number) is 0.
     """
 
     sha: str
@@ -79,10 +79,10 @@ class Commit:
 
 
 def read_log(stream: BinaryIO) -> Iterator[Commit]:
-    """Give the commits of a stream made with `LOG_OPTIONS`, oldest first.
+    """Yield the commits of a stream made with `LOG_OPTIONS`, oldest first.
 
-    The stream is a sequence of NUL-ended fields: a commit's header, then for each change a field that begins with a
-    colon and one with the path.
+    The stream is a sequence of NUL-terminated fields: a commit's header, then for each change a field that begins with
+    a colon and one with the path.
     """
     header: list[bytes] = []
     changes: list[PathChange] = []

@@ -1,4 +1,4 @@
-"""The blobs of a repository by name: one run of `git cat-file --batch` answers every question."""
+"""Reading of blobs by name, with a single `git cat-file --batch` process."""
 
 import re
 import subprocess
@@ -11,27 +11,28 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import git
 
-#: Git must not fetch. Before git 2.45 it knows no such wish, so no way to fetch is allowed either.
+#: Git must not fetch. Git before 2.45 ignores the first variable, so all protocols are forbidden too.
 NO_FETCH = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
 
-#: The name of an object, in a SHA-1 or a SHA-256 repository. All else, such as `worktree:a.md`, git would look up.
+#: The name of an object, in a SHA-1 or a SHA-256 repository. Git would resolve anything else, such as `worktree:a.md`.
 _NAME = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
-#: How many objects are asked for ahead: their bytes are held until then.
+#: How many objects are requested ahead. Their bytes are kept in memory until they are needed.
 _AHEAD = 32
 
-#: The kind of an object, and its bytes.
+#: The type of an object, and its bytes.
 Answer = tuple[bytes, bytes]
 
 
 class Blobs:
-    """Returns blobs as one process of git finds them on this machine; the process begins with the first question.
+    """A reader of blobs that are on this machine, through one git process, started with the first request.
 
-    What is expected to be asked for is asked of git ahead, many at a time: to wait for each answer takes longest.
+    Blobs that are expected to be needed are requested ahead, many at a time, because waiting for each answer is what
+    takes longest.
     """
 
     def __init__(self, git: "git.Git") -> None:
-        """Take what runs git."""
+        """Use this git runner."""
         self._git = git
         self._process: Any = None
         self._expected: Iterator[str] = iter(())
@@ -39,7 +40,7 @@ class Blobs:
         self._come: dict[str, Answer] = {}
 
     def expect(self, names: Iterable[str]) -> None:
-        """Take the names of blobs that are going to be asked for, most of them, in about this order."""
+        """Announce blobs, most of which will be requested, in about this order."""
         self._expected = filter(_NAME.fullmatch, names)
 
     def get(self, name: str) -> bytes | None:
@@ -50,9 +51,9 @@ class Blobs:
         return data if found == b"blob" else None
 
     def _answer(self, name: str) -> Answer | None:
-        """Return the kind of an object and its bytes, which are empty where no whole answer came.
+        """Return the type of an object and its bytes, which are empty where the answer was incomplete.
 
-        `None` where git ended, as it does with a damaged object, and that may have been another one asked for ahead.
+        `None` where git exited, as it does for a damaged object, and that may be another object requested ahead.
         """
         alone = False
         try:
@@ -68,7 +69,7 @@ class Blobs:
             self.close()
             return (b"", b"") if alone else None
         answer = self._come.pop(name)
-        if len(self._come) > _AHEAD:  # what was expected and never asked for
+        if len(self._come) > _AHEAD:  # announced but never requested
             self._come.clear()
         return answer
 
@@ -86,7 +87,7 @@ class Blobs:
             if not answer:
                 raise EOFError
             return answer[-1], b""  # missing, for example
-        if answer[0] != name.encode():  # a damaged object may be shorter than it says
+        if answer[0] != name.encode():  # a damaged object may be shorter than its header says
             raise EOFError
         size = int(answer[2])
         data = self._process.stdout.read(size + 1)
@@ -95,7 +96,7 @@ class Blobs:
         return answer[1], data[:-1]
 
     def close(self) -> None:
-        """End the process; another question begins another."""
+        """End the process. A later request starts a new one."""
         process, self._process = self._process, None
         self._asked.clear()
         self._come.clear()

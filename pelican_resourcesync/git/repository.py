@@ -1,4 +1,4 @@
-"""The git repository that a site lies in: found, asked, and its refusals made plain.
+"""The git repository that contains a site: finding it, reading it, and clear errors where git refuses.
 
 GitPython finds it and runs git; nothing here walks commits one by one.
 """
@@ -18,13 +18,13 @@ from pelican_resourcesync.git.objects import Blobs
 if TYPE_CHECKING:
     import git
 
-#: What the name of a file in the work tree, which is no blob of git, begins with.
+#: The prefix of the name of an uncommitted file in the work tree, which is not a blob of git.
 UNCOMMITTED = "worktree:"
 
 _NO_GIT = "git cannot be run, so there is no history to publish: install git"
 _STATUS_OPTIONS = ("--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all")
 _PROMISORS = r"^remote\..*\.promisor$"
-#: How many paths git is asked about at once; where there are more, about all.
+#: How many paths are passed to git at once. Where there are more, git compares the whole work tree.
 _MOST_PATHS = 1000
 
 
@@ -35,14 +35,14 @@ class Repository:
     """
 
     def __init__(self, repo: "git.Repo") -> None:
-        """Take a repository that `find_repository` has found usable."""
+        """Wrap a repository opened by `find_repository`."""
         self._repo = repo
         self._git = prepared(repo)
         self.top = Path(os.path.realpath(str(repo.working_tree_dir)))
         self._blobs = Blobs(self._git)
 
     def head(self) -> str:
-        """Return the name of the commit that is checked out (a branch or a detached HEAD, as in every CI)."""
+        """Return the name of the commit that is checked out (on a branch, or with a detached HEAD as in CI)."""
         return str(self._git.rev_parse("--verify", "HEAD^{commit}"))
 
     def is_shallow(self) -> bool:
@@ -50,16 +50,16 @@ class Repository:
         return bool(self._git.rev_parse("--is-shallow-repository") == "true")
 
     def superproject(self) -> "Repository | None":
-        """Return the repository of which this is a submodule, if it is one of any."""
+        """Return the repository of which this one is a submodule; `None` where it is not a submodule."""
         if not any(os.access(folder / ".git", os.F_OK) for folder in self.top.parents):
             return None
         folder = self._git.rev_parse("--show-superproject-working-tree", with_exceptions=False)
-        with suppress(HistoryError):  # one that has no commits yet, say, has no history
+        with suppress(HistoryError):  # for example, it has no commits yet
             return find_repository(Path(folder)) if folder else None
         return None
 
     def commit(self, revision: str) -> str:
-        """Return the name of the commit that `revision` names; `HistoryError` where it names none."""
+        """Return the name of the commit that `revision` resolves to; `HistoryError` where there is none."""
         try:
             return str(self._git.rev_parse("--verify", "--end-of-options", f"{revision}^{{commit}}"))
         except self._failure() as error:
@@ -69,7 +69,7 @@ class Repository:
             raise HistoryError(message) from error
 
     def line(self) -> Iterator[Commit]:
-        """Return the first-parent commits of HEAD, oldest first, without what they change: a tenth of the work."""
+        """Return the first-parent commits of HEAD, oldest first, without their changes: ten times as fast as `log`."""
         return self._read_log(*LINE_OPTIONS, "HEAD", "--")
 
     def log(self, since: str | None = None) -> Iterator[Commit]:
@@ -89,7 +89,7 @@ class Repository:
     def expect(self, names: Sequence[str]) -> None:
         """Prepare to return these blobs, in about this order.
 
-        A partial clone fetches those it lacks, all at once; where it cannot, `blob` returns `None` for them.
+        In a partial clone, the missing ones are fetched, all at once; `blob` returns `None` for those that cannot be.
         """
         lines = self._git.config("--get-regexp", _PROMISORS, with_exceptions=False).split("\n")
         promisors = [line.split(" ")[0].removeprefix("remote.").removesuffix(".promisor") for line in lines if line]
@@ -110,7 +110,7 @@ class Repository:
         return self._blobs.get(name)
 
     def tags(self) -> Mapping[str, list[str]]:
-        """Return the names of the tags by the commit that each names."""
+        """Return the names of the tags by the commit that they point to."""
         tags: dict[str, list[str]] = {}
         lines = self._git.for_each_ref("--format=%(refname:lstrip=2) %(objectname) %(*objectname)", "refs/tags")
         for line in filter(None, lines.split("\n")):
@@ -119,9 +119,9 @@ class Repository:
         return tags
 
     def uncommitted(self, paths: Iterable[str]) -> tuple[PathChange, ...]:
-        """Return what the work tree has below `paths` that HEAD has not: edits, additions, losses.
+        """Return the uncommitted changes below `paths`: edited, added and removed files.
 
-        The `new` name of such a file is none of git's: it begins with `UNCOMMITTED`, and `blob` does not know it.
+        The `new` name of such a file is not a blob of git: it begins with `UNCOMMITTED`, and `blob` does not find it.
         """
         scope = [f":(top,literal){'' if path == os.curdir else path}" for path in paths]
         if not scope:
@@ -143,7 +143,7 @@ class Repository:
         return PathChange(path, "HEAD" if known else None, f"{UNCOMMITTED}{path}" if there else None)
 
     def close(self) -> None:
-        """End the process that waits for questions about blobs."""
+        """End the git process that reads blobs."""
         self._blobs.close()
         self._repo.close()
 
@@ -155,10 +155,10 @@ class Repository:
 
 
 def find_repository(folder: Path) -> Repository:
-    """Return the repository whose work tree holds `folder`, with its history.
+    """Return the repository whose work tree contains `folder`.
 
-    Raises `HistoryError`, with the reason and the cure, where there is none, it has no commits, git refuses it
-    or git itself is missing.
+    Raises `HistoryError`, with the reason and what to do, where there is no repository, it has no commits, git refuses
+    it, or git is not installed.
     """
     try:
         import git

@@ -1,4 +1,4 @@
-"""The setting `RESOURCESYNC` of a Pelican site, and `SITEURL`: defaults, checks, messages."""
+"""The setting `RESOURCESYNC` of a Pelican site, and `SITEURL`: defaults, validation and error messages."""
 
 from pelican_resourcesync.settings.addresses import parse_siteurl
 from pelican_resourcesync.settings.resourcesync import Settings, parse_settings

@@ -10,15 +10,15 @@ from pelican_resourcesync.settings.setting import Setting
 
 _ALL_DUMPS: Mapping[str, Any] = {"resourcedump": True, "changedump": True}
 
-#: Lists are small, and stay for ever; a Resource Dump is the whole set each time.
+#: Lists are small, and all are kept; each Resource Dump contains the whole set.
 _ALL_ARCHIVES: Mapping[str, Any] = {"resourcelist": None, "resourcedump": 12}
 
-#: Those that need at least one closed document, because they show where the open one begins.
+#: The documents of which at least one closed one must be kept, because it shows where the open one begins.
 _OF_CHANGES = ("changelist", "changedump")
 
 
 def dumps(setting: Setting, value: object) -> Dumps:
-    """Check which dumps are asked for."""
+    """Check which dumps are requested."""
     given = _given(setting, value, [each.name for each in fields(Dumps)])
     if given is None:
         return Dumps()
@@ -32,7 +32,7 @@ def dumps(setting: Setting, value: object) -> Dumps:
 
 
 def archives(setting: Setting, value: object) -> Archives:
-    """Check how much is to be archived."""
+    """Check how many documents to archive."""
     given = _given(setting, value, [each.name for each in fields(Archives)])
     if given is None:
         return Archives()
@@ -43,7 +43,7 @@ def archives(setting: Setting, value: object) -> Archives:
 
 
 def _given(setting: Setting, value: object, known: list[str]) -> Mapping[str, Any] | None:
-    """Give what is set within; `None` where all is off."""
+    """Return the settings given within this one; `None` where all are off."""
     if isinstance(value, bool):
         return {} if value else None
     if not isinstance(value, Mapping):

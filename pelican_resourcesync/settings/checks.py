@@ -1,4 +1,4 @@
-"""What each setting may be: checks of one value, given the setting that has it for the message."""
+"""Checks of the values of settings. Each gets the setting and its value; the setting is named in the error message."""
 
 import re
 from collections.abc import Sequence
@@ -13,12 +13,12 @@ from pelican_resourcesync.settings.setting import Setting
 
 EDITIONS = (2014, 2017)
 
-#: The words for where the previous publication is; any other value is a URL or a folder.
+#: The keywords for where the previous publication is; any other value is a URL or a folder.
 PREVIOUS = ("live", "output", "none")
 
 
 def boolean(setting: Setting, value: object) -> bool:
-    """Check a switch."""
+    """Check a boolean."""
     if not isinstance(value, bool):
         raise setting.wrong(value, f"{setting.words.yes} or {setting.words.no}")
     return value
@@ -40,12 +40,12 @@ def previous(setting: Setting, value: object) -> str:
 
 
 def keep(setting: Setting, value: object) -> int | None:
-    """Check how many closed commit ranges stay."""
+    """Check how many closed commit ranges to keep."""
     return count(setting, value, least=1, of="a number of closed Change Lists")
 
 
 def count(setting: Setting, value: object, *, least: int, of: str) -> int | None:
-    """Check how many of something stay: a number from `least` on, `None` for all."""
+    """Check how many of something to keep: a number of at least `least`, or `None` for all."""
     if is_count(value, least=least):
         return value
     if value == setting.words.all:
@@ -54,19 +54,19 @@ def count(setting: Setting, value: object, *, least: int, of: str) -> int | None
 
 
 def is_count(value: object, *, least: int) -> TypeGuard[int]:
-    """Tell whether this is a number from `least` on; Python's booleans are none."""
+    """Return whether this is an integer of at least `least`; booleans do not count."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
 def moved_from(setting: Setting, value: object) -> str:
-    """Check the `SITEURL` of before."""
+    """Check the former `SITEURL`."""
     if not isinstance(value, str):
         raise setting.wrong(value, f"the {setting.words.address} that the site had before")
     return parse_address(setting, value, "no address of a site has") if value else ""
 
 
 def changes_by(setting: Setting, value: object) -> str | int:
-    """Check what cuts commit ranges."""
+    """Check what divides the history into commit ranges."""
     if isinstance(value, str) and (value in (*PERIODS, "tag") or re.fullmatch(r"tag:.+", value)):
         return value
     if is_count(value, least=1):
@@ -76,7 +76,7 @@ def changes_by(setting: Setting, value: object) -> str | int:
 
 
 def one_of(setting: Setting, value: object, known: Sequence[str]) -> str:
-    """Check a word of which there are some."""
+    """Check a value that must be one of several words."""
     if not isinstance(value, str) or value not in known:
         *most, last = map(repr, known)
         raise setting.wrong(value, f"{', '.join(most)} or {last}{nearest(value, known)}")
@@ -91,26 +91,26 @@ def edition(setting: Setting, value: object) -> int:
 
 
 def patterns(setting: Setting, value: object) -> tuple[str, ...]:
-    """Check patterns of paths in the output."""
+    """Check a list of patterns of output paths."""
     return texts(setting, value, "patterns of output paths, such as ['404.html', 'private/*']")
 
 
 def texts(setting: Setting, value: object, of: str) -> tuple[str, ...]:
-    """Check a list of texts, none of them empty."""
+    """Check a list of non-empty strings."""
     if not isinstance(value, list | tuple) or not all(isinstance(each, str) and each for each in value):
         raise setting.wrong(value, f"a list of {of}")
     return tuple(value)
 
 
 def link_headers(setting: Setting, value: object) -> tuple[str, ...]:
-    """Check the files that hosts read headers from."""
+    """Check the names of files from which hosts read HTTP headers."""
     if not isinstance(value, list | tuple) or not all(each in HEADER_FILES for each in value):
         raise setting.wrong(value, f"a list of {' and '.join(repr(each) for each in HEADER_FILES)}")
     return tuple(value)
 
 
 def describedby(setting: Setting, value: object) -> str:
-    """Check the page about the site."""
+    """Check the URL of the page that describes the site."""
     if not isinstance(value, str) or (value and not is_web_url(value)):
         raise setting.wrong(value, "the absolute http(s) URI of a page about the site")
     return value

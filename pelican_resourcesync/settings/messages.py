@@ -1,4 +1,4 @@
-"""What messages say of a setting from outside: its name, and a word that may have been meant."""
+"""Parts of messages about a setting: its name, and a suggestion for a misspelt word."""
 
 import difflib
 from collections.abc import Iterable
@@ -7,11 +7,11 @@ from pelican_resourcesync.settings.setting import Setting
 
 
 def called(key: str) -> str:
-    """Give what a setting of `RESOURCESYNC` is called: `RESOURCESYNC['keep']`; one within another is `sets.news`."""
+    """Return the full name of a setting, such as `RESOURCESYNC['keep']`; the key of a nested one is `sets.news`."""
     return str(Setting(key))
 
 
 def nearest(value: object, words: Iterable[str]) -> str:
-    """Give a question whether another word was meant, where one is like it."""
+    """Return " (did you mean …?)" with the most similar of `words`, or an empty string where none is similar."""
     near = difflib.get_close_matches(value, [*words], n=1) if isinstance(value, str) else []
     return f" (did you mean {near[0]!r}?)" if near else ""

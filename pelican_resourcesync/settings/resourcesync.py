@@ -16,12 +16,12 @@ _NO_DUMPS, _NO_ARCHIVES = Dumps(), Archives()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What `RESOURCESYNC` may hold, with its defaults; the README's table explains each.
+    """The settings in `RESOURCESYNC`, with their defaults; the table in the README explains each.
 
-    `changes_by` is a period, `"tag"`, `"tag:PATTERN"` or a number of commits. `exclude` are patterns of paths
-    in the output (`*` matches slashes too). `previous` is one of `PREVIOUS`, an http(s) URL without a slash at its end,
-    or a folder. `keep` is a number of closed commit ranges, `None` for all. `dumps`, `archives` and `sets` have modules
-    of their own. `moved_from` is like a `SITEURL`.
+    `changes_by` is a period, `"tag"`, `"tag:PATTERN"` or a number of commits. `exclude` is a list of patterns of output
+    paths (`*` matches slashes too). `previous` is one of `PREVIOUS`, an http(s) URL without a trailing slash, or a
+    folder. `keep` is a number of closed commit ranges, `None` for all. `dumps`, `archives` and `sets` are defined in
+    modules of their own. `moved_from` is a URL like `SITEURL`.
     """
 
     enabled: bool = True
@@ -43,12 +43,12 @@ class Settings:
 
     @property
     def names_sets(self) -> bool:
-        """Tell whether the site is published as sets that it names."""
+        """Whether the site defines its own sets."""
         return self.sets != (THE_SITE,)
 
 
 def parse_settings(raw: object) -> Settings:
-    """Check the value of `RESOURCESYNC` and give it with its defaults; `SettingsError` says what is wrong."""
+    """Check the value of `RESOURCESYNC` and return it with defaults. Raises `SettingsError` where it is invalid."""
     if raw is None:
         return Settings()
     if not isinstance(raw, Mapping):

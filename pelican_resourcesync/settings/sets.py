@@ -1,4 +1,4 @@
-"""The setting `sets`: which sets of resources a site is published as, and what is in each."""
+"""The setting `sets`: the sets of resources that a site is published as, and what each contains."""
 
 import re
 from collections.abc import Mapping
@@ -10,21 +10,21 @@ from pelican_resourcesync.settings.capabilities import archives, dumps
 from pelican_resourcesync.settings.checks import texts
 from pelican_resourcesync.settings.setting import Setting
 
-#: A name is a folder's, and no number: those are of sets begun anew.
+#: The name of a set is also that of a folder. It is not a number: numbered folders are of restarted sets.
 _NAME = re.compile(r"(?=.*[a-z])[a-z0-9]+(?:[-_][a-z0-9]+)*")
 _LONGEST = 60
 
-#: What else lies where the folders of the sets do.
+#: The names of other files next to the folders of the sets.
 _TAKEN = ("description", "index", "publication")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """What is in a set: all that fits each criterion that is given; an empty one is not asked.
+    """The criteria of a set: it contains the resources that match all of them; an empty criterion is ignored.
 
-    `paths` are patterns of paths in the output, as `exclude` has them. `categories` and `tags` are names or slugs:
-    their articles and pages, and the listings and feeds of each. `languages` are as contents have them. `types` are
-    media types, or patterns of them such as `image/*`.
+    `paths` are patterns of output paths, as in `exclude`. `categories` and `tags` are names or slugs; they select
+    articles and pages, and the listings and feeds of each. `languages` are those of articles and pages. `types` are
+    media types, or patterns such as `image/*`.
     """
 
     paths: tuple[str, ...] = ()
@@ -35,13 +35,13 @@ class Selection:
 
     @property
     def everything(self) -> bool:
-        """Tell whether all resources are in the set."""
+        """Whether the set contains all resources."""
         return self == Selection()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetSettings:
-    """One set of resources; `dumps` and `archives` are `None` where it has what the whole site has."""
+    """The settings of one set; `dumps` and `archives` are `None` where those of the whole site apply."""
 
     name: str
     selection: Selection = Selection()
@@ -49,7 +49,7 @@ class SetSettings:
     archives: Archives | None = None
 
 
-#: The one set of a site that names none.
+#: The single set of a site that defines none.
 THE_SITE = SetSettings(name="site")
 
 _CRITERIA: Mapping[str, str] = {
@@ -63,7 +63,7 @@ _CAPABILITIES = ("dumps", "archives")
 
 
 def sets(setting: Setting, value: object) -> tuple[SetSettings, ...]:
-    """Check the sets, in the order in which they are given."""
+    """Check the sets and return them in the order given."""
     if not isinstance(value, Mapping) or not value:
         raise setting.wrong(value, "a dict of at least one set, such as {'site': {}, 'news': {'categories': ['News']}}")
     return tuple(_set(setting, name, each) for name, each in value.items())
@@ -87,7 +87,7 @@ def _set(setting: Setting, name: object, value: object) -> SetSettings:
 
 
 def set_name(setting: Setting, name: object) -> str:
-    """Check the name of a set, which is part of its URIs and of folders."""
+    """Check the name of a set, which is used in URIs and as a folder name."""
     if not isinstance(name, str) or not _NAME.fullmatch(name) or len(name) > _LONGEST:
         advice = f"make it of at least one lower-case letter, digits, and single '-' or '_' between, {_LONGEST} at most"
     elif name in _TAKEN:

@@ -1,4 +1,4 @@
-"""A setting: what it is called where it is set, and how it is said that it cannot be used."""
+"""A setting: how messages call it, and the errors for values that cannot be used."""
 
 import difflib
 from collections.abc import Callable, Iterable
@@ -13,11 +13,11 @@ def _in_resourcesync(key: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
-    """How settings and their values are written where they are set; by default in the settings file of Pelican.
+    """How messages write settings and their values; by default as in Pelican's settings file.
 
-    `called` gives the name of the setting at a key, and for an empty key that of all together. `shown` gives a value as
-    messages show it. `all` is the value that stands for all where there is no number, `or_all` says so; `address` is
-    the name of the setting that holds the address of the site.
+    `called` returns the name of the setting at a key, and for an empty key the name of all settings together. `shown`
+    formats a value. `all` is the value that means all instead of a number, and `or_all` is the text for it. `address`
+    is the name of the setting with the URL of the site.
     """
 
     called: Callable[[str], str] = _in_resourcesync
@@ -35,7 +35,7 @@ _OF_PELICAN = Words()
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """The setting at a `key`, as its `words` name it; one within another has a key such as `sets.news`."""
+    """The setting at a `key`, named in messages by its `words`; the key of a nested setting is like `sets.news`."""
 
     key: str
     words: Words = _OF_PELICAN
@@ -44,15 +44,15 @@ class Setting:
         return self.words.called(self.key)
 
     def within(self, name: str) -> "Setting":
-        """Give the setting of a name within this one."""
+        """Return the setting of that name within this one."""
         return Setting(f"{self.key}.{name}" if self.key else name, self.words)
 
     def wrong(self, value: object, may_be: str) -> SettingsError:
-        """Make the error that it has a value that it cannot have."""
+        """Return the error for an invalid value; `may_be` describes the valid ones."""
         return SettingsError(f"{self} is {self.words.shown(value)}: it may be {may_be}")
 
     def unknown(self, name: object, known: Iterable[str]) -> SettingsError:
-        """Make the error that there is no setting of that name within this one."""
+        """Return the error for an unknown setting within this one."""
         known = list(known)
         near = difflib.get_close_matches(str(name).lower(), known, n=1, cutoff=0.0)
         return SettingsError(f"{self} has no setting {name!r}: did you mean {near[0]!r}? There are {', '.join(known)}")

@@ -1,5 +1,5 @@
-"""What Pelican built, from which sources, and what git says of them.
+"""What Pelican built, from which sources, and their history in git.
 
-The only part, with `plugin`, that knows Pelican and git. It gives `publication` the resources of the site, the
-changes that history tells and the times at which they landed.
+Together with `plugin`, this is the only package that knows both Pelican and git. It passes to `publication` the
+resources of the site, the changes found in the history, and the times at which they landed.
 """

@@ -1,4 +1,4 @@
-"""The last publication, kept from being cleaned away with the output, and put back where nothing takes its place."""
+"""Saves the documents of the last publication before Pelican cleans the output, and restores them after the build."""
 
 import os
 import shutil
@@ -12,21 +12,22 @@ from pelican_resourcesync.publication.durable import beside
 from pelican_resourcesync.publication.layout import DESCRIPTION, FOLDER, STATE, WELL_KNOWN, Layout
 from pelican_resourcesync.publication.state import parse_state
 
-#: Where, beside the settings file, the documents outlive a build that is killed.
+#: Where the documents are saved, next to the settings file, so that they survive a killed build.
 PLACE = Path(".resourcesync", "aside")
 
 
 class Aside:
-    """The documents in an output as they were before a build, for as long as it takes: `folder` has them, if any.
+    """The documents in an output as they were before a build, in `folder`, which is `None` where there are none.
 
-    Every method raises `OSError` where the disk does not let it.
+    Every method raises `OSError` where the disk fails.
     """
 
     def __init__(self, output: Path, safe: Path | None = None) -> None:
-        """Take the documents that are there.
+        """Save the documents in the output.
 
-        They stay where they are, save the well-known copy; but where Pelican may clean them away, the folder `safe`
-        gets them too, so that they outlive a build that is killed. What one left there is put back first.
+        The well-known copy is read into memory; all other documents stay in place. Where Pelican may delete them, they
+        are also copied to the folder `safe`, so that they survive a killed build. Documents that an earlier killed
+        build left there are restored first.
         """
         self._output = output
         self._owed = False
@@ -37,16 +38,16 @@ class Aside:
         self._safe = self._take(safe) if safe and there else None
         self.folder = self._safe or (output if there else None)
         found = (file for file in (output / WELL_KNOWN, output / DESCRIPTION) if file.is_file())
-        file = next(found, None)  # a build that was killed may have left the other copy alone
+        file = next(found, None)  # a killed build may have left only the other copy
         self._well_known = (file.read_bytes(), file.stat()) if file else None
 
     def _take(self, folder: Path) -> Path:
-        if _is_link(folder):  # somebody else's repository may lead anywhere: then it does not outlive a kill
+        if _is_link(folder):  # in an untrusted repository it may lead anywhere: use a temporary folder, lost if killed
             folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="resourcesync-")), PLACE)
         folder.parent.mkdir(parents=True, exist_ok=True)
         if not os.path.lexists(folder.parent / ".gitignore"):
             (folder.parent / ".gitignore").write_text("*\n", "ascii")
-        part = folder.with_name(f"{folder.name}.part")  # a copy that is killed on the way is none
+        part = folder.with_name(f"{folder.name}.part")  # renamed when complete, so that an interrupted copy is not used
         for left in (part, folder):
             shutil.rmtree(left, ignore_errors=True)
             self._stack.callback(shutil.rmtree, left, ignore_errors=True)
@@ -55,11 +56,11 @@ class Aside:
         return folder
 
     def holds(self, folder: Path) -> bool:
-        """Tell whether `folder` is the output, by whatever name."""
+        """Return whether `folder` is the output, whatever path it is given by."""
         return folder.resolve() == self._output.resolve()
 
     def restore(self) -> None:
-        """Put back what is gone, so that the next build finds it, and neighbours stay."""
+        """Restore missing documents, so that the next build finds them and other publishers' documents are kept."""
         self._owed = True
         if self._safe:
             _fill(self._safe, self._output)
@@ -75,19 +76,20 @@ class Aside:
         self._owed = False
 
     def close(self) -> None:
-        """Let go of the documents, unless they are still to be put back: then the next build does it."""
+        """Delete the saved documents, unless they still have to be restored: the next build does that."""
         if not self._owed:
             self._stack.close()
 
 
 def _is_link(safe: Path) -> bool:
-    return any(os.path.islink(each) for each in (safe, safe.parent))  # noqa: PTH114 - this one never raises
+    return any(os.path.islink(each) for each in (safe, safe.parent))  # noqa: PTH114 - `Path.is_symlink` may raise
 
 
 def _later(safe: Path, output: Path) -> set[str]:
-    """Name what of `safe` does not belong into the output, because a later publication of it came: sets, and a state.
+    """Return the names in `safe` that must not be restored, because the output has a later publication.
 
-    Of sets that were published together, one tells of all: what it no longer has is not to come back.
+    These are folders of sets and the name of a state file. If one set is later, so are all the sets that were published
+    together with it.
     """
     names = [each.name for each in (safe / FOLDER).iterdir() if each.is_dir()]
     states = {name: Layout("", name).state for name in names}
@@ -102,7 +104,7 @@ def _later(safe: Path, output: Path) -> set[str]:
 
 
 def _together(data: bytes) -> Sequence[str]:
-    """Name the sets that were published together with one, as its state says."""
+    """Return the names of the sets that were published together, as recorded in a state."""
     try:
         return parse_state(data, STATE).sets
     except PublicationError:
@@ -110,9 +112,9 @@ def _together(data: bytes) -> Sequence[str]:
 
 
 def _fill(folder: Path, target: Path, but: Collection[str] = ()) -> None:
-    """Let `target` have all that `folder` has and it lacks, each file whole or not at all, with its times.
+    """Copy the files of `folder` that `target` lacks, each one atomically and with its times.
 
-    What is named in `but` it does not get.
+    Names in `but` are left out.
     """
     target.mkdir(parents=True, exist_ok=True)
     for each in (every for every in folder.iterdir() if every.name not in but):

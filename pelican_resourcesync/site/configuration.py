@@ -1,4 +1,4 @@
-"""The configuration of a site: what its settings file says, for commands that do not build it."""
+"""The configuration of a site, read from its settings file by commands that do not build it."""
 
 import logging
 from collections.abc import Iterator, Mapping
@@ -19,7 +19,7 @@ from pelican_resourcesync.site.sets import layouts_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
-    """A site by its settings `file`: Pelican's settings, and ours with `siteurl` (no last slash, `""` for none)."""
+    """A site's settings `file`, Pelican's settings, the plug-in's, and `siteurl` (no trailing slash, `""` for none)."""
 
     file: Path
     pelican: Mapping[str, Any]
@@ -38,19 +38,19 @@ class Configuration:
 
     @property
     def layouts(self) -> Mapping[str, Layout]:
-        """Where the documents of each set lie, by its name, as long as it is not begun anew."""
+        """The location of the documents of each set, by its name, for sets that were not restarted."""
         return layouts_of(self.settings, self.siteurl)
 
 
 def read_configuration(file: Path, extra: Mapping[str, Any] | None = None) -> Configuration:
-    """Read a settings file by running it, as Pelican does; `extra` settings override what it says.
+    """Read a settings file by running it, as Pelican does; `extra` settings override its values.
 
-    Raises `SettingsError` where it is not there or does not run, or where a setting of ours cannot be used.
+    Raises `SettingsError` where the file is missing or fails, or where one of the plug-in's settings is invalid.
     """
     if not file.is_file():
         message = f"there is no settings file {file}: name it with --settings, or go to the folder that it lies in"
         raise SettingsError(message)
-    logging.disable(logging.WARNING)  # what Pelican has to say of it, it says when it builds
+    logging.disable(logging.WARNING)  # Pelican logs its warnings about the settings when it builds
     try:
         pelican = read_settings(str(file), override=dict(extra or {}))
     except Exception as error:
@@ -68,9 +68,10 @@ def read_configuration(file: Path, extra: Mapping[str, Any] | None = None) -> Co
 
 @contextmanager
 def predecessors(site: Configuration, output: Path) -> Iterator[Mapping[str, Predecessor]]:
-    """Give what a build into `output` would go on from, set by set, for as long as what was fetched is needed.
+    """Return the predecessor that a build into `output` would have, for each set. Fetched files exist in the context.
 
-    As in a build, what is live is kept beside the settings file. Raises `PublicationError` as a build does.
+    As in a build, a copy of the live publication is saved next to the settings file. Raises `PublicationError` as a
+    build does.
     """
     with ExitStack() as stack:
         try:

@@ -1,4 +1,4 @@
-"""Doubts: what in the selection of a set fits nothing that was built, and may be misspelt."""
+"""Warnings about selections of sets that match nothing in the build, and may be misspelt."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
@@ -16,9 +16,9 @@ _KINDS = {"categories": "category", "tags": "tag"}
 def doubts_of(
     chosen: SetSettings, settings: Mapping[str, Any], written: Sequence[Written], facets: Mapping[str, Facets]
 ) -> Iterator[str]:
-    """Give a warning for each value of a selection that fits no resource of the build, and for a set that is empty.
+    """Yield a warning for each value of a selection that matches no resource of the build, and for an empty set.
 
-    `settings` are Pelican's, `written` the resources of the site, `facets` what these are filed under by URI.
+    `settings` are Pelican's, `written` the resources of the site, `facets` their categories, tags and languages by URI.
     """
     here = f"sets.{chosen.name}"
     for criterion in (each.name for each in fields(Selection)):
@@ -38,12 +38,12 @@ def _holds(
 
 
 def _spelt(criterion: str, value: str, settings: Mapping[str, Any]) -> str:
-    """Give a value as those that are known are written."""
+    """Return a value in the form of the known values: as a slug, or in lower case."""
     return slug_of(_KINDS[criterion], value, settings) if criterion in _KINDS else value.lower()
 
 
 def _known(criterion: str, facets: Mapping[str, Facets]) -> tuple[str, ...]:
-    """Give the values that some resource has."""
+    """Return all values that the resources have for a criterion."""
     found: set[str] = set()
     for each in facets.values():
         found.update(

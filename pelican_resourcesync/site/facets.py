@@ -1,6 +1,6 @@
-"""Facets: what the outputs of a build are filed under, and the links that say so.
+"""Facets: the category, tags and language of the outputs of a build, and the links to the pages of these.
 
-Sets of resources are selected by facets. Names are compared as their slugs, by Pelican's own rules.
+Sets of resources are selected by facets. Names are compared by their slugs, made by Pelican's own rules.
 """
 
 import posixpath
@@ -18,12 +18,12 @@ _KINDS: Mapping[str, type[URLWrapper]] = {"category": Category, "tag": Tag}
 
 
 class Facets(NamedTuple):
-    """What one output is filed under: the slug of its category, those of its tags, and its language in small letters.
+    """The facets of one output: the slugs of its category and its tags, and its language in lower case.
 
-    Each is empty where there is none, or where it is not certain. An article has all three, and so has the copy of its
+    A facet is empty where there is none, or where it is uncertain. An article has all three, and so has the copy of its
     source (`OUTPUT_SOURCES`). A page has tags and a language: Pelican lists pages in no category. The listing pages and
     feeds of a category have that category, those of a tag that tag, a translation feed its language. Everything else
-    has nothing: the index, archives, author pages, direct templates, files of the theme, and static files, those too
+    has no facets: the index, archives, author pages, direct templates, files of the theme, and static files, even those
     that only one article shows.
     """
 
@@ -36,15 +36,15 @@ UNFILED = Facets()
 
 
 def slug_of(kind: str, name: str, settings: Mapping[str, Any]) -> str:
-    """Return the slug of a name; `kind` is `category` or `tag`. Empty where Pelican makes none of it."""
+    """Return the slug of a name; `kind` is `category` or `tag`. The slug may be empty, by Pelican's rules."""
     return str(_KINDS[kind](name, settings).slug)
 
 
 def facets_of(run: Run, written: Iterable[Written]) -> dict[str, Facets]:
-    """Return what the outputs of a build are filed under, by URI, without those that are under nothing.
+    """Return the facets of the outputs of a build, by URI, without outputs that have none.
 
-    What Pelican's objects say counts, whatever a plug-in made of them. Of a run within the run (a site's translation)
-    the contents and the listing pages are known, the feeds are not.
+    They are read from Pelican's objects, including what plug-ins changed there. Of a run within the run (a site's
+    translation), articles, pages and listing pages are known, feeds are not.
     """
     feeds = _feeds(run)
     found = {each.uri: feeds.get(each.uri, UNFILED) if each.about is None else _of(each.about) for each in written}
@@ -52,10 +52,10 @@ def facets_of(run: Run, written: Iterable[Written]) -> dict[str, Facets]:
 
 
 def links_of(written: Iterable[Written]) -> dict[str, tuple[Link, ...]]:
-    """Return the links from articles and pages to what they are filed under, by URI, without those that have none.
+    """Return the links from articles and pages to their category and tags, by URI, without those that have none.
 
-    From an article to the page of its category (`LN06`, `rel="collection"`), and from either to the pages of its tags
-    (`EA01`, `rel="tag"`) in the order of their URIs; no link leads to a page that is not among `written`.
+    An article links to the page of its category (`LN06`, `rel="collection"`). Articles and pages link to the pages of
+    their tags (`EA01`, `rel="tag"`), in the order of the URIs. Only pages among `written` are linked to.
     """
     written = list(written)
     pages = {_key(each.about): each.uri for each in written if _is_first_page(each)}
@@ -72,7 +72,7 @@ def _links(content: Any, pages: Mapping[tuple[type, str], str]) -> Iterator[Link
 
 
 def _is_first_page(written: Written) -> bool:
-    """Return whether this is the page that Pelican means by the URL of a category or tag."""
+    """Return whether this is the page at the URL of a category or tag: the first page of its listing."""
     about = written.about
     return isinstance(about, Category | Tag) and posixpath.normpath(str(about.save_as)) == written.path
 
@@ -82,7 +82,7 @@ def _key(wrapper: Category | Tag) -> tuple[type, str]:
 
 
 def _of(about: Any) -> Facets:
-    """Return what an object of Pelican's is filed under, or is what others are filed under."""
+    """Return the facets of one of Pelican's objects; those of a category or tag are that category or tag."""
     if isinstance(about, Category):
         return Facets(category=_slug(about))
     if isinstance(about, Tag):
@@ -94,7 +94,7 @@ def _of(about: Any) -> Facets:
 
 
 def _names(content: Any) -> tuple[str, tuple[str, ...]]:
-    """Return the slugs of a content's category, which only an article is listed under, and of its tags."""
+    """Return the slugs of the category (of an article only) and of the tags of an article or page."""
     if not isinstance(content, Article | Page):
         return "", ()
     category = _slug(getattr(content, "category", None)) if isinstance(content, Article) else ""
@@ -106,7 +106,7 @@ def _slug(wrapper: object) -> str:
 
 
 def _feeds(run: Run) -> dict[str, Facets]:
-    """Return what the feeds of categories, tags and languages are filed under, by URI: nothing where two share one."""
+    """Return the facets of category, tag and translation feeds, by URI, without feeds that several of them share."""
     found: dict[str, set[Facets]] = {}
     for article in run.articles():
         for content in (article, *article.translations):

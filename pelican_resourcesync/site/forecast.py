@@ -1,4 +1,4 @@
-"""The forecast: what the next build would do, as far as it can be known without building."""
+"""A forecast of what the next build would do, as far as it can be known without building."""
 
 import os
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from pelican_resourcesync.site.occasion import why_not_to_publish
 
 
 class Action(StrEnum):
-    """What a build does first."""
+    """What a build would do."""
 
     CARRY_FORWARD = "carry forward"
     FIRST = "publish for the first time"
@@ -27,9 +27,9 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class News:
-    """What git would tell: `head` is the commit to build, and so many `commits` are new since the one published.
+    """New commits: `head` is the commit to build, `commits` the number of commits since the published one.
 
-    What is `None` is not known, because of `why`.
+    `None` means unknown, for the reason in `why`.
     """
 
     head: str | None = None
@@ -39,7 +39,7 @@ class News:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
-    """What the next build would do, and `why`, where that needs saying; `generation` is the one to be carried forward.
+    """What the next build would do, and `why`, where there is a reason; `generation` is the one to be carried forward.
 
     `news` is `None` where nothing would be published.
     """
@@ -51,12 +51,12 @@ class Forecast:
 
 
 def not_known(why: str) -> Forecast:
-    """Give the forecast where there is none."""
+    """Return the forecast for when the next build is unknown."""
     return Forecast(action=Action.UNKNOWN, why=why)
 
 
 def forecast(site: Configuration, output: Path) -> Forecast:
-    """Forecast the next build of a site into `output`; what would stop it is the forecast."""
+    """Forecast the next build of a site into `output`. An error that would stop the build is part of the forecast."""
     why = why_not_to_publish(
         enabled=site.settings.enabled, siteurl=site.siteurl, environment=os.environ, arguments=["pelican"]
     )
@@ -70,7 +70,7 @@ def forecast(site: Configuration, output: Path) -> Forecast:
 
 
 def _forecast(site: Configuration, found: Mapping[str, Predecessor]) -> Forecast:
-    """Forecast by what the first set that was published goes on from, else by the first set."""
+    """Forecast from the previous publication of the first set that has one."""
     why = "; ".join(lines_of(found))
     states = [each.previous.state for each in found.values() if each.previous]
     if not states:
@@ -84,7 +84,7 @@ def _forecast(site: Configuration, found: Mapping[str, Predecessor]) -> Forecast
 
 
 def _news(site: Configuration, since: str | None) -> News:
-    """Count the commits since one that was published, or all."""
+    """Count the commits since the published one; all commits where `since` is `None`."""
     if since is None and site.settings.history != "all":
         return News(why=f"'history' is {site.settings.history!r}")
     try:
@@ -100,7 +100,7 @@ def _news(site: Configuration, since: str | None) -> News:
 
 
 def _count(repository: Repository, since: str | None) -> News:
-    """Count in the repository of the sources, or in the one that it is a submodule of, where that was published."""
+    """Count in the repository of the sources, or in its superproject where the published commit is from there."""
     line = [each.sha for each in repository.line()]
     if repository.is_shallow():
         return News(head=line[-1], why="the repository is a shallow clone")

@@ -1,4 +1,4 @@
-"""Former sets: those that the site was published as before, and that its settings name no more."""
+"""Former sets: sets that the site published before, and that its settings no longer define."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
@@ -15,10 +15,10 @@ from pelican_resourcesync.settings import Settings
 def former_sets(
     found: Mapping[str, Predecessor], settings: Settings, siteurl: str, output: Output, base: Path
 ) -> Sequence[str]:
-    """Name the former sets, by what the predecessors of today's say that they were published together with.
+    """Return the names of former sets: those published together with the predecessors of today's sets.
 
-    Where none of today's was ever published, the set `site` may have been, which is all there is without `sets`, and
-    whatever lies in the output that was told by git. The other parameters are those of `Search`.
+    Where none of today's sets was ever published, former sets may be the set `site`, which is the only one without the
+    setting `sets`, and the sets in the output that were published from git. The other parameters are those of `Search`.
     """
     names = {name for each in found.values() for name in _together(each)}
     site = Layout(siteurl)
@@ -37,7 +37,7 @@ def _together(predecessor: Predecessor) -> Sequence[str]:
 
 
 def _sets_in(folder: Path, siteurl: str) -> Iterator[str]:
-    """Name the sets in a folder that a site of that address published from git, as nobody else does."""
+    """Yield the names of the sets in a folder that this site published from git: only the plug-in records a commit."""
     names = [each.name for each in (folder / FOLDER).iterdir() if each.is_dir()]
     for layout in (Layout(siteurl, name) for name in names):
         state = _state_in(folder, layout)
@@ -46,7 +46,7 @@ def _sets_in(folder: Path, siteurl: str) -> Iterator[str]:
 
 
 def lying_in(output: Path, siteurl: str, names: Iterable[str]) -> Iterator[Layout]:
-    """Give where former sets lie in an output; what somebody else has published there since is none."""
+    """Yield the layouts of former sets in an output, without sets that others have published there since."""
     for layout in (Layout(siteurl, name) for name in names):
         state = _state_in(output, layout)
         if state and (state.commit or state.sets or layout == Layout(siteurl)):
@@ -54,7 +54,7 @@ def lying_in(output: Path, siteurl: str, names: Iterable[str]) -> Iterator[Layou
 
 
 def _state_in(folder: Path, layout: Layout) -> State | None:
-    """Read the state of a set; `None` where there is none, or it cannot be read."""
+    """Return the state of a set; `None` where there is none, or it cannot be read."""
     with suppress(PublicationError):
         sealed = read_state(folder, layout)
         return sealed.state if sealed else None
@@ -62,7 +62,7 @@ def _state_in(folder: Path, layout: Layout) -> State | None:
 
 
 def warnings_of(names: Sequence[str]) -> Iterator[str]:
-    """Say once that sets are gone, and what to do."""
+    """Yield one warning that sets are no longer published, and what to do; nothing where there are none."""
     if names:
         several = len(names) > 1
         yield (

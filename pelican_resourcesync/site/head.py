@@ -1,4 +1,4 @@
-"""The link in the head of an HTML page that leads a Destination to the Capability List (`DI02`)."""
+"""The link to the Capability List in the head of HTML pages (`DI02`)."""
 
 import html
 import re
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pelican_resourcesync.publication.staging import replace_file
 
-#: What may hold text that looks like a tag and is none, then the tags that matter.
+#: First the constructs that may contain text that only looks like a tag, then the relevant tags.
 _TOKENS = re.compile(
     rb"<!--.*?-->"
     rb"|<(?P<raw>script|style|title|noscript|template)\b[^>]*>.*?</(?P=raw)\s*>"
@@ -16,28 +16,28 @@ _TOKENS = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 _RESOURCESYNC = re.compile(rb"""\brel\s*=\s*(?:["'][^"']*\bresourcesync\b|resourcesync\b)""", re.IGNORECASE)
-#: A host may send the compressed copy that stands beside a page: that page is to be left alone.
+#: A host may send a compressed copy instead of the page next to it, so a page with such a copy is not changed.
 COMPRESSED = (".gz", ".br", ".zst")
 
 
 def add_link(file: Path, capability_list: str) -> bool:
-    """Put the link into the head of the page in `file` and tell whether that changed it.
+    """Add the link to the head of the page in `file`, and return whether the file changed.
 
-    Left alone are a page without a head, and one that has such a link.
+    A page without a head, or with such a link already, is not changed.
     """
     page = file.read_bytes()
     linked = with_link(page, capability_list)
     if linked is None:
         return False
     if file.is_symlink() or file.stat().st_nlink > 1:
-        replace_file(file, linked)  # a link to the source (STATIC_CREATE_LINKS) must not carry ours back to it
+        replace_file(file, linked)  # with STATIC_CREATE_LINKS, writing would change the source
     else:
         file.write_bytes(linked)
     return True
 
 
 def with_link(page: bytes, capability_list: str) -> bytes | None:
-    """Give the bytes of an HTML page with the link at the end of its head; `None` where it is to be left alone."""
+    """Return the bytes of an HTML page with the link at the end of its head; `None` where it stays unchanged."""
     inside = False
     for token in _TOKENS.finditer(page):
         if token["start"]:

@@ -1,4 +1,4 @@
-"""The inventory: which files of the output are resources, and under which URI."""
+"""The inventory: which files of the output are resources, and their URIs."""
 
 import posixpath
 from collections.abc import Iterable, Sequence
@@ -13,36 +13,36 @@ from pelican_resourcesync.site.written import Written
 
 _INDEX = "index.html"
 
-#: What in an output speaks to the host, which does not serve it.
+#: Files in the output that configure the host and are not served.
 HOST_FILES = ("_headers", "_redirects", "CNAME")
 
 
 @dataclass(frozen=True, slots=True)
 class Exclusion:
-    """What is never a resource: our own documents, and what the setting `exclude` names."""
+    """The files that are never resources: the plug-in's own documents, host files, and matches of `exclude`."""
 
     patterns: Sequence[str]
 
     def covers(self, path: str) -> bool:
-        """Tell whether the output file at `path` is no resource."""
+        """Return whether the output file at `path` is excluded."""
         if path == WELL_KNOWN or path.startswith(f"{FOLDER}/"):
             return True
         return path in HOST_FILES or any(matches(path, pattern) for pattern in self.patterns)
 
     def unused(self, paths: Iterable[str]) -> list[str]:
-        """Give the patterns that match none of these paths: one that was meant to hide something may be misspelt."""
+        """Return the patterns that match none of these paths: a pattern meant to hide a file may be misspelt."""
         paths = list(paths)
         return [pattern for pattern in self.patterns if not any(matches(path, pattern) for path in paths)]
 
     def covers_uri(self, siteurl: str, uri: str) -> bool:
-        """Tell whether what a static host may answer for `uri` is no resource, for a URI of the past."""
+        """Return whether a file that a static host may return for `uri`, a URI of the past, is excluded."""
         return any(map(self.covers, files_of(siteurl, uri)))
 
 
 def take_inventory(outputs: Iterable[Written], exclusion: Exclusion) -> list[Written]:
-    """Give the outputs that are resources, in the order of their URIs.
+    """Return the outputs that are resources, in the order of their URIs.
 
-    Raises `PublicationError` where two files would have one URI.
+    Raises `PublicationError` where two files have the same URI.
     """
     found: dict[str, Written] = {}
     for output in outputs:
@@ -59,7 +59,7 @@ def take_inventory(outputs: Iterable[Written], exclusion: Exclusion) -> list[Wri
 
 
 def files_of(siteurl: str, uri: str) -> tuple[str, ...]:
-    """Give the paths of the files with which a static host may answer a request for `uri`, a URI of the past."""
+    """Return the paths of the files that a static host may return for `uri`, a URI of the past."""
     path = unquote(uri.removeprefix(f"{siteurl}/"), errors="surrogateescape")
     if not path or path.endswith("/"):
         return (path + _INDEX,)
@@ -67,7 +67,7 @@ def files_of(siteurl: str, uri: str) -> tuple[str, ...]:
 
 
 def matches(path: str, pattern: str) -> bool:
-    """Tell whether a pattern means a path: a folder's means all below it, and one from the root may begin with `/`."""
+    """Return whether a path matches a pattern. A folder matches all below it; a leading `/` has no effect."""
     bare = pattern.strip("/")
     return fnmatchcase(path, f"{bare}/*") or (not pattern.endswith("/") and fnmatchcase(path, bare))
 
@@ -77,5 +77,5 @@ def _named(output: Written) -> str:
 
 
 def is_html(path: str) -> bool:
-    """Tell whether a file is an HTML page by its name."""
+    """Return whether a file is an HTML page, by its name."""
     return Path(path).suffix.lower() in (".html", ".htm")

@@ -1,10 +1,10 @@
-"""The occasion of a build: whether it is one that publishes."""
+"""The decision whether a build publishes at all."""
 
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-#: What hosts set in a build of what is not the site itself, by variable: a value of it, as a whole.
+#: Environment variables that hosts set in preview builds, with a regular expression for the whole value.
 PREVIEWS = {
     "CONTEXT": "deploy-preview|branch-deploy|preview-server|dev",  # Netlify
     "VERCEL_ENV": "preview|development",
@@ -20,9 +20,9 @@ PREVIEWS = {
 def why_not_to_publish(
     *, enabled: bool, siteurl: str, environment: Mapping[str, str], arguments: Sequence[str]
 ) -> str | None:
-    """Give the reason why a build publishes nothing, and leaves what is there as it is; `None` where it publishes.
+    """Return the reason why a build publishes nothing and leaves what is there unchanged; `None` where it publishes.
 
-    `arguments` are those of the process, with the name of its program: `pelican --listen` serves drafts of the site.
+    `arguments` are the process's arguments, including the program name: `pelican --listen` is for local drafts.
     """
     if not enabled:
         return "it is not enabled"
@@ -37,7 +37,7 @@ def why_not_to_publish(
 
 
 def _listens(arguments: Sequence[str]) -> bool:
-    """Tell whether the process is the command `pelican`, and was told to listen."""
+    """Return whether the process is the command `pelican` with the option `--listen`."""
     program, *options = arguments or [""]
     is_pelican = Path(program).stem == "pelican" or Path(program).parts[-2:] == ("pelican", "__main__.py")
     return is_pelican and any(re.fullmatch(r"--li(s|st|ste|sten)?|-[vqDdr]*l.*", each) for each in options)

@@ -1,4 +1,4 @@
-"""From a finished build to its publication: resources from the output, history from git, both to `publication`."""
+"""Publishes a finished build: passes the resources of the output and their history in git to `publication`."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ from pelican_resourcesync.site.written import Run, Written
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of it, set by set, and what the user should be told: `warnings` to act on, `notes` to know."""
+    """The publication of each set, and messages for the user: `warnings` need action, `notes` are for information."""
 
     publications: Mapping[str, Publication]
     warnings: Sequence[str]
@@ -35,7 +35,7 @@ class Outcome:
 
 
 class Publisher:
-    """Publishes one build of one site."""
+    """The publisher of one build of one site."""
 
     def __init__(
         self,
@@ -45,9 +45,9 @@ class Publisher:
         former: Sequence[str] = (),
         passed: Callable[[int], None] = lambda _: None,
     ) -> None:
-        """Take the run of Pelican, the plug-in's settings, and what the publication of each set goes on from.
+        """Publish what `run` wrote; `predecessors` holds the previous publication of each set.
 
-        `former` names the sets that are no longer published, and `passed` is told how many more bytes were packed.
+        `former` names the sets that are no longer published. `passed` is called with the number of newly packed bytes.
         """
         self._run = run
         self._settings = settings
@@ -58,7 +58,7 @@ class Publisher:
         self._notes: list[str] = []
 
     def publish(self) -> Outcome:
-        """Link the pages, take the inventory, tell the history, and write the documents."""
+        """Link the pages, find the resources, read the history, and write the documents."""
         collected = collect(self._run, self._settings, self._layouts())
         measured = {
             each.uri: Resource(each.uri, self._run.output / each.path).represent() for each in collected.written
@@ -80,7 +80,7 @@ class Publisher:
         }
 
     def _tell(self, collected: Collected, measured: Mapping[str, Representation]) -> dict[str, Tells]:
-        """Tell the history of each set; those that go on from the same commit have it told once."""
+        """Return the history of each set. For sets with the same previous commit it is read only once."""
         told: dict[str, Tells] = {}
         for since, names in Since.group({name: each.previous for name, each in self._predecessors.items()}):
             sets = [each for each in collected.sets if each.settings.name in names]
@@ -124,7 +124,7 @@ class Publisher:
         )
 
     def _modified(self, written: Written, told: Told) -> datetime | None:
-        """Give the time of a file's source, or of the file, where git knows nothing at all."""
+        """Return the modification time of the source, else of the output file; `None` where there is a git history."""
         if told.commit is not None:
             return None
         file = Path(self._run.settings["PATH"]) / written.source if written.source else None
@@ -133,7 +133,7 @@ class Publisher:
 
 
 def options_of(pelican: Mapping[str, Any], settings: Settings, layout: Layout, own: SetSettings) -> Options:
-    """Give how to publish a set, by the settings of Pelican, of the plug-in, and the set's `own`."""
+    """Return the options for publishing a set, from the settings of Pelican and the plug-in and the set's `own`."""
     return Options(
         output=Path(pelican["OUTPUT_PATH"]),
         layout=layout,
@@ -148,7 +148,7 @@ def options_of(pelican: Mapping[str, Any], settings: Settings, layout: Layout, o
 
 
 def _archives(archives: Archives, keep: int | None) -> Archives:
-    """Let the setting `keep` say how many closed ranges stay, where `archives` does not."""
+    """Return `archives` with the setting `keep` as the number of closed ranges, where it does not set one itself."""
     return replace(
         archives,
         changelist=keep if archives.changelist is None else archives.changelist,
@@ -157,7 +157,7 @@ def _archives(archives: Archives, keep: int | None) -> Archives:
 
 
 def _restless(publications: Sequence[Publication]) -> Iterator[str]:
-    """Warn of resources whose bytes change at every build: each follower fetches them again and again."""
+    """Yield a warning about resources whose bytes change on every build: each Destination fetches them every time."""
     restless = sorted({uri for each in publications for uri in each.restless})
     if restless:
         yield (

@@ -1,7 +1,7 @@
-"""What a source path is to Pelican: an article, a page, a static file, a template, the theme or the settings.
+"""The role of a source path in Pelican: an article, a page or a static file.
 
-The rules of Pelican's generators (`get_files`), asked of one path, so that a path of the past, which is on no disk,
-can be asked too.
+Applies the rules of Pelican's generators (`get_files`) to a single path, so that they also work for past paths, which
+are not on the disk.
 """
 
 import fnmatch
@@ -22,13 +22,13 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """The rules of one site. Paths are relative to Pelican's `PATH`, `/`-separated."""
+    """The rules for the sources of one site. Paths are relative to Pelican's `PATH`, `/`-separated."""
 
     settings: Mapping[str, Any]
     extensions: Collection[str]
 
     def of(self, path: str) -> Role | None:
-        """Give the role of the source at `path`; `None` where no generator of Pelican takes it."""
+        """Return the role of the source at `path`; `None` where no Pelican generator reads it."""
         if self._source("ARTICLE", path):
             return Role.ARTICLE
         if self._source("PAGE", path):
@@ -48,7 +48,7 @@ class Roles:
         return any(self._below(path, root, {posixpath.split(name) for name in excludes}) for root in roots)
 
     def _below(self, path: str, root: str, excludes: Collection[tuple[str, str]]) -> bool:
-        """Tell whether a walk from `root` comes to `path`; Pelican compares the folders' names as they are written."""
+        """Return whether a walk from `root` reaches `path`. Folder names are compared as written, as in Pelican."""
         top = _normal(root)
         if path == top:
             return True
@@ -62,7 +62,7 @@ class Roles:
         return True
 
     def ignored(self, name: str) -> bool:
-        """Tell whether Pelican passes over a file or folder of this name (`IGNORE_FILES`)."""
+        """Return whether Pelican ignores files and folders of this name (`IGNORE_FILES`)."""
         return any(fnmatch.fnmatch(name, pattern) for pattern in self.settings["IGNORE_FILES"])
 
 

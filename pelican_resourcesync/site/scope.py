@@ -1,4 +1,4 @@
-"""The sources of a site as git sees them: which paths of the repository are settings, theme and content."""
+"""The sources of a site within the repository: which paths are settings, theme and content."""
 
 import posixpath
 import sys
@@ -15,13 +15,13 @@ _INSTALLED = {"site-packages", "dist-packages"}
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Paths relative to the top of the work tree, `/`-separated. `content` is Pelican's `PATH`.
+    """The paths of a site's sources, relative to the top of the work tree, `/`-separated.
 
-    `settings` are the settings file and every other module of the repository that was loaded with it (a
-    `publishconf.py` imports `pelicanconf.py`); `theme` are the folders of the theme and of the templates that override
-    its own, as far as they lie in the repository.
-    `theme_static` says which part of the theme is copied as it is, and to where in the output. `beyond` are the paths
-    of sources that lie outside `content`: a `STATIC_PATHS` may lead out of it.
+    `content` is Pelican's `PATH`. `settings` are the settings file and every other module of the repository that was
+    loaded with it (a `publishconf.py` imports `pelicanconf.py`). `theme` are the folders of the theme and of the
+    templates that override its own, as far as they are in the repository. `theme_static` maps the parts of the theme
+    that are copied unchanged to their paths in the output. `beyond` are the paths of sources outside `content`:
+    `STATIC_PATHS` may lead there.
     """
 
     settings: frozenset[str]
@@ -31,22 +31,22 @@ class Scope:
     beyond: tuple[str, ...] = ()
 
     def is_settings(self, path: str) -> bool:
-        """Tell whether a change at `path` is one of the settings."""
+        """Return whether a change of `path` is a change of the settings."""
         return path in self.settings
 
     def is_theme(self, path: str) -> bool:
-        """Tell whether a change at `path` is one of the theme; a submodule that holds the theme counts."""
+        """Return whether a change of `path` is a change of the theme; a submodule that contains the theme counts."""
         return any(_below(path, folder) is not None or _below(folder, path) is not None for folder in self.theme)
 
     def source(self, path: str) -> str | None:
-        """Give `path` relative to Pelican's `PATH`; `None` where it lies elsewhere."""
+        """Return `path` relative to Pelican's `PATH`; `None` where it is not a source path."""
         inner = None if self.content is None else _below(path, self.content)
         if inner is None and self.content is not None and any(_below(path, root) is not None for root in self.beyond):
             return posixpath.relpath(path, self.content)
         return inner
 
     def theme_file(self, path: str) -> str | None:
-        """Give the path in the output to which the theme's file at `path` is copied, if it is."""
+        """Return the output path to which the theme's file at `path` is copied; `None` where it is not copied."""
         for source, target in self.theme_static.items():
             inner = _below(path, source)
             if inner is not None:
@@ -54,7 +54,7 @@ class Scope:
         return None
 
     def paths(self) -> Iterator[str]:
-        """Give the paths that matter, for git to look at."""
+        """Yield all paths that belong to the site, for git to look at."""
         yield from sorted(self.settings)
         yield from self.theme
         if self.content is not None:
@@ -63,7 +63,7 @@ class Scope:
 
 
 def moved(scope: Scope, places: Mapping[str, str]) -> Scope:
-    """Give a scope in which Pelican's `PATH` and `THEME` were elsewhere: `places`, by the name of the setting."""
+    """Return a scope with other values of Pelican's `PATH` and `THEME`, given in `places` by setting name."""
     theme, then = next(iter(scope.theme), None), places.get("THEME")
     if theme is not None and then is not None:
         static = {then + path[len(theme) :]: target for path, target in scope.theme_static.items()}
@@ -72,7 +72,7 @@ def moved(scope: Scope, places: Mapping[str, str]) -> Scope:
 
 
 def find_scope(top: Path, settings: Mapping[str, Any]) -> Scope:
-    """Find where the parts of a site lie in the repository whose work tree is at `top` (a real path)."""
+    """Return where the parts of a site are in the repository whose work tree is at `top` (a real path)."""
     theme = _source_folder(settings["THEME"], top)
     overrides = [_source_folder(folder, top) for folder in settings["THEME_TEMPLATES_OVERRIDES"]]
     static = {
@@ -93,26 +93,26 @@ def find_scope(top: Path, settings: Mapping[str, Any]) -> Scope:
 
 
 def settings_folder(top: Path, scope: Scope) -> Path | None:
-    """Give the folder of the settings file, of several the one nearest to `top`; `None` where none is known."""
+    """Return the folder of the settings file, of several the one nearest to `top`; `None` where none is known."""
     files = [path for path in scope.settings if _is_settings_file(top / path)]
     return (top / min(files, key=lambda path: (path.count("/"), path))).parent if files else None
 
 
 def beside_settings(settings: Mapping[str, Any]) -> Path:
-    """Give the folder of the settings file, in a repository or in none; else the one that Pelican's `PATH` lies in."""
+    """Return the folder of the settings file, with or without a repository; else the parent of Pelican's `PATH`."""
     content = Path(settings["PATH"]).resolve()
     top = next((each for each in (content, *content.parents) if (each / ".git").exists()), content.parent)
     return settings_folder(top, find_scope(top, settings)) or content.parent
 
 
 def _is_settings_file(file: Path) -> bool:
-    """Tell whether a module that was loaded assigns settings of Pelican."""
+    """Return whether a loaded module defines settings of Pelican."""
     modules = [each for each in list(sys.modules.values()) if getattr(each, "__file__", None) == str(file)]
     return any(name in DEFAULT_CONFIG for module in modules for name in vars(module))
 
 
 def _source_folder(folder: str, top: Path) -> str | None:
-    """Give a folder of the repository, if it is one and nothing that was installed into it (a virtual environment)."""
+    """Return a folder relative to `top`; `None` outside of it, and in installed packages (a virtual environment)."""
     path = _relative(Path(folder), top)
     return None if path is None or _INSTALLED & set(path.split("/")) else path
 
@@ -135,7 +135,7 @@ def _relative(path: Path, top: Path) -> str | None:
 
 
 def _below(path: str, folder: str) -> str | None:
-    """Give `path` relative to `folder`, `""` for the folder itself, `None` where it lies outside."""
+    """Return `path` relative to `folder`, `""` for the folder itself, `None` where it is outside."""
     if folder in ("", _ROOT):
         return path
     if path == folder:

@@ -1,4 +1,4 @@
-"""Selecting: which resources are in a set."""
+"""Selection of the resources in a set."""
 
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
@@ -11,10 +11,10 @@ from pelican_resourcesync.site.inventory import files_of, matches
 
 
 class Selector:
-    """Says what a selection means for one site: all criteria that are given, any of the values of each."""
+    """A selection applied to one site: a resource must match all given criteria, with any of the values of each."""
 
     def __init__(self, selection: Selection, settings: Mapping[str, Any], siteurl: str) -> None:
-        """Take the selection, Pelican's settings, and the site's URL without a slash at its end."""
+        """Prepare a selection; `settings` are Pelican's, and `siteurl` has no trailing slash."""
         self._siteurl = siteurl
         self._paths = selection.paths
         self._types = tuple(each.partition(";")[0].strip().lower() for each in selection.types)
@@ -24,11 +24,11 @@ class Selector:
         self.by_facets = bool(selection.categories or selection.tags or selection.languages)
 
     def covers(self, path: str, facets: Facets = UNFILED) -> bool:
-        """Return whether the output file at `path`, which is filed under `facets`, is in the set."""
+        """Return whether the output file at `path`, with these facets, is in the set."""
         return self._fits_path(path) and self.fits(facets)
 
     def fits(self, facets: Facets) -> bool:
-        """Return whether an output that is filed under `facets` may be in the set, wherever it lies."""
+        """Return whether an output with these facets may be in the set, whatever its path."""
         return (
             (not self._categories or facets.category in self._categories)
             and (not self._tags or not self._tags.isdisjoint(facets.tags))
@@ -36,10 +36,10 @@ class Selector:
         )
 
     def lies_within(self, uri: str, path: str | None = None) -> bool:
-        """Return whether a URI, of now or of the past, may be in the set, whatever it is filed under.
+        """Return whether a present or past URI may be in the set, whatever its facets.
 
-        `path` is its file, where that is known. Else it is whatever a static host may have answered with: a URI without
-        an extension may have been a page or a file, and fits as either.
+        `path` is its file, if known. Otherwise, every file that a static host may have returned is tried: a URI without
+        an extension may have been a page or a file, and either may match.
         """
         files = files_of(self._siteurl, uri) if path is None else (path,)
         return any(map(self._fits_path, files))
@@ -51,5 +51,5 @@ class Selector:
 
 
 def _slugs(settings: Mapping[str, Any], kind: str, names: Iterable[str]) -> frozenset[str]:
-    """Return the slugs that are meant by names or slugs; one that makes no slug means nothing that there is."""
+    """Return the slugs for names or slugs. A name from which no slug can be made matches nothing."""
     return frozenset(each for name in names for each in (name, slug_of(kind, name, settings)) if each)

@@ -1,6 +1,6 @@
-"""One build, from its start to its publication: what is saved, what is collected, and what is said.
+"""One build, from its start to its publication: saving documents, collecting outputs, publishing, and messages.
 
-Only what every build needs is imported at the top: many builds publish nothing.
+Only what every build needs is imported at the top, because many builds publish nothing.
 """
 
 import logging
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-#: What of ours lies beside the settings: never a source, even where Pelican's `PATH` is that folder.
+#: The plug-in's folder next to the settings file. It is never a source, even where Pelican's `PATH` contains it.
 _OURS = ".resourcesync"
 
 
 class Session:
-    """A build of Pelican that is to be published when it is done."""
+    """A build of Pelican, which is published when it is finished."""
 
     def __init__(self, settings: MutableMapping[str, Any], began: float | None = None) -> None:
-        """Check the settings, and find what this publication goes on from, before Pelican cleans the output.
+        """Check the settings and find the previous publication, before Pelican cleans the output.
 
-        All time that the plug-in takes is counted, from the moment `began` on (`time.perf_counter`; by default now).
-        Before anything is built, `SettingsError` says which setting cannot be used, and `PublicationError` that another
-        build is under way, that it cannot be known what is public, or that it cannot be carried forward.
+        The time that the plug-in takes is counted from `began` on (a value of `time.perf_counter`; by default now).
+        Raises `SettingsError` for an invalid setting, and `PublicationError` where another build is running, or where
+        the public publication cannot be determined or carried forward. Nothing has been built then.
         """
         began = time.perf_counter() if began is None else began
         self._seconds = 0.0
@@ -63,7 +63,7 @@ class Session:
     def _begin(self, settings: Mapping[str, Any], stack: ExitStack) -> None:
         base = beside_settings(settings)
         places = (self._output / FOLDER, self._output / WELL_KNOWN, base / _OURS)
-        # A build that publishes nothing may clean away what another published, or what is left to be moved.
+        # A build that publishes nothing may still delete what another one published or left to be moved into place.
         if self._why_not is None or any(each.exists() for each in places):
             aside = self._save_documents(base, stack)
             if self._why_not is None:
@@ -101,31 +101,31 @@ class Session:
 
     @property
     def kept(self) -> tuple[str, ...]:
-        """What in the output Pelican is not to clean, so that the last publication outlives a build that is killed.
+        """The names in the output that Pelican must not delete, so that the last publication survives a killed build.
 
-        Nothing where Pelican would read the documents as sources, because the output lies among them.
+        Empty where the output is inside Pelican's `PATH`, because Pelican would read the documents as sources.
         """
         return () if self._output.resolve().is_relative_to(self._path.resolve()) else (FOLDER,)
 
     def generated(self, generators: list[Any]) -> None:
-        """Take note of Pelican's generators, once all have read their sources."""
+        """Record Pelican's generators, when all have read their sources."""
         if self._run:
             self._run.generators += generators
 
     def content_written(self, file: str, context: Mapping[str, Any]) -> None:
-        """Take note of a page that was written."""
+        """Record a page that was written."""
         if self._run:
             with self._counted():
                 self._run.content_written(file, context)
 
     def feed_written(self, file: str) -> None:
-        """Take note of a feed that was written."""
+        """Record a feed that was written."""
         if self._run:
             with self._counted():
                 self._run.feed_written(file)
 
     def publish(self) -> None:
-        """Publish what was built, and say so in one line."""
+        """Publish what was built, and print a one-line summary for each set."""
         with _failing_disk("the site is built but not published"), self._counted():
             if self._aside:
                 self._aside.restore()
@@ -151,7 +151,7 @@ class Session:
             self._seconds += time.perf_counter() - began
 
     def close(self) -> None:
-        """Let go of what was taken aside; put it back where nothing was published."""
+        """Release the lock and the saved documents. Where nothing was published, restore them first."""
         with _failing_disk("the documents in the output cannot be put back"), self._stack:
             if self._aside and not self._published:
                 self._aside.restore()
@@ -175,7 +175,7 @@ class Session:
 
 @contextmanager
 def _failing_disk(outcome: str) -> Iterator[None]:
-    """Say in one sentence what a disk that fails comes to."""
+    """Turn a disk error into one clear message."""
     try:
         yield
     except OSError as error:
@@ -184,7 +184,7 @@ def _failing_disk(outcome: str) -> Iterator[None]:
 
 
 def print_line(line: str) -> None:
-    """Print one line where Pelican prints its own, however narrow the terminal is."""
+    """Print one line on Pelican's console, without wrapping."""
     from pelican.log import console
 
     console.print(line, highlight=False, markup=False, soft_wrap=True)

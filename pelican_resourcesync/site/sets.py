@@ -1,4 +1,4 @@
-"""The sets of a build: which of its outputs are resources of which set, and where the documents of each lie."""
+"""The sets of a build: which outputs are resources of which set, and where the documents of each set are."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ ROBOTS = "robots.txt"
 
 @dataclass(frozen=True, slots=True)
 class ResourceSet:
-    """A set: its settings, what selects its resources, where its documents lie, and the outputs that are in it."""
+    """A set: its settings, the selector of its resources, the layout of its documents, and the outputs in it."""
 
     settings: SetSettings
     selector: Selector
@@ -29,10 +29,10 @@ class ResourceSet:
     written: Sequence[Written]
 
     def changes_within(self, changes: Sequence[Change], built: Collection[str]) -> Sequence[Change]:
-        """Return the changes of this set, of those of a whole site before its first publication.
+        """Return the changes that belong to this set, from those of the whole site before its first publication.
 
-        Of the URIs that were `built`, those that are in the set now always were; of those that are gone, those that a
-        selection by path or type means. Nothing is known of the categories, tags and languages of what is gone.
+        A URI that was `built` belongs to the set if it is in the set now. A URI that is gone belongs to it if a
+        selection by path or type matches; its category, tags and language are unknown.
         """
         if self.settings.selection.everything:
             return changes
@@ -45,9 +45,9 @@ class ResourceSet:
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """All outputs of a build that are resources, in the order of their URIs, and the sets that have some of them.
+    """All outputs of a build that are resources, in the order of their URIs, and the sets that they belong to.
 
-    `doubts` are warnings of selections that fit nothing.
+    `doubts` are warnings about selections that match nothing.
     """
 
     written: Sequence[Written]
@@ -56,18 +56,21 @@ class Collected:
 
     @property
     def listed(self) -> Sequence[Written]:
-        """Those that are in some set."""
+        """The outputs that are in at least one set."""
         within = {each.uri for found in self.sets for each in found.written}
         return [each for each in self.written if each.uri in within]
 
 
 def layouts_of(settings: Settings, siteurl: str) -> dict[str, Layout]:
-    """Give where the documents of each set lie, by its name, as long as none is begun anew."""
+    """Return the layout of the documents of each set, by its name, for sets that were not restarted."""
     return {each.name: Layout(siteurl, each.name) for each in settings.sets}
 
 
 def collect(run: Run, settings: Settings, layouts: Mapping[str, Layout]) -> Collected:
-    """Let what a build wrote lead Destinations to the documents, and give what of it is in which set."""
+    """Add links to the documents to the output, and return its resources and sets.
+
+    The links lead Destinations to the documents: in pages, in `robots.txt` and in HTTP headers, by the settings.
+    """
     keep_dot_folders(run.output)
     if settings.robots:
         for layout in layouts.values():
@@ -96,7 +99,7 @@ def _divide(run: Run, settings: Settings, layouts: Mapping[str, Layout], written
 
 
 def _outputs(run: Run, settings: Settings) -> Iterable[Written]:
-    """Give every file of this build; of `robots.txt` only we may know that it is none left over from another."""
+    """Return every file of this build. With the setting `robots`, this includes the `robots.txt` just written."""
     outputs = {each.path: each for each in run.outputs()}
     if settings.robots:
         outputs.setdefault(ROBOTS, Written(ROBOTS, uri_of_path(run.siteurl, ROBOTS)))
@@ -104,7 +107,7 @@ def _outputs(run: Run, settings: Settings) -> Iterable[Written]:
 
 
 def _link_pages(run: Run, sets: Iterable[ResourceSet], written: Iterable[Written]) -> None:
-    """Let each page name the Capability List of the first set that it is in (`DI02`)."""
+    """Add to each page a link to the Capability List of the first set that it is in (`DI02`)."""
     paths = {each.path for each in written}
     linked: set[str] = set()
     for each in sets:

@@ -1,4 +1,4 @@
-"""A takedown: resources are forgotten in the publication that a build would go on from, or that lies in a folder."""
+"""Takedowns: resources are forgotten in the publication that the next build would continue, or in that of a folder."""
 
 import shutil
 from collections.abc import Collection, Iterable, Mapping
@@ -22,7 +22,7 @@ from pelican_resourcesync.site.scope import beside_settings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Takedown:
-    """What came of it: what was `forgotten` of each set, by its name, and whether `output` holds the `whole` site."""
+    """The result: what was `forgotten` in each set, by its name, and whether `output` contains the `whole` site."""
 
     forgotten: Mapping[str, Forgotten]
     output: Path
@@ -30,9 +30,9 @@ class Takedown:
 
 
 def take_down_in(output: Path, uris: Collection[str]) -> Takedown:
-    """Forget URIs in the publication that lies in a folder, whatever is public.
+    """Forget URIs in the publication in a folder, whatever is public.
 
-    Raises `PublicationError` where there is none there, and as `forget` does.
+    Raises `PublicationError` where the folder has no publication, and as `forget` does.
     """
     if not output.is_dir():
         message = f"there is no folder {output}: name the output that holds the publication"
@@ -45,12 +45,12 @@ def take_down_in(output: Path, uris: Collection[str]) -> Takedown:
 
 
 def take_down(site: Configuration, uris: Collection[str], output: Path) -> Takedown:
-    """Forget URIs in the publication that the next build would go on from, and write what becomes of it to `output`.
+    """Forget URIs in the publication that the next build would continue, and write the result to `output`.
 
-    Where that holds a later one, built and not yet public, it is this that is gone on from. What is live is kept
-    beside the settings file as it is now: a build before it is public would else go on from what names the URIs.
-    Raises `SettingsError` where the site has no address, `PublicationError` where there is no publication, and as
-    `forget` does.
+    Where `output` contains a later publication, built but not yet public, that one is used. With `previous = "live"`,
+    the result is also saved next to the settings file: a build before it is public would otherwise continue the live
+    publication, which still names the URIs. Raises `SettingsError` where `SITEURL` is empty, `PublicationError` where
+    there is no publication, and as `forget` does.
     """
     if not site.siteurl:
         message = (
@@ -77,9 +77,12 @@ def _named(sets: Mapping[str, Previous], forgotten: Iterable[Forgotten]) -> dict
 
 
 def _newest(found: Previous | None, output: Path, layout: Layout) -> tuple[Previous | None, bool]:
-    """Give what was found, or what the output holds where that descends from it; and whether the output holds it."""
+    """Return the newest publication, and whether the output contains it.
+
+    This is the one in the output where it descends from `found`, else `found`.
+    """
     there = None
-    with suppress(PublicationError):  # a damaged one is none to go on from
+    with suppress(PublicationError):  # a damaged publication cannot be continued
         there = read_state(output, layout)
     if there is None:
         return found, False
@@ -97,7 +100,7 @@ def _required(sets: Mapping[str, Previous], where: str) -> list[Previous]:
 
 
 def _keep(site: Configuration, layout: Layout, output: Path) -> None:
-    """Keep the documents of a set alone, out of an output that may hold others and the whole site."""
+    """Save a copy of the documents of one set; the output may also contain other sets and the whole site."""
     keepsake = Keepsake(beside_settings(site.pelican), layout)
     with keepsake.room() as folder:
         shutil.copytree(output / layout.home, folder / layout.home)

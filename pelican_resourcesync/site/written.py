@@ -1,4 +1,4 @@
-"""What Pelican wrote in one run, as its signals and generators tell it."""
+"""What Pelican wrote in one run, from its signals and generators."""
 
 import os
 import posixpath
@@ -20,11 +20,11 @@ _WRAPPERS = ("tag", "category", "author")
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """One output file: its path relative to the output, its URI, and the source it was made from, if one is known.
+    """One output file: its path relative to the output, its URI, and its source, if known.
 
-    `public` is false for drafts and hidden contents. `content` is Pelican's own object, where there is one. `about` is
-    Pelican's own object too, of a run within this run as well: the content of a page or of a copied source, or the
-    category, tag or author whose listing it is.
+    `public` is false for drafts and hidden content. `content` is Pelican's content object, if there is one. `about` is
+    also an object of Pelican, of a nested run too: the content object of a page or of a copied source, or the category,
+    tag or author of a listing.
     """
 
     path: str
@@ -37,10 +37,10 @@ class Written:
 
 
 class Run:
-    """One run of Pelican, from its start to the end of everyone's `finalized`."""
+    """One run of Pelican, from its start until all handlers of `finalized` have run."""
 
     def __init__(self, settings: Mapping[str, Any], siteurl: str) -> None:
-        """Take Pelican's settings and the site's URL without a slash at its end; look at what the output holds."""
+        """Record the files in the output before the run; `settings` are Pelican's, `siteurl` has no trailing slash."""
         self.settings = settings
         self.siteurl = siteurl
         self.output = Path(settings["OUTPUT_PATH"])
@@ -54,7 +54,7 @@ class Run:
         self._stale = {path: _stamp(file) for path, file in walk(self.output)}
 
     def content_written(self, file: str, context: Mapping[str, Any]) -> None:
-        """Take note of a page that a writer rendered (the signal `content_written`)."""
+        """Record a page that a writer rendered (the signal `content_written`)."""
         path = self._relative(file)
         if path is None or path in self._overridden:
             return
@@ -69,16 +69,16 @@ class Run:
         self._written[path] = Written(path, uri, public=public, about=about)
 
     def feed_written(self, file: str) -> None:
-        """Take note of a feed (the signal `feed_written`)."""
+        """Record a feed (the signal `feed_written`)."""
         path = self._relative(file)
         if path is not None:
             self._written[path] = Written(path, uri_of_path(self.siteurl, path))
 
     def outputs(self) -> Iterator[Written]:
-        """Give every file that belongs to this build, in the order of the paths.
+        """Yield every file that belongs to this build, in the order of the paths.
 
-        What no signal tells is found by a walk of the output; a file that was there before the run and that nothing
-        touched is stale and left out.
+        Files without a signal are found by walking the output. A file that was there before the run and is unchanged is
+        stale, and left out.
         """
         known = {**{each.path: each for each in self._copied()}, **self._written}
         for path, file in walk(self.output):
@@ -88,7 +88,7 @@ class Run:
                 yield Written(path, uri_of_path(self.siteurl, path))
 
     def paths(self) -> Iterator[str]:
-        """Give the path of every file of the output, public or not."""
+        """Return the path of every file of the output, public or not."""
         return (path for path, _file in walk(self.output))
 
     def articles(self) -> Iterator[Any]:
@@ -96,7 +96,7 @@ class Run:
         return self._generated("articles")
 
     def _content(self, path: str, content: Any, role: Role) -> None:
-        """Take note of the page of a content; of one of a run within this run, git is not asked about its source."""
+        """Record the page of a content object. For a nested run, no source is recorded, so it has no history in git."""
         if hasattr(content, "override_save_as"):
             self._overridden.add(path)
         folder = self._relative(content.settings["OUTPUT_PATH"]) or ""
@@ -108,7 +108,7 @@ class Run:
         self._written[path] = written
 
     def _listing_url(self, path: str, context: Mapping[str, Any]) -> str:
-        """Give the URL that Pelican means a listing to have; the path where it does not say."""
+        """Return the URL that Pelican gives to a listing; its path where there is none."""
         page = context.get("articles_page")
         if page is not None:
             return str(page.url)
@@ -126,7 +126,7 @@ class Run:
         return path
 
     def _copied(self) -> Iterator[Written]:
-        """Give what is copied without a signal: static files, the theme's, and sources (`OUTPUT_SOURCES`)."""
+        """Yield what is copied without a signal: static files, files of the theme, and sources (`OUTPUT_SOURCES`)."""
         for path in self._theme_files():
             yield Written(path, uri_of_path(self.siteurl, path))
         for content in self._contents():
@@ -152,7 +152,7 @@ class Run:
                 yield posixpath.normpath(posixpath.join(target, path))
 
     def _private_links(self) -> set[str]:
-        """Give the static sources that only drafts and hidden contents link to."""
+        """Return the static sources that only drafts and hidden content link to."""
         contents = list(self._contents())
         private = _links(content for content in contents if not is_public(content))
         return private - _links(filter(is_public, contents)) if private else private
@@ -176,7 +176,7 @@ class Run:
                 yield from getattr(generator, name, ())
 
     def _own_generators(self) -> Iterator[Any]:
-        """Give Pelican's generators without those of a run within this run."""
+        """Return Pelican's generators, without those of a nested run."""
         return (each for each in self.generators if self._relative(each.output_path) == ".")
 
     def _relative(self, file: str) -> str | None:
@@ -185,40 +185,40 @@ class Run:
 
 
 def copied_source(content: Any, settings: Mapping[str, Any]) -> str | None:
-    """Return the path in the output to which the source of a content is copied (`OUTPUT_SOURCES`), if it is."""
+    """Return the output path of the copied source of a content object (`OUTPUT_SOURCES`); `None` without a copy."""
     if not settings["OUTPUT_SOURCES"] or not content.save_as:
         return None
     return str(posixpath.splitext(content.save_as)[0] + settings["OUTPUT_SOURCES_EXTENSION"])
 
 
 def is_public(content: Any) -> bool:
-    """Tell whether a content is neither a draft nor hidden."""
+    """Return whether a content object is neither a draft nor hidden."""
     return bool(content.status == "published")
 
 
 def _file_of(content: Any) -> str:
-    """Give the real path of the file that a content is written to, by the settings of its own run."""
+    """Return the real path of the file that a content object is written to, by the settings of its own run."""
     return os.path.realpath(Path(content.settings["OUTPUT_PATH"], content.save_as))
 
 
 def _is_attached(static: Any) -> bool:
-    """Tell whether a link moved a static file beside the content that it is attached to."""
+    """Return whether an `{attach}` link moved a static file next to the page that links to it."""
     return hasattr(static, "override_save_as") and "save_as" not in static.metadata
 
 
 def _links(contents: Iterable[Any]) -> set[str]:
-    """Give the static files that contents link to."""
+    """Return the static files that content objects link to."""
     links: set[str] = set()
     for content in contents:
-        with suppress(Exception):  # a plug-in's content may have no links that Pelican can find
+        with suppress(Exception):  # Pelican may fail to find the links in a plug-in's content
             links |= set(map(posixpath.normpath, content.get_static_links()))
     return links
 
 
 def walk(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Give each file below `folder`, by its path relative to it, in the order of the paths.
+    """Return each file below `folder` with its relative path, in the order of the paths.
 
-    A name that begins with a dot is private (`.git`, `.htaccess`), save `.well-known`.
+    Names that begin with a dot are private (`.git`, `.htaccess`) and left out, except `.well-known`.
     """
     found = []
     for root, folders, files in os.walk(folder):

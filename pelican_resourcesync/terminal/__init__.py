@@ -1,1 +1,1 @@
-"""What people at a terminal, and programs, are told of publications: by the plug-in, the commands and the bridge."""
+"""Output about publications, as text for people and JSON for programs: of the plug-in, the commands and the bridge."""

@@ -1,4 +1,4 @@
-"""Estimates: what dumps and archives of a set cost, in words."""
+"""Estimates of the size of the dumps and archives of a set, as text."""
 
 from collections.abc import Iterator, Mapping
 
@@ -6,15 +6,15 @@ from pelican_resourcesync.publication.costs import Cost, Volume, most_of_dump
 from pelican_resourcesync.publication.options import Dumps
 from pelican_resourcesync.terminal.words import in_bytes
 
-#: By the name of the set, and of the setting.
+#: Costs by the name of the set, then of the setting.
 Costs = Mapping[str, Mapping[str, Cost]]
 
-#: What is said of a sum that has none.
+#: The text for a total without a limit.
 _UNLIMITED = "and all stay"
 
 
 def estimates(volume: Volume, costs: Mapping[str, Cost] | None) -> Iterator[str]:
-    """Say what settings cost a set of that volume, a text each; where they are not known, what a dump would."""
+    """Yield a text on the cost of each setting for a set of that volume; without settings, on that of a dump."""
     yield f"{in_bytes(volume.resources)} are all resources"
     if costs is None:
         yield f"at most {in_bytes(most_of_dump(volume, Dumps().package_size))} a Resource Dump of them"
@@ -22,14 +22,14 @@ def estimates(volume: Volume, costs: Mapping[str, Cost] | None) -> Iterator[str]
         yield f"{setting} ({_asked(cost.asked)}): {_cost(setting, cost)}"
 
 
-def _asked(asked: bool | int | None) -> str:  # noqa: FBT001 - what a setting is
+def _asked(asked: bool | int | None) -> str:  # noqa: FBT001 - the value of a setting
     if isinstance(asked, bool):
         return "on" if asked else "off"
     return "all" if asked is None else f"{asked:,}"
 
 
 def _cost(setting: str, cost: Cost) -> str:
-    """Say what is the most, and what is an average."""
+    """Return a text on the maximum or average size."""
     each = f"{'at most' if setting.endswith('resourcedump') else 'about'} {in_bytes(cost.each)}"
     if setting.startswith("archives."):
         return f"{each} for each closed range, {_UNLIMITED if cost.most is None else f'{in_bytes(cost.most)} in all'}"

@@ -1,4 +1,4 @@
-"""For programs: the JSON of what people are told."""
+"""Reports as JSON, for programs."""
 
 import json
 from dataclasses import asdict
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def as_json(told: "DataclassInstance") -> str:
-    """Give a dataclass as JSON in ASCII: times as the standard writes them, in UTC; paths and the like as text."""
+    """Return a dataclass as ASCII JSON. Times are in UTC, in the format of the standard; paths and so on are text."""
     return json.dumps(asdict(told), indent=1, ensure_ascii=True, default=_text)
 
 

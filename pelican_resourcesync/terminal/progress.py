@@ -1,4 +1,4 @@
-"""Progress: how far something has come that takes longer than a second, for somebody at a terminal alone."""
+"""Progress of operations that take longer than a second, shown on terminals only."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -9,18 +9,18 @@ from pelican_resourcesync.terminal.words import counted, in_bytes, plain
 
 _CLEAR = "\r\033[K"
 
-#: How long it must take before anything is shown, and how often that is renewed, in seconds.
+#: The delay before anything is shown, and the time between two updates, in seconds.
 _PATIENCE, _PAUSE = 1.0, 0.2
 
 
 class Progress:
-    """Shows on a stream what is being done, and how much of it is done; nothing where that is no terminal.
+    """A progress line on a stream: what is being done, and how much of it. Nothing is shown without a terminal.
 
-    It is one line, in place of which the next comes; of each stage it counts from the beginning.
+    Each line replaces the one before. Each stage counts from zero.
     """
 
     def __init__(self, stream: TextIO, name: str = "ResourceSync", clock: Callable[[], float] = time.monotonic) -> None:
-        """Take the stream, who says it, and whose time passes."""
+        """Write to `stream`, with `name` at the start of the line; `clock` returns the time in seconds."""
         self._stream = stream
         self._name = name
         self._clock = clock
@@ -32,7 +32,7 @@ class Progress:
     @classmethod
     @contextmanager
     def shown(cls, stream: TextIO, name: str = "ResourceSync") -> "Iterator[Progress]":
-        """Show it for as long as it takes, and take it away in the end."""
+        """Show progress within the context, and clear the line at its end."""
         progress = cls(stream, name)
         try:
             yield progress
@@ -40,23 +40,23 @@ class Progress:
             progress.close()
 
     def say(self, what: str) -> None:
-        """Begin another stage, such as `reading the repository`: it is shown at once, because it may be a long one."""
+        """Begin a stage, such as `reading the repository`, and show it without waiting for the next update."""
         self._stage, self._items, self._bytes = plain(what), 0, 0
         self._next = self._first
         self._show()
 
     def passed(self, number: int) -> None:
-        """Take note that so many more items were read."""
+        """Count more items as read."""
         self._items += number
         self._show()
 
     def packed(self, size: int) -> None:
-        """Take note that so many more bytes were packed."""
+        """Count more bytes as packed."""
         self._bytes += size
         self._show()
 
     def close(self) -> None:
-        """Take away what was shown."""
+        """Clear the line."""
         if self._shown:
             self._print(_CLEAR)
             self._shown = False

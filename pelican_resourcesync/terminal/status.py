@@ -1,4 +1,4 @@
-"""The status of what is published, for people: in one block, or of several sets a block each."""
+"""The status of a publication as text for people: one block, or with several sets one block each."""
 
 from collections.abc import Iterator, Mapping
 
@@ -12,7 +12,7 @@ from pelican_resourcesync.terminal.words import UNKNOWN, counted
 
 
 def blocks_of(found: Found, costs: Costs) -> list[Block]:
-    """Give what there is to say, at least one block: `costs` are those of settings, empty where these are not known."""
+    """Return at least one block; `costs` are those of the settings, empty where the settings are not known."""
     if found.publication is None:
         return [[("publication", str(found.problem))]]
     return [*_blocks(found.publication, costs)]

@@ -1,4 +1,4 @@
-"""The summary: in one line a set, what was published."""
+"""The summary of what was published, one line for each set."""
 
 from collections.abc import Iterator, Mapping
 
@@ -8,10 +8,7 @@ from pelican_resourcesync.terminal.words import counted, in_bytes
 
 
 def summaries(publications: Mapping[str, Publication], where: str, seconds: float) -> Iterator[str]:
-    """Say what was published: resources, changes, ranges, packages, where, and what is new.
-
-    Where several sets are published, each has a line.
-    """
+    """Yield a line for each set: resources, changes, ranges, packages, where they are published, and what is new."""
     for name, publication in publications.items():
         of = f"{name}: " if len(publications) > 1 else ""
         yield f"ResourceSync: {of}{_holds(publication)} at {where} in {seconds:.2f} seconds; {_news(publication)}."

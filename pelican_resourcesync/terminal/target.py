@@ -1,4 +1,4 @@
-"""The target of a command that looks at a publication: a folder that is laid out as an output is, or a URL."""
+"""The target of a command that inspects a publication: a folder laid out like Pelican's output, or a URL."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,7 @@ from pelican_resourcesync.publication.visiting import visit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What there is at a `target`: its `publication`, or the `problem` why there is none that is whole."""
+    """What was found at a `target`: its `publication`, or the `problem` that it is missing or damaged."""
 
     target: str
     publication: Status | None = None
@@ -19,9 +19,9 @@ class Found:
 
 
 def look_at(target: str, *, needed: bool = True) -> Found:
-    """Look at a folder or a URL; a folder that is not `needed`, as an output that is yet to be, may be missing.
+    """Inspect a folder or a URL. A folder that is not `needed`, such as an output not yet built, may be missing.
 
-    Raises `SettingsError` for what is neither, and `TransportError` where it cannot be known what is at a URL.
+    Raises `SettingsError` for a target that is neither, and `TransportError` where a URL cannot be read.
     """
     try:
         publication = _publication(target, needed=needed)

@@ -1,4 +1,4 @@
-"""Words: numbers as people read them, and text of others that is no command to a terminal."""
+"""Formatting of numbers for people, and of untrusted text for a terminal."""
 
 UNKNOWN = "not known"
 
@@ -7,12 +7,12 @@ _STEP = 1000
 
 
 def counted(number: int, noun: str) -> str:
-    """Give a number with its noun, as in `1 change` and `2,000 changes`."""
+    """Return a number with its noun, as in `1 change` and `2,000 changes`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def in_bytes(number: int) -> str:
-    """Say a number of bytes in the unit that it is read best in: `1.5 MB`."""
+    """Return a number of bytes in a readable unit, such as `1.5 MB`."""
     size, unit = float(number), 0
     while size >= _STEP and unit < len(_UNITS) - 1:
         size, unit = size / _STEP, unit + 1
@@ -20,5 +20,5 @@ def in_bytes(number: int) -> str:
 
 
 def plain(text: str) -> str:
-    """Give text without what a terminal would take for a command, or for another line: much of it is anybody's."""
+    """Return text with control characters and line breaks replaced: much of it comes from untrusted sources."""
     return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text)

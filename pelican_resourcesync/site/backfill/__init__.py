@@ -1,6 +1,6 @@
-"""Backfill: the site's past, built commit by commit with today's tools, and published with the bytes that it had.
+"""Backfill: past commits of the site, built one by one with today's tools, and published with their real bytes.
 
-Nothing is imported until it is asked for: each build of the past imports this package too.
+Names are imported lazily, because each build of a past commit imports this package too.
 """
 
 from importlib import import_module

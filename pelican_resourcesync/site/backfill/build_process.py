@@ -1,10 +1,11 @@
-"""One build of the past, in a process of its own: Pelican, by the settings file of a commit, at the time it landed.
+"""The script that builds one past commit: it runs Pelican with the commit's settings file, at its landing time.
 
-It is run as a script, and imports nothing but the standard library before the clock stands: whatever imports `datetime`
-or `time` from then on, Pelican and plug-ins among it, takes the landing time for now. Nothing is published here.
+It runs in a process of its own, and imports only the standard library before it stops the clock: for all modules that
+import `datetime` or `time` after that, such as Pelican and plug-ins, the landing time is the current time. Nothing is
+published here.
 """
 
-import datetime  # noqa: ICN001 - the module itself is changed
+import datetime  # noqa: ICN001 - the module itself is modified
 import errno
 import importlib
 import json
@@ -19,14 +20,14 @@ from pathlib import Path
 from typing import Any
 
 _OURS = "pelican_resourcesync"
-#: What fails so is no fault of the commit: it is to be built when there is room.
+#: Errors for a full disk, which are not the commit's fault: it is built again when there is space.
 _FULL = (errno.ENOSPC, errno.EDQUOT)
-#: As much of an error is told.
+#: The maximum length of an error message.
 _LONGEST = 400
 
 
 def main(file: str) -> None:
-    """Build as the request in a file says; write what came of it, or why nothing did, where that asks for it."""
+    """Build by the request in a file, and write the result, or why the build failed, to the file that it names."""
     _end_with_parent()
     request = json.loads(Path(file).read_text("ascii"))
     sys.path[:] = request["imports"]
@@ -38,7 +39,7 @@ def main(file: str) -> None:
     answer: dict[str, Any]
     try:
         answer = {"files": _build(request, modules, missing)}
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - the site's own code may raise anything
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the site's code may raise anything
         full = isinstance(error, MemoryError) or getattr(error, "errno", None) in _FULL
         answer = {"full" if full else "reason": reason_of(error, request["folder"])}
     answer |= {"modules": modules or _top_modules(), "missing": missing}
@@ -46,7 +47,7 @@ def main(file: str) -> None:
 
 
 def _end_with_parent() -> None:
-    """End this process, and whatever it started, when the one that started it has ended and its pipe is closed."""
+    """End this process and its children when its parent has ended, which closes the pipe to it."""
     pipe, nothing = os.dup(0), os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
@@ -61,11 +62,11 @@ def _end_with_parent() -> None:
 
 
 def stop_clock(epoch: int) -> None:
-    """Let `datetime` and `time` give one time, in seconds since 1970, to all that is imported from now on."""
+    """Make `datetime` and `time` always return this time, in seconds since 1970, to all modules imported later."""
     real: dict[type, type] = {}
 
     class Kind(type):
-        """What Python made by the real class is an instance too."""
+        """The metaclass that makes objects of the real class instances too."""
 
         def __instancecheck__(cls, instance: object) -> bool:
             return isinstance(instance, real.get(cls, ())) or super().__instancecheck__(instance)
@@ -113,11 +114,11 @@ def _given(function: Callable[[float], Any], epoch: int) -> Callable[..., Any]:
 
 
 def _build(request: Mapping[str, Any], modules: list[str], missing: list[str]) -> list[Any]:
-    """Return a row for each file; put down which modules that took, and which plug-ins were left out."""
+    """Return a row for each file; add to `modules` what was imported, and to `missing` the plug-ins left out."""
     from pelican import signals
     from pelican.settings import read_settings
 
-    sys.path.insert(0, request["folder"])  # as Pelican has the current folder: no file of a site hides what it imports
+    sys.path.insert(0, request["folder"])  # as for Pelican; added only now, so that no file of the site hides a module
     settings = read_settings(request["settings"], override=request["override"])
     _leave_out_plugins(settings, missing)
     excluded = _own_exclude(settings)
@@ -134,7 +135,7 @@ def _build(request: Mapping[str, Any], modules: list[str], missing: list[str]) -
     signals.content_written.connect(run.content_written, weak=False)
     signals.feed_written.connect(feed_written, weak=False)
     pelican.run()
-    modules += _top_modules()  # before what only we need is imported
+    modules += _top_modules()  # before the plug-in's own imports
     files = list(_files(run, excluded, Path(request["objects"])))
     if not any(uri for _, uri, *_ in files):
         message = "nothing was built"
@@ -143,7 +144,7 @@ def _build(request: Mapping[str, Any], modules: list[str], missing: list[str]) -
 
 
 def _leave_out_plugins(settings: dict[str, Any], missing: list[str]) -> None:
-    """Take our plug-in, and those that cannot be imported today, out of `PLUGINS`; put down the names of the latter."""
+    """Remove this plug-in, and those that cannot be imported today, from `PLUGINS`; add the latter to `missing`."""
     from pelican.plugins._utils import get_namespace_plugins, get_plugin_name, load_legacy_plugin
 
     if settings["PLUGINS"] is None:
@@ -165,7 +166,7 @@ def _leave_out_plugins(settings: dict[str, Any], missing: list[str]) -> None:
 
 
 def _own_exclude(settings: Mapping[str, Any]) -> list[str]:
-    """Return the patterns of what was no resource by the commit's own word."""
+    """Return the `exclude` patterns in the commit's own settings."""
     own = settings.get("RESOURCESYNC")
     patterns = own.get("exclude") if isinstance(own, Mapping) else None
     return [each for each in patterns if isinstance(each, str) and each] if isinstance(patterns, list | tuple) else []
@@ -180,7 +181,7 @@ def _class_of(settings: Mapping[str, Any]) -> Any:
 
 
 def _files(run: Any, excluded: list[str], folder: Path) -> Iterator[list[Any]]:
-    """Return a row for each file of the output; what is no resource has no URI, but is a part of the site."""
+    """Yield a row for each file of the output. Files that are not resources have no URI, but belong to the site."""
     from pelican_resourcesync.site.backfill.records import Objects
     from pelican_resourcesync.site.facets import facets_of
     from pelican_resourcesync.site.inventory import matches
@@ -191,7 +192,7 @@ def _files(run: Any, excluded: list[str], folder: Path) -> Iterator[list[Any]]:
     ]
     uris = {each.path: each.uri for each in public}
     facets = facets_of(run, public)
-    for top, folders, names in os.walk(run.output):  # all of it is to be served
+    for top, folders, names in os.walk(run.output):  # all files are served, whatever their names
         folders.sort()
         for file in (Path(top, name) for name in sorted(names)):
             if file.is_file():
@@ -202,12 +203,12 @@ def _files(run: Any, excluded: list[str], folder: Path) -> Iterator[list[Any]]:
 
 
 def _top_modules() -> list[str]:
-    """Return the names of all packages that are imported."""
+    """Return the names of all imported top-level modules."""
     return sorted({name.partition(".")[0] for name in list(sys.modules)})
 
 
 def reason_of(error: BaseException, folder: str) -> str:
-    """Return the last line of an error as Python shows it, its text in one line, by the paths of the repository."""
+    """Return an error as one line, as Python shows it, with paths relative to the folder of the site."""
     what = f"exit status {error.code}" if isinstance(error, SystemExit) else f"{type(error).__name__}: {error}"
     line = " ".join(what.replace(f"{folder}/", "").split())
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"

@@ -1,4 +1,4 @@
-"""Builds of commits: each in a work tree and a process of its own, some at a time."""
+"""Builds of commits, each in a work tree and a process of its own, several at a time."""
 
 import json
 import os
@@ -21,13 +21,13 @@ from pelican_resourcesync.site.backfill import build_process
 from pelican_resourcesync.site.backfill.records import Record, Site, Tools, as_text, record_of
 from pelican_resourcesync.site.occasion import PREVIEWS
 
-#: How long one build may take, in seconds.
+#: The timeout of one build, in seconds.
 TIMEOUT = 3600
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A commit to build, with a seed of Python's hashes: builds of two seeds tell what depends on their order."""
+    """A commit to build, with a seed for Python's hashes: builds with two seeds show what depends on hash order."""
 
     landing: Landing
     seed: int = 0
@@ -35,9 +35,10 @@ class Task:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workshop:
-    """What is the same for all builds: the `site` in the repository at `top`, and the `override` of all settings.
+    """What all builds have in common: the `site` in the repository at `top`, and the settings in `override`.
 
-    `objects` is the folder that the bytes go to, `imports` the folders that modules of today come from.
+    `objects` is the folder in which the bytes are stored, `imports` are the folders from which today's modules are
+    imported.
     """
 
     site: Site
@@ -48,15 +49,15 @@ class Workshop:
     timeout: float = TIMEOUT
 
     def imports_in(self, tree: Path) -> list[str]:
-        """Return the folders to import from for a work tree: what is the site's own is that commit's."""
+        """Return the folders to import from for a work tree. The site's own modules are those of its commit."""
         return [str(tree / each.relative_to(self.top)) if own else str(each) for each, own in self._imports()]
 
     def tools(self) -> Tools:
-        """Return the tools of today, none of which is the site's own."""
+        """Return today's tools, without the site's own modules."""
         return Tools(str(each) for each, own in self._imports() if not own)
 
     def _imports(self) -> Iterator[tuple[Path, bool]]:
-        """Return each folder, and whether it is the site's own; what is installed within the site is not."""
+        """Yield each folder, and whether it is the site's own; packages installed within the site are not."""
         prefixes = [os.path.realpath(each) for each in (sys.prefix, sys.base_prefix)]
         for each in filter(None, self.imports):
             real = Path(os.path.realpath(each))
@@ -65,10 +66,10 @@ class Workshop:
 
 
 class Builder:
-    """Builds commits of one site, `jobs` at a time."""
+    """A builder for commits of one site, `jobs` at a time."""
 
     def __init__(self, workshop: Workshop, checkouts: Checkouts, jobs: int) -> None:
-        """Take what is the same for all, where to check out, and how many to build at a time."""
+        """Build with what `workshop` says, in work trees of `checkouts`, `jobs` at a time."""
         self._workshop = workshop
         self._checkouts = checkouts
         self._jobs = jobs
@@ -79,7 +80,7 @@ class Builder:
         self._stopped = False
 
     def build(self, tasks: Sequence[Task]) -> Generator[tuple[Task, Record], None, None]:
-        """Build them, begun in this order; return each as it is done, and end what still runs where nobody asks on."""
+        """Start the builds in this order, and yield each when it is done. Closing the generator ends running builds."""
         while self._trees < min(self._jobs, len(tasks)):
             self._free.put(self._checkouts.add(f"tree{self._trees}", tasks[self._trees].landing.commit.sha))
             self._trees += 1
@@ -144,7 +145,7 @@ class Builder:
             "override": {
                 **self._workshop.override,
                 "OUTPUT_PATH": str(scratch / "output"),
-                "CACHE_CONTENT": False,  # what Pelican keeps is of no commit
+                "CACHE_CONTENT": False,  # Pelican's cache would mix commits
                 "LOAD_CONTENT_CACHE": False,
             },
             "siteurl": site.url,
@@ -155,21 +156,21 @@ class Builder:
         }
 
     def _run(self, task: Task, scratch: Path) -> int:
-        """Run the process to its end; it also ends when the pipe to it is closed, as that of a killed process is.
+        """Run the build process and return its exit status. If this process is killed, its pipe closes and it ends too.
 
-        No compiled modules are written: all files of a work tree have one date, by which Python would not tell those of
-        one commit from those of another.
+        No compiled modules are written: all files of a work tree have the same date, so Python could not distinguish
+        those of one commit from those of another.
         """
         command = [sys.executable, "-P", "-B", build_process.__file__, str(scratch / "request.json")]
         with (scratch / "log.txt").open("wb") as log:
-            process = subprocess.Popen(  # noqa: S603 - an argument list of ours
+            process = subprocess.Popen(  # noqa: S603 - our own arguments
                 command,
                 cwd=scratch,
                 env=_environment(task),
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
-                start_new_session=True,  # Ctrl-C is not for it: it would look like a failure of the commit
+                start_new_session=True,  # not interrupted by Ctrl-C: that would look like a failure of the commit
             )
             self._running.add(process)
             try:
@@ -193,14 +194,14 @@ class Builder:
         return {"commit": landing.commit.sha, "landed": as_text(landing.time), "site": self._workshop.site}
 
     def _with_log(self, record: Record, scratch: Path) -> Record:
-        """Say what Pelican said last, where a build only says that it was ended."""
+        """Add Pelican's last log line to a failure that is only an exit status."""
         if not record.failure.startswith("exit status "):
             return record
         return replace(record, failure=": ".join(filter(None, [record.failure, _last_line(scratch)])))
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a process and those that it started."""
+    """Kill a process and its children."""
     with suppress(ProcessLookupError, PermissionError):
         if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)
@@ -209,9 +210,9 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _environment(task: Task) -> dict[str, str]:
-    """Return the environment of a build: the user's, without what git or a host says of another build.
+    """Return the environment of a build: the user's, without the variables of git, and of hosts for previews.
 
-    A tool that asks for the time as reproducible builds do is told that of the commit, in the same zone everywhere.
+    `SOURCE_DATE_EPOCH`, used by tools for reproducible builds, is the landing time of the commit. The zone is UTC.
     """
     foreign = {name for name in os.environ if name.startswith("GIT_") or name in PREVIEWS}
     kept = {name: value for name, value in os.environ.items() if name not in foreign}
@@ -220,7 +221,7 @@ def _environment(task: Task) -> dict[str, str]:
 
 
 def _last_line(scratch: Path) -> str:
-    """Return the last line that the process wrote, by the paths of the repository."""
+    """Return the last line that the process wrote, with paths relative to the work tree."""
     text = (scratch / "log.txt").read_text("utf-8", "replace")
     lines: Iterable[str] = (" ".join(line.split()) for line in reversed(text.splitlines()))
     tree = str(scratch).removesuffix("-scratch")
@@ -228,7 +229,7 @@ def _last_line(scratch: Path) -> str:
 
 
 def default_jobs() -> int:
-    """Return how many builds run at a time where the user does not say: one for each core."""
+    """Return the default number of builds at a time: one for each core."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1  # pragma: no cover

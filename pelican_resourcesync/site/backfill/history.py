@@ -1,7 +1,7 @@
-"""The history that records tell: set by set what was created, updated and deleted, with the bytes that were published.
+"""The history in the records of builds: what was created, updated and deleted in each set, with the published bytes.
 
-Records hold what Pelican wrote. What the plug-in adds, links in the heads of pages and a line in `robots.txt`, is added
-here, to each of the bytes once, so that builds need not be repeated where only the addresses of documents are others.
+Records contain what Pelican wrote. What the plug-in adds (links in the heads of pages, a line in `robots.txt`) is added
+here, once for each distinct file content. So commits need not be built again when only URLs of documents change.
 """
 
 import shutil
@@ -48,11 +48,11 @@ _NOTHING = sha256(b"")
 
 
 class AddressError(PublicationError):
-    """Two files of one build have the same URI: that build is left out."""
+    """Raised where two files of one build have the same URI: that build is left out."""
 
 
 class Published(NamedTuple):
-    """A resource as it was published: its path in the output, its bytes, and the names of the sets that it was in."""
+    """A resource as published: its path in the output, its bytes, and the names of the sets that it is in."""
 
     path: str
     representation: Representation
@@ -65,7 +65,7 @@ class Published(NamedTuple):
 
 
 class Publisher:
-    """Says what was published of each build, by the settings of today. May hold a temporary folder: `close` it."""
+    """What each build published, by today's settings. An instance may have a temporary folder: call `close`."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class Publisher:
         selectors: Mapping[str, Selector],
         siteurl: str,
     ) -> None:
-        """Take the records, and for each set where its documents lie, and what selects its resources."""
+        """Read `records`; `layouts` and `selectors` are those of each set, by its name."""
         self._place = records.place
         self._objects = records.objects
         self._settings = settings
@@ -85,13 +85,13 @@ class Publisher:
         self._exclusion = Exclusion(settings.exclude)
         self._excluded: dict[str, bool] = {}
         self._links = {name: each.uri(each.capability_list) for name, each in layouts.items()}
-        #: The bytes that each change made of others, and what those are made of.
+        #: By (SHA-256, change), the SHA-256 and length of the result; and for each result, what it was made from.
         self._changed: dict[tuple[str, str], tuple[str, int]] = {}
         self._sources: dict[str, tuple[str, str]] = {}
         self._temporary: Path | None = None
 
     def resources(self, record: Record) -> dict[str, Published]:
-        """Return the resources of a build by URI; `AddressError` where two of its files have the same."""
+        """Return the resources of a build by URI; `AddressError` where two of its files have the same URI."""
         files: dict[str, File] = {}
         for each in self._listed(record):
             other = files.setdefault(str(each.uri), each)
@@ -105,7 +105,7 @@ class Publisher:
         return {uri: self._published(files[uri], paths) for uri in sorted(files)}
 
     def path(self, digest: str) -> Path:
-        """Return a file with the bytes of that SHA-256, built or changed since."""
+        """Return a file with the bytes of that SHA-256, as built, or as changed by the plug-in."""
         if digest not in self._sources:
             return self._objects.path(digest)
         file = self._folder / digest
@@ -114,7 +114,7 @@ class Publisher:
         return file
 
     def copy(self, published: Published, target: Path) -> None:
-        """Copy the bytes of a resource to a file, in place of what it is."""
+        """Copy the bytes of a resource to a file, replacing it."""
         if published.sha256 in self._sources:
             replace_file(target, self._change(*self._sources[published.sha256]))
         else:
@@ -130,7 +130,7 @@ class Publisher:
     def _folder(self) -> Path:
         if self._temporary is None:
             self._temporary = Path(tempfile.mkdtemp(prefix=PREFIX, dir=self._place))
-            weakref.finalize(self, shutil.rmtree, self._temporary, ignore_errors=True)  # where nobody can close it
+            weakref.finalize(self, shutil.rmtree, self._temporary, ignore_errors=True)  # where `close` is not called
         return self._temporary
 
     def _listed(self, record: Record) -> Iterable[File]:
@@ -152,7 +152,7 @@ class Publisher:
         if file.path == ROBOTS and self._settings.robots:
             digest, length = self._changed_by(digest, ROBOTS, length)
         elif sets and self._settings.html_links and is_html(file.path):
-            compressed = any(file.path + end in paths for end in COMPRESSED)  # a host may send that: both stay as built
+            compressed = any(file.path + end in paths for end in COMPRESSED)  # a host may send it: keep both as built
             if not compressed:
                 digest, length = self._changed_by(digest, self._links[sets[0]], length)
         return Published(file.path, Representation.measured(digest, length, media_type(file.path)), frozenset(sets))
@@ -168,7 +168,7 @@ class Publisher:
         return self._changed[digest, change]
 
     def _change(self, digest: str, change: str) -> bytes:
-        """Return bytes as they are published: with a link to a Capability List, or those of `robots.txt`."""
+        """Return bytes as published: a page with a link to a Capability List, or `robots.txt` with its lines."""
         data = b"" if digest == _NOTHING else self._objects.read(digest)
         if change != ROBOTS:
             return with_link(data, change) or data
@@ -180,27 +180,26 @@ class Publisher:
 
 
 class History:
-    """Is told of one build after another, oldest first; `changes` are those of each set so far, with their bytes.
+    """The history of builds, added one after another, oldest first; `changes` are those of each set so far, with bytes.
 
-    Of `unstable` resources, which are others at each build, updates are not told: what created them has the bytes that
-    they had at last.
+    For `unstable` resources, which differ in each build, no updates are recorded: their creation has the latest bytes.
     """
 
     def __init__(self, sets: Iterable[str], unstable: Iterable[str] = ()) -> None:
-        """Begin with nothing; take the names of the sets, and the URIs of unstable resources."""
+        """Start without changes; `sets` are names of sets, `unstable` the URIs of unstable resources."""
         self.changes: dict[str, list[Change]] = {name: [] for name in sets}
         self._listed: dict[str, dict[str, Listed]] = {name: {} for name in self.changes}
         self._created: dict[tuple[str, str], int] = {}
         self._unstable = frozenset(unstable)
 
     def add(self, resources: Mapping[str, Published], time: datetime) -> None:
-        """Tell what a build has made of the one before, at that time."""
+        """Add a build: record what changed since the build before, at this time."""
         for name in self.changes:
             now = {uri: each.representation for uri, each in resources.items() if name in each.sets}
             self.add_set(name, now, time)
 
     def add_set(self, name: str, now: Mapping[str, Representation], time: datetime) -> None:
-        """Tell of one set what a build has made of the one before."""
+        """Add a build of one set: record what changed since the build before."""
         listed, changes = self._listed[name], self.changes[name]
         for change in changes_since(listed, now, (), unexplained=time):
             listed.pop(change.uri, None)
@@ -217,9 +216,9 @@ class History:
 def tell(
     builds: Sequence[tuple[Landing, Record]], publisher: Publisher, sets: Iterable[str]
 ) -> tuple[History, Mapping[str, str], Sequence[str]]:
-    """Tell the history of builds, oldest first.
+    """Return the history of builds, given oldest first.
 
-    Return it, why some are left out, by commit, and the URIs of the unstable resources.
+    Also return the reasons why builds were left out, by commit, and the URIs of the unstable resources.
     """
     unstable: set[str] = set()
     for record in ends_of([record for _, record in builds]):
@@ -244,11 +243,11 @@ def built_history(
     sets: Sequence[ResourceSet],
     measured: Mapping[str, Representation],
 ) -> dict[str, tuple[Told, Cuts]]:
-    """Return what the record of `backfill` tells of each set, for a first publication, and where ranges may be cut.
+    """Return, for a first publication, the history of each set from the records of `backfill`, and the possible cuts.
 
-    `pelican` and `settings` are those of the build, `measured` says what was built, by URI. What that makes of the
-    build of the same commit in the record is told too, as of now. Raises `HistoryError`, with the command to run,
-    where a commit that was to be built has no record.
+    `pelican` and `settings` are the settings of the current build, `measured` is what it built, by URI. Its differences
+    from the recorded build of the same commit are included as changes made now. Raises `HistoryError`, with the command
+    to run, where a selected commit has no record.
     """
     repository = repository_of(pelican)
     try:
@@ -286,7 +285,7 @@ def built_history(
 def _builds(
     records: Records, landings: Sequence[Landing], cuts: Cuts, repository: Repository, siteurl: str
 ) -> list[tuple[Landing, Record]]:
-    """Return what was to be built, with its records; `HistoryError` where some are missing, or do not go together."""
+    """Return the selected landings with their records; `HistoryError` where some are missing or inconsistent."""
     selection = Selection.parse(records.note("selection"))
     if selection is None or (selection.since and all(each.commit.sha != selection.since for each in landings)):
         _stop(f"there is no record of backfill in {records.place}", *_options())
@@ -305,7 +304,7 @@ def _builds(
     if tool:
         _stop(f"the record in {records.place} was made with several versions of {tool}", *again)
     ends = ends_of(of_builds)
-    if ends and all(each.unstable is None for each in ends):  # one tells enough, where the last commit is another now
+    if ends and all(each.unstable is None for each in ends):  # one is enough: the last commit may be new
         _stop(f"the record in {records.place} was not finished", *again)
     return builds
 
@@ -321,7 +320,7 @@ def _stop(why: str, settings: str, extra: Mapping[str, Any], by: str | None, sin
 
 
 def _options() -> tuple[str, Mapping[str, Any], None, None]:
-    """Return the settings file, and the settings that override it, that this process of Pelican was given."""
+    """Return the settings file and the overriding settings from this process's command line."""
     from pelican import ParseOverrides
 
     parser = ArgumentParser(add_help=False, exit_on_error=False, allow_abbrev=False)

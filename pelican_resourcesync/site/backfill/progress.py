@@ -1,4 +1,4 @@
-"""Progress: lines about what happens, and on a terminal a bar that shows how many builds are done and left."""
+"""Progress of a backfill: messages, and on a terminal a bar that shows how many builds are done and left."""
 
 import time
 from collections.abc import Callable
@@ -9,16 +9,16 @@ from pelican_resourcesync.terminal.words import counted, plain
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
-#: After as many builds it is said how long the others may take.
+#: The number of builds after which the remaining time is estimated.
 _ENOUGH = 3
 _SECONDS, _MINUTES = 90, 90 * 60
 
 
 class Progress:
-    """Says lines on a stream; between `begin` and `close` a bar stands below them, where the stream is a terminal."""
+    """Messages on a stream; between `begin` and `close` with a progress bar below them, if the stream is a terminal."""
 
     def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
-        """Take the stream, and whose time passes."""
+        """Write to `stream`; `clock` returns the time in seconds."""
         self._stream = stream
         self._clock = clock
         self._bar: Bar | None = None
@@ -26,7 +26,7 @@ class Progress:
         self._total = self._done = self._failed = 0
 
     def say(self, text: str) -> None:
-        """Say a line; nothing in it is a command to the terminal."""
+        """Write a line, without control characters."""
         line = f"ResourceSync: {plain(text)}"
         if self._bar is None:
             self._stream.write(f"{line}\n")
@@ -35,7 +35,7 @@ class Progress:
             self._bar.console.print(line, markup=False, highlight=False, emoji=False, soft_wrap=True)
 
     def begin(self, total: int) -> None:
-        """Begin a number of builds."""
+        """Start counting a number of builds."""
         self._begun, self._total = self._clock(), total
         if not self._stream.isatty():
             return
@@ -55,7 +55,7 @@ class Progress:
         self._bar.start()
 
     def count(self, *, failed: bool = False) -> None:
-        """Take note of a build that is done, or that failed."""
+        """Count a build that is done, or that failed."""
         self._failed += failed
         self._done += 1
         if self._bar is not None:
@@ -66,7 +66,7 @@ class Progress:
             self.say(f"{counted(left, 'build')} left, which may take {_duration(needed)}.")
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if self._bar is not None:
             self._bar.refresh()
             self._bar.stop()
@@ -77,7 +77,7 @@ class Progress:
 
 
 def _duration(seconds: float) -> str:
-    """Return a time in the unit that it is read best in."""
+    """Return a duration in a readable unit."""
     if seconds < _SECONDS:
         return counted(max(1, round(seconds)), "second")
     if seconds < _MINUTES:

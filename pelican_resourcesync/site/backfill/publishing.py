@@ -1,4 +1,4 @@
-"""Publishing the past: the output becomes what the last commit built, and the documents tell how it came to be."""
+"""Publishing of a backfill: writes the files of the last commit to the output, and documents with the whole history."""
 
 import json
 import os
@@ -31,16 +31,16 @@ from pelican_resourcesync.site.sets import ROBOTS
 from pelican_resourcesync.transport.folder import sha256
 from pelican_resourcesync.version import __version__
 
-#: Settings that say nothing of what is published.
+#: Settings that have no effect on what is published.
 _NO_MATTER = ("enabled", "previous", "history", "allow_deletions")
 
-#: Under which name it is noted what was published last.
+#: The name of the note about what was published last.
 _NOTE = "published"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Past:
-    """What was built: all `landings`, those `builds` of which there are records, and where ranges may be cut."""
+    """What was built: all `landings`, the `builds` with their records, and where commit ranges may be cut."""
 
     landings: Sequence[Landing]
     builds: Sequence[tuple[Landing, Record]]
@@ -48,17 +48,17 @@ class Past:
 
     @property
     def last(self) -> Record:
-        """The record of the commit that is published."""
+        """The record of the last commit, whose files are published."""
         return self.builds[-1][1]
 
 
 class Publishing:
-    """Publishes the past of a site beside whatever is `public` of its sets; `former` are sets that are no longer."""
+    """The publication of a site's past. Sets that are `public` already are restarted next to what is public."""
 
     def __init__(
         self, today: Configuration, records: Records, public: Mapping[str, Known | None], former: Sequence[str]
     ) -> None:
-        """Take the site, the records, what is public of each set, and the names of former sets."""
+        """Publish `records` of the site `today`; `former` are the names of sets that are no longer published."""
         self._today = today
         self._records = records
         self._public = public
@@ -69,10 +69,10 @@ class Publishing:
         self._over: Mapping[str, Known | None] = public
 
     def publish(self, past: Past) -> dict[str, Publication]:
-        """Bring the past into the output; nothing is done where it is there already.
+        """Publish the past to the output; nothing is done where it is already there.
 
-        `skipped` says then which commits are left out, and why, `unstable` which resources are others at each build,
-        and `layouts` where the documents lie.
+        Afterwards, `skipped` has the commits left out with the reasons, `unstable` the URIs of resources that differ in
+        each build, and `layouts` the layouts of the documents.
         """
         key = self._key(past)
         self._over = self._find_over(key, past)
@@ -96,7 +96,7 @@ class Publishing:
         return publications
 
     def _key(self, past: Past) -> str:
-        """Return a name for everything that the documents say, but for the publication that they begin anew over."""
+        """Return a digest of everything in the documents, except for the publication that they restart."""
         settings = {name: value for name, value in asdict(self._today.settings).items() if name not in _NO_MATTER}
         said = [
             __version__,
@@ -109,9 +109,10 @@ class Publishing:
         return sha256(json.dumps(said, sort_keys=True, default=str).encode("utf-8", "surrogatepass"))
 
     def _find_over(self, key: str, past: Past) -> Mapping[str, Known | None]:
-        """Find what to begin anew over: what is public, unless that is what is to be published.
+        """Return the publications to restart from: the public ones, unless these are already this publication.
 
-        Then it is what that was begun over: run again, whether it was killed or not, it is the same publication.
+        In that case, return the ones that it restarted from, so that a second run, even after a killed one, makes the
+        same publication.
         """
         note = self._records.note(_NOTE)
         try:
@@ -138,7 +139,7 @@ class Publishing:
     def _is_there(
         self, key: str, resources: Mapping[str, Published], record: Record, layouts: Mapping[str, Layout]
     ) -> bool:
-        """Tell whether the output holds what was published last, and that is what is to be published."""
+        """Return whether this publication was the last one, and the output still contains it."""
         note, output = self._records.note(_NOTE), self._today.output
         states = note.get("states")
         if note.get("key") != key or note.get("over") != self._over_note() or not isinstance(states, dict):
@@ -155,7 +156,7 @@ class Publishing:
     def _write_output(
         self, record: Record, resources: Mapping[str, Published], publisher: Publisher, layouts: Mapping[str, Layout]
     ) -> None:
-        """Let the output be what a build of Pelican would have left there; whoever is interrupted runs it again."""
+        """Write what a build by Pelican would have written. After an interruption, the command can be run again."""
         output, settings = self._today.output, self._today.settings
         published = {each.path: each for each in resources.values()}
         try:
@@ -179,7 +180,7 @@ class Publishing:
             raise PublicationError(message) from error
 
     def _clean(self) -> None:
-        """Remove what a build would remove (`DELETE_OUTPUT_DIRECTORY`), and never the sources."""
+        """Delete what a build would delete (`DELETE_OUTPUT_DIRECTORY`), but never the sources."""
         settings, output = self._today.pelican, self._today.output
         content = Path(os.path.realpath(settings["PATH"]))
         if settings["DELETE_OUTPUT_DIRECTORY"] and not content.is_relative_to(os.path.realpath(output)):
@@ -225,7 +226,7 @@ def _known(note: Mapping[str, str] | None) -> Known | None:
 
 
 def _follows(public: Known, before: Known | None, last: Landing) -> bool:
-    """Tell whether a publication was begun anew over another, or is the first, and is of that commit."""
+    """Return whether a publication restarted from `before`, or is the first one, and is of the commit `last`."""
     state = public.state
     begun = (before.state.start + 1, before.state.generation + 1, before.digest) if before else (1, 1, None)
     return (state.start, state.generation, state.predecessor) == begun and state.commit == last.commit.sha

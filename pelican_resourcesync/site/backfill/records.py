@@ -1,7 +1,7 @@
-"""Records: what came of building each commit, kept beside the settings file for as long as anybody wants them.
+"""Records of the builds of commits, stored next to the settings file until the user deletes them.
 
-A record names all files of one build by the SHA-256 of the bytes that Pelican wrote, and says what they depend on. The
-bytes are kept once each. Nothing in the folder names a path of this machine, so it may be moved to another.
+A record lists all files of one build, with the SHA-256 of the bytes that Pelican wrote, and what they depend on. Equal
+bytes are stored only once. The folder contains no absolute paths, so it may be moved to another machine.
 """
 
 import json
@@ -24,20 +24,21 @@ from pelican_resourcesync.publication.durable import PREFIX, beside, remove
 from pelican_resourcesync.site.facets import UNFILED, Facets
 from pelican_resourcesync.transport.folder import measure
 
-#: Where, beside the settings file, everything is kept.
+#: Where records and bytes are stored, next to the settings file.
 PLACE = Path(".resourcesync", "backfill")
 
-#: The version of what a record says: those of another are built again.
+#: The version of the format of records. Commits with records in another format are built again.
 FORMAT = 2
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _COMMIT = re.compile(r"[0-9a-f]{40,64}")
-#: Distributions that a build imports and that write nothing of it: ours, and what Pelican shows and watches files with.
+#: Distributions imported by builds without an effect on their output: this plug-in, and what Pelican uses for its
+#: console output and for watching files.
 _WITHOUT_EFFECT = frozenset({"pelican-resourcesync", "rich", "watchfiles", "anyio", "setuptools"})
 
 
 class File(NamedTuple):
-    """A file of an output: its path, its URI if it is a resource, its bytes, and what it is filed under."""
+    """A file of an output: its path, its URI if it is a resource, the SHA-256 and length of its bytes, its facets."""
 
     path: str
     uri: str | None
@@ -48,10 +49,10 @@ class File(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
-    """The site as it is today, as far as a build of any commit depends on it.
+    """What builds of all commits depend on in today's site.
 
-    `folder` (where Pelican is run) and `settings` are paths in the repository, `extra` the settings that override those
-    of each commit. `url` is the `SITEURL`.
+    `folder` (where Pelican is run) and `settings` are paths in the repository. `extra` are the settings that override
+    those of each commit. `url` is the `SITEURL`.
     """
 
     url: str
@@ -62,11 +63,11 @@ class Site:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """What came of building a commit that landed at a time: its `files`, or the `failure`, a sentence.
+    """The result of building a commit at its landing time: its `files`, or the `failure`, as a message.
 
     It depends on the `site` and on the versions of `tools`. `missing` are plug-ins that could not be imported.
-    `unstable` are the paths of files that a second build made otherwise; `None` where there was none. `retry` tells
-    that the failure is none of the commit's own: it is tried again the next time.
+    `unstable` are the paths of files that differed in a second build; `None` where there was no second build. `retry`
+    means that the failure was not the commit's fault: it is built again the next time.
     """
 
     commit: str
@@ -80,24 +81,24 @@ class Record:
     retry: bool = False
 
     def render(self) -> str:
-        """Return it as JSON, a line for each file."""
+        """Return the record as JSON, with one line for each file."""
         head = json.dumps({"format": FORMAT, **asdict(replace(self, files=()))})
         rows = ",\n".join(json.dumps(each[:4] if each.facets == UNFILED else each) for each in self.files)
         return head.replace('"files": []', f'"files": [\n{rows}\n]', 1) + "\n"
 
     def is_of(self, landed: datetime) -> bool:
-        """Tell whether it was built as of that time."""
+        """Return whether the commit was built as of that landing time."""
         return self.landed == as_text(landed)
 
     @property
     def digest(self) -> str:
-        """A name for all that is published of it."""
+        """A SHA-256 of everything that is published from this record."""
         said = [self.commit, self.landed, self.failure, self.files, self.unstable]
         return sha256(json.dumps(said).encode()).hexdigest()
 
     @classmethod
     def parse(cls, text: str) -> "Record":
-        """Read it; `ValueError` where it is none."""
+        """Parse a record; `ValueError` where it is invalid."""
         try:
             content = json.loads(text)
             if content.pop("format") != FORMAT:
@@ -116,15 +117,14 @@ class Record:
 
 
 class Objects:
-    """Bytes in a folder, each once, by their SHA-256; several processes may put some there at a time."""
+    """A store of bytes in a folder, by their SHA-256. Several processes may write to it at the same time."""
 
     def __init__(self, folder: Path) -> None:
-        """Take the folder."""
         self._folder = folder
         self._seen: dict[str, int] = {}
 
     def put(self, file: Path) -> tuple[str, int]:
-        """Keep the bytes of a file; return their SHA-256 and their length."""
+        """Store the bytes of a file; return their SHA-256 and their length."""
         digest, length = measure(file)
         if not self.holds(digest, length):
             place = self.path(digest)
@@ -135,7 +135,7 @@ class Objects:
         return digest, length
 
     def holds(self, digest: str, length: int) -> bool:
-        """Tell whether there are bytes of that SHA-256, as many as they are."""
+        """Return whether bytes with that SHA-256 and length are stored."""
         if digest not in self._seen:
             place = self.path(digest)
             if not place.is_file():
@@ -144,18 +144,18 @@ class Objects:
         return self._seen[digest] == length
 
     def path(self, digest: str) -> Path:
-        """Return the file that holds the bytes of that SHA-256."""
+        """Return the path of the file with the bytes of that SHA-256."""
         return self._folder / digest[:2] / digest[2:]
 
     def read(self, digest: str) -> bytes:
-        """Read bytes; `PublicationError` where they are not what they were."""
+        """Return bytes; `PublicationError` where they are damaged."""
         data = self.path(digest).read_bytes()
         if sha256(data).hexdigest() != digest:
             raise self._damaged(digest)
         return data
 
     def copy(self, digest: str, target: Path) -> None:
-        """Copy bytes to a file, in place of what it is; `PublicationError` where they are not what they were."""
+        """Copy bytes to a file, replacing it; `PublicationError` where they are damaged."""
         with beside(target) as new:
             shutil.copyfile(self.path(digest), new)
             if measure(new)[0] != digest:
@@ -168,16 +168,15 @@ class Objects:
 
 
 class Records:
-    """The records in a folder, by commit, and beside them what was asked for last (`note`)."""
+    """The records in a folder, by commit, and notes about the last run."""
 
     def __init__(self, place: Path) -> None:
-        """Take the folder."""
         self.place = place
         self.objects = Objects(place / "objects")
         self._folder = place / "records"
 
     def get(self, sha: str) -> Record | None:
-        """Return the record of a commit; `None` where there is none, or some of its bytes are gone."""
+        """Return the record of a commit; `None` where there is none, or some of its bytes are missing."""
         with suppress(OSError, ValueError):
             record = Record.parse(self._file(sha).read_text("ascii"))
             if record.commit == sha and all(self.objects.holds(each.sha256, each.length) for each in record.files):
@@ -185,22 +184,22 @@ class Records:
         return None
 
     def keep(self, record: Record) -> None:
-        """Keep the record of a commit, all or nothing."""
+        """Write the record of a commit atomically."""
         self._write(self._file(record.commit), record.render())
 
     def note(self, name: str) -> Mapping[str, Any]:
-        """Return what was noted under a name; nothing where that is not there, or damaged."""
+        """Return the note of that name; an empty mapping where it is missing or damaged."""
         with suppress(OSError, ValueError):
             content = json.loads((self.place / f"{name}.json").read_text("ascii"))
             return content if isinstance(content, dict) else {}
         return {}
 
     def keep_note(self, name: str, content: Mapping[str, Any]) -> None:
-        """Note something, all or nothing."""
+        """Write a note atomically."""
         self._write(self.place / f"{name}.json", json.dumps(content, indent=1) + "\n")
 
     def clean(self) -> None:
-        """Remove what a killed process left half-written, and records of former versions."""
+        """Remove files left unfinished by a killed process, and records of previous versions."""
         left = [*self.place.glob(f"{PREFIX}*"), *self._folder.glob(f"{PREFIX}*")]
         left += [*(self.place / "objects").glob(f"*/{PREFIX}*")]
         left += [each for each in self._folder.glob("*") if each.is_dir()]
@@ -222,10 +221,10 @@ class Records:
 
 
 class Tools:
-    """The tools of today: Python, and the versions of what is installed. `imports` are the folders of modules."""
+    """Today's tools: Python, and the installed distributions with their versions."""
 
     def __init__(self, imports: Iterable[str]) -> None:
-        """Take the folders that modules come from, without those of the site itself."""
+        """Use the folders `imports` to look for modules; they do not include those of the site itself."""
         self._imports = list(imports)
         self._python = f"{sys.version_info.major}.{sys.version_info.minor}"
 
@@ -233,7 +232,7 @@ class Tools:
     def _versions(self) -> Mapping[str, str]:
         found: dict[str, str] = {}
         for each in distributions():
-            found.setdefault(str(each.name), str(each.version))  # the first on the path is the one that is imported
+            found.setdefault(str(each.name), str(each.version))  # the first on the path is imported
         return found
 
     @cached_property
@@ -241,7 +240,7 @@ class Tools:
         return packages_distributions()
 
     def behind(self, modules: Iterable[str]) -> Mapping[str, str]:
-        """Return the versions of Python and of the distributions that modules of these names are of."""
+        """Return the versions of Python and of the distributions that contain these modules."""
         names = {name for module in modules for name in self._packages.get(module, ()) if name not in _WITHOUT_EFFECT}
         return {
             "Python": self._python,
@@ -249,7 +248,7 @@ class Tools:
         }
 
     def difference(self, record: Record) -> str:
-        """Say which tool of a record is another today; an empty text where none is."""
+        """Return which tool of a record has another version today; an empty string where none has."""
         for name, version in record.tools.items():
             now = self._python if name == "Python" else self._versions.get(name)
             if now != version:
@@ -258,7 +257,7 @@ class Tools:
         return f"the plug-in {found!r} is there now" if found else ""
 
     def _is_there(self, plugin: str) -> bool:
-        """Tell whether a plug-in can be found, by the name that `PLUGINS` has."""
+        """Return whether a plug-in can be found, by its name in `PLUGINS`."""
         return any(self._finds(name) for name in (plugin, f"pelican.plugins.{plugin}"))
 
     def _finds(self, name: str) -> bool:
@@ -272,12 +271,12 @@ class Tools:
 
 
 def as_text(time: datetime) -> str:
-    """Return a time as a record has it."""
+    """Return a time in the format of records."""
     return time.astimezone(UTC).isoformat(timespec="milliseconds")
 
 
 def mixed(records: Iterable[Record]) -> str:
-    """Name a tool that is in several versions behind these records, which so cannot be compared; empty for none."""
+    """Return a tool of which these records used several versions, so that they cannot be compared; empty for none."""
     versions: dict[str, str] = {}
     for record in records:
         for name, version in record.tools.items():
@@ -287,7 +286,7 @@ def mixed(records: Iterable[Record]) -> str:
 
 
 def _file(path: str, uri: str | None, sha256: str, length: int, facets: Sequence[Any] = ()) -> File:
-    """Check a row of a record: nothing in it may lead out of the output, or out of the folder of the bytes."""
+    """Return a file from a row of a record; `ValueError` for paths and hashes that lead out of their folders."""
     _require_strings([path, sha256, *([] if uri is None else [uri])])
     if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts or "\0" in path:
         message = f"{path!r} is no path of an output"
@@ -310,7 +309,7 @@ def _require_strings(values: Iterable[object]) -> None:
 
 
 def record_of(answer: Mapping[str, Any], **known: Any) -> Record:
-    """Make the record of what a build answered; `ValueError` where that is no answer."""
+    """Return the record for the answer of a build process; `ValueError` where the answer is invalid."""
     try:
         missing = tuple(str(each) for each in answer["missing"])
         if "reason" in answer:
@@ -323,6 +322,6 @@ def record_of(answer: Mapping[str, Any], **known: Any) -> Record:
 
 
 def ends_of(records: Sequence[Record]) -> Sequence[Record]:
-    """Return the first and the last that built, each once: those are built twice, to see what differs each time."""
+    """Return the first and the last record without failure: these commits are built twice, to find unstable files."""
     built = [each for each in records if not each.failure]
     return built if len(built) < 2 else [built[0], built[-1]]  # noqa: PLR2004 - the two ends

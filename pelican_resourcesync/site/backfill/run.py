@@ -1,4 +1,4 @@
-"""Backfill: from a settings file of today to a publication of the whole past, beside whatever was public."""
+"""The whole backfill: from today's settings file to a publication of the whole past, next to the public one."""
 
 import os
 import sys
@@ -32,18 +32,18 @@ from pelican_resourcesync.site.history import cuts_of, repository_of
 from pelican_resourcesync.site.scope import beside_settings
 from pelican_resourcesync.terminal.words import counted
 
-#: As many unstable resources are named.
+#: The maximum number of unstable resources that a message names.
 _SHOWN = 5
 
-#: Settings of which a build of the past takes today's anyway, or none.
+#: Settings that builds of past commits do not take from `-e`: they use today's values, or none.
 _TODAY = ("RESOURCESYNC", "SITEURL", "OUTPUT_PATH", "CACHE_CONTENT", "LOAD_CONTENT_CACHE")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackfillOptions:
-    """What the user asks for: which commits to build (see `Selection`), and how many at a time.
+    """The user's options: which commits to build (see `Selection`), and how many at a time.
 
-    `extra` are settings that override those of the settings file, at every commit. Each build may take `timeout`
+    `extra` are settings that override those of the settings file at every commit. Each build may take `timeout`
     seconds.
     """
 
@@ -56,11 +56,11 @@ class BackfillOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What came of it, set by set; nothing where the output holds exactly that already.
+    """The result of a backfill: the publication of each set, or none where the output already contained exactly that.
 
-    `built` commits were built now, `known` ones before; the `skipped` are left out, with the reason of each. `unstable`
-    are the URIs of resources that are others at each build. `where` is the address of the documents, `output` the
-    folder to publish.
+    `built` is the number of commits built now, `known` of those built before. `skipped` are the commits left out, with
+    the reasons. `unstable` are the URIs of resources that differ in each build. `where` is the URL of the documents,
+    `output` the folder to publish.
     """
 
     publications: Mapping[str, Publication]
@@ -73,12 +73,12 @@ class Outcome:
 
 
 def backfill(file: Path, options: BackfillOptions, stream: TextIO, output: Path | None = None) -> Outcome:
-    """Build the past of the site with that settings file and publish it in its output, or in another.
+    """Build the past of the site with that settings file, and publish it to its output, or to another folder.
 
-    What happens is told on a stream. Raises a `ResourceSyncError` where it cannot be done, or somebody interrupts it:
-    the documents in the output are those of before.
+    Progress is written to `stream`. Raises a `ResourceSyncError` where it fails or is interrupted; the documents in the
+    output are unchanged then.
     """
-    imports = tuple(sys.path)  # before the settings file adds to it what is of today's work tree
+    imports = tuple(sys.path)  # before the settings file adds folders of today's work tree
     today = read_configuration(file, options.extra)
     today = replace(today, pelican={**today.pelican, "OUTPUT_PATH": str((output or today.output).absolute())})
     if not today.settings.enabled or not today.siteurl:
@@ -102,9 +102,9 @@ def backfill(file: Path, options: BackfillOptions, stream: TextIO, output: Path 
 
 
 class _Backfill:
-    """One backfill, while its output is locked."""
+    """One run of a backfill, while its output is locked."""
 
-    def __init__(  # noqa: PLR0913, PLR0917 - all that is asked, and where
+    def __init__(  # noqa: PLR0913, PLR0917 - called once
         self,
         today: Configuration,
         repository: Repository,
@@ -132,13 +132,13 @@ class _Backfill:
         self._said: set[str] = set()
 
     def run(self) -> Outcome:
-        """Build what is missing, and publish what all records tell."""
+        """Build the missing commits, and publish the history in all records."""
         public = self._find_public()
         landings = self._landings(public)
         cuts = cuts_of(self._today.settings, self._repository, landings)
         chosen = self._choose(landings, cuts)
         before = {each.commit.sha for each in chosen if self._is_known(each)}
-        with Checkouts(self._repository.top, self._records.place) as checkouts:  # removes what a kill left, too
+        with Checkouts(self._repository.top, self._records.place) as checkouts:  # also removes those of a killed run
             builder = Builder(self._workshop, checkouts, self._options.jobs or default_jobs())
             if len(before) < len(chosen):
                 self._build(builder, [each for each in chosen if each.commit.sha not in before], last=chosen[-1])
@@ -159,7 +159,7 @@ class _Backfill:
         )
 
     def _find_public(self) -> dict[str, Known | None]:
-        """Find what is public of each set, where a build looks for what it carries forward, to begin anew over it."""
+        """Return the public publication of each set, to restart from it. A build looks in the same places."""
         today = self._today
         recover(today.output)
         if today.settings.previous == "live":
@@ -178,7 +178,7 @@ class _Backfill:
         return list(land(self._repository.line(), built=max(build_time(), datetime.now(UTC)), known=held))
 
     def _choose(self, landings: Sequence[Landing], cuts: Cuts) -> list[Landing]:
-        """Choose the commits to build, say which and why, and note it for those who go by the records."""
+        """Return the commits to build; report which and why, and store the selection for later builds of the site."""
         begin = first_commit(self._repository, self._options.since, landings) if self._options.since else None
         number = len(since(landings, begin))
         last = Selection.parse(self._records.note("selection"))
@@ -199,7 +199,7 @@ class _Backfill:
         return chosen
 
     def _is_known(self, landing: Landing) -> bool:
-        """Tell whether a commit was built as it would be now; say once why one is built again."""
+        """Return whether a commit has an up-to-date record. The first reason to build one again is reported."""
         record = self._records.get(landing.commit.sha)
         if record is None or record.retry:
             return False
@@ -216,7 +216,7 @@ class _Backfill:
         return not why
 
     def _build(self, builder: Builder, missing: Sequence[Landing], last: Landing) -> None:
-        """Build what is missing, the last commit first: where that does not build, there is nothing to publish."""
+        """Build the missing commits, the last one first: if that fails, there is nothing to publish."""
         order = sorted(missing, key=lambda each: each is not last)
         for task, record in self._run(builder, [Task(each) for each in order]):
             if record.failure and task.landing is last:
@@ -229,7 +229,7 @@ class _Backfill:
                 self._say_skipped(record.commit, record.failure)
 
     def _build_ends_again(self, builder: Builder, chosen: Sequence[Landing]) -> None:
-        """Build the first and the last commit a second time, and put down which of their files are others then."""
+        """Build the first and the last commit a second time, and record which of their files differ."""
         landings = {each.commit.sha: each for each in chosen}
         ends = {each.commit: each for each in ends_of([self._record(each) for each in chosen]) if each.unstable is None}
         tasks = [Task(landings[sha], seed=1) for sha in ends]
@@ -242,7 +242,7 @@ class _Backfill:
             self._records.keep(replace(first, unstable=unstable))
 
     def _run(self, builder: Builder, tasks: Sequence[Task]) -> Iterator[tuple[Task, Record]]:
-        """Build, and show how far it has come."""
+        """Run the builds, and show their progress."""
         self._progress.begin(len(tasks))
         with closing(builder.build(tasks)) as builds:
             for task, record in builds:
@@ -258,7 +258,7 @@ class _Backfill:
         return record
 
     def _say_missing(self, records: Sequence[Record]) -> None:
-        """Name each plug-in that could not be imported, once."""
+        """Report each plug-in that could not be imported, once."""
         for name in sorted({name for each in records for name in each.missing}):
             number = sum(name in each.missing for each in records)
             self._progress.say(
@@ -288,7 +288,7 @@ class _Backfill:
 
 
 def _site_of(today: Configuration, top: Path, extra: Mapping[str, Any]) -> Site:
-    """Return the site with these settings in the repository at `top`; `HistoryError` where they are not there."""
+    """Return the site for builds in the repository at `top`; `HistoryError` where its settings file is not there."""
     settings, here = _inside(today.file, top), _inside(Path.cwd(), top)
     if settings is None:
         message = f"{today.file} is not in the repository {top}, so no commit has its settings: commit it there"
@@ -303,7 +303,7 @@ def _inside(path: Path, top: Path) -> str | None:
 
 
 def _difference(then: Site, now: Site) -> str:
-    """Say what of a site is another now."""
+    """Return a message on what changed in a site."""
     if then.url != now.url:
         return f"SITEURL was {then.url} then and is {now.url} now"
     if then.extra != now.extra:
@@ -312,9 +312,9 @@ def _difference(then: Site, now: Site) -> str:
 
 
 def _own_folder(place: Path) -> Path:
-    """Make the folder of what is built; git is not to see it."""
+    """Create the folder for what is built, hidden from git by a `.gitignore`."""
     for each in (place.parent, place):
-        if os.path.islink(each):  # noqa: PTH114 - this one never raises
+        if os.path.islink(each):  # noqa: PTH114 - `Path.is_symlink` may raise
             message = f"{each} is a symbolic link, and may lead to what is none of ours: remove it"
             raise PublicationError(message)
     place.mkdir(parents=True, exist_ok=True)

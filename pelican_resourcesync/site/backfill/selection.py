@@ -1,4 +1,4 @@
-"""The selection: which commits of the past are built, and the command that says so."""
+"""The selection of past commits to build, and the command line for it."""
 
 import json
 import shlex
@@ -15,28 +15,28 @@ from pelican_resourcesync.git.repository import Repository
 from pelican_resourcesync.publication.ranges import Cuts
 from pelican_resourcesync.site.backfill.records import Site
 
-#: Every commit, or the last one of each commit range.
+#: What to build: every commit, or the last one of each commit range.
 BY = ("commit", "range")
 
-#: As many commits are built one by one where the user does not say; of more, the last of each range.
+#: By default, up to this many commits are built one by one; where there are more, the last of each range.
 MOST = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """What is built: `by` commit or by range, from the commit `since` on, of a `site`."""
+    """What to build of a `site`: `by` commit or by range, from the commit `since` on."""
 
     by: str
     since: str | None
     site: Site
 
     def note(self) -> Mapping[str, Any]:
-        """Return what is kept of it beside the records."""
+        """Return what is stored of it with the records."""
         return asdict(self)
 
     @classmethod
     def parse(cls, note: Mapping[str, Any]) -> "Selection | None":
-        """Read what was kept; `None` where that is nothing, or damaged."""
+        """Return the stored selection; `None` where it is missing or damaged."""
         try:
             found = cls(by=note["by"], since=note["since"], site=Site(**note["site"]))
         except (LookupError, TypeError):
@@ -47,7 +47,7 @@ class Selection:
 def command(
     settings: str, *, by: str | None = None, since: str | None = None, extra: Mapping[str, Any] | None = None
 ) -> str:
-    """Return the command that builds a selection, to be run in the folder from which `settings` is named."""
+    """Return the command that builds a selection, for the folder to which the path `settings` is relative."""
     words = ["pelican-resourcesync", "backfill"]
     words += ["--by", by] if by else []
     words += ["--since", since] if since else []
@@ -58,7 +58,7 @@ def command(
 
 
 def choose(landings: Sequence[Landing], cuts: Cuts, *, begin: str | None, by: str) -> list[Landing]:
-    """Return the landings to build, oldest first: from the commit `begin` on, the last one always among them."""
+    """Return the landings to build, oldest first, from the commit `begin` on; the last one is always included."""
     past = since(landings, begin)
     if by == "commit":
         return past
@@ -73,7 +73,7 @@ def since(landings: Sequence[Landing], begin: str | None) -> list[Landing]:
 
 
 def first_commit(repository: Repository, revision: str, landings: Sequence[Landing]) -> str:
-    """Return the commit that `--since` names; `HistoryError` where it is none that was ever published."""
+    """Return the commit that `--since` names; `HistoryError` where it was never the head of this branch."""
     try:
         sha = repository.commit(revision)
     except HistoryError as error:
@@ -90,13 +90,13 @@ def first_commit(repository: Repository, revision: str, landings: Sequence[Landi
 
 
 def settings_in(folder: Path, top: Path, settings: str) -> str:
-    """Return how a settings file of the repository at `top` is named from a folder."""
+    """Return the path of a settings file of the repository at `top`, relative to a folder if it is inside."""
     file = top / settings
     real = folder.resolve()
     return file.relative_to(real).as_posix() if file.is_relative_to(real) else str(file)
 
 
 def _parts(cuts: Cuts, time: datetime, following: datetime) -> bool:
-    """Tell whether a range ends at a time, or between it and the one that follows."""
+    """Return whether a commit range ends at a time, or between it and the following one."""
     mark = cuts.before(following)
     return mark is not None and mark >= time

@@ -1,4 +1,4 @@
-"""The history of a site: which commit changed which source, and so which URL."""
+"""The history of a site: which commit changed which source, and therefore which URL."""
 
 from pelican_resourcesync.site.history.git_history import GitHistory, Since, Tells, cuts_of, repository_of
 

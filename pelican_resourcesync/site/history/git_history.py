@@ -1,7 +1,7 @@
-"""What git says of a site, for its publication: the changes and the times, with the user's settings applied.
+"""The history of a site in git, for its publication: changes and their times, by the user's settings.
 
-With a previous publication the bytes decide what changed, and git says when. For a first one the rule says both. Where
-git does not say, a warning explains why, and nothing is invented.
+With a previous publication, the bytes decide what changed, and git when. For a first publication, `rule` decides both.
+Where git has no answer, a warning explains why, and nothing is made up.
 """
 
 from collections import ChainMap
@@ -33,13 +33,13 @@ from pelican_resourcesync.site.scope import Scope, find_scope
 from pelican_resourcesync.site.sets import ResourceSet
 from pelican_resourcesync.site.written import Run, Written
 
-#: What is told of a set, and where its ranges may be cut.
+#: The history of a set, and where its commit ranges may be cut.
 Tells = tuple[Told, Cuts]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Since:
-    """What publications that were made together have in common: their `commit`, and the landing times `held` then.
+    """What publications made together have in common: their `commit`, and the landing times `held` in their state.
 
     `resources` are those of all of them.
     """
@@ -50,7 +50,7 @@ class Since:
 
     @classmethod
     def group(cls, previous: Mapping[str, Previous | None]) -> "list[tuple[Since | None, Collection[str]]]":
-        """Put sets that go on from the same commit together, by name; those that have no publication are for `None`."""
+        """Group sets, by name, that continue from the same commit; those without a publication are under `None`."""
         groups: dict[object, dict[str, Previous | None]] = {}
         for name, each in previous.items():
             key = (each.state.commit, sorted(each.state.held.items())) if each else None
@@ -69,10 +69,10 @@ class Since:
 
 
 class GitHistory:
-    """Reads the history of one build; `warnings` are for the user to act on, `notes` to know."""
+    """A reader of the history of one build. `warnings` need action by the user, `notes` are for information."""
 
     def __init__(self, run: Run, settings: Settings, since: Since | None) -> None:
-        """Take the run of Pelican, the plug-in's settings, and what was published before; `None` for nothing."""
+        """Read the history of `run`; `since` is what was published before, `None` for a first publication."""
         self._run = run
         self._settings = settings
         self._previous = since
@@ -83,9 +83,9 @@ class GitHistory:
         self.notes: list[str] = []
 
     def read(self, written: Sequence[Written], sets: Sequence[ResourceSet]) -> dict[str, Tells]:
-        """Return the changes and the clock for a build of these outputs, set by set."""
+        """Return, for each set, the changes and times for a build of these outputs."""
         told, cuts = self._read(written)
-        if self._previous is not None:  # the bytes decide, and which resources are in a set is decided today
+        if self._previous is not None:  # the bytes decide, and sets contain what they select today
             return {each.settings.name: (told, cuts) for each in sets}
         built = {each.uri for each in written}
         return {
@@ -137,9 +137,9 @@ class GitHistory:
         return told, self._cuts(repository, landings)
 
     def _since(self, repository: Repository, landings: Sequence[Landing], base: str | None) -> list[Landing]:
-        """Return the landings after the commit that was published, with what they changed.
+        """Return the landings after the published commit, with their changes.
 
-        None where that commit is not in this history: the bytes alone decide then.
+        There are none where that commit is not in this history: only the bytes decide then.
         """
         times = {each.commit.sha: each.time for each in landings}
         if base not in times or base == landings[-1].commit.sha:
@@ -154,7 +154,7 @@ class GitHistory:
         uncommitted: Sequence[PathChange],
         written: Sequence[Written],
     ) -> Sequence[Change]:
-        """Return for each resource whose source was touched since, and for each that is gone with it, when that was."""
+        """Return an update for each resource whose source was changed or removed since, at the time of that change."""
         commits: list[tuple[datetime, Sequence[PathChange]]] = [(each.time, each.commit.changes) for each in since]
         commits += [(self._built, uncommitted)] if uncommitted else []
         times: dict[str, datetime] = {}
@@ -175,7 +175,7 @@ class GitHistory:
         uncommitted: Sequence[PathChange],
         written: Sequence[Written],
     ) -> Sequence[Change]:
-        """Return the changes of a first publication."""
+        """Return the changes for a first publication, by the rule."""
         with Sources(self._run.settings, self._run.siteurl, written) as sources, quiet_reading():
             history = Rule(repository, sources, scope, self._is_excluded).read(landings, uncommitted, self._built)
         if history.left_out:
@@ -193,9 +193,9 @@ class GitHistory:
     def _from_the_beginning(
         self, repository: Repository, scope: Scope, landings: Sequence[Landing]
     ) -> Sequence[Landing]:
-        """Return the landings from the one on with which history begins, which has all that it holds as its own.
+        """Return the landings from the start of the history on; the first of them contains all files of its commit.
 
-        Before there is a settings file, there is no site.
+        The history does not start before there is a settings file.
         """
         first = 0
         if scope.settings:
@@ -208,7 +208,7 @@ class GitHistory:
         return [replace(landings[first], commit=commit), *landings[first + 1 :]]
 
     def _begin(self, repository: Repository, landings: Sequence[Landing]) -> int:
-        """Return the number of the landing that the setting `history` names."""
+        """Return the index of the landing that the setting `history` names."""
         if self._settings.history in ("all", "built"):
             return 0
         begin = repository.commit("HEAD" if self._settings.history == "none" else self._settings.history)
@@ -234,7 +234,7 @@ class GitHistory:
             )
 
     def _warn_of_patterns(self, uris: Iterable[str]) -> None:
-        """Warn of a pattern that hides nothing, now or in the past: it may be misspelt."""
+        """Warn of a pattern that matches nothing, now or in the past: it may be misspelt."""
         past = [unquote(uri.removeprefix(f"{self._run.siteurl}/")) for uri in uris]
         own = Exclusion(tuple(each for each in self._exclusion.unused(past) if each not in Settings().exclude))
         for pattern in own.unused(self._run.paths()) if own.patterns else ():
@@ -242,7 +242,7 @@ class GitHistory:
 
 
 def repository_of(settings: Mapping[str, Any]) -> Repository:
-    """Find the repository of a site: that of the sources, or the one that holds it beside settings or theme."""
+    """Return the repository of a site: that of the sources, or its superproject where settings or theme are there."""
     repository = find_repository(Path(settings["PATH"]))
     while (outer := repository.superproject()) is not None:
         scope = find_scope(outer.top, settings)
@@ -256,7 +256,7 @@ def repository_of(settings: Mapping[str, Any]) -> Repository:
 
 
 def cuts_of(settings: Settings, repository: Repository | None, landings: Sequence[Landing]) -> Cuts:
-    """Give where the setting `changes_by` cuts ranges, in a history of these landings."""
+    """Return where the setting `changes_by` cuts commit ranges, in a history of these landings."""
     by = settings.changes_by
     if isinstance(by, int):
         return Marks([each.time for each in landings[by - 1 :: by]])

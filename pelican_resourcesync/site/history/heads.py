@@ -1,6 +1,6 @@
-"""Readers that read the head of a source alone: all that its URL depends on, a hundred times faster.
+"""Readers that read only the head of a source, on which its URL depends, and so are a hundred times faster.
 
-Each takes the place of Pelican's own reader of that format only; a plug-in's reader is used as it is.
+Each replaces only Pelican's own reader of that format; readers of plug-ins are used unchanged.
 """
 
 import re
@@ -16,25 +16,25 @@ from pelican.readers import (
     RstReader,
 )
 
-#: A line that is neither blank, nor indented, nor a field (as docutils knows it) ends a reStructuredText docinfo.
+#: A line that is neither blank, nor indented, nor a field (as defined by docutils) ends a reStructuredText docinfo.
 _FIELD = re.compile(r":(?![: ])([^:\\]|\\.|:(?!([ `]|$)))*(?<! ):(\s|$)")
-#: What may be a reference to what is defined elsewhere in a reStructuredText source: `|name|`, `name_`.
+#: A possible reference to a definition elsewhere in a reStructuredText source: `|name|`, `name_`.
 _REFERENCE = re.compile(r"\||[\w`]_(?!\w)")
-#: What underlines a title, or overlines it.
+#: The underline or overline of a title.
 _ADORNMENT = re.compile(r"([!-/:-@[-`{-~])\1*")
-#: What may hold text that looks like a tag and is none, then the end of an HTML head.
+#: First the constructs that may contain text that only looks like a tag, then the end of an HTML head.
 _BODY = re.compile(
     r"<!--.*?-->|<(?P<raw>script|style)\b.*?</(?P=raw)\s*>|(?P<end></head\s*>|<body\b)", re.IGNORECASE | re.DOTALL
 )
 _BLANK = re.compile(r"\n[ \t\r]*\n")
 _ENCODING = "utf-8-sig"
-#: Metadata that Pelican makes values of, which many sources have alike; and how many of these are remembered.
+#: Metadata that Pelican converts, with values that many sources share; and how many values are cached.
 _ALIKE = {"author", "authors", "category", "date", "modified", "tags"}
 _MOST = 20_000
 
 
 class FromMemory:
-    """A reader that takes the source from `data`, so that a source of the past needs no file."""
+    """A reader that takes the source from `data`, so that past sources need no file."""
 
     data: bytes = b""
 
@@ -44,18 +44,18 @@ class FromMemory:
 
 
 def head_of(reader: BaseReader, data: bytes) -> bytes:
-    """Return what of a source its metadata depends on: all of it, where `reader` is none of this module."""
+    """Return the part of a source that determines its metadata: the whole source, unless `reader` is a `HeadReader`."""
     if not isinstance(reader, HeadReader):
         return data
     text = data.decode("utf-8", "surrogateescape").replace("\r\n", "\n").replace("\r", "\n")
     return reader.head(text).encode("utf-8", "surrogateescape")
 
 
-class MarkdownHeadReader(FromMemory, MarkdownReader):  # type: ignore[misc]  # Pelican carries no types
-    """Reads the metadata of Markdown with the very preprocessors that Python-Markdown reads them with."""
+class MarkdownHeadReader(FromMemory, MarkdownReader):  # type: ignore[misc]  # Pelican has no type hints
+    """A reader of the metadata of Markdown sources, with Python-Markdown's own preprocessors."""
 
     def read(self, source_path: str) -> tuple[str, dict[str, Any]]:
-        """Return no content, and the metadata that Pelican would find, except the summary: that makes no URL."""
+        """Return no content, and the metadata that Pelican would find, except the summary, which is never in a URL."""
         del source_path
         return "", self._metadata(self._meta(self.head(self.text())))
 
@@ -89,7 +89,7 @@ class MarkdownHeadReader(FromMemory, MarkdownReader):  # type: ignore[misc]  # P
         return found | self._formatted(formatted) if formatted else found
 
     def _processed(self, name: str, value: str) -> Any:
-        """Process metadata as Pelican does; what was processed before is not parsed again."""
+        """Process metadata as Pelican does; results are cached."""
         if name not in _ALIKE:
             return self.process_metadata(name, value)
         known = self.__dict__.setdefault("_alike", {})
@@ -98,7 +98,7 @@ class MarkdownHeadReader(FromMemory, MarkdownReader):  # type: ignore[misc]  # P
                 known.clear()
             known[name, value] = self.process_metadata(name, value)
         found = known[name, value]
-        return list(found) if isinstance(found, list) else found  # nobody is to change that of another
+        return list(found) if isinstance(found, list) else found  # a copy, because the caller may change it
 
     def _formatted(self, meta: dict[str, list[str]]) -> dict[str, Any]:
         from markdown import Markdown
@@ -107,8 +107,8 @@ class MarkdownHeadReader(FromMemory, MarkdownReader):  # type: ignore[misc]  # P
         return dict(self._parse_metadata(meta))
 
 
-class HtmlHeadReader(FromMemory, HTMLReader):  # type: ignore[misc]  # Pelican carries no types
-    """Reads the head of an HTML source: its title and its `meta` elements."""
+class HtmlHeadReader(FromMemory, HTMLReader):  # type: ignore[misc]  # Pelican has no type hints
+    """A reader of the head of HTML sources: the title and the `meta` elements."""
 
     def read(self, source_path: str) -> tuple[str, dict[str, Any]]:
         """Return no content, and the metadata that Pelican would find."""
@@ -123,25 +123,25 @@ class HtmlHeadReader(FromMemory, HTMLReader):  # type: ignore[misc]  # Pelican c
         return text[: next((token.start() for token in _BODY.finditer(text) if token["end"]), len(text))]
 
 
-class RstHeadReader(RstReader):  # type: ignore[misc]  # Pelican carries no types
-    """Reads the title and the docinfo of reStructuredText: what comes before the first paragraph of the body."""
+class RstHeadReader(RstReader):  # type: ignore[misc]  # Pelican has no type hints
+    """A reader of the title and docinfo of reStructuredText sources, that is, of all before the first paragraph."""
 
     def read(self, source_path: str) -> tuple[str | None, dict[str, Any]]:
-        """Return what Pelican would, of the head; of the whole source where the head alone does not parse."""
+        """Return what Pelican would return for the head; for the whole source where the head alone does not parse."""
         path = Path(source_path)
         whole = path.read_bytes()
         path.write_bytes(self.head(whole.decode()).encode())
         try:
             return super().read(source_path)  # type: ignore[no-any-return]  # likewise
-        except Exception:  # noqa: BLE001 - docutils raises what it likes
+        except Exception:  # noqa: BLE001 - docutils may raise anything
             path.write_bytes(whole)
             return super().read(source_path)  # type: ignore[no-any-return]  # likewise
 
     @staticmethod
     def head(text: str) -> str:
-        """Return a source up to the end of its docinfo, unless what follows decides what stands before it.
+        """Return a source up to the end of its docinfo; the whole source where the docinfo depends on what follows.
 
-        A title is one of the document only where no second one has its style; and a reference leads somewhere.
+        A title is the document's title only if no other title has the same style. A reference may be defined later.
         """
         lines = text.splitlines(keepends=True)
         end = _end_of_docinfo(lines)
@@ -151,12 +151,12 @@ class RstHeadReader(RstReader):  # type: ignore[misc]  # Pelican carries no type
         return text if again or _REFERENCE.search(head) else head
 
 
-#: The readers that read the head alone, and say what that is.
+#: The readers that read only the head.
 HeadReader = MarkdownHeadReader | RstHeadReader | HtmlHeadReader
 
 
 def _end_of_docinfo(lines: list[str]) -> int:
-    """Return the number of the line after the first block of fields of a reStructuredText source."""
+    """Return the index of the line after the first block of fields of a reStructuredText source."""
     in_fields = False
     for number, line in enumerate(lines):
         if _FIELD.match(line):
@@ -167,7 +167,7 @@ def _end_of_docinfo(lines: list[str]) -> int:
 
 
 def replace_readers(readers: Readers) -> None:
-    """Let `readers` read heads alone, in every format that is read by Pelican's own reader."""
+    """Replace Pelican's own readers in `readers` by those that read only the head."""
     quick = {MarkdownReader: MarkdownHeadReader, RstReader: RstHeadReader, HTMLReader: HtmlHeadReader}
     for extension, reader in readers.readers.items():
         if type(reader) in quick:

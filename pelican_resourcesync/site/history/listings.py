@@ -1,7 +1,7 @@
-"""Listings: the pages and feeds that Pelican makes of many articles, by Pelican's own settings.
+"""Listings: the pages and feeds in which Pelican shows many articles, by Pelican's own settings.
 
-Which listings an article is in, their URLs and how they are divided into pages, as `ArticlesGenerator` and
-`Writer.write_file` do it, for articles of the past too.
+Finds the listings that an article is in, their URLs, and how they are divided into pages. This follows
+`ArticlesGenerator` and `Writer.write_file`, and works for past articles too.
 """
 
 import posixpath
@@ -19,21 +19,21 @@ from pelican_resourcesync.site.uris import uri_of, uri_of_path
 
 _PERIODS = ("YEAR", "MONTH", "DAY")
 _FORMATS = ("ATOM", "RSS")
-#: What a feed has for a template.
+#: The values of `template` for feeds.
 _FEEDS = ("atom", "rss")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Listing:
-    """A listing page or a feed: its file, its URL, what makes it, and how much of what it lists it shows.
+    """A listing page or a feed: its file, its URL, its template, and how many articles it shows.
 
-    `template` is the name of its template, or the format of the feed: `atom`, `rss`. `setting` is what the names of the
-    settings that form its URL begin with.
-    `per_page` articles go on one page: all of them where it is 0, and where it is `None`, in which case Pelican's
-    pagination does not name the page. `limit` is the most that a feed shows.
-    `of` holds what it is the listing of, each as a kind (`category`, `tag`, `author`, `language`) and a name: nothing
-    where it lists everything, and several names where these have one file.
-    Two listings are the same only if they are the same object: `Listings` makes one of each.
+    `template` is the name of its template, or the format of the feed: `atom`, `rss`. `setting` is the prefix of the
+    names of the settings that determine its URL.
+    `per_page` is the number of articles on a page. With 0 and `None`, all are on one page; with `None`, Pelican's
+    pagination does not name the page. `limit` is the maximum number of articles in a feed.
+    `of` contains what is listed, each as a kind (`category`, `tag`, `author`, `language`) and a name. It is empty where
+    everything is listed, and has several names where these share one file.
+    Listings are compared by identity: `Listings` creates only one object for each.
     """
 
     save_as: str
@@ -47,16 +47,16 @@ class Listing:
 
     @property
     def feed(self) -> bool:
-        """Tell whether this is a feed."""
+        """Whether this is a feed."""
         return self.template in _FEEDS
 
     @property
     def shows_text(self) -> bool:
-        """Tell whether this shows more of an article than its metadata: the index and feeds do."""
+        """Whether this shows more of an article than its metadata, as the index and feeds do."""
         return self.feed or self.template == "index"
 
     def span(self, number: int, total: int, count: int) -> tuple[int, int]:
-        """Give which of `count` articles the page `number` of `total` shows: from one place, before another."""
+        """Return the range of the `count` articles on page `number` of `total`, as start and end indexes."""
         if not self.per_page:
             return 0, count if self.limit is None else min(count, self.limit)
         start = (number - 1) * self.per_page
@@ -67,18 +67,18 @@ class Listings:
     """The listings of a site, from its Pelican settings."""
 
     def __init__(self, settings: Mapping[str, Any], siteurl: str) -> None:
-        """Take Pelican's settings and the site's URL without a slash at its end."""
+        """Use Pelican's `settings`; `siteurl` has no trailing slash."""
         self._settings = settings
         self._siteurl = siteurl
         self._known: dict[tuple[object, ...], Listing] = {}
         self._wrapped: dict[tuple[str, str], tuple[Listing, ...]] = {}
 
     def standing(self) -> tuple[Listing, ...]:
-        """Give the listings that are there even when no article is: direct templates and the feeds of everything."""
+        """Return the listings that exist even without articles: direct templates and the feeds of all articles."""
         return (*self._direct(), *self._feeds("FEED"), *self._feeds("FEED_ALL"))
 
     def of_original(self, article: Any) -> tuple[Listing, ...]:
-        """Give the listings that `article` (Pelican's own object) is in when it is no translation of another."""
+        """Return the listings that `article` (Pelican's object) is in if it is not a translation of another."""
         wrappers = {
             "categories": [article.category] if hasattr(article, "category") else [],
             "tags": getattr(article, "tags", []),
@@ -94,17 +94,17 @@ class Listings:
         )
 
     def of_any(self, article: Any) -> tuple[Listing, ...]:
-        """Give the listings that `article` is in even as a translation: feeds of everything and of a language."""
+        """Return the listings that `article` is in even as a translation: feeds of all articles and of a language."""
         return (*self._feeds("FEED_ALL"), *self._of_language(article.lang))
 
     def total(self, listing: Listing, count: int) -> int:
-        """Give how many pages a listing of `count` articles has."""
+        """Return the number of pages of a listing of `count` articles."""
         if not listing.per_page:
             return 1
         return ceil(max(1, count - int(self._settings["DEFAULT_ORPHANS"])) / listing.per_page)
 
     def page_uri(self, listing: Listing, number: int, total: int) -> str:
-        """Return the URI of one of `total` pages of a listing; `""` where Pelican has no name for it."""
+        """Return the URI of page `number` of `total` of a listing; `""` where Pelican cannot name it."""
         last = number == total
         uri = listing.names.get((number, last))
         if uri is None:
@@ -121,11 +121,11 @@ class Listings:
         try:
             page: Page = paginator.page(number)
             return uri_of(self._siteurl, page.url, posixpath.normpath(page.save_as))
-        except (LookupError, ValueError, AttributeError, TypeError):  # a pattern that no page of today needs
+        except (LookupError, ValueError, AttributeError, TypeError):  # an invalid pattern that no page needs today
             return ""
 
     def _direct(self, without: Collection[str] = ()) -> Iterator[Listing]:
-        """Give the direct templates; of tags, categories or authors only where the article has any."""
+        """Yield the direct templates, except those in `without`: lists of tags, say, of an article that has none."""
         for template in self._settings["DIRECT_TEMPLATES"]:
             if template in without:
                 continue
@@ -135,7 +135,7 @@ class Listings:
             yield from self._page_listing(template, template.upper(), save_as, url)
 
     def _of_wrappers(self, wrappers: Iterable[URLWrapper], template: str) -> Iterator[Listing]:
-        """Give the listings of tags, categories or authors; each name makes its slug once."""
+        """Yield the listings of tags, categories or authors. They are cached by name, to compute each slug once."""
         for wrapper in wrappers:
             key = (template, wrapper.name)
             if key not in self._wrapped:
@@ -151,7 +151,7 @@ class Listings:
         return self._wrapped[key]
 
     def _keep(self, key: tuple[str, str], listings: Iterable[Listing]) -> None:
-        """Keep the listings of a name."""
+        """Cache the listings of a name."""
         self._wrapped[key] = tuple(listings)
         for listing in self._wrapped[key]:
             listing.of.add(key)
@@ -191,7 +191,7 @@ class Listings:
 
 
 class Entry(NamedTuple):
-    """An article in a listing: where it is sorted, its source, and a value that changes with what the listing shows."""
+    """An article in a listing: its sort key, its source, and a value that changes with what the listing shows of it."""
 
     order: Any
     source: str
@@ -199,21 +199,21 @@ class Entry(NamedTuple):
 
 
 class Members:
-    """The articles of one listing in Pelican's order, and the pages that they are on."""
+    """The articles of one listing, in Pelican's order, and its pages."""
 
     def __init__(self, listing: Listing, listings: Listings, *, standing: bool) -> None:
-        """Begin with no article and no page; a `standing` listing has a page even when it lists nothing."""
+        """Start without articles and pages; a `standing` listing has a page even without articles."""
         self._listing = listing
         self._listings = listings
         self._standing = standing
         self._keys: list[tuple[Any, str]] = []
         self._shown: list[Hashable] = []
         self._before: list[Hashable] = []
-        self._first, self._last = maxsize, -1  # the places between which something was added or removed
+        self._first, self._last = maxsize, -1  # the indexes between which articles were added or removed
         self._pages: list[str] = []
 
     def add(self, entry: Entry) -> None:
-        """List an article."""
+        """Add an article."""
         key = (entry.order, entry.source)
         at = bisect_left(self._keys, key)
         self._touch(at)
@@ -221,7 +221,7 @@ class Members:
         self._shown.insert(at, entry.shown)
 
     def remove(self, entry: Entry) -> None:
-        """Do not list an article any more."""
+        """Remove an article."""
         at = bisect_left(self._keys, (entry.order, entry.source))
         self._touch(at)
         del self._keys[at], self._shown[at]
@@ -232,10 +232,7 @@ class Members:
         self._first, self._last = min(at, self._first), max(at, self._last) + 1
 
     def turn(self) -> tuple[Collection[str], Collection[str]]:
-        """Return the URIs of the pages that are gone, and of those that are new or show something else than before.
-
-        Before is the last call.
-        """
+        """Return the URIs of the pages that were removed, and of those that are new or changed, since the last call."""
         before, old, count = self._before, self._pages, len(self._shown)
         total = self._listings.total(self._listing, count) if count or self._standing else 0
         if total != len(old):
@@ -253,7 +250,7 @@ class Members:
         return self._pages[0] if self._pages else None
 
     def _others(self, before: list[Hashable], old: int, total: int) -> list[str]:
-        """Return the pages that show something else, from the first place where something was added or removed."""
+        """Return the pages that changed, from the first one on which an article was added or removed."""
         now, step = self._shown, self._listing.per_page or maxsize
         moved = len(before) != len(now)
         first = min(self._first // step + 1, total, max(old, 1))

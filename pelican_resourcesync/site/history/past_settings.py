@@ -1,8 +1,7 @@
-"""The settings of the past: since when those that form a URL have been what they are today.
+"""Past settings: since when the settings that determine a URL have had today's values.
 
-Code of the past is never run. An assignment of a plain value is understood; two settings that are worked out are equal
-where the code that does it is. A URL of the past is named only from the commit on at which the settings that form it
-became what they are.
+Past code is never run. Assignments of plain values are understood. Two computed settings are equal if the code that
+computes them is. A past URL is published only from the commit on at which its settings got today's values.
 """
 
 import ast
@@ -21,7 +20,7 @@ from pelican.settings import DEFAULT_CONFIG
 
 from pelican_resourcesync.site.roles import Role
 
-#: What metadata, and so the names in a URL, depends on beside the source.
+#: The settings on which metadata, and so the names in a URL, depend, in addition to the source.
 _METADATA = (
     *("PATH", "FILENAME_METADATA", "PATH_METADATA", "EXTRA_PATH_METADATA", "DEFAULT_METADATA", "DEFAULT_LANG"),
     *("SLUGIFY_SOURCE", "SLUGIFY_USE_UNICODE", "SLUGIFY_PRESERVE_CASE", "SLUG_REGEX_SUBSTITUTIONS"),
@@ -31,19 +30,19 @@ _METADATA = (
 
 @cache
 def settings_of_source(role: Role, *, in_default_lang: bool = True) -> tuple[str, ...]:
-    """Return the settings that form the URL of an article, a page or a static file."""
+    """Return the settings that determine the URL of an article, a page or a static file."""
     kind = role.upper()
     return (*_paths(kind), *_urls(kind if in_default_lang else f"{kind}_LANG"), "OUTPUT_SOURCES", *_METADATA)
 
 
-#: The settings that form the URL of a file of the theme.
+#: The settings that determine the URL of a file of the theme, and that of a template page.
 SETTINGS_OF_THEME = ("THEME", "THEME_STATIC_DIR", "THEME_STATIC_PATHS", "IGNORE_FILES")
 SETTINGS_OF_TEMPLATE_PAGE = ("TEMPLATE_PAGES", "PATH")
 
 
 @cache
 def settings_of_listing(name: str, *, first_page: bool) -> tuple[str, ...]:
-    """Return the settings that form the URL of a page of a listing, or of a feed: by the `name` that these have."""
+    """Return the settings that determine the URL of a page of a listing or a feed; their names begin with `name`."""
     own = _urls(name) if not name.endswith(("_ATOM", "_RSS")) else (name, f"{name}_URL")
     slugs = f"{name.partition('_')[0]}_REGEX_SUBSTITUTIONS"
     pages = ("PAGINATED_TEMPLATES", "DEFAULT_PAGINATION", "DEFAULT_ORPHANS") if not first_page else ()
@@ -55,27 +54,27 @@ def _urls(kind: str) -> tuple[str, str]:
 
 
 def _paths(kind: str) -> tuple[str, str, str]:
-    """Return the settings that say which sources there are: what they kept out was not public."""
+    """Return the settings that determine which sources there are: a source that they excluded was not public."""
     return f"{kind}_PATHS", f"{kind}_EXCLUDES", "IGNORE_FILES"
 
 
 class PastSettings:
-    """The settings files of a site, as they were from each commit on that changed one."""
+    """The settings files of a site, in each version since the first."""
 
     def __init__(self, today: Mapping[str, bytes]) -> None:
-        """Take the settings files of today by path."""
+        """Compare with the settings files of `today`, by path."""
         self._today = _read(today)
         self._past: list[tuple[datetime, Mapping[str, _Settings]]] = []
         self._known: dict[tuple[Sequence[str], str], datetime | None] = {}
 
     def add(self, time: datetime, files: Mapping[str, bytes]) -> None:
-        """Add what the settings files were from a time on; times come in order."""
+        """Add a version of the settings files, valid from a time on; versions are added in order."""
         self._past.append((time, _read(files)))
 
     def same_since(self, names: Sequence[str], source: str = "") -> datetime | None:
-        """Return since when these settings have been what they are today, as far as `source` is concerned.
+        """Return since when these settings have had today's values, as far as they concern `source`.
 
-        `None` where they were not, as far as can be known: no settings file is in the repository, say.
+        `None` where that is unknown, for example because no settings file is in the repository.
         """
         key = (names, source)
         if key not in self._known:
@@ -87,16 +86,16 @@ class PastSettings:
         return self._known[key]
 
     def _are_same(self, names: Iterable[str], source: str, files: Mapping[str, "_Settings"]) -> bool:
-        """Return whether settings were the same in every file that was there, and one was."""
+        """Return whether the settings were the same in every settings file, and there was at least one."""
         there = [(self._today[path], then) for path, then in files.items() if path in self._today]
         return bool(there) and all(_same(name, source, *both) for both in there for name in names)
 
 
 @dataclass(slots=True)
 class _Settings:
-    """What a settings file assigns: plain `values`, and for each name a `digest` of how it gets its value.
+    """The assignments in a settings file: plain `values`, and for each name a digest of the code that sets it.
 
-    `otherwise` is the digest of every other name: not empty where anything may have been imported.
+    `otherwise` is the digest for every other name. It is not empty where the file may have imported other names.
     """
 
     values: dict[str, Any] = field(default_factory=dict)
@@ -111,7 +110,7 @@ class _Settings:
         self.digests[name] = _digest(repr(value))
 
     def work_out(self, names: Collection[str], node: ast.AST) -> None:
-        """Take note that code gives these names values, which are not known."""
+        """Record that code sets these names to values that are not known."""
         used = sorted(_names(node).union(names))
         digest = _digest(ast.dump(node), *(self.digests.get(name, "") for name in used))
         for name in names:
@@ -141,7 +140,7 @@ def _is_below(source: str, paths: Iterable[object]) -> bool:
     return any(folder in (".", source) or source.startswith(f"{folder}/") for folder in folders)
 
 
-#: What settings say of one source, where a plain value does: that counts.
+#: Functions that return what a plain value of a setting means for one source: only that is compared.
 _OF_ONE_SOURCE: Mapping[str, Callable[[str, Any], object]] = {
     **{name: _is_below for kind in Role for name in _paths(kind.upper())},
     "IGNORE_FILES": _is_ignored,
@@ -154,7 +153,7 @@ def _digest(*texts: str) -> str:
 
 
 def _read(files: Mapping[str, bytes]) -> dict[str, _Settings]:
-    """Return what settings files say, by path; what one imports with `*` from another is in it."""
+    """Return the assignments in settings files, by path, including those imported with `*` from one another."""
     found: dict[str, _Settings] = {}
     begun: set[str] = set()
 
@@ -174,7 +173,7 @@ def _parsed(source: bytes, imported: Callable[[str], _Settings | None]) -> _Sett
     settings = _Settings()
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of the past, such as a backslash that escapes nothing
+            warnings.simplefilter("ignore")  # about past code, such as an invalid escape sequence
             tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return _Settings(otherwise=_digest(repr(source)))
@@ -204,7 +203,7 @@ def _take(settings: _Settings, statement: ast.stmt) -> None:
                 return
     elif isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         names = {statement.name}
-    else:  # it may change the value of whatever it names
+    else:  # the statement may change the value of any name in it
         aliases = [node for node in ast.walk(statement) if isinstance(node, ast.alias)]
         names = {*_names(statement), *((each.asname or each.name).partition(".")[0] for each in aliases)}
     settings.work_out(names, statement)
@@ -215,7 +214,7 @@ def _names(*nodes: ast.AST) -> set[str]:
 
 
 def _value(node: ast.expr, known: Mapping[str, Any]) -> Any:
-    """Return the value of a plain expression; `ValueError` where it is not known without running code."""
+    """Return the value of a plain expression; `ValueError` where it cannot be known without running code."""
     if isinstance(node, ast.Name):
         if node.id not in known:
             raise ValueError(node.id)

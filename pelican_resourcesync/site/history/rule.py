@@ -1,7 +1,8 @@
 """The rule by which the history of a first publication is read from git: see `docs/history.md`.
 
-A resource is created when its source first lands as published content and updated when the source changes; a listing
-exists, at each time, for what the metadata of that time files under it. What is not certain is left out and counted.
+A resource is created when its source first lands as published content, and updated when the source changes. At each
+time, a listing contains the articles whose metadata then put them there. Uncertain URLs and states are left out and
+counted.
 """
 
 from collections import defaultdict
@@ -25,9 +26,9 @@ from pelican_resourcesync.site.scope import Scope
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The `changes` that git tells of, of each URI oldest first.
+    """The `changes` found in git, oldest first for each URI.
 
-    So many URLs and past states of sources are `left_out`, because they are not certain.
+    `left_out` is the number of URLs and past states of sources that were left out because they are uncertain.
     """
 
     changes: Sequence[Change]
@@ -35,12 +36,12 @@ class History:
 
 
 class Rule:
-    """Applies the rule to the commits of one site, once."""
+    """The rule, applied to the commits of one site. Use each instance once."""
 
     def __init__(
         self, repository: Repository, sources: Sources, scope: Scope, is_excluded: Callable[[str], bool]
     ) -> None:
-        """Take the repository, its sources, where they lie in it, and what tells which URIs are never published."""
+        """Apply the rule to `sources` in `repository`; `is_excluded` returns whether a URI is never published."""
         self._repository = repository
         self._listings = sources.listings
         self._scope = scope
@@ -57,9 +58,9 @@ class Rule:
         self._members: dict[Listing, Members] = {}
 
     def read(self, landings: Sequence[Landing], uncommitted: Sequence[PathChange], now: datetime) -> History:
-        """Return what `landings` changed, and what is not committed, which lands `now`.
+        """Return the changes of `landings`, and uncommitted changes, which land `now`.
 
-        All that the first landing holds was created with it.
+        Everything in the first landing is created with it.
         """
         commits: list[tuple[datetime, Sequence[PathChange]]] = [(each.time, each.commit.changes) for each in landings]
         if uncommitted:
@@ -81,7 +82,7 @@ class Rule:
         return is_settings or self._files.has_to_be_read(change, today=self._last.get(change.path) is change)
 
     def _land(self, time: datetime, changes: Iterable[PathChange]) -> None:
-        """Account for all that landed at one time."""
+        """Process the changes that landed at one time."""
         families: set[tuple[object, ...]] = set()
         paths: list[str] = []
         for change in changes:
@@ -90,7 +91,7 @@ class Rule:
             try:
                 today, edited = self._last.get(change.path) is change, change.path in self._edited
                 there = list(self._files.read(change, today=today, head_matters=edited))
-            except UnknownStateError:  # what was there before stays, as far as anybody knows
+            except UnknownStateError:  # the state before is kept
                 self._unknown += 1
                 continue
             there = [each for each in there if each.content.waits is None or each.content.waits <= time]
@@ -108,7 +109,7 @@ class Rule:
         self._outputs.land(time)
 
     def _replace(self, path: str, before: Iterable[State], there: Iterable[State]) -> Iterator[tuple[object, ...]]:
-        """Put states of the file at `path` in place of others; return the families of articles that this touches."""
+        """Replace the states of the file at `path`; return the families of articles that this changes."""
         for state in before:
             for uri in state.content.uris:
                 self._outputs.put(uri, (path, state.content.role), None)
@@ -123,7 +124,7 @@ class Rule:
                 yield state.content.family
 
     def _list(self, families: Iterable[tuple[object, ...]], paths: Iterable[str]) -> Iterable[Listing]:
-        """Put the articles of these families, and those at these paths, into their listings; return what changed."""
+        """Update the listings of the articles of these families and at these paths; return the changed listings."""
         wanted: dict[str, dict[Listing, Entry]] = {path: {} for path in paths}
         for family in families:
             members = self._families[family]
@@ -163,10 +164,10 @@ class Rule:
 
 
 class _Outputs:
-    """The URIs that are published at a time, by whom they are, and the changes that this makes."""
+    """The URIs published at a time, the owners that publish them, and the resulting changes."""
 
     def __init__(self, built: Collection[str], is_excluded: Callable[[str], bool]) -> None:
-        """Take the URIs of the build, and what tells which are never published."""
+        """Start without outputs; `built` are the URIs of the build."""
         self._built = built
         self._is_excluded = is_excluded
         self._now: dict[str, dict[Hashable, Hashable]] = defaultdict(dict)
@@ -175,9 +176,9 @@ class _Outputs:
         self._formed: dict[str, set[tuple[Sequence[str], str]]] = defaultdict(set)
 
     def put(self, uri: str, owner: Hashable, version: Hashable, formed: tuple[Sequence[str], str] = ((), "")) -> None:
-        """Take note that an owner has a version at a URI, or nothing any more: `None`.
+        """Record that an owner has this version at a URI; `None` means that it no longer has one.
 
-        The settings that form the URL, for a source, matter where it is one of the past.
+        `formed` are the settings that determine the URL, and a source; it is needed for past URLs.
         """
         now = self._now[uri]
         if uri not in self._before:
@@ -189,9 +190,9 @@ class _Outputs:
                 self._formed[uri].add(formed)
 
     def update(self, uris: Iterable[str], owner: Hashable, time: datetime) -> Iterator[str]:
-        """Take note that an owner shows something else at these URIs, where it is the only one; return the others.
+        """Record an update of the URIs that the owner alone publishes, and yield the other URIs.
 
-        Most changes are of this kind: one new article moves all others on the pages of the index.
+        This is the fast path for the most frequent change: one new article moves all others on the pages of the index.
         """
         for uri in uris:
             now = self._now[uri]
@@ -201,7 +202,7 @@ class _Outputs:
                 self._changes[uri].append(Change(time, uri, ChangeKind.UPDATED))
 
     def land(self, time: datetime) -> None:
-        """Take note of what changed at a time."""
+        """Record the changes made since the last call, at this time."""
         for uri, before in self._before.items():
             now = set(self._now[uri].values())
             if now != before:
@@ -210,10 +211,10 @@ class _Outputs:
         self._before.clear()
 
     def certain_changes(self, settings: PastSettings) -> tuple[list[Change], int]:
-        """Return the changes that are certain, URI by URI, and how many URIs are left out.
+        """Return the certain changes, URI by URI, and the number of URIs that are left out.
 
-        A URI of the past is certain from the time on since when the settings that form it are what they are today; one
-        that the build should have published, and did not, is not certain at all.
+        A past URI is certain from the time on at which the settings that determine it got today's values. One that the
+        build should have published, but did not, is never certain.
         """
         certain: list[Change] = []
         left_out = 0
@@ -224,14 +225,14 @@ class _Outputs:
                 since = [settings.same_since(*formed) for formed in self._formed[uri]]
                 known = [time for time in since if time is not None]
                 is_certain = not self._now[uri] and len(known) == len(since)
-                life = _since(max(known), life) if is_certain else []  # noqa: PLW2901 - what is certain of it
+                life = _since(max(known), life) if is_certain else []  # noqa: PLW2901 - only the certain part
                 left_out += not life
             certain += life
         return certain, left_out
 
 
 def _since(time: datetime, life: Sequence[Change]) -> list[Change]:
-    """Return the changes of one URI from a time on: what was there at that time was created then."""
+    """Return the changes of one URI from a time on. A resource that existed at that time is created then."""
     after = [change for change in life if change.time >= time]
     before = life[: len(life) - len(after)]
     if before and before[-1].kind is not ChangeKind.DELETED:
@@ -250,7 +251,7 @@ def _entry(listing: Listing, path: str, state: State) -> Entry:
 
 
 def _edited(changes: Iterable[PathChange]) -> set[str]:
-    """Return the paths that had several states, or one that another path had too: only there do two heads matter."""
+    """Return the paths with several states, or a state that another path had too: only their heads are compared."""
     paths: dict[str, str] = {}
     blobs: dict[str, str] = {}
     found = set()
@@ -263,7 +264,7 @@ def _edited(changes: Iterable[PathChange]) -> set[str]:
 
 
 def tree_of(changes: Iterable[PathChange]) -> dict[str, PathChange]:
-    """Return the last change of each path that is there after `changes`, one after another."""
+    """Return the last change of each path that exists after `changes` are applied in order."""
     tree: dict[str, PathChange] = {}
     for change in changes:
         tree.pop(change.path, None)

@@ -1,7 +1,7 @@
 """What a state of a source publishes: its URL, and the listings that it is in.
 
-The sources of today are known from the build. Those of the past are read by Pelican's own readers, under the settings
-of today; the metadata at the head of a source alone is parsed, and each distinct head once.
+Today's sources are known from the build. Past sources are read with Pelican's own readers and today's settings. Only
+the metadata at the head of a source is parsed, and each distinct head once.
 """
 
 import hashlib
@@ -34,8 +34,8 @@ class Content:
 
     `uris` are those of its page or file and of a copy of the source (`OUTPUT_SOURCES`): none where it is a draft,
     hidden or skipped, or where nothing is written. `listings` are those that an article is in unless it is a
-    translation, `listings_of_any` those that it is in anyway. `family` is what it shares with its translations.
-    `head` changes with the metadata. `waits` says until when an article is a draft (`WITH_FUTURE_DATES`).
+    translation, `listings_of_any` those that it is always in. `family` is a key that it shares with its translations.
+    `head` changes with the metadata. `waits` is the time until which an article is a draft (`WITH_FUTURE_DATES`).
     """
 
     source: str
@@ -53,16 +53,16 @@ class Content:
 
 
 class Sources:
-    """Reads what the sources of one site publish. Holds a temporary folder: use as a context manager."""
+    """A reader of what the sources of one site publish. It has a temporary folder: use it as a context manager."""
 
     def __init__(self, settings: Mapping[str, Any], siteurl: str, written: Sequence[Written]) -> None:
-        """Take Pelican's settings, the site's URL without a slash at its end, and the resources of the build."""
+        """Use Pelican's `settings`; `siteurl` has no trailing slash, and `written` are the resources of the build."""
         self._settings = {
             **settings,
             "CACHE_CONTENT": False,
             "LOAD_CONTENT_CACHE": False,
             "WITH_FUTURE_DATES": True,
-            "DEFAULT_DATE_FORMAT": "",  # no URL has a date as it is written out, which takes long
+            "DEFAULT_DATE_FORMAT": "",  # formatted dates are never in URLs, and are slow
             "DATE_FORMATS": {},
             "DEFAULT_DATE": None if settings.get("DEFAULT_DATE") == "fs" else settings.get("DEFAULT_DATE"),
         }
@@ -71,7 +71,7 @@ class Sources:
         self.uris = frozenset(each.uri for each in written)
         self._folder = tempfile.TemporaryDirectory(prefix="resourcesync-")
         roots = [str(root) for kind in ("ARTICLE", "PAGE") for root in settings[f"{kind}_PATHS"]]
-        depth = max((root.count("..") for root in roots), default=0)  # no source leads out of the temporary folder
+        depth = max((root.count("..") for root in roots), default=0)  # so that no path leads out of the folder
         self._settings["PATH"] = self._path = posixpath.join(self._folder.name, *["content"] * depth)
         self._readers = Readers(self._settings)
         replace_readers(self._readers)
@@ -84,7 +84,6 @@ class Sources:
         self.listings = Listings(settings, siteurl)
 
     def __enter__(self) -> Self:
-        """Begin."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -92,17 +91,17 @@ class Sources:
         self._folder.cleanup()
 
     def roles(self, source: str) -> Iterator[Role]:
-        """Return what Pelican makes of the source at a path relative to its `PATH`: by the build, else by its rules."""
+        """Yield the roles of the source at a path relative to `PATH`: by the build, else by Pelican's rules."""
         built = [role for role in Role if (source, role) in self._written]
         role = None if built else self._roles.of(source)
         yield from built or ([role] if role else [])
 
     def ignores(self, path: str) -> bool:
-        """Return whether Pelican ignores the file at a path by its name."""
+        """Return whether Pelican ignores the file at a path because of its name."""
         return self._roles.ignored(posixpath.basename(path))
 
     def built_from(self, source: str, *, below: bool) -> Iterator[str]:
-        """Return the URIs that the build published from a source, or from all `below` a folder."""
+        """Yield the URIs that the build published from a source, or from all sources `below` a folder."""
         for each, role in list(self._written) if below else [(source, role) for role in Role]:
             if (each, role) in self._written and (not below or each.startswith(f"{source}/")):
                 yield from self.built(each, role, None).uris
@@ -112,12 +111,12 @@ class Sources:
         return (source, role) in self._written
 
     def built(self, source: str, role: Role, data: Callable[[], bytes | None] | None) -> Content:
-        """Return what a source that was built publishes; `data` returns its bytes, where their head matters."""
+        """Return what a source of the build publishes; `data` returns its bytes, where the head is needed."""
         content = self._built.get((source, role))
         if content is None:
             written = self._written[source, role]
             content = Content(source, role, (written.uri,))
-            with suppress(Exception):  # a plug-in may have made anything of its object
+            with suppress(Exception):  # a plug-in may have changed the object in any way
                 content = self._content(written.content, source, role, "", written.uri)
             head = self._head(source, data()) if data and role is not Role.STATIC else ""
             content = replace(content, head=head)
@@ -127,10 +126,10 @@ class Sources:
         return content
 
     def past(self, source: str, role: Role, read: Callable[[], bytes | None]) -> Content | None:
-        """Return what a past state of a source publishes; `None` where that is not certain.
+        """Return what a past state of a source publishes; `None` where that is uncertain.
 
-        That is where the bytes are not there, Pelican's readers cannot parse them, or a plug-in gives the source of
-        today, or others where there is none, another URL than Pelican's rules do.
+        It is uncertain where the bytes are missing, where Pelican's readers cannot parse them, and where a plug-in
+        gives today's source (other sources, if there is none today) another URL than Pelican's rules do.
         """
         written = self._written.get((source, role))
         if role is Role.STATIC:
@@ -147,7 +146,7 @@ class Sources:
         return self._read[key]
 
     def _is_certain(self, content: Content, written: Written) -> bool:
-        """Return whether rules and build agree on the URL: of this state, or of what was `written`."""
+        """Return whether the rules give the same URL as the build, for this state or for the output `written`."""
         if not content.uris or written.uri in content.uris:
             return True
         key = (str(written.source), content.role)
@@ -163,7 +162,7 @@ class Sources:
 
     def _parsed(self, source: str, role: Role, data: bytes, head: str) -> Content | None:
         try:
-            with self._file(source, data):  # plug-ins are asked as always: they may decide what is public
+            with self._file(source, data):  # plug-ins get their signals: they may decide what is public
                 found = self._readers.read_file(
                     base_path=self._path,
                     path=source,
@@ -176,12 +175,12 @@ class Sources:
                 if role is not Role.STATIC:
                     relative = found.relative_source_path
                     found.get_relative_source_path = lambda *_: relative
-                    found.override_save_as = found.save_as  # else worked out again each time, by `is_valid` too
+                    found.override_save_as = found.save_as  # else computed again each time, also by `is_valid`
                     if not found.is_valid():
                         return None
                 uri = uri_of(self.siteurl, found.url, found.save_as) if found.save_as else ""
                 return self._content(found, source, role, head, uri)
-        except Exception:  # noqa: BLE001 - any reader of any plug-in may fail on a source of the past, in its own way
+        except Exception:  # noqa: BLE001 - readers of plug-ins may raise anything for a past source
             return None
 
     @contextmanager
@@ -201,7 +200,7 @@ class Sources:
             file.unlink(missing_ok=True)
 
     def _content(self, found: Any, source: str, role: Role, head: str, uri: str) -> Content:
-        """Return what Pelican's object publishes at `uri`, which is empty where nothing is written."""
+        """Return what Pelican's object `found` publishes; `uri` is its URI, empty where nothing is written."""
         if role is Role.STATIC:
             return Content(source, role, (uri,))
         if found.status != "published":
@@ -227,12 +226,12 @@ class Sources:
 
 
 def _is_moved(content: Any) -> bool:
-    """Return whether a plug-in has given a content its URL, which is none of its metadata."""
+    """Return whether a plug-in has set the URL of a content object, instead of its metadata."""
     return hasattr(content, "override_save_as") and "save_as" not in content.metadata
 
 
 def originals(family: Sequence[Content]) -> Sequence[Content]:
-    """Return those articles of a family that are not translations of another, as Pelican's `get_original_items`."""
+    """Return the articles of a family that are not translations of another, as Pelican's `get_original_items` does."""
     candidates = [content for content in family if not content.marked_translation] or family
     return [content for content in candidates if content.in_default_lang] or candidates
 
@@ -245,7 +244,7 @@ def _family(found: Any, source: str, translation_id: Any) -> tuple[object, ...]:
 
 
 def _order(found: Any, order_by: Any) -> tuple[Any, ...]:
-    """Return what Pelican's `order_content` sorts by; ties are left in the order of the slug, as there."""
+    """Return the key that Pelican's `order_content` sorts by. As there, articles with equal keys are sorted by slug."""
     if callable(order_by):
         value = order_by(found)
         return (type(value).__name__, value, found.slug)
@@ -254,7 +253,7 @@ def _order(found: Any, order_by: Any) -> tuple[Any, ...]:
     name = name.removeprefix("reversed-")
     value = Path(found.source_path).name if name == "basename" else getattr(found, name, found.slug)
     kind = type(value).__name__
-    if isinstance(value, datetime):  # of whatever class; as a number, which is compared much faster
+    if isinstance(value, datetime):  # of any subclass; numbers compare much faster
         kind = "datetime"
         value = -value.timestamp() if down else value.timestamp()
     elif down:
@@ -263,7 +262,7 @@ def _order(found: Any, order_by: Any) -> tuple[Any, ...]:
 
 
 class _Descending:
-    """A value that sorts the other way round, for Pelican's `reversed-…` orders."""
+    """A value that sorts in reverse, for Pelican's `reversed-…` orders."""
 
     __slots__ = ("value",)
 
@@ -276,12 +275,12 @@ class _Descending:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Descending) and bool(other.value == self.value)
 
-    __hash__ = None  # type: ignore[assignment]  # an order, not a key
+    __hash__ = None  # type: ignore[assignment]  # for sorting only
 
 
 @contextmanager
 def quiet_reading() -> Iterator[None]:
-    """Keep warnings about the past out of the log: nobody can correct a source that is no longer there."""
+    """Suppress log messages about past sources: nobody can correct a source that is no longer there."""
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:

@@ -1,4 +1,4 @@
-"""What the files of a repository publish after a change: sources, files of the theme and template pages."""
+"""What files in a repository publish after a change: sources, files of the theme and template pages."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -17,12 +17,12 @@ from pelican_resourcesync.site.roles import Role
 from pelican_resourcesync.site.scope import Scope
 from pelican_resourcesync.site.uris import uri_of_path
 
-#: How a blob begins that is kept in Git LFS, not in the repository.
+#: The start of a blob whose content is in Git LFS, not in the repository.
 _POINTER = b"version https://git-lfs.github.com/spec/"
 
 
 class State(NamedTuple):
-    """A file at one time: what it publishes, its blob, and the settings that form its URL."""
+    """A file at one time: what it publishes, its blob, and the settings that determine its URL."""
 
     content: Content
     blob: str
@@ -30,23 +30,24 @@ class State(NamedTuple):
 
 
 class UnknownStateError(Exception):
-    """It is not certain what a past state of a source published."""
+    """Raised where it is uncertain what a past state of a source published."""
 
 
 class States:
-    """Reads the states of the files of one site."""
+    """A reader of the states of the files of one site."""
 
     def __init__(self, repository: Repository, sources: Sources, scope: Scope) -> None:
-        """Take the repository, its sources, and where they lie in it."""
+        """Read `sources` from `repository`; `scope` says where they are in it."""
         self._repository = repository
         self._sources = sources
         self._scope = scope
 
     def read(self, change: PathChange, *, today: bool, head_matters: bool = False) -> Iterator[State]:
-        """Return what the file that a change leaves behind publishes.
+        """Yield what a file publishes after a change.
 
-        `today` says that the file was built as it is: then the build is believed, and the file is read only where its
-        `head_matters`. Raises `UnknownStateError` where it is not certain what a file of the past published.
+        `today` means that the build used this state of the file. Then the result is taken from the build, and the file
+        is read only where its `head_matters`. Raises `UnknownStateError` where it is uncertain what a past file
+        published.
         """
         if change.new is None or change.mode == SUBMODULE:
             return
@@ -66,7 +67,7 @@ class States:
             yield State(content, change.new, settings)
 
     def _copied(self, path: str, source: str | None) -> Iterator[tuple[str, Sequence[str]]]:
-        """Return the URIs of a file of the theme and of a template page, with the settings that form them."""
+        """Yield the URIs of a file of the theme and of a template page, with the settings that determine them."""
         copied = self._scope.theme_file(path)
         if copied is not None and not self._sources.ignores(copied):
             yield uri_of_path(self._sources.siteurl, copied), SETTINGS_OF_THEME
@@ -83,14 +84,14 @@ class States:
         )
 
     def uris_today(self, change: PathChange) -> Iterator[str]:
-        """Return the URIs of the build whose source a change touched; a submodule's are those of all sources below."""
+        """Yield the URIs of the build whose source a change affects; for a submodule, those of all sources below."""
         source = self._scope.source(change.path)
         yield from (uri for uri, _ in self._copied(change.path, source))
         if source is not None:
             yield from self._sources.built_from(source, below=change.mode == SUBMODULE)
 
     def uris_before(self, change: PathChange) -> Iterator[str]:
-        """Return the URIs that the file which a change replaced or removed had, as far as that is certain."""
+        """Yield the URIs of the file that a change replaced or removed, as far as they are certain."""
         try:
             for state in self.read(replace(change, new=change.old), today=False):
                 yield from state.content.uris
@@ -98,7 +99,7 @@ class States:
             return
 
     def data(self, change: PathChange) -> bytes | None:
-        """Return the bytes that a change leaves behind; `None` where they are not on this machine."""
+        """Return the bytes of a file after a change; `None` where they are not on this machine."""
         if change.new is not None and not change.new.startswith(UNCOMMITTED):
             data = self._repository.blob(change.new)
             return None if data is None or data.startswith(_POINTER) else data
