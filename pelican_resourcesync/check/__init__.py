@@ -1,7 +1,8 @@
-"""The conformance checker: whether a Source keeps to ResourceSync (ANSI/NISO Z39.99), and by which rule not.
+"""Check whether a Source conforms to ResourceSync (ANSI/NISO Z39.99), and report the rules that it breaks.
 
-`check` takes a `Request` and gives a `Report`. `RULES` are the rules as data, each a small function with its
-identifier, level, sentence and source; `UNSEEN` are those that no look from outside can tell.
+A Source is a site that publishes ResourceSync documents. `check` takes a `Request` and returns a `Report`. `RULES`
+holds the rules as data: small functions, each with an identifier, level, sentence and source. `UNSEEN` holds the rules
+that cannot be checked from outside.
 """
 
 from pelican_resourcesync.check.checker import Request, check

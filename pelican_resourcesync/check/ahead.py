@@ -1,4 +1,4 @@
-"""Documents asked for before their turn: a few at a time, so that the network is not waited for one by one."""
+"""Fetch documents before their turn, a few at a time, so that their network delays overlap."""
 
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -10,7 +10,7 @@ from pelican_resourcesync.errors import TransportError
 
 @dataclass(slots=True, kw_only=True)
 class Ahead:
-    """Asks for at most `jobs` documents at once, each of `size` bytes at most; with one, for none before its turn."""
+    """Fetches up to `jobs` documents at once, each of at most `size` bytes; with one job, nothing is fetched early."""
 
     place: Place
     size: int
@@ -19,7 +19,7 @@ class Ahead:
     _asked: dict[str, Future[Opened]] = field(default_factory=dict)
 
     def want(self, uris: Iterable[str]) -> None:
-        """Ask for these, in this order, as far as there is room."""
+        """Start to fetch these URIs, in this order, while there is room."""
         if self.jobs == 1:
             return
         self._pool = self._pool or ThreadPoolExecutor(max_workers=self.jobs)
@@ -30,12 +30,12 @@ class Ahead:
                 self._asked[uri] = self._pool.submit(self.place.open, uri, size=self.size)
 
     def open(self, uri: str) -> Opened:
-        """Give what is at a URI, whether asked for or not; `TransportError` where that cannot be had."""
+        """Return what is at a URI, fetched early or not; raises `TransportError` if it cannot be fetched."""
         asked = self._asked.pop(uri, None)
         return asked.result() if asked else self.place.open(uri, size=self.size)
 
     def close(self) -> None:
-        """Give up what was asked for in vain."""
+        """Cancel pending requests, and close what was fetched but not used."""
         if self._pool is None:
             return
         self._pool.shutdown(wait=True, cancel_futures=True)

@@ -1,4 +1,4 @@
-"""A ZIP file of others: its members are looked at before they are read, and read within limits."""
+"""Read untrusted ZIP files: members are inspected before they are read within limits."""
 
 import lzma
 import stat
@@ -12,24 +12,24 @@ from typing import Any, BinaryIO, cast
 from pelican_resourcesync.check.limits import Limits
 from pelican_resourcesync.transport.paths import is_plain
 
-#: All that `zipfile` is known to raise for bytes that are no ZIP, or not as they say.
+#: All exceptions that `zipfile` is known to raise for bytes that are not a ZIP file, or a damaged one.
 _FAILURES = (
     zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OSError, ValueError,
     NotImplementedError, RuntimeError, OverflowError, LookupError, AttributeError,
 )  # fmt: skip
-_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # what others unpack to cannot be bounded while it is unpacked
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # the output of other methods cannot be limited while unpacking
 _LISTED = b"PK\x01\x02"
-_HEADER = 30  # bytes before the name, in the header of a member
-_SHARE = 32  # bytes: a member has more than twice as many, so that each can be read twice
+_HEADER = 30  # bytes before the name in a member's header
+_SHARE = 32  # bytes: each member takes more than twice as many, so that each can be read twice
 _FREE = 1_000
 
 
 class DamagedError(Exception):
-    """A ZIP file, or a member of one, cannot be read; says by which error."""
+    """Raised when a ZIP file or one of its members cannot be read; the message is the name of the original error."""
 
 
 class Archive:
-    """A ZIP file, open. Raises `DamagedError` for what is none."""
+    """An open ZIP file. Raises `DamagedError` for a stream that is not a ZIP file."""
 
     def __init__(self, stream: BinaryIO, limits: Limits) -> None:
         self._limits = limits
@@ -39,14 +39,14 @@ class Archive:
         with _telling():
             self._zip = zipfile.ZipFile(cast("Any", _Bounded(stream, limits)))
         infos = self._zip.infolist()
-        if any(info.header_offset < 0 for info in infos):  # newer versions of `zipfile` say so
+        if any(info.header_offset < 0 for info in infos):  # newer versions of `zipfile` raise this themselves
             raise DamagedError(zipfile.BadZipFile.__name__)
         self._infos = {info.filename: info for info in infos}
         self._overlapping = _overlapping(infos)
         self.names = [info.filename for info in infos if not info.filename.endswith("/")]
 
     def problem(self, name: str) -> str:
-        """Say why a member is not to be read, by what the file says of it, or nothing."""
+        """Return why a member must not be read, according to the ZIP file's own metadata, or an empty string."""
         info = self._infos.get(name)
         if info is None or name.endswith("/"):
             return "names no member of the package"
@@ -58,7 +58,7 @@ class Archive:
 
     @contextmanager
     def open(self, name: str) -> Iterator[BinaryIO]:
-        """Give a member as a stream; all that is read of members counts together."""
+        """Open a member as a stream; the bytes read from all members count towards one limit."""
         self._times -= 1
         with _telling():
             opened = self._zip.open(self._infos[name])
@@ -71,7 +71,7 @@ class Archive:
 
 
 class _Bounded:
-    """A stream of which nobody reads too much at once: `zipfile` takes the whole list of members in one piece."""
+    """A stream that limits the size of each read, because `zipfile` reads the whole list of members at once."""
 
     def __init__(self, stream: BinaryIO, limits: Limits) -> None:
         self._stream = stream
@@ -91,7 +91,7 @@ class _Bounded:
 
 
 class _Member:
-    """A member while it is read: how much came, and what is damaged in it."""
+    """A member while it is read: counts the bytes, and raises `DamagedError` if it is damaged."""
 
     def __init__(self, opened: Any) -> None:
         self._opened = opened
@@ -130,7 +130,7 @@ def _suspicious(info: zipfile.ZipInfo, limits: Limits, left: int) -> str:
 
 
 def _overlapping(infos: list[zipfile.ZipInfo]) -> set[int]:
-    """Give where members begin that share bytes, by the least that each takes."""
+    """Return the offsets of members that overlap, based on the minimum size of each."""
     found: set[int] = set()
     last, end = -1, -1
     for info in sorted(infos, key=lambda info: info.header_offset):

@@ -1,4 +1,4 @@
-"""Check a target: find out what it is, read it, and ask the rules that look over several documents."""
+"""Check a target: find out what it is, read it, and run the rules that involve several documents."""
 
 import zipfile
 from collections.abc import Callable, Iterator
@@ -29,7 +29,7 @@ EDITIONS = (2014, 2017)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What to check, and how; see `docs/check.md`."""
+    """What to check and how; `docs/check.md` describes the options."""
 
     target: str
     deep: bool = False
@@ -43,7 +43,7 @@ class Request:
 
 
 def check(request: Request) -> Report:
-    """Check a target; `CheckError` where there is nothing that could be checked."""
+    """Check a target and return the report; raises `CheckError` if there is nothing to check."""
     _refuse(request)
     checker = _Checker(request)
     with checker.stack:
@@ -93,7 +93,7 @@ class _Checker:
             raise CheckError(message) from error
 
     def url(self, url: str) -> None:
-        """Check what is at a URL: a host's Source, a document, a package, a page or robots.txt."""
+        """Check a URL: the Source of a host, a document, a package, an HTML page or robots.txt."""
         place = Internet(url)
         parts = urlsplit(url)
         root = f"{parts.scheme}://{parts.netloc}/"
@@ -108,7 +108,7 @@ class _Checker:
             self._page_instead(url, root, place, error)
 
     def report(self) -> Report:
-        """Ask the rules over several documents, and give all findings."""
+        """Return the report on everything that was checked."""
         return Report(
             target=self.request.target,
             documents=len([kept for kept in self.walk.documents.values() if kept]) + self.documents,
@@ -170,13 +170,13 @@ class _Checker:
             self._beginning(path, lambda uri: links_of_page(head, uri), "link with rel=resourcesync")
         else:
             stream.seek(0)
-            # What a document names was not named by the user: no private address is asked.
+            # The URLs in the document do not come from the user, so private addresses are not contacted.
             self.walk = self._walk(Internet(), hops=1 if self.request.follow else 0)
             self.walk.begin(str(path), stream)
             ask_neighbours(self.walk)
 
     def _beginning(self, path: Path, find: Callable[[str], list[str]], what: str) -> None:
-        """Check the Source that a page or robots.txt in a file leads to: in the folder around it, or on the web."""
+        """Check the Source that a page or robots.txt file links to, in a folder around the file or on the web."""
         links = [link for link in self._need(find(""), str(path), what) if urlsplit(link).netloc]
         around = find_around(path, links, self.request.limits)
         if around is not None and around.base:
@@ -210,7 +210,7 @@ class _Checker:
             ask_neighbours(self.walk)
 
     def _page_instead(self, url: str, root: str, place: Internet, error: TransportError) -> None:
-        """Look for a link in the page itself, where a host has nothing at its well-known URI."""
+        """Look for a link in the page itself if the host serves nothing at its well-known URI."""
         try:
             with place.open(url, size=self.request.limits.page) as found:
                 data = found.stream.read()

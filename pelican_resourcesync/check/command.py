@@ -1,4 +1,4 @@
-"""The verb `check`: its progress and its exit status."""
+"""The `check` command: its progress display and its exit status."""
 
 import sys
 from argparse import Namespace
@@ -15,7 +15,10 @@ _WIDTH = 100
 
 
 def run(arguments: Namespace) -> int:
-    """Check, print the report and give the exit status: 0 conforming, 1 not; raises `CheckError` for what is 2."""
+    """Run the check, print the report and return the exit status: 0 if the target conforms, 1 if it does not.
+
+    Raises `CheckError` if nothing can be checked (exit status 2).
+    """
     if arguments.rules:
         sys.stdout.write(f"{list_rules(RULES)}\n")
         return 0
@@ -42,7 +45,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _progress() -> Callable[[str], None]:
-    """Show on the terminal what is being read, not more often than eyes can follow."""
+    """Return a function that shows what is being read on the terminal, at most five times a second."""
     shown = 0.0
 
     def show(uri: str) -> None:

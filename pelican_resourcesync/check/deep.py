@@ -1,4 +1,4 @@
-"""What is at the URIs that are listed: resources, asked for a few at a time, or a few pages alone."""
+"""Fetch listed resources and check them: all of them, a few at a time, or just a few pages."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -13,17 +13,17 @@ from pelican_resourcesync.check.scan import Attributes, Item
 from pelican_resourcesync.errors import TransportError
 
 _BATCH = 64
-#: How many pages of a set are looked at where not all resources are.
+#: How many pages of a set are examined if not all resources are.
 _PAGES = 10
-#: After a page, the next is that which comes so many times as late in the list.
+#: After a page, the next one is at least this many times as far down the list.
 _STEP = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource:
-    """A listed resource and what is there: why it is not had, or its bytes' measures and its headers.
+    """A listed resource: why it could not be fetched, or the measurements of its bytes and its headers.
 
-    `page_links` and `header_links` are where its own links with `rel=resourcesync` lead to.
+    `page_links` and `header_links` are the targets of its own `rel=resourcesync` links.
     """
 
     item: Item
@@ -37,15 +37,15 @@ class Resource:
 
 
 Linked = Callable[[Resource, str, str], None]
-"""Takes a resource that has links, the document that lists it and the Capability List of its set."""
+"""Receives a resource that has links, the document that lists it and the Capability List of its set."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Deep:
-    """Looks at resources in batches, so that few wait in memory however many are listed.
+    """Examines resources in batches, so that few are in memory at a time, however many are listed.
 
-    Where it is `whole`, all are compared with what is said of them; where not, a few pages are looked at for their
-    links, spread over the list. `wanted` is the number of the first entry that is to be taken next.
+    If `whole` is True, all resources are compared with what is stated about them. Otherwise, a few pages spread over
+    the list are examined for links. `wanted` is the lowest number of an entry to take next.
     """
 
     place: Place
@@ -60,11 +60,11 @@ class Deep:
     _waiting: list[tuple[Item, str, str]] = field(default_factory=list)
 
     def begin(self) -> None:
-        """Begin with another document."""
+        """Start with another document."""
         self.wanted = 0
 
     def take(self, item: Item, document: str, owner: str) -> None:
-        """Take an entry of a Resource List, whose number is not less than `wanted`."""
+        """Take an entry of a Resource List, whose number must be at least `wanted`."""
         if not self.whole:
             count = self._pages.get(owner, 0)
             if count >= _PAGES or not _is_page(item):
@@ -76,7 +76,7 @@ class Deep:
             self.finish()
 
     def finish(self) -> None:
-        """Look at all that wait."""
+        """Examine all waiting resources."""
         waiting, self._waiting = self._waiting, []
         with ThreadPoolExecutor(max_workers=self.jobs) as pool:
             for (item, document, owner), resource in zip(waiting, pool.map(self._resource, waiting), strict=True):

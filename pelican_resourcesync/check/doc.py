@@ -1,4 +1,4 @@
-"""One document while it is read: what the rules of its entries look back at."""
+"""The state of one document while it is read, for rules that compare an entry with earlier ones."""
 
 import datetime as dt
 
@@ -10,7 +10,7 @@ LISTS_OF_CHANGES = frozenset(("changelist", "changedump-manifest", "change-notif
 
 
 class Seen:
-    """Texts that were met, by 64 bits each, however long they are; nobody can choose texts that share them."""
+    """A set of texts that stores 64-bit hashes to save memory; Python's random seed makes collisions unpredictable."""
 
     __slots__ = ("_hashes",)
 
@@ -21,21 +21,21 @@ class Seen:
         return hash(text) in self._hashes
 
     def add(self, text: str) -> None:
-        """Take a text."""
+        """Add a text."""
         self._hashes.add(hash(text))
 
     def clear(self) -> None:
-        """Forget them all."""
+        """Remove all texts."""
         self._hashes.clear()
 
 
 class Doc:
-    """A document's head, and what its entries so far have told.
+    """A document's head, and what is known from its entries so far.
 
-    `edition` is the one asked for, or None: then a document is held to what it says itself. `time` is the time of the
-    change that the current entry lists, by its `datetime`, else by its `lastmod` (V1104); `certain` tells whether that
-    is the time of the change and no other: a `lastmod` is not, where the edition of 2017 is followed (V1102). `lists`
-    is what the entries are, "resources" or "changes", where they are either.
+    `edition` is the edition to check against; if None, the document itself determines it. `time` is the time of the
+    change that the current entry lists: its `datetime`, or else its `lastmod` (V1104). `certain` says whether this is
+    surely the time of the change; in the edition of 2017, a `lastmod` need not be (V1102). `lists` says what the
+    entries are: "resources", "changes", or empty for anything else.
     """
 
     __slots__ = (
@@ -70,7 +70,7 @@ class Doc:
         self.until = moment(md.get("until"))
         self.time: dt.datetime | None = None
         self.certain = True
-        self.dated = edition == 2017  # noqa: PLR2004 - the year says it best
+        self.dated = edition == 2017  # noqa: PLR2004 - a year needs no name
         self.last: dt.datetime | None = None
         self.together = Seen()
         self.previous: tuple[dt.datetime | None, dt.datetime | None] = (None, None)
@@ -79,7 +79,7 @@ class Doc:
         self.types: set[str] = set()
 
     def begin(self, item: Item) -> None:
-        """Take the time of the change that an entry lists, before its rules are asked."""
+        """Set the time of the change that an entry lists, before the entry's rules run."""
         stated = item.md.get("datetime") if item.md else None
         if stated is not None:
             self.dated = True
@@ -88,7 +88,7 @@ class Doc:
             self.time, self.certain = moment(item.lastmod), not self.dated
 
     def end(self, item: Item) -> None:
-        """Remember an entry, after its rules were asked."""
+        """Remember an entry, after its rules ran."""
         if self.time is None:
             return
         if self.last is None or self.time > self.last:

@@ -1,4 +1,4 @@
-"""One document, held to the rules that can be seen in it alone, while it is read once."""
+"""Check one document, in a single pass, against the rules that need no other document."""
 
 import hashlib
 from collections.abc import Callable
@@ -26,15 +26,15 @@ POINTING = frozenset(
 )
 Sink = Callable[[Item, Doc], None]
 Shape = tuple[bool, bool, tuple[str, ...] | None]
-"""Whether an entry is unusual, whether it has a lastmod, and the names of its `rs:md`'s attributes."""
+"""Whether an entry is unusual, whether it has a lastmod, and the attribute names of its `rs:md`."""
 Plan = tuple[list[tuple[Check, Rule]], list[tuple[Check, Rule]]]
-"""The rules for entries of a shape: of the entry itself, and of its `rs:md`."""
+"""The rules for entries of a shape: those for the entry itself, and those for its `rs:md`."""
 _MOST_PLANS = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """How to check: the edition (None: what each document says itself), the rules and the limits."""
+    """How to check: the edition (None: each document determines it), the rules and the limits."""
 
     rules: tuple[Rule, ...]
     edition: int | None = None
@@ -43,7 +43,7 @@ class Options:
 
 @dataclass(slots=True)
 class Kept:
-    """What is kept of a document that was read: its head and, where its entries are documents, these."""
+    """What is kept of a document after reading: its head and, if its entries are documents or packages, the entries."""
 
     uri: str
     head: Head
@@ -54,11 +54,11 @@ class Kept:
 
     @property
     def capability(self) -> str:
-        """The capability, or nothing."""
+        """The capability, or an empty string."""
         return self.head.capability
 
     def href(self, rel: str) -> tuple[str, int] | None:
-        """Give the first link with a relation, and its line."""
+        """Return the target and the line of the first link with a relation, or None."""
         for link, line in self.head.links:
             if link.get("rel") == rel:
                 return link.get("href", "").strip(), line
@@ -66,7 +66,7 @@ class Kept:
 
 
 class _Hashed:
-    """A stream that is hashed as it is read."""
+    """A stream that is hashed while it is read."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -79,7 +79,7 @@ class _Hashed:
 
 
 def check_document(stream: BinaryIO, uri: str, options: Options, findings: Findings, sink: Sink | None = None) -> Kept:
-    """Hold a document to the rules, and give what is kept of it; `sink` is given each entry of a list that it reads."""
+    """Check a document against the rules, and return what is kept of it; each entry read is passed to `sink`."""
     hashed: Any = _Hashed(stream)
     scan = Scan(hashed, options.limits)
     checking = _Checking(uri, options, findings, sink)
@@ -98,7 +98,7 @@ def check_document(stream: BinaryIO, uri: str, options: Options, findings: Findi
 
 
 class _Checking:
-    """Asks the rules that apply, from the first entry on."""
+    """Runs the rules that apply to one document, from the first entry on."""
 
     def __init__(self, uri: str, options: Options, findings: Findings, sink: Sink | None) -> None:
         self.pointers: list[Item] = []
@@ -112,7 +112,7 @@ class _Checking:
         self._plans: dict[Shape, Plan] = {}
 
     def _begin(self, head: Head) -> Doc:
-        """Choose the rules by what the head says, once."""
+        """Choose the rules once, by what the head says."""
         doc = self._doc = Doc(head, self._options.edition, self._options.limits)
         self._keeps = head.is_index or head.capability in POINTING
         self._rules = {scope: self._applying(scope, head) for scope in ("entry", "md", "link")}
@@ -127,7 +127,7 @@ class _Checking:
         ]
 
     def entry(self, item: Item, head: Head) -> None:
-        """Ask the rules of one entry, and hand it on."""
+        """Run the rules for one entry, and pass it on."""
         doc = self._doc or self._begin(head)
         if doc.lists == "changes":
             doc.begin(item)
@@ -156,7 +156,7 @@ class _Checking:
                     self._add(rule, item.line, message, item.loc)
 
     def _plan(self, shape: Shape, item: Item, doc: Doc) -> Plan:
-        """Choose the rules for all entries of a shape: most entries of a document have one shape."""
+        """Choose the rules for entries of a shape; most entries of a document share one shape."""
         unusual, dated, names = shape
         has = {name for name, given in (("unusual", unusual), ("lastmod", dated)) if given}
         of_entry = [(rule.check, rule) for rule in self._rules["entry"] if not rule.needs or rule.needs & has]
@@ -173,11 +173,11 @@ class _Checking:
         return self._plans[shape]
 
     def end(self, head: Head, *, whole: bool) -> None:
-        """Ask the rules of the whole document."""
+        """Run the rules for the whole document."""
         doc = self._doc or self._begin(head)
         for rule in self._applying("head", head):
             for message, line in rule.check(doc):
-                # What is missing may be in the part that could not be read.
+                # The missing element may be in the part that could not be read.
                 if whole or rule.identifier != "X02":
                     self._add(rule, line, message)
 

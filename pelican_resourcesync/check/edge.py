@@ -1,4 +1,4 @@
-"""What leads from one document to another."""
+"""References between documents, and the documents still to visit."""
 
 from dataclasses import dataclass
 
@@ -8,10 +8,10 @@ from pelican_resourcesync.check.scan import Item
 
 @dataclass(slots=True, kw_only=True)
 class Edge:
-    """A document names another: `kind` is entry, contents or the relation of a link; `child` is None if it is not had.
+    """A reference from one document to another document or to a package.
 
-    `absence` says why it is not had; `owner` is the Capability List, or the Source Description, whose entries led to
-    `parent`.
+    `kind` is "entry", "contents", "package" or the relation of a link. `child` is the document that was read, or None;
+    `absence` then says why it could not be read. `length` is that of a package, in bytes.
     """
 
     kind: str
@@ -26,7 +26,11 @@ class Edge:
 
 @dataclass(slots=True)
 class Task:
-    """A document to visit. `top` is the list, dump or index of which it is a part, or a manifest; nothing: itself."""
+    """A document or package to visit.
+
+    `owner` is the Capability List, or the Source Description, whose entries led to it. `top` is the list, dump or index
+    that the document or manifest is part of; if empty, the document itself.
+    """
 
     uri: str
     edge: Edge | None = None

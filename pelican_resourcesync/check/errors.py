@@ -1,7 +1,7 @@
-"""What cannot be checked at all."""
+"""Errors raised when nothing can be checked."""
 
 from pelican_resourcesync.errors import ResourceSyncError
 
 
 class CheckError(ResourceSyncError):
-    """A target or an option that nothing can be made of; the message says why, and what to give instead."""
+    """Raised when a target or an option cannot be used; the message says why, and what to give instead."""

@@ -1,4 +1,4 @@
-"""What was found: by rule, the first places and the count, so that memory does not grow with the faults."""
+"""Findings by rule: all are counted, but only the first are kept, so that memory use stays bounded."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -7,14 +7,14 @@ from threading import Lock
 
 
 class Level(StrEnum):
-    """How strictly the standard asks for something."""
+    """How strictly the standard requires something."""
 
     MUST = "MUST"
     SHOULD = "SHOULD"
 
     @property
     def word(self) -> str:
-        """What breaking it is called."""
+        """The word for a violation of a rule of this level."""
         return "error" if self is Level.MUST else "warning"
 
 
@@ -22,8 +22,8 @@ class Level(StrEnum):
 class Finding:
     """One place where a rule is broken.
 
-    `line` is that of the element's start tag, from 1, where there is one; `entry` is the `loc` of the entry in which it
-    is, or nothing; `asks` is the sentence of the rule.
+    `line` is the line of the element's start tag, counted from 1, or None. `entry` is the `loc` of the entry that
+    contains it, or empty. `asks` is the sentence of the rule, with its source.
     """
 
     rule: str
@@ -37,24 +37,24 @@ class Finding:
 
 @dataclass(slots=True)
 class Group:
-    """The findings of one rule: all are counted, the first are kept."""
+    """The findings of one rule: the number of all, and the first ones."""
 
     count: int = 0
     first: list[Finding] = field(default_factory=list)
 
 
 class Findings:
-    """Collects findings, of several threads too; those of ignored rules are dropped."""
+    """A thread-safe collection of findings; those of ignored rules are dropped."""
 
     def __init__(self, *, places: int, ignored: frozenset[str] = frozenset()) -> None:
-        """Take how many places of each rule to keep, and the identifiers of rules to leave out."""
+        """Take how many findings of each rule to keep, and the identifiers of the rules to ignore."""
         self._places = places
         self._ignored = ignored
         self._groups: dict[tuple[str, Level], Group] = {}
         self._lock = Lock()
 
     def add(self, finding: Finding) -> None:
-        """Take one more finding."""
+        """Add a finding."""
         if finding.rule in self._ignored:
             return
         with self._lock:
@@ -64,10 +64,10 @@ class Findings:
                 group.first.append(finding)
 
     def groups(self) -> Iterator[tuple[str, Level, Group]]:
-        """Give the groups, errors first, each kind in the order of the identifiers."""
+        """Yield the groups: errors first, then warnings, each sorted by rule identifier."""
         for rule, level in sorted(self._groups, key=lambda key: (key[1] is Level.SHOULD, key[0])):
             yield rule, level, self._groups[rule, level]
 
     def count(self, level: Level) -> int:
-        """Count the findings of one level."""
+        """Return the number of findings of one level."""
         return sum(group.count for _, of, group in self.groups() if of is level)

@@ -1,4 +1,4 @@
-"""What a document says of itself, as it stands."""
+"""What a document says about itself, as written."""
 
 from dataclasses import dataclass, field
 
@@ -8,10 +8,10 @@ from pelican_resourcesync.protocol.attributes import XML_SPACE
 
 @dataclass(slots=True)
 class Head:
-    """What a document says of itself: its root, and each `rs:md` and `rs:ln` of it with its line.
+    """What a document says about itself: its root, and each of its own `rs:md` and `rs:ln` elements with its line.
 
-    `late` is the line of the first that comes after an entry. `encoding` is what the XML declaration says; `declared`,
-    whether there is one.
+    `late` is the line of the first of these elements that comes after an entry. `declared` says whether there is an XML
+    declaration, and `encoding` is the encoding stated there.
     """
 
     namespace: str = ""
@@ -28,20 +28,20 @@ class Head:
 
     @property
     def md(self) -> Attributes:
-        """The first `rs:md`, or an empty one."""
+        """The attributes of the first `rs:md`; empty if there is none."""
         return self.mds[0][0] if self.mds else {}
 
     @property
     def md_line(self) -> int:
-        """Where the first `rs:md` stands, or the root."""
+        """The line of the first `rs:md`, or else of the root."""
         return self.mds[0][1] if self.mds else self.line
 
     @property
     def capability(self) -> str:
-        """The capability, or nothing."""
+        """The capability, or an empty string."""
         return self.md.get("capability", "").strip(XML_SPACE)
 
     @property
     def is_index(self) -> bool:
-        """Whether the document groups others."""
+        """Whether the document is an index of other documents."""
         return self.root == "sitemapindex"

@@ -1,4 +1,4 @@
-"""One entry of a document as it stands, faults and all."""
+"""One entry of a document as written, including its faults."""
 
 from collections.abc import Sequence
 
@@ -7,13 +7,15 @@ Attributes = dict[str, str]
 
 
 class Item:
-    """One entry as it stands: `url` or `sitemap`. Repeated children are counted, and the first is kept.
+    """One entry as written, either `url` or `sitemap`.
 
-    `names` are the names of the attributes of `md`. `unusual` tells that anything but loc, lastmod, one `rs:md` and
-    links is there, or not in this order, or that it is no entry for this root.
+    `locs` and `mds` count the `loc` and `rs:md` elements, of which the first is kept. `repeated` names a repeated
+    lastmod or changefreq, of which the last is kept. `names` are the attribute names of `md`. `unusual` is True if the
+    entry holds anything besides loc, lastmod, one `rs:md` and links, if these are in another order, or if the entry
+    does not fit the root.
     """
 
-    # Defaults are the class's, because most entries keep most of them, and there are many entries.
+    # Defaults are class attributes: there are many entries, and most of them keep most of the defaults.
     loc = ""
     locs = 0
     lastmod: str | None = None

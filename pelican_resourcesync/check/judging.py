@@ -1,4 +1,4 @@
-"""The rules over several documents, asked when all were visited."""
+"""Run the rules that involve several documents, after all documents were visited."""
 
 from pelican_resourcesync.check.rules import RULES
 from pelican_resourcesync.check.snapshots import pairs
@@ -7,7 +7,7 @@ from pelican_resourcesync.check.walk import Walk
 
 
 def ask_neighbours(walk: Walk) -> None:
-    """Ask the rules of two documents of which one names the other."""
+    """Run the rules about two documents of which one names the other."""
     rules = [rule for rule in RULES if rule.scope == "edge"]
     for edge in walk.edges:
         for rule in rules:
@@ -18,7 +18,7 @@ def ask_neighbours(walk: Walk) -> None:
 
 
 def ask_source(walk: Walk) -> None:
-    """Ask the rules of all documents together, and those of what they add up to."""
+    """Run the rules about all documents together, and those about snapshots and the changes between them."""
     for rule in RULES:
         if rule.scope == "source":
             for document, line, message in rule.check(walk):

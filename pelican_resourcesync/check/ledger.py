@@ -1,4 +1,4 @@
-"""What is listed, packed and changed, over all documents: on disk, so that memory does not grow with it."""
+"""A database of all listed, packed and changed resources, kept on disk so that memory use stays bounded."""
 
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -19,27 +19,27 @@ _INDEXES = (
     "CREATE INDEX IF NOT EXISTS changed_time ON changed (book, time)",
 )
 Place = tuple[int, int, str]
-"""The number of a document, the line of the entry in it, and what is said of it."""
+"""The number of a document, the line of an entry in it, and a message."""
 Take = Callable[[Item], None]
 Row = tuple[Any, ...]
 
 
 def dumped(number: int) -> int:
-    """Give the number under which packed entries are kept, beside listed ones of the same number."""
+    """Return the number for the packed entries of a list or set, which differs from those of all listed entries."""
     return -1 - number
 
 
 def key(uri: str) -> int:
-    """Give what stands for a URI: 64 bits, another in each process, so that nobody can choose URIs that share it."""
+    """Return a 64-bit hash of a URI; it differs in each process, so nobody can choose URIs that collide."""
     return hash(uri)
 
 
 @dataclass(slots=True)
 class Ledger:
-    """Rows of entries, by what stands for their URI.
+    """A database of entries by the hash of their URI.
 
-    Numbers are the caller's: of a `document`, of a `snapshot` (a Resource List with all of its parts, or, as `dumped`
-    gives it, a Resource Dump) and of a `book` (all Change Lists of a set or, as `dumped` gives it, its Change Dumps).
+    The caller chooses the numbers: of a `document`, of a `snapshot` (a Resource List with all of its parts or, with
+    `dumped`, a Resource Dump) and of a `book` (all Change Lists of a set or, with `dumped`, its Change Dumps).
     """
 
     _rows: dict[str, list[Row]] = field(default_factory=lambda: {name: [] for name in _TABLES})
@@ -51,7 +51,7 @@ class Ledger:
         self._base.executescript(f"{settings}{tables}")
 
     def listing(self, snapshot: int, document: int) -> Take:
-        """Give the function that takes each entry of one Resource List, or of one manifest of a Resource Dump."""
+        """Return a function that records each entry of one Resource List, or of one manifest of a Resource Dump."""
         rows = self._rows["listed"]
 
         def take(item: Item) -> None:
@@ -63,47 +63,47 @@ class Ledger:
         return take
 
     def change(self, book: int, document: int, item: Item, time: float | None) -> None:
-        """Take an entry of a Change List or of a Change Dump Manifest; `time` is None where it is not sure."""
+        """Record an entry of a Change List or of a Change Dump Manifest; `time` is None if it is uncertain."""
         md = item.md or {}
         kind = md.get("change", "").strip()
         self._add("changed", (book, key(item.loc), document, item.line, md.get("hash"), time, kind))
 
     def link(self, owner: int, document: int, item: Item, links: tuple[str, ...], *, header: bool) -> None:
-        """Take where a listed resource's own links with `rel=resourcesync` lead to: in its page, or in its header."""
+        """Record the targets of a listed resource's own `rel=resourcesync` links, in its page or in its headers."""
         self._add("linked", (owner, key(item.loc), document, item.line, header, "\n".join((item.loc, *links))))
 
     def ask(self, query: str, *values: object) -> Iterator[Row]:
-        """Give the rows that a query finds in all that was taken."""
+        """Yield the rows that a query finds among everything recorded so far."""
         self._flush()
         for index in _INDEXES:
             self._base.execute(index)
         yield from self._base.execute(query, values)
 
     def put(self, query: str, *values: object) -> None:
-        """Change the tables of `sums`."""
+        """Run a statement that changes the tables of `sums`."""
         for _ in self.ask(query, *values):
             pass
 
     def repeated(self) -> Iterator[Place]:
-        """Give the entries of Resource Lists whose URI an earlier entry has (RL03)."""
+        """Yield the entries of Resource Lists whose URI an earlier entry already has (RL03)."""
         once = "SELECT MIN(rowid) FROM listed WHERE snapshot >= 0 GROUP BY snapshot, uri"
         more = "SELECT 1 FROM listed WHERE snapshot >= 0 GROUP BY snapshot, uri HAVING COUNT(*) > 1 LIMIT 1"
         if any(self.ask(more)):
             again = f"snapshot >= 0 AND rowid NOT IN ({once})"
-            query = f"SELECT document, line FROM listed WHERE {again} ORDER BY rowid"  # noqa: S608 - our words
+            query = f"SELECT document, line FROM listed WHERE {again} ORDER BY rowid"  # noqa: S608 - no outside input
             for document, line in self.ask(query):
                 yield document, line, "the resource is already listed"
 
     def linked(self, *, header: bool) -> Iterator[Row]:
-        """Give the owner, URI, document, line and links of each resource that has some in its page, or its header."""
+        """Return the owner, URI, document, line and links of each resource with links in its page, or its headers."""
         return self.ask("SELECT owner, uri, document, line, links FROM linked WHERE header = ? ORDER BY rowid", header)
 
     def holds(self, snapshot: int, uri: int) -> bool:
-        """Whether a Resource List has what stands for a URI."""
+        """Return whether a Resource List has an entry with the hash of a URI."""
         return any(self.ask("SELECT 1 FROM listed WHERE snapshot = ? AND uri = ? LIMIT 1", snapshot, uri))
 
     def close(self) -> None:
-        """Give the disk space back."""
+        """Close the database, which frees its disk space."""
         self._base.close()
 
     def _add(self, table: str, row: Row) -> None:
@@ -117,6 +117,6 @@ class Ledger:
             if rows:
                 marks = ",".join("?" * len(rows[0]))
                 self._base.execute("BEGIN")
-                self._base.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)  # noqa: S608 - our words
+                self._base.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)  # noqa: S608 - no outside input
                 self._base.execute("COMMIT")
                 rows.clear()

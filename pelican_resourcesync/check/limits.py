@@ -1,4 +1,4 @@
-"""Every limit of the checker, in one place: what is larger is not read, and a finding or an error says so."""
+"""All limits of the checker. Anything larger is not read, and a finding or an error says so."""
 
 from dataclasses import dataclass
 
@@ -7,16 +7,17 @@ from pelican_resourcesync.protocol.limits import MOST_BYTES, MOST_ENTRIES
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How much is read and kept; sizes are in bytes, as they are after any decoding.
+    """How much is read and kept; sizes are in bytes, after any decoding.
 
-    `entries` and `document_size` are the standard's own (X04). Past these a document is faulty and still read, up to
-    `most_entries`, `most_bytes` and `most_elements` of any namespace. The rest keeps hostile input from taking memory
-    or time: `token` bounds one tag or comment; `elements`, those of our two namespaces in one entry or beside the
-    entries; `attributes` and `text`, how many attributes an `rs:md` or `rs:ln` has, and how many characters they or
-    one text have together.
+    `entries` and `document_size` are the limits of the standard (X04). A larger document is faulty but still read, up
+    to `most_entries`, `most_bytes` and `most_elements` (of any namespace). The other limits keep hostile input from
+    exhausting memory or time. `token` limits one tag or comment. `elements` limits the elements of our two namespaces
+    in one entry, and outside the entries. `attributes` limits how many attributes an `rs:md` or `rs:ln` has, and `text`
+    how many characters these attributes, or one text, have in total.
 
-    Of a package, `directory` bounds the list of its members and `members` their number; `member_size`, one member;
-    `ratio`, how much larger a member, and all that is read of a package, is than its bytes; `unpacked`, all of it.
+    For a package, `directory` limits the size of the member list, `members` the number of members, `member_size` one
+    member, and `unpacked` everything that is read. `ratio` limits how much larger than its compressed bytes a member,
+    or everything read from a package, may be.
     """
 
     entries: int = 50_000

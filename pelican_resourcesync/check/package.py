@@ -1,4 +1,4 @@
-"""A ZIP package and its manifest: members are looked at before they are read, and read within limits."""
+"""Check a ZIP package, its manifest and its members; members are inspected before they are read within limits."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ MANIFEST = "manifest.xml"
 
 @dataclass(slots=True)
 class Package:
-    """What is known of a package: why it cannot be opened, its names, its manifest and what lists it."""
+    """What is known about a package: why it cannot be opened, its member names, its manifest and what lists it."""
 
     uri: str
     listed_as: str = ""
@@ -30,14 +30,14 @@ class Package:
 
     @property
     def of_changes(self) -> bool:
-        """Whether it is a package of changes, by what lists it or else by its manifest."""
+        """Whether it is a package of changes, according to what lists it or else to its manifest."""
         known = self.listed_as or (self.manifest.capability if self.manifest else "")
         return known.startswith("change")
 
 
 @dataclass(slots=True, kw_only=True)
 class Member:
-    """One entry of a manifest that has a path, and what is there."""
+    """A manifest entry that has a path, and what is at that path."""
 
     item: Item
     path: str
@@ -49,7 +49,7 @@ def check_package(
     stream: BinaryIO, package: Package, options: Options, findings: Findings,
     sink: Callable[[Item, Doc], None] | None = None,
 ) -> None:  # fmt: skip
-    """Hold a package, its manifest and its members to the rules."""
+    """Check a package, its manifest and its members against the rules."""
     try:
         archive = Archive(stream, options.limits)
         package.names = archive.names

@@ -1,17 +1,17 @@
-"""Pages, headers and robots.txt: where a Destination discovers documents (DI02 to DI04)."""
+"""HTML pages, headers and robots.txt, which lead Destinations to a Source's documents (DI02 to DI04)."""
 
 import re
 from email.message import Message
 from html.parser import HTMLParser
 from urllib.parse import urljoin
 
-# Possessive throughout: what a host sends takes no more time than it has characters.
+# All quantifiers are possessive, so that matching takes linear time whatever a host sends.
 _HEADER = re.compile(r"<([^<>]*+)>((?:\s*+;\s*+[\w*-]++\s*+(?:=\s*+(?:\"[^\"]*+\"|[^\s\";,]*+))?+)*+)")
 _REL = re.compile(r";\s*+rel\s*+=\s*+(?:\"([^\"]*+)\"|([^\s\";,]*+))", re.IGNORECASE)
 _SITEMAP = re.compile(r"^[ \t]*+sitemap[ \t]*+:[ \t]*+(\S++)", re.IGNORECASE | re.MULTILINE)
 
 
-#: How much of a page is looked at: its head is at its beginning, and some pages are slow to parse on purpose.
+#: How much of a page is parsed, in bytes: the head is at the beginning, and some pages are slow to parse on purpose.
 _MOST = 65_536
 
 
@@ -29,17 +29,17 @@ class _Links(HTMLParser):
 
 
 def links_of_page(data: bytes, uri: str) -> list[str]:
-    """Give where the links with `rel=resourcesync` of an HTML page lead to (DI02)."""
+    """Return the targets of the `rel=resourcesync` links in an HTML page (DI02)."""
     parser = _Links()
     try:
         parser.feed(data[:_MOST].decode("utf-8", "replace"))
-    except (AssertionError, ValueError):  # what the parser of Python says of declarations that it cannot read
+    except (AssertionError, ValueError):  # raised by Python's parser for declarations that it cannot read
         return []
     return _absolute(uri, parser.found)
 
 
 def links_of_headers(headers: Message, uri: str) -> list[str]:
-    """Give where the `Link` headers with `rel=resourcesync` lead to (DI03)."""
+    """Return the targets of the `Link` headers with `rel=resourcesync` (DI03)."""
     found = []
     for value in headers.get_all("Link", []):
         for target, parameters in _HEADER.findall(str(value)[:65_536]):
@@ -50,12 +50,12 @@ def links_of_headers(headers: Message, uri: str) -> list[str]:
 
 
 def sitemaps(data: bytes) -> list[str]:
-    """Give the URIs of the `Sitemap` directives of a robots.txt (DI04)."""
+    """Return the URIs of the `Sitemap` directives in a robots.txt file (DI04)."""
     return _SITEMAP.findall(data.decode("utf-8", "replace"))
 
 
 def looks_like_page(head: bytes, media_type: str) -> bool:
-    """Whether bytes are a page of HTML."""
+    """Return whether bytes are an HTML page."""
     start = head[:1024].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
     return media_type in ("text/html", "application/xhtml+xml") or start.startswith((b"<!doctype html", b"<html"))
 

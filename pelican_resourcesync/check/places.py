@@ -1,4 +1,4 @@
-"""Where documents and resources are: a folder that a site was built into, or the web."""
+"""Look up documents and resources by URI, in the output folder of a site or on the web."""
 
 from dataclasses import dataclass, replace
 from email.message import Message
@@ -18,7 +18,7 @@ _IN_MEMORY = 1_048_576
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What is at a URI: its bytes, and the headers that came with them, where any did."""
+    """What is at a URI: its bytes, and the headers that came with them, if any."""
 
     stream: BinaryIO
     length: int
@@ -26,25 +26,28 @@ class Found:
 
     @property
     def media_type(self) -> str:
-        """The media type that the host says, or nothing."""
+        """The media type stated by the host, or an empty string."""
         return self.headers.get_content_type() if "Content-Type" in self.headers else ""
 
 
 class Place(Protocol):
-    """What URIs are looked up in."""
+    """A place where URIs are looked up."""
 
     def holds(self, uri: str) -> bool:
-        """Whether a URI is looked up here at all."""
+        """Return whether a URI can be looked up here."""
         ...
 
     def open(self, uri: str, *, size: int) -> "Opened":
-        """Give what is at a URI, for a `with`; `TransportError` where that cannot be had, or is larger than `size`."""
+        """Return what is at a URI, for a `with` statement.
+
+        Raises `TransportError` if it cannot be read, or is larger than `size` bytes.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A `with` that closes what was found."""
+    """A context manager that closes what was found."""
 
     found: Found
 
@@ -56,14 +59,14 @@ class Opened:
 
 
 class Folder:
-    """The output of a site, whose address is learned from the first URI that leads to one of its files."""
+    """The output folder of a site, whose URL is learned from the first URI that leads to one of its files."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.resolve()
         self.base: str | None = None
 
     def learn(self, uri: str) -> None:
-        """Learn the address of the folder from the URI of one of its documents, where that can be told."""
+        """Learn the URL of the folder from the URI of one of its documents, if possible."""
         parts = _split(uri)
         if self.base is not None or parts is None:
             return
@@ -75,16 +78,16 @@ class Folder:
                 return
 
     def holds(self, uri: str) -> bool:
-        """Whether a URI is below the folder's address."""
+        """Return whether a URI is below the folder's URL."""
         self.learn(uri)
         return self.base is not None and uri.startswith(self.base)
 
     def has(self, uri: str) -> bool:
-        """Whether there is a file for a URI below the folder's address."""
+        """Return whether a URI is below the folder's URL and has a file there."""
         return self.holds(uri) and self._file(uri.removeprefix(self.base or "")) is not None
 
     def open(self, uri: str, *, size: int) -> Opened:
-        """Give the file that a static host answers with."""
+        """Return the file that a static host would serve."""
         file = self._file(uri.removeprefix(self.base or "").partition("#")[0].partition("?")[0])
         if file is None:
             message = f"{shown(uri)} is not in the folder"
@@ -111,23 +114,23 @@ class Folder:
 
 
 class Internet:
-    """The web; the hosts that the user named may have private addresses, those that documents name may not."""
+    """The web. Hosts named by the user may have private addresses; hosts named only by documents may not."""
 
     def __init__(self, *named: str) -> None:
         self._named = {parts[0] for parts in map(_split, named) if parts}
         self._webs: dict[int, Web] = {}
 
     def holds(self, uri: str) -> bool:
-        """Whether a URI is of the web."""
+        """Return whether a URI is an http(s) URL."""
         return _split(uri) is not None
 
     def open(self, uri: str, *, size: int) -> Opened:
-        """Ask for a URI, with its bytes on disk where they are many."""
+        """Request a URI; large content is stored on disk."""
         parts = _split(uri)
         if parts is None:
             message = f"{shown(uri)!a} is no address to read from"
             raise TransportError(message)
-        stream = cast("BinaryIO", SpooledTemporaryFile(max_size=_IN_MEMORY))  # noqa: SIM115 - given away open
+        stream = cast("BinaryIO", SpooledTemporaryFile(max_size=_IN_MEMORY))  # noqa: SIM115 - returned open
         try:
             web = self._web(parts[0], size)
             received, headers = web.visit(uri.partition("#")[0], stream, public=parts[0] not in self._named)
@@ -138,14 +141,14 @@ class Internet:
         return Opened(Found(stream=stream, length=received.length, headers=headers))
 
     def _web(self, origin: str, size: int) -> Web:
-        """Give what asks for URIs of any origin: made once, because the certificates of this machine are many."""
+        """Return a client, which works for any origin; cached, because loading the machine's certificates is slow."""
         if size not in self._webs:
             self._webs[size] = Web(origin, replace(STANDARD_BOUNDS, size=size))
         return self._webs[size]
 
 
 def _split(uri: str) -> tuple[str, str] | None:
-    """Give the origin and the path of an http(s) URI."""
+    """Return the origin and the path of an http(s) URI, or None."""
     try:
         parts = urlsplit(uri)
         if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:

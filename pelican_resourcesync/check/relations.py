@@ -1,4 +1,4 @@
-"""The link relations that IANA has registered, as of 2025 (RFC 8288), and those of ResourceSync."""
+"""The link relations registered with IANA as of 2025 (RFC 8288), and those of ResourceSync."""
 
 REGISTERED = frozenset(
     [

@@ -1,4 +1,4 @@
-"""What a check has found: as text for people, and as JSON."""
+"""The report of a check, as text for people and as JSON."""
 
 import json
 from collections.abc import Iterator
@@ -15,10 +15,10 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """The outcome for one target: how many documents were read, what was found, and what was left out.
+    """The result for one target: how many documents were read, what was found, and what was left out.
 
-    `packages` are those that were read; `elsewhere` counts links that were not followed, because they lead out of the
-    folder; `complete` is False where `--max-documents` ended the visit.
+    `packages` counts the packages that were read. `elsewhere` counts the links that were not followed because they lead
+    out of the folder. `complete` is False if the visit stopped at `--max-documents`.
     """
 
     target: str
@@ -31,25 +31,25 @@ class Report:
 
     @property
     def errors(self) -> int:
-        """How many findings are errors."""
+        """The number of errors."""
         return self.findings.count(Level.MUST)
 
     @property
     def warnings(self) -> int:
-        """How many findings are warnings."""
+        """The number of warnings."""
         return self.findings.count(Level.SHOULD)
 
     @property
     def conforming(self) -> bool:
-        """Whether no rule is broken that the standard calls a MUST."""
+        """Whether every MUST rule of the standard is met."""
         return self.errors == 0
 
     def status(self, *, strict: bool) -> int:
-        """Give the exit status: 0 conforming, 1 not; `strict` counts warnings too."""
+        """Return the exit status: 0 if the target conforms, 1 if not; with `strict`, warnings count as errors."""
         return int(bool(self.errors or (strict and self.warnings)))
 
     def as_json(self) -> str:
-        """Give the report as JSON: every rule's first places, and how many there are."""
+        """Return the report as JSON: the first findings of each rule, and how many there are."""
         groups = list(self.findings.groups())
         data: dict[str, Any] = {
             "target": self.target,
@@ -73,7 +73,7 @@ class Report:
         return json.dumps(data, indent=2)
 
     def as_text(self) -> str:
-        """Give the report for people: a rule, what it asks for, and where it is broken first."""
+        """Return the report as text: each broken rule, what it requires, and the first places that break it."""
         lines = [line for rule, level, group in self.findings.groups() for line in self._group(rule, level, group)]
         return "\n".join([*lines, *self.notes, self._summary()])
 
@@ -98,7 +98,7 @@ class Report:
 
 
 def list_rules(rules: tuple[Rule, ...]) -> str:
-    """Give all rules as text: those that are checked, and those that cannot be seen from outside."""
+    """Return all rules as text: those that are checked, and those that cannot be checked from outside."""
     lines = dict.fromkeys(
         f"{rule.identifier:6} {rule.level:7} {rule.sentence} [{rule.source}]"
         for rule in sorted(rules, key=lambda rule: (rule.identifier, rule.level))

@@ -1,4 +1,4 @@
-"""What a rule is: a small function with its identifier, level, sentence and source."""
+"""Rules: small functions, each with an identifier, level, sentence and source."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -12,14 +12,15 @@ MUST, SHOULD = Level.MUST, Level.SHOULD
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """One check of one rule of the standard; a rule that asks for several things has several of these.
+    """One check of one rule of the standard; a rule with several requirements has several checks.
 
-    `identifier` is its name in `requirements.md` and in messages. `scope` says what `check` is given (see `Book`), and
-    `on` and `index` to which capabilities and kinds of document it applies; `editions`, to which editions.
+    `identifier` is its name in `requirements.md` and in messages. `scope` determines the arguments of `check` (see
+    `Book`). `on` restricts the check to some capabilities, `index` to indexes or to documents that are not indexes,
+    and `editions` to some editions.
 
-    Most entries of a document have the same attributes and nothing unusual, and need few rules. `needs` are attributes
-    of an `rs:md`, or `lastmod` and `unusual` of an `Item`: where none of them is there, there is nothing to judge.
-    `by_names` says that the names of an `rs:md`'s attributes alone decide.
+    Most entries of a document have the same attributes and nothing unusual, and need few rules. `needs` holds
+    attributes of an `rs:md`, or `lastmod` and `unusual` of an `Item`: entries with none of them are not checked.
+    `by_names` means that the result depends only on the attribute names of the `rs:md`.
     """
 
     identifier: str
@@ -35,12 +36,12 @@ class Rule:
     by_names: bool = False
 
     def finding(self, document: str, line: int | None, message: str, entry: str = "") -> Finding:
-        """Make a finding of this rule."""
+        """Return a finding of this rule."""
         asks = f"{self.sentence} [{self.source}]"
         return Finding(self.identifier, self.level, document, line, message, asks, entry)
 
     def applies(self, capability: str, *, index: bool, edition: int | None) -> bool:
-        """Tell whether documents of this kind are to be held to this rule."""
+        """Return whether the rule applies to documents of this kind."""
         return (
             (not self.on or capability in self.on)
             and self.index in (None, index)
@@ -50,21 +51,21 @@ class Rule:
 
 @dataclass(slots=True)
 class Book:
-    """The rules of one module, in the order in which they are written down.
+    """The rules of one module, in the order in which they are defined.
 
-    Scopes, what their functions take and what they give back:
+    The scopes, with the arguments and the return value of their functions:
 
     - `unreadable`: an `UnreadableError` and the `Head`; a message or None
-    - `head`: a `Doc`, when all of it was read; messages with their lines
+    - `head`: a `Doc`, after all of it was read; messages with their lines
     - `entry`: an `Item` and the `Doc`; a message or None
     - `md`: the `rs:md` of an entry, the `Item` and the `Doc`; a message or None
     - `link`: an `rs:ln` of an entry, the `Item` and the `Doc`; a message or None
-    - `edge`: an `Edge`, two documents of which one names the other; a message or None
-    - `pair`: a `Sums`, of two snapshots with the changes between them; numbers of documents, lines and messages
-    - `source`: a `Walk`, all that was visited; documents, lines and messages
-    - `package`: a `Package`, with its manifest; a message or None
-    - `member`: a `Member`, which an entry of the manifest names; a message or None
-    - `resource`: a `Resource`, a listed one with what is at its `loc`; a message or None
+    - `edge`: an `Edge` between two documents, and the `Walk`; a message or None
+    - `pair`: a `Sums` about two snapshots and the changes between them; document numbers, lines and messages
+    - `source`: a `Walk` with everything that was visited; documents, lines and messages
+    - `package`: a `Package` with its manifest; a message or None
+    - `member`: a `Member` that an entry of the manifest names; a message or None
+    - `resource`: a listed `Resource` with what is at its `loc`; a message or None
     """
 
     rules: list[Rule] = field(default_factory=list)
@@ -78,7 +79,7 @@ class Book:
         source: str,
         **options: Any,
     ) -> Callable[[Check], Check]:
-        """Make the decorator that enters a function as a rule."""
+        """Return a decorator that registers a function as a rule."""
 
         def enter(check: Check) -> Check:
             given: dict[str, Any] = {

@@ -1,8 +1,8 @@
-"""The XML of a document as it stands: faults are kept for the rules to judge, where `protocol.read` would refuse.
+"""Read the XML of a document as written: faults that `protocol.read` would refuse are kept for the rules to check.
 
-This reads with expat, because it says in which line each element begins however long the document is, and takes no more
-time than lxml does; entries in their usual form are passed by it (`usual`). Nothing is ever declared or expanded: a
-DOCTYPE ends the reading.
+The parser is expat, because it reports the line of each element however long the document is, and is as fast as lxml.
+Entries in the most common form bypass it (see `usual`). Nothing is ever declared or expanded: reading stops at a
+DOCTYPE.
 """
 
 import pyexpat  # nothing is declared or expanded: see `_doctype`
@@ -24,14 +24,14 @@ _MD, _LN = f"{RS_NS} md", f"{RS_NS} ln"
 _URLSET = f"{SITEMAP_NS} urlset"
 _LOC, _LASTMOD, _CHANGEFREQ = (f"{SITEMAP_NS} {name}" for name in ("loc", "lastmod", "changefreq"))
 _ENTRIES = {f"{SITEMAP_NS} url": "url", f"{SITEMAP_NS} sitemap": "sitemap"}
-#: The children of an entry, in the order in which the schema asks for them (V1105).
+#: The children of an entry, in the order that the schema requires (V1105).
 _RANKS = {_LOC: 0, _LASTMOD: 1, _CHANGEFREQ: 2, f"{SITEMAP_NS} priority": 3, _MD: 4, _LN: 4}
 _TEXTS = frozenset((_LOC, _LASTMOD, _CHANGEFREQ))
 _OURS = (f"{SITEMAP_NS} ", f"{RS_NS} ")
 
 
 class UnreadableError(Exception):
-    """The bytes are no XML that can be read; says why, in which line, and whether it is only that they are too many."""
+    """Raised when bytes cannot be read as XML; says why, in which line, and whether there are merely too many."""
 
     def __init__(self, message: str, line: int, *, too_large: bool = False) -> None:
         super().__init__(message)
@@ -40,13 +40,13 @@ class UnreadableError(Exception):
 
 
 class Scan:
-    """Reads a stream once; `head` is complete up to the entry that was given last."""
+    """Reads a stream once; `head` is complete up to the last entry that was yielded."""
 
     def __init__(self, stream: BinaryIO, limits: Limits) -> None:
         self.head = Head()
         self._stream = stream
         self._limits = limits
-        self._parser = pyexpat.ParserCreate("utf-8", " ")  # X01: no other encoding, whatever is declared
+        self._parser = pyexpat.ParserCreate("utf-8", " ")  # X01: always UTF-8, whatever is declared
         self._ready: list[Item] = []
         self._depth = 0
         self._item: Item | None = None
@@ -59,7 +59,7 @@ class Scan:
         self._usual = Usual(limits.most_entries)
         self._elements = 0
         self._fields = 0
-        self._ended = -1  # the byte, of those given to the parser, where the end tag of the last entry stands
+        self._ended = -1  # offset of the last entry's end tag, in the bytes passed to the parser
         self._given = 0
         self._passed_lines = 0
         parser = self._parser
@@ -71,7 +71,7 @@ class Scan:
         parser.XmlDeclHandler = self._declaration
 
     def items(self) -> Iterator[Item]:
-        """Give each entry when it is complete; raises `UnreadableError` where the rest cannot be read."""
+        """Yield each entry when it is complete; raises `UnreadableError` if the rest cannot be read."""
         chunk = b"."
         while chunk:
             chunk = self._stream.read(_CHUNK)
@@ -84,13 +84,13 @@ class Scan:
                 raise failure
 
     def _other_encoding(self, chunk: bytes) -> UnreadableError | None:
-        """Refuse what the parser would take for UTF-16 in spite of what it was told (X01)."""
+        """Return an error for bytes that the parser would read as UTF-16, although it was told UTF-8 (X01)."""
         if chunk.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in chunk[:4]:
             return self._failure("not well-formed XML in UTF-8: it begins as UTF-16 or UTF-32 do")
         return None
 
     def _take(self, chunk: bytes) -> UnreadableError | None:
-        """Read a chunk: all of it with the parser, save usual entries that come right after the end of an entry."""
+        """Parse a chunk, except for entries in the common form that come right after the end of an entry."""
         start, text = 0, ""
         while (end := chunk.find(END, start) + len(END)) >= len(END):
             failure = self._parse(chunk[start:end])
@@ -98,7 +98,7 @@ class Scan:
             if failure:
                 return failure
             if not self._plain or self._ended + len(END) != self._given:
-                break  # once a chunk at most: what is open, such as a comment, is read anew with each piece
+                break  # at most once per chunk: an open comment, for example, is read again with each piece
             text = text or as_text(chunk)
             if not text:
                 break
@@ -122,7 +122,7 @@ class Scan:
         return None
 
     def _pass(self, text: str, start: int) -> int:
-        """Take the usual entries from a place on, where one may begin, and give the place after them."""
+        """Take entries in the common form from `start` on, where one may begin, and return the position after them."""
         items, end = self._usual.read(text, start, self._line(), self.head.entries)
         self._ready += items
         self.head.entries += len(items)
@@ -198,7 +198,7 @@ class Scan:
         if self._fields > self._limits.elements:
             self._refuse(f"more than {self._limits.elements:,} elements in one entry")
         if name in _TEXTS:
-            # Asked for only there: the white space between elements comes in many pieces.
+            # Set only here, because the white space between elements would call the handler many times.
             self._in_text = True
             self._text = ""
             self._parser.CharacterDataHandler = self._characters
@@ -222,7 +222,7 @@ class Scan:
         self._rank = rank
 
     def _bound(self, attributes: Attributes) -> None:
-        """Refuse what has too many attributes, or too long ones."""
+        """Raise `UnreadableError` for too many or too long attributes."""
         length = sum(map(len, attributes)) + sum(map(len, attributes.values()))
         if len(attributes) > self._limits.attributes or length > self._limits.text:
             most = f"{self._limits.attributes:,} attributes or {self._limits.text:,} characters in them"
@@ -239,7 +239,7 @@ class Scan:
         self._depth -= 1
 
     def _end_text(self, name: str) -> None:
-        self._parser.CharacterDataHandler = None  # which hands over what is still in the buffer
+        self._parser.CharacterDataHandler = None  # which flushes the parser's buffer
         self._in_text = False
         text, item = self._text.strip(XML_SPACE), self._item
         if item is None:

@@ -1,4 +1,4 @@
-"""The states of a set of resources that a Source publishes, and the changes that lead from one to the next."""
+"""The snapshots of each set that a Source publishes, and the changes that lead from one snapshot to the next."""
 
 import math
 from collections import defaultdict
@@ -11,14 +11,15 @@ from pelican_resourcesync.check.values import moment
 from pelican_resourcesync.check.walk import MANIFESTS, Walk
 
 Interval = tuple[float, float]
-"""A begin and an end, in seconds since 1970; the end of an open one is infinite."""
+"""A start and an end, in seconds since 1970; the end of an open interval is infinite."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
     """A Resource List or a Resource Dump, current or archived, all parts of which were read.
 
-    `number` is its number in the ledger. It holds every change up to `at`, and may hold those up to `end` (RL02).
+    `number` is its number in the ledger. It includes every change up to `at`, and may include later ones up to `end`
+    (RL02).
     """
 
     uri: str
@@ -30,10 +31,10 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """Two snapshots, of which `before` may be missing, and what is known to lie between them.
+    """Two snapshots, of which `before` may be missing, and the changes between them.
 
-    All changes after `since` and up to `end` are listed, by the Change Lists of the number `book`; those after `low`
-    are none of `before`.
+    The Change Lists with the number `book` list all changes after `since` and up to `end`. Changes after `low` are not
+    in `before`.
     """
 
     before: Snapshot | None
@@ -44,24 +45,24 @@ class Pair:
 
     @property
     def mixed(self) -> bool:
-        """Whether a Resource Dump is held against a Resource List."""
+        """Whether a Resource Dump is compared with a Resource List."""
         return self.before is not None and self.before.dump != self.after.dump
 
     @property
     def end(self) -> float:
-        """The time up to which changes may be in either."""
+        """The time up to which changes may be in either snapshot."""
         return max(self.after.end, self.before.end if self.before else -math.inf)
 
 
 def _nearest(found: Iterable[Snapshot], at: float) -> Snapshot:
-    """Give the one that is nearest in time, the earlier of two."""
+    """Return the snapshot that is nearest in time; the earlier one if two are equally near."""
     return min(found, key=lambda each: (abs(each.at - at), each.at))
 
 
 def pairs(walk: Walk) -> Iterator[Pair]:
-    """Give the snapshots of each set that add up with the changes between them, where these are all listed.
+    """Yield the pairs of snapshots of each set that must add up with the changes between them, if all are listed.
 
-    A Resource List is held against that before it, and a Resource Dump against the Resource List nearest in time.
+    A Resource List is compared with the one before it, and a Resource Dump with the Resource List nearest in time.
     """
     for owner, found in _snapshots(walk).items():
         lists = [each for each in found if not each.dump] or found
@@ -87,7 +88,7 @@ def _pair(before: Snapshot | None, after: Snapshot, covered: list[Interval], boo
 
 
 def _snapshots(walk: Walk) -> dict[str, list[Snapshot]]:
-    """Give the snapshots of each Capability List, oldest first."""
+    """Return the snapshots of each Capability List, oldest first."""
     groups: dict[str, list[Kept]] = defaultdict(list)
     for uri, top in walk.tops.items():
         kept = walk.documents.get(uri)
@@ -121,14 +122,14 @@ def _snapshot(walk: Walk, top: str, documents: list[Kept]) -> Snapshot | None:
 
 
 def change_lists(walk: Walk, owner: str) -> list[Interval]:
-    """Give the intervals of which all changes are in the Change Lists of a set that were read."""
+    """Return the intervals whose changes are all in the Change Lists of a set that were read."""
     return _merged(_interval(kept) for kept in _documents(walk, owner, "changelist"))
 
 
 def change_dumps(walk: Walk, owner: str) -> list[Interval]:
-    """Give the intervals of which all changes are in the Change Dumps of a set whose manifests were read.
+    """Return the intervals whose changes are all in the Change Dumps of a set whose manifests were read.
 
-    An open Change Dump reaches to where its last package ends: what comes later is in a package to come.
+    An open Change Dump extends to the end of its last package: later changes go into a future package.
     """
     intervals = []
     for kept in _documents(walk, owner, "changedump"):
@@ -144,7 +145,7 @@ def change_dumps(walk: Walk, owner: str) -> list[Interval]:
 
 
 def overlaps(some: list[Interval], others: list[Interval]) -> Iterator[Interval]:
-    """Give the intervals that lie in both."""
+    """Yield the intersections of two lists of intervals."""
     for first, last in some:
         for begin, end in others:
             if max(first, begin) < min(last, end):
@@ -158,7 +159,7 @@ def _documents(walk: Walk, owner: str, capability: str) -> Iterator[Kept]:
 
 
 def _manifests(walk: Walk, documents: list[Kept]) -> list[Kept] | None:
-    """Give the manifests of all packages, or None where one was not read."""
+    """Return the manifests of all packages, or None if one was not read."""
     found = [walk.manifests.get(item.loc) for kept in documents if not kept.head.is_index for item in kept.pointers]
     known = [kept for kept in found if kept is not None and kept.readable]
     return known if len(known) == len(found) else None

@@ -1,4 +1,4 @@
-"""Where the Source in a folder begins, and which address the folder has."""
+"""Find the first document of the Source in a folder, and the URL of the folder."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -16,7 +16,7 @@ SOURCES = ("description", "capabilitylist")
 
 
 def peek(stream: BinaryIO, limits: Limits) -> Head:
-    """Read what a document says of itself, and no more than one entry of it."""
+    """Return the head of a document, reading at most one entry."""
     stream.seek(0)
     scan = Scan(stream, limits)
     with suppress(UnreadableError):
@@ -26,7 +26,7 @@ def peek(stream: BinaryIO, limits: Limits) -> Head:
 
 
 def find_start(place: Folder, limits: Limits) -> str | None:
-    """Find where the Source in a folder begins, and learn the folder's address from it."""
+    """Return the path of the first document of the Source in a folder, and learn the folder's URL, or return None."""
     found: dict[str, str] = {}
     for file in _candidates(place.folder, limits):
         with file.open("rb") as stream:
@@ -42,7 +42,7 @@ def find_start(place: Folder, limits: Limits) -> str | None:
 
 
 def find_around(file: Path, links: list[str], limits: Limits) -> Folder | None:
-    """Find the folder of a site in which a file lies: by its well-known URI, or by what the file's links lead to."""
+    """Return the site folder that contains a file, found by its well-known URI or by the links of the file."""
     folders = [Folder(folder) for folder in file.resolve().parents]
     for place in folders:
         if (place.folder / WELL_KNOWN).is_file() and find_start(place, limits) is not None:
@@ -67,7 +67,7 @@ def _candidates(folder: Path, limits: Limits) -> Iterator[Path]:
 
 
 def _learn(place: Folder, stream: BinaryIO, limits: Limits) -> None:
-    """Learn a folder's address from what one of its documents lists, or else take it for the root of a host."""
+    """Learn a folder's URL from what one of its documents lists, or else assume that it is the root of a host."""
     scan = Scan(stream, limits)
     uris = []
     with suppress(UnreadableError):

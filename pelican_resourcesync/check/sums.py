@@ -1,4 +1,4 @@
-"""Whether snapshots and changes add up: questions to the ledger, about two snapshots or two accounts of changes."""
+"""Check whether snapshots and changes add up, by queries to the ledger about two snapshots or two lists of changes."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -15,11 +15,12 @@ CREATE TEMP TABLE unsure (uri INTEGER PRIMARY KEY);
 
 @dataclass(slots=True)
 class Sums:
-    """Asks about one pair after the other. `last` has the last change of each URI up to the later snapshot's time.
+    """Queries about one pair of snapshots after another.
 
-    A URI that changed while a snapshot was taken, or at a time that is not sure, is in `unsure` and left alone. What a
-    change explains is not found twice: where the last change agrees with the later snapshot, the earlier one is wrong,
-    and that was found when it was the later one.
+    The table `last` holds the last change of each URI up to the time of the later snapshot. The table `unsure` holds
+    the URIs that changed while a snapshot was taken, or at an uncertain time; these are not checked. No fault is
+    reported twice: if the last change agrees with the later snapshot, the earlier snapshot is wrong, and this was
+    reported when that snapshot was the later one.
     """
 
     ledger: Ledger
@@ -31,12 +32,12 @@ class Sums:
             self.ledger.put(table)
 
     def begin(self, pair: Pair) -> None:
-        """Find the last changes for a pair; for one that follows on the pair before, only what is new."""
+        """Find the last changes for a pair; if it continues the previous pair, only new changes are added."""
         self.pair = pair
         if self._known is None or self._known[:2] != (pair.book, pair.since) or self._known[2] > pair.after.at:
             self.ledger.put("DELETE FROM last")
             self._known = pair.book, pair.since, pair.since
-        # Of several at one time, the one that is read last.
+        # If several changes have the same time, the one read last is kept.
         self.ledger.put(
             "INSERT OR REPLACE INTO last SELECT uri, time, change, hash, document, line FROM changed"
             " WHERE book = ? AND time > ? AND time <= ? AND change IN ('created', 'updated', 'deleted')"
@@ -50,7 +51,7 @@ class Sums:
         self.ledger.put(f"{unsure} time IS NULL", pair.book)
 
     def not_as_changed(self) -> Iterator[Place]:
-        """Give the last changes with which the later snapshot does not agree, by whether the resource is there."""
+        """Yield the last changes that contradict the later snapshot: deleted but listed, or changed but not listed."""
         query = (
             "SELECT document, line, change FROM last WHERE uri NOT IN (SELECT uri FROM unsure) AND time > ?"
             " AND (change = 'deleted') = EXISTS (SELECT 1 FROM listed WHERE snapshot = ? AND listed.uri = last.uri)"
@@ -62,7 +63,7 @@ class Sums:
             yield document, line, f"last {change}, and {where} {after.uri!a}"
 
     def other_than_changed(self) -> Iterator[Place]:
-        """Give the entries of the later snapshot whose hash is not that of their last change."""
+        """Return the entries of the later snapshot whose hash differs from that of their last change."""
         query = (
             "SELECT one.document, one.line, one.hash, last.hash FROM last"
             " JOIN listed AS one ON one.snapshot = ? AND one.uri = last.uri"
@@ -73,7 +74,7 @@ class Sums:
         return _differing(rows, "that of the last listed change")
 
     def unexplained(self) -> Iterator[Place]:
-        """Give the entries of one snapshot that are not in the other, though no change says why."""
+        """Yield the entries of one snapshot that are missing from the other, though no change explains it."""
         pair = self.pair
         if pair.before is None:
             return
@@ -89,7 +90,7 @@ class Sums:
                 yield document, line, f"the resource is not in {other.uri!a}, and no change says why"
 
     def differing(self) -> Iterator[Place]:
-        """Give the entries of the later snapshot that have another hash in the earlier, though no change says why."""
+        """Return the later snapshot's entries with another hash in the earlier one, though no change explains it."""
         pair = self.pair
         if pair.before is None:
             return iter(())
@@ -106,7 +107,7 @@ class Sums:
 
 
 def not_in_both(ledger: Ledger, book: int, interval: Interval) -> Iterator[Place]:
-    """Give the changes of an interval that only the Change Lists or only the Change Dumps of a set have."""
+    """Yield the changes of an interval that only the Change Lists or only the Change Dumps of a set contain."""
     query = (
         "SELECT document, line, change FROM changed AS one WHERE book = ? AND time > ? AND time <= ?"
         " AND NOT EXISTS (SELECT 1 FROM changed WHERE book = ? AND changed.uri = one.uri"
@@ -119,7 +120,7 @@ def not_in_both(ledger: Ledger, book: int, interval: Interval) -> Iterator[Place
 
 
 def other_bitstreams(ledger: Ledger, book: int) -> Iterator[Place]:
-    """Give the entries of Change Dumps whose hash is not that of the same change in a Change List."""
+    """Return the entries of Change Dumps whose hash differs from that of the same change in a Change List."""
     query = (
         "SELECT one.document, one.line, one.hash, other.hash FROM changed AS one JOIN changed AS other"
         " ON other.book = ? AND other.uri = one.uri AND other.time = one.time AND other.change = one.change"
@@ -129,7 +130,7 @@ def other_bitstreams(ledger: Ledger, book: int) -> Iterator[Place]:
 
 
 def _differing(rows: Iterator[Row], what: str) -> Iterator[Place]:
-    """Give the places whose two hashes have an algorithm in common, and other digests of it."""
+    """Yield the places whose two hashes have an algorithm in common, but different digests for it."""
     for document, line, one, other in rows:
         if algorithm := disagreement(one, other):
             yield document, line, f"the {ascii(algorithm)[1:-1][:40]} is not {what}"

@@ -1,4 +1,4 @@
-"""The rules that no look from outside can tell, and why."""
+"""The rules that cannot be checked from outside, and why."""
 
 _TWO = "it takes two visits, at different times"
 _OTHER = "it is of what a Destination does, not of what a Source publishes"
@@ -19,4 +19,4 @@ UNSEEN: dict[str, str] = {
     "DE05": _OTHER,
     "DE06": _OTHER,
 } | {f"EA{number:02}": _EARLY for number in range(1, 12)}
-"""Identifier and reason of each rule that is in no rule's function."""
+"""The identifier of each rule that no function checks, and the reason."""

@@ -1,7 +1,7 @@
-"""Entries in the form that nearly all have, each found with one expression instead of a dozen events of the parser.
+"""Read entries in the most common form with one regular expression each, instead of a dozen parser events.
 
-The form is so narrow that what matches is well-formed wherever an entry may begin, and means what the parser would
-say: printable ASCII, no references, no comments, no prefix but that of `NAMESPACES`. All else is left to the parser.
+The form is so narrow that a match is well-formed wherever an entry may begin, and means what the parser would report:
+printable ASCII, no references, no comments, no prefix but that in `NAMESPACES`. The parser reads everything else.
 """
 
 import re
@@ -14,22 +14,22 @@ from pelican_resourcesync.check.item import Item
 from pelican_resourcesync.protocol import RS_NS, SITEMAP_NS
 
 NAMESPACES = {None: SITEMAP_NS, "rs": RS_NS}
-"""The namespaces by prefix that the root must declare, so that entries mean what is found here."""
+"""The namespaces by prefix that the root must declare for the expressions to be valid."""
 END = b"</url>"
-"""How entries in this form end."""
+"""The end of an entry in this form."""
 
 Names = tuple[str, ...] | None
-"""The layout of an entry: the names of the attributes of its `rs:md`, in their order, or None where it has none."""
+"""The layout of an entry: the attribute names of its `rs:md` in order, or None if it has no `rs:md`."""
 
-# Possessive throughout: what does not match takes no more time than it has characters. The bounds lie within `Limits`.
+# All quantifiers are possessive, so that a failed match takes linear time. The bounds are within `Limits`.
 _SPACE, _BETWEEN = r"[ \t\r\n]*+", r"[ \t\r\n]++"
 _TEXT = r"[!#-%'-;=?-~]{0,4096}+"  # no space, none of " & < >
 _NAME, _VALUE = r"[a-z]{1,32}+", r"[ !#-%'-;=-~]{0,900}+"
 _ATTRIBUTE = re.compile(r'([a-z]+)="[^"]*"')
-_MOST_LAYOUTS = 8  # of one document: each takes up to a millisecond
+_MOST_LAYOUTS = 8  # per document: compiling one takes up to a millisecond
 
 
-def _entry(md: str) -> Any:  # whose `scanner` the stubs of `re` do not know
+def _entry(md: str) -> Any:  # a pattern; the stubs of `re` lack its `scanner`
     return re.compile(
         rf"{_SPACE}(<url>){_SPACE}<loc>({_TEXT})</loc>{_SPACE}(?:<lastmod>({_TEXT})</lastmod>{_SPACE})?+{md}</url>"
     )
@@ -37,7 +37,7 @@ def _entry(md: str) -> Any:  # whose `scanner` the stubs of `re` do not know
 
 @lru_cache(maxsize=256)
 def _entry_of(names: Names) -> Any:
-    """Make the expression for entries of a layout, with a group for the value of each attribute."""
+    """Return the expression for entries of a layout, with a group for the value of each attribute."""
     if names is None:
         return _entry("")
     attributes = "".join(rf'{_BETWEEN}{name}="({_VALUE})"' for name in names)
@@ -48,23 +48,23 @@ _ANY = _entry(rf'(?:<rs:md((?:{_BETWEEN}(?!xmlns=){_NAME}="{_VALUE}"){{0,16}}+){
 
 
 def as_text(chunk: bytes) -> str:
-    """Give bytes as text with a character for each, or nothing where lines do not end as the parser counts them."""
+    """Return bytes as text, one character each, or an empty string if the parser would count lines differently."""
     text = chunk.decode("latin-1")
     return text if text.count("\r", 0, -1) == text.count("\r\n") else ""
 
 
 class Usual:
-    """Reads usual entries, layout by layout: most entries of a document have one."""
+    """Reads entries in the common form, layout by layout; most entries of a document share one layout."""
 
     def __init__(self, most: int) -> None:
-        """Take how many entries the document may have."""
+        """Take the maximum number of entries of the document."""
         self._most = most
         self._met: set[Names] = set()
 
     def read(self, text: str, start: int, line: int, number: int) -> tuple[list[Item], int]:
-        """Give the usual entries that stand one after the other from a place on, and the place after them.
+        """Return the consecutive entries in the common form from `start` on, and the position after them.
 
-        An entry may begin at `start`, which is in line `line`; `number` entries came before.
+        An entry may begin at `start`, which is in line `line`; `number` entries came before it.
         """
         items: list[Item] = []
         counted = start
@@ -83,7 +83,7 @@ class Usual:
         return items, start
 
     def _run(self, text: str, start: int) -> tuple[Names, Iterator[Any]] | None:
-        """Find the entries of one layout that come next, or None where the next is left to the parser."""
+        """Return the next layout and the matches of its entries, or None if the parser must read the next entry."""
         matched = _ANY.match(text, start)
         if matched is None:
             return None

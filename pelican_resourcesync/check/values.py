@@ -1,4 +1,4 @@
-"""The values of attributes: read once where many entries share them."""
+"""Parse attribute values; results are cached, because many entries share the same values."""
 
 import datetime as dt
 import re
@@ -10,27 +10,27 @@ from pelican_resourcesync.protocol.attributes import XML_SPACE
 
 _RECOMMENDED = re.compile(r"\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3]):\d\d:\d\d(?:\.\d+)?Z", re.ASCII)
 _HEXADECIMAL = re.compile(r"[0-9A-Fa-f]+")
-#: How many hexadecimal digits the digests of well-known algorithms have.
+#: The number of hexadecimal digits in the digests of well-known algorithms.
 _DIGITS = {"md5": 32, "sha-1": 40, "sha-256": 64, "sha-384": 96, "sha-512": 128}
 _HASH = re.compile(r"sha-256:[0-9a-f]{64}|md5:[0-9a-f]{32}")
 _MEDIA_TYPE = re.compile(r"[\w!#$&^.+-]+/[\w!#$&^.+-]+(?:\s*;.*)?", re.ASCII)
-_DIGITS_OF_LENGTH = 18  # more bytes than there are
+_DIGITS_OF_LENGTH = 18  # enough for any real length
 _MICROSECONDS = len("2024-01-01T00:00:00.000000Z")
-_REMEMBERED = 64  # characters: longer texts are rare, or are there to take memory
+_REMEMBERED = 64  # characters: longer texts are rare or hostile, and are not cached
 
 
 def moment(text: str | None) -> dt.datetime | None:
-    """Give the moment that a W3C Datetime tells, or None where it is none (X05)."""
+    """Return the time that a W3C Datetime states, or None if the text is not a W3C Datetime (X05)."""
     return None if text is None else look(text)[0]
 
 
 def is_recommended(text: str) -> bool:
-    """Whether a time is written as the standard recommends: to the second at least, in UTC (X05)."""
+    """Return whether a time is written as the standard recommends: in UTC, at least to the second (X05)."""
     return look(text)[1]
 
 
 def look(text: str) -> tuple[dt.datetime | None, bool]:
-    """Give what `moment` and `is_recommended` say: many rules ask the same of one text."""
+    """Return the results of `moment` and `is_recommended`; cached, because many rules need them for the same text."""
     return _remember(text) if len(text) <= _REMEMBERED else _look(text)
 
 
@@ -49,12 +49,12 @@ _remember = lru_cache(maxsize=4096)(_look)
 
 @lru_cache(maxsize=1024)
 def is_media_type(text: str) -> bool:
-    """Whether a text is a media type, with or without parameters (X09)."""
+    """Return whether a text is a media type, with or without parameters (X09)."""
     return _MEDIA_TYPE.fullmatch(text.strip(XML_SPACE)) is not None
 
 
 def number(text: str | None) -> int | None:
-    """Give a number without a sign, or None where the text is none."""
+    """Return an unsigned integer, or None if the text is not one."""
     if text is None:
         return None
     if text.isdecimal() and text.isascii() and len(text) <= _DIGITS_OF_LENGTH:
@@ -64,7 +64,7 @@ def number(text: str | None) -> int | None:
 
 
 def wrong_hash(value: str) -> str:
-    """Give the first item of a `hash` that is no algorithm with its digest in hexadecimal digits, or nothing (X08)."""
+    """Return the first item of a `hash` that is not an algorithm with a hexadecimal digest, or an empty text (X08)."""
     if _HASH.fullmatch(value):
         return ""
     items = parse_hashes(value)
@@ -77,22 +77,22 @@ def wrong_hash(value: str) -> str:
 
 
 def digests(value: str | None) -> dict[str, str]:
-    """Give the digests of a `hash` by algorithm, in lower case."""
+    """Return the digests of a `hash` by algorithm, both in lower case."""
     items: tuple[Hash, ...] = parse_hashes(value) if value else ()
     return {item.algorithm.lower(): item.digest.lower() for item in items}
 
 
 def disagreement(one: str | None, other: str | None) -> str:
-    """Give an algorithm by which two values of `hash` differ, or nothing."""
+    """Return an algorithm whose digests differ between two values of `hash`, or an empty string."""
     first, second = digests(one), digests(other)
     return next((name for name in first if first[name] != second.get(name, first[name])), "")
 
 
 def same_type(one: str, other: str) -> bool:
-    """Whether two media types are the same but for their parameters."""
+    """Return whether two media types are the same apart from their parameters."""
     return one.partition(";")[0].strip().lower() == other.partition(";")[0].strip().lower()
 
 
 def cut(text: object, length: int = 100) -> str:
-    """Show a text of others in a message: in ASCII, quoted, and not too much of it."""
+    """Return untrusted text for a message: in ASCII, quoted and shortened."""
     return ascii(str(text)[:length])

@@ -1,4 +1,4 @@
-"""A Source, document by document: each is read once, whatever links lead to it, and what links say is remembered."""
+"""Visit a Source: read each document once, however many links lead to it, and record the links between documents."""
 
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -20,7 +20,7 @@ from pelican_resourcesync.errors import TransportError
 from pelican_resourcesync.protocol import Capability
 from pelican_resourcesync.transport.urls import shown
 
-#: Capabilities whose documents a Capability List leads to. A topic of notifications is no document to read.
+#: Capabilities whose documents are visited from a Capability List. A notification topic is not a document to read.
 _FOLLOWED = frozenset(Capability) - {
     "change-notification",
     "description",
@@ -28,18 +28,18 @@ _FOLLOWED = frozenset(Capability) - {
     "changedump-manifest",
 }
 _DUMPS = frozenset(("resourcedump", "changedump"))
-#: Capabilities of what packages and the copies of their manifests hold.
+#: Capabilities of manifests, both in packages and as separate copies.
 MANIFESTS = frozenset(("resourcedump-manifest", "changedump-manifest"))
 _LINKS = ("up", "index", "archives")
 
 
 @dataclass(slots=True, kw_only=True)
 class Walk:
-    """What was visited: documents by URI, edges between them, and the ledger of entries.
+    """The state of a visit: documents by URI, the edges between them, and the ledger of entries.
 
-    `owners` gives the Capability List of each document, `tops` the list, dump or index that it is a part of; `broken`
-    are those tops of which a part was not read, or was read as part of another. `manifests` are those of packages, by
-    the package's URI, whose entries are in the ledger.
+    `owners` maps each document to its Capability List, and `tops` maps it to the list, dump or index that it is part
+    of. `broken` holds the tops with a part that was not read, or that was read as part of another top. `manifests` maps
+    the URI of a package to its manifest, whose entries are in the ledger.
     """
 
     place: Place
@@ -74,13 +74,13 @@ class Walk:
         self._ahead = Ahead(place=self.place, size=self.options.limits.most_bytes, jobs=self.jobs)
 
     def run(self, *starts: str) -> None:
-        """Visit all that can be reached: first what is listed, so that each list is known as part of its set."""
+        """Visit everything that can be reached: listed documents first, so that each is known as part of its set."""
         self.starts += starts
         self._entries.extend(Task(uri) for uri in starts)
         self._go_on()
 
     def begin(self, uri: str, stream: BinaryIO) -> None:
-        """Read a document that is at hand, and visit what its links lead to, as far as `hops` allows."""
+        """Read a document from an open stream, and follow its links as far as `hops` allows."""
         self.starts.append(uri)
         kept = self.documents[uri] = check_document(stream, uri, self.options, self.findings)
         if self.hops != 0:
@@ -88,7 +88,7 @@ class Walk:
         self._go_on()
 
     def close(self) -> None:
-        """Give back what the visit took: disk space, and what was asked for in vain."""
+        """Cancel pending requests, and free the disk space that was used."""
         self._ahead.close()
         self.ledger.close()
 
@@ -103,7 +103,7 @@ class Walk:
             self.deep.finish()
 
     def _next(self) -> Iterator[str]:
-        """Give what will be visited next, as far as that can be told from the first few tasks."""
+        """Yield the URIs that will be visited next, as far as the first few tasks show."""
         room = self.most - len(self.documents)
         for task in islice(chain(self._entries, self._links), 8 * self.jobs):
             if task.uri not in self.documents and self.place.holds(task.uri):
@@ -113,29 +113,29 @@ class Walk:
                 yield task.uri
 
     def take_links(self, resource: Resource, document: str, owner: str) -> None:
-        """Take where the links of a listed resource lead to."""
+        """Record where the links of a listed resource lead."""
         numbers = self.number(owner), self.number(document)
         for links, header in ((resource.page_links, False), (resource.header_links, True)):
             if links:
                 self.ledger.link(*numbers, resource.item, links, header=header)
 
     def number(self, uri: str) -> int:
-        """Give the number of a document in the ledger."""
+        """Return the number of a document in the ledger; a new document gets the next number."""
         if uri not in self._numbers:
             self._numbers[uri] = len(self._names)
             self._names.append(uri)
         return self._numbers[uri]
 
     def name(self, number: int) -> str:
-        """Give the document that has a number."""
+        """Return the URI of the document with a number."""
         return self._names[number]
 
     def why(self, uri: str) -> str:
-        """Say why a document was not read."""
+        """Return the reason why a document was not read."""
         return self._whys.get(uri) or f"{shown(uri)!a} lies elsewhere"
 
     def same(self, one: str, other: str) -> bool:
-        """Whether two URIs stand for one document: as some have their Source Description at two addresses."""
+        """Return whether two URIs serve the same document; some hosts have their Source Description at two URIs."""
         first, second = self.documents.get(one), self.documents.get(other)
         return one == other or (first is not None and second is not None and first.digest == second.digest)
 
@@ -157,7 +157,7 @@ class Walk:
             self._follow(kept, task)
 
     def _pass_over(self, task: Task) -> None:
-        """Leave a document out that is elsewhere, or one more than are wanted."""
+        """Skip a document that is elsewhere, or that exceeds the maximum number of documents."""
         self.broken.add(task.top or task.uri)
         if self.place.holds(task.uri):
             self.complete = False
@@ -186,7 +186,7 @@ class Walk:
             self.manifests.setdefault(edge.item.loc, manifest)
 
     def _sink(self, task: Task) -> Sink | None:
-        """Choose what of a document goes into the ledger: entries of what a Capability List lists."""
+        """Return the function that records a document's entries in the ledger, or None if the document has no owner."""
         if not task.owner:
             return None
         ledger, document, deep = self.ledger, self.number(task.uri), None if task.archived else self.deep
@@ -239,7 +239,7 @@ class Walk:
                 self._links.append(Task(link["href"], edge, task.owner, task.archived, task.hops + 1, top))
 
     def _package(self, task: Task) -> None:
-        """Read a package that a dump lists; its manifest's entries go into the ledger where those of no copy did."""
+        """Read a package listed in a dump; its manifest's entries go into the ledger unless those of a copy did."""
         edge = task.edge
         if edge is None or edge.item is None or not self.place.holds(task.uri):
             self.elsewhere += 1
@@ -266,7 +266,7 @@ class Walk:
         return None if task.uri in self.manifests else self._sink(inside)
 
     def _take_manifest(self, manifest: Kept, edge: Edge, task: Task) -> None:
-        """Hold the manifest of a package to the rules of its links, and know it where no copy was read."""
+        """Follow the links of a package's manifest, and register the manifest if no copy of it was read."""
         if task.uri not in self.manifests:
             self._keep_manifest(edge, manifest)
             self.tops[manifest.uri] = task.top

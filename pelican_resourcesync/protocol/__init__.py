@@ -1,8 +1,8 @@
-"""ResourceSync documents (ANSI/NISO Z39.99), out and in.
+"""Write and read ResourceSync documents (ANSI/NISO Z39.99).
 
-`write` and `write_parts` turn a `Document` into XML, `read` turns XML into a `Document`; both stream, so a document of
-any size takes little memory. What is wrong with a single document is a `DocumentError`. The identifiers in messages and
-docstrings (X10, CH02, …) are the names of the rules of the standard everywhere in this project.
+`write` and `write_parts` turn a `Document` into XML, and `read` turns XML into a `Document`. All of them stream, so a
+document of any size takes little memory. Faults in a single document raise `DocumentError`. The identifiers in messages
+and docstrings (X10, CH02, …) name the rules of the standard, everywhere in this project.
 """
 
 from pelican_resourcesync.protocol.datetimes import parse_datetime, render_datetime

@@ -1,6 +1,6 @@
-"""The attributes of `rs:md` and `rs:ln` (core §7, table 3): one table for the writer and the reader.
+"""The attributes of `rs:md` and `rs:ln` (core §7, table 3), each in one table for the writer and the reader.
 
-The order of a table is the order in which attributes are written.
+Attributes are written in the order of their table.
 """
 
 import re
@@ -19,17 +19,17 @@ from pelican_resourcesync.protocol.model import Link, Metadata
 from pelican_resourcesync.protocol.uris import require_absolute
 from pelican_resourcesync.protocol.vocabulary import ChangeKind
 
-_NO_HASHES: tuple[Hash, ...] = ()  # the default of every model, so that identity tells
+_NO_HASHES: tuple[Hash, ...] = ()  # the default in every model, so it can be compared by identity
 XML_SPACE = " \t\r\n"
 LOWEST_PRIORITY = 999_999
-LONGEST = 10**18  # bytes: nineteen digits, far from any limit on the digits of a number
+LONGEST = 10**18  # bytes: nineteen digits, far below Python's limit for integers in text
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """How the values of an attribute are written and read; each undoes the other, and each raises `DocumentError`."""
+    """How the values of an attribute are written and read: two inverse functions that may raise `DocumentError`."""
 
     render: Callable[[Any], str]
     parse: Callable[[str], Any]
@@ -47,7 +47,7 @@ class Attribute:
 
 @lru_cache(maxsize=1024)
 def _render_word(value: str) -> str:
-    """Media types and the like: few values, each written very often."""
+    """Write a media type or the like; cached, because there are few values, each written very often."""
     return escape.attribute(value)
 
 
@@ -145,10 +145,10 @@ def element_renderer(
     table: Iterable[Attribute],
     edition: int,
 ) -> Callable[[Metadata | Link], str]:
-    """Make the function that writes an `rs:md` or `rs:ln` with its attributes.
+    """Return a function that writes an `rs:md` or `rs:ln` with its attributes.
 
-    Attributes younger than `edition` are left out (V1103). The function raises `DocumentError`, which names the element
-    and the attribute, for a value that a document must not hold.
+    Attributes newer than `edition` are left out (V1103). The function raises `DocumentError`, which names the element
+    and the attribute, for a value that is not allowed in a document.
     """
     known = [attribute for attribute in table if attribute.since <= edition]
     values = attrgetter(*[attribute.field for attribute in known])
@@ -172,9 +172,9 @@ def element_renderer(
 
 
 def attributes_parser(table: Iterable[Attribute]) -> Callable[[Iterable[tuple[str, str]]], dict[str, Any]]:
-    """Make the function that turns the attributes of an XML element into the fields of `Metadata` or `Link`.
+    """Return a function that turns the attributes of an XML element into the fields of `Metadata` or `Link`.
 
-    Attributes of a namespace are kept as community attributes, unknown ones without a namespace are ignored. The
+    Attributes in a namespace are kept as community attributes; unknown ones without a namespace are ignored. The
     function raises `DocumentError`, which names the attribute, for a value that cannot be read.
     """
     known = {attribute.name: (attribute.field, attribute.kind.parse) for attribute in table}

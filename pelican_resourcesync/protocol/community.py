@@ -1,4 +1,4 @@
-"""Community attributes: those of a namespace of their own (X03)."""
+"""Community attributes, which have a namespace of their own (X03)."""
 
 import re
 from functools import lru_cache
@@ -22,9 +22,9 @@ _CLARK = re.compile(rf"\{{(.+)\}}([{_START}][{_START}\-.0-9\u00b7\u0300-\u036f\u
 
 
 def render_community(attributes: Attributes) -> str:
-    """Write the attributes, each with a leading space, and before them the declarations of their prefixes.
+    """Write the attributes, each with a leading space, after the declarations of their prefixes.
 
-    Prefixes are ns1, ns2, … in the order of the namespaces, so the same attributes give the same text. Raises
+    Prefixes are ns1, ns2, … in the order of the namespaces, so the same attributes always produce the same text. Raises
     `DocumentError` for a name that is not in a foreign namespace, or that occurs twice.
     """
     names = [_split(name) for name, _ in attributes]
@@ -61,7 +61,7 @@ def _split(clark: str) -> tuple[str, str]:
 
 @lru_cache(maxsize=256)
 def _namespace(uri: str) -> str:
-    """Give back a namespace that an XML parser accepts: one is stricter about these URIs than about all others."""
+    """Return a namespace if an XML parser accepts it; parsers are stricter about namespaces than about other URIs."""
     try:
         etree.fromstring(f'<a xmlns:b="{escape.attribute(require_absolute(uri))}"/>')
     except etree.XMLSyntaxError as error:

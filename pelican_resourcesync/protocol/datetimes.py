@@ -15,7 +15,7 @@ _FORMS = re.compile(rf"{_DATE}|\d{{4}}-\d\d-\d\d{_TIME}(?P<zone>Z|[+-]\d\d:\d\d)
 def render_datetime(moment: dt.datetime) -> str:
     """Write a timezone-aware datetime as `YYYY-MM-DDThh:mm:ss[.s]Z` (X05).
 
-    The time is in UTC; a fraction appears only when there is one, in milliseconds or, where these do not suffice, in
+    The time is in UTC. A fraction is written only if there is one, in milliseconds or, if these are not enough, in
     microseconds. Raises `DocumentError` for a naive datetime, and for a time outside the years 1 to 9999 in UTC.
     """
     return _render(moment if moment.tzinfo is dt.UTC else _in_utc(moment))
@@ -24,8 +24,8 @@ def render_datetime(moment: dt.datetime) -> str:
 def parse_datetime(text: str) -> dt.datetime:
     """Read any form of W3C Datetime, from `YYYY` to a time with fraction and zone, as a datetime in UTC (X05).
 
-    A year, month or day stands for its first moment in UTC; digits beyond the microsecond are cut off. Raises
-    `DocumentError` for anything else, a time without a zone included.
+    A year, month or day stands for its first moment in UTC; digits beyond the microsecond are dropped. Raises
+    `DocumentError` for anything else, including a time without a zone.
     """
     form = _FORMS.fullmatch(text)
     if form is None:
@@ -41,7 +41,7 @@ def parse_datetime(text: str) -> dt.datetime:
     return moment if moment.tzinfo is dt.UTC else _in_utc(moment)
 
 
-@lru_cache(maxsize=1024)  # a change writes its time twice (V1103), and many changes share one
+@lru_cache(maxsize=1024)  # each change writes its time twice (V1103), and many changes share a time
 def _render(moment: dt.datetime) -> str:
     if moment.microsecond % _MILLISECOND:
         return f"{moment.isoformat(timespec='microseconds')[:-6]}Z"

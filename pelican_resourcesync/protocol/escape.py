@@ -1,7 +1,7 @@
-"""Text and attribute values as XML 1.0 can carry them: the one place where characters become markup.
+"""Escape text and attribute values for XML 1.0; only this module turns characters into markup.
 
-Everything comes back from a parser as it went in. All five characters that Sitemaps names are escaped everywhere (X10),
-and so is white space that a parser would otherwise turn into something else.
+A parser returns everything unchanged. All five characters that Sitemaps names are escaped everywhere (X10), and so is
+white space that a parser would otherwise alter.
 """
 
 import re
@@ -11,18 +11,18 @@ from pelican_resourcesync.errors import DocumentError
 
 _HARMLESS = re.compile(r"[ !#-%(-;=?-~]*")
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_AMPERSAND = ("&", "&amp;")  # before all others, which are written with one
+_AMPERSAND = ("&", "&amp;")  # first, because the other replacements contain one
 _TEXT = (_AMPERSAND, ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&apos;"), ("\r", "&#13;"))
 _ATTRIBUTE = (*_TEXT, ("\t", "&#9;"), ("\n", "&#10;"))
 
 
 def text(value: str) -> str:
-    """Escape the content of an element; raises `DocumentError` for a character that XML 1.0 cannot hold."""
+    """Escape the content of an element; raises `DocumentError` for a character that XML 1.0 does not allow."""
     return _escape(value, _TEXT)
 
 
 def any_text(value: str) -> str:
-    """Escape the content of an element, whatever it is: what XML 1.0 cannot hold becomes a space."""
+    """Escape the content of an element; replace characters that XML 1.0 does not allow with spaces."""
     try:
         return text(value)
     except DocumentError:
@@ -30,12 +30,12 @@ def any_text(value: str) -> str:
 
 
 def attribute(value: str) -> str:
-    """Escape an attribute's value, without the quotes; raises `DocumentError` as `text` does."""
+    """Escape the value of an attribute, without the quotes; raises `DocumentError` as `text` does."""
     return _escape(value, _ATTRIBUTE)
 
 
 def _escape(value: str, table: Iterable[tuple[str, str]]) -> str:
-    # Most values are plain ASCII: one scan, and no copy.
+    # Most values are plain ASCII: they take one scan and no copy.
     if _HARMLESS.fullmatch(value):
         return value
     forbidden = _FORBIDDEN.search(value)

@@ -1,4 +1,4 @@
-"""The items of the attribute `hash` (X08)."""
+"""The items of the `hash` attribute (X08)."""
 
 import re
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ _ITEM = re.compile(r"([^\s:]+):\S+")
 class Hash:
     """One digest of a representation, such as `sha-256:…`.
 
-    `digest` is kept as text: in documents of others it is not always hexadecimal.
+    `digest` is kept as text, because other publishers do not always write it in hexadecimal.
     """
 
     algorithm: str
@@ -23,13 +23,13 @@ class Hash:
 def render_hashes(hashes: Iterable[Hash]) -> str:
     """Write the items separated by spaces.
 
-    Raises `DocumentError` for an empty algorithm or digest, and for one that holds a separator.
+    Raises `DocumentError` for an empty algorithm or digest, and for one that contains a separator.
     """
     return " ".join([_render(item) for item in hashes])
 
 
 def parse_hashes(value: str) -> tuple[Hash, ...]:
-    """Read a white-space separated list; an item without a colon is a digest whose algorithm is empty."""
+    """Read a list separated by white space; an item without a colon is a digest with an empty algorithm."""
     return tuple([_parse(item) for item in value.split()])
 
 

@@ -1,15 +1,15 @@
-"""The most that is read of any document, in bytes where nothing else is said; what is larger is refused.
+"""Limits for reading any document, in bytes unless stated otherwise; anything larger is refused.
 
-The standard's own limits (X04: 50,000 entries and 50 MB) are those of the writer and of the checker's rules.
+The limits of the standard (X04: 50,000 entries and 50 MB) apply to the writer and to the checker's rules.
 """
 
 MOST_BYTES = 100_000_000
-"""Of a whole document."""
+"""The size of a whole document."""
 MOST_ENTRIES = 200_000
-"""Entries of a document."""
+"""The number of entries in a document."""
 LARGEST_ELEMENT = 262_144
-"""One entry, or one other child of the root: as much is held in memory, many times over."""
+"""The size of one entry, or of one other child of the root, which takes many times as much memory."""
 LONGEST_PROLOG = 65_536
-"""What comes before the root."""
+"""The size of what comes before the root."""
 LONGEST_SHOWN = 80
-"""Characters of others that a message shows."""
+"""The number of characters of untrusted text that a message shows."""

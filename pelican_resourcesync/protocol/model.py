@@ -1,7 +1,7 @@
-"""What a document says, as values.
+"""The contents of documents, as data classes.
 
-These classes check nothing: a reader must be able to hold the imperfect documents of others. Writing checks (see
-`writer`). Times are timezone-aware datetimes, lengths are bytes.
+These classes check nothing, because the reader must be able to represent imperfect documents of other publishers.
+Values are checked on writing (see `writer`). Times are timezone-aware datetimes, and lengths are in bytes.
 """
 
 import datetime as dt
@@ -19,8 +19,8 @@ Attributes = tuple[tuple[str, str], ...]
 class Link:
     """`rs:ln`: a link from a document or an entry to another resource (X06, X07, LN).
 
-    `href` and `rel` are empty when a document that was read lacks them. `length` is in bytes; `modified` is the time of
-    the linked resource's last change. `attributes` are sorted when the link is made.
+    `href` and `rel` are empty if a document that was read lacks them. `length` is in bytes; `modified` is the time of
+    the linked resource's last change. `attributes` are sorted when the link is created.
     """
 
     href: str
@@ -36,17 +36,17 @@ class Link:
     attributes: Attributes = ()
 
     def __post_init__(self) -> None:
-        """Sort the community attributes, so that their order makes no difference."""
+        """Sort the community attributes, so that their original order does not matter."""
         if len(self.attributes) > 1:
             object.__setattr__(self, "attributes", tuple(sorted(self.attributes)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metadata:
-    """`rs:md`: what is said of a document, or of the resource of an entry (X02, X08, X09, X14, CH02, RD06).
+    """`rs:md`: metadata about a document, or about the resource of an entry (X02, X08, X09, X14, CH02, RD06).
 
-    `capability` is an open set of words, of which `Capability` holds the defined ones. `from_` is the attribute `from`.
-    `datetime` is the time of a change (V1101). `length` is in bytes. `attributes` are sorted when the object is made.
+    `capability` may be any word; `Capability` holds the defined ones. `from_` is the attribute `from`. `datetime` is
+    the time of a change (V1101). `length` is in bytes. `attributes` are sorted when the object is created.
     """
 
     capability: str | None = None
@@ -65,7 +65,7 @@ class Metadata:
     attributes: Attributes = ()
 
     def __post_init__(self) -> None:
-        """Sort the community attributes, so that their order makes no difference."""
+        """Sort the community attributes, so that their original order does not matter."""
         if len(self.attributes) > 1:
             object.__setattr__(self, "attributes", tuple(sorted(self.attributes)))
 
@@ -83,16 +83,16 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rendered(Entry):
-    """An entry that was written before, of which only the `loc` is read: `text` is what the `Renderer` gave for it."""
+    """An entry that was already written: `text` is what the `Renderer` returned. Only `text` and `loc` are used."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """A whole document; `entries` may be an iterator that passes once, so that any size fits into memory.
+    """A whole document; `entries` may be a one-pass iterator, so that a document of any size fits into memory.
 
-    `md` is None only when a document that was read has none: it is required (X02).
+    `md` is required (X02); it is None only if a document that was read lacks it.
     """
 
     root: Root

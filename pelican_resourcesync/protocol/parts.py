@@ -1,4 +1,4 @@
-"""Documents out, within limits: one document, or parts under an index (X04, RL04, CH07)."""
+"""Write a document within size limits: as one file, or as parts with an index (X04, RL04, CH07)."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
@@ -13,13 +13,13 @@ from pelican_resourcesync.protocol.model import Document, Entry, Link, Metadata
 from pelican_resourcesync.protocol.render import Renderer
 from pelican_resourcesync.protocol.vocabulary import Root
 
-_IN_MEMORY = 1_000_000  # bytes of a first part that need no file
-_CHUNK = 65_536  # bytes given to a stream at a time
+_IN_MEMORY = 1_000_000  # bytes of a first part that are kept in memory instead of a file
+_CHUNK = 65_536  # bytes passed to a stream at a time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """The most that one document may hold: entries, and bytes of uncompressed XML (X04)."""
+    """The limits of one document: entries, and bytes of uncompressed XML (X04)."""
 
     entries: int = 50_000
     size: int = 50_000_000
@@ -38,16 +38,16 @@ def write_parts(  # noqa: PLR0913 - keyword-only, one option each: what, under w
     limits: Limits = STANDARD_LIMITS,
     edition: int = 2017,
 ) -> tuple[str, ...]:
-    """Write a document under `name`, or in parts under an index of that name when it exceeds the limits (X04).
+    """Write a document under `name`, or in parts with an index under that name if it exceeds the limits (X04).
 
-    Parts are named `part_name(1)`, `part_name(2)`, …: each is a `urlset` with the document's `rs:md` and links, and
-    with `rel="index"` to `uri(name)` (X13). The index has the same `rs:md` and links, and lists `uri(part)` of every
-    part with the document's interval; no index lists indexes, so it is bound by the limits of the standard alone.
-    `open(name)` gives a writable binary stream, which is closed here. The entries
-    pass once; whatever their number, only a few are held in memory. Gives back the names written, the index last.
+    Parts are named `part_name(1)`, `part_name(2)`, …. Each is a `urlset` with the document's `rs:md` and links, and a
+    link with `rel="index"` to `uri(name)` (X13). The index has the same `rs:md` and links, and lists `uri(part)` of
+    every part with the document's interval. An index cannot be split, because no index lists indexes, so only the
+    limits of the standard apply to it. `open(name)` returns a writable binary stream, which is closed here. The entries
+    are read once, and only a few are held in memory, whatever their number. Returns the names written, the index last.
 
-    Raises `DocumentError` as `write` does, and for what no split brings within the limits: one entry larger than a
-    part, more parts than an index holds, an index itself. What was written by then stays.
+    Raises `DocumentError` as `write` does, and if splitting does not help: for an entry larger than a part, for more
+    parts than an index holds, and for a document that is an index itself. What was already written stays.
     """
     place = _Place(name=name, part_name=part_name, uri=uri, open=open)
     renderer = Renderer(document.root, edition)
@@ -65,7 +65,7 @@ def write_parts(  # noqa: PLR0913 - keyword-only, one option each: what, under w
 
 
 class _Piece(NamedTuple):
-    """An entry as bytes, and what to call it in an error."""
+    """An entry as bytes, with its `loc` for error messages."""
 
     loc: str
     data: bytes
@@ -73,7 +73,7 @@ class _Piece(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Place:
-    """Where documents go and what they are called: the options of `write_parts`."""
+    """Where documents are written and what they are called: the options of `write_parts`."""
 
     name: str
     part_name: Callable[[int], str]
@@ -89,7 +89,7 @@ class _Room:
     size: int
 
     def admit(self, data: bytes) -> bool:
-        """Take the room that an entry needs, if there is enough."""
+        """Reserve the room that an entry needs, and return whether there was enough."""
         if self.entries < 1 or len(data) > self.size:
             return False
         self.entries -= 1
@@ -99,7 +99,7 @@ class _Room:
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """What stands around the entries of a document, and the limits of the whole."""
+    """What comes before and after the entries of a document, and the limits of the whole."""
 
     head: bytes
     tail: bytes
@@ -110,7 +110,7 @@ class _Frame:
 
     @contextmanager
     def around(self, stream: BinaryIO) -> Iterator["_Output"]:
-        """Write the head, let the caller write entries, write the tail; the stream is closed even after an error."""
+        """Write the head, let the caller write entries, write the tail; close the stream, even after an error."""
         with closing(stream):
             output = _Output(stream)
             output.write(self.head)
@@ -120,7 +120,7 @@ class _Frame:
 
 
 class _Output:
-    """Gathers small pieces, so that a stream is given large ones."""
+    """A buffer that collects small pieces, so that the stream receives large ones."""
 
     __slots__ = ("_held", "_stream")
 
@@ -166,7 +166,7 @@ class _Splitter:
         return (*self._names, self._place.name)
 
     def _write_part(self, piece: _Piece, rest: Iterator[_Piece]) -> _Piece | None:
-        """Write a part that begins with `piece`, and give back the first entry that did not fit."""
+        """Write a part that begins with `piece`, and return the first entry that did not fit."""
         room = self._part.room()
         if not room.admit(piece.data):
             raise DocumentError(_too_large(piece, self._part))
@@ -206,7 +206,7 @@ def _index(document: Document, edition: int) -> tuple[_Frame, Renderer]:
         message = "a sitemapindex exceeds the limits and no index lists indexes; publish several sets (X04)"
         raise DocumentError(message)
     renderer = Renderer(Root.SITEMAPINDEX, edition)
-    # An index cannot be split, so tighter limits of the caller hold for parts only.
+    # An index cannot be split, so tighter limits of the caller apply only to the parts.
     return _frame(replace(document, root=Root.SITEMAPINDEX), renderer, STANDARD_LIMITS), renderer
 
 
@@ -222,10 +222,10 @@ def _spool(
     lone: _Room,
     part: _Room,
 ) -> tuple[list[_Piece], bool]:
-    """Spool the entries that a first part holds, up to the end or the first that a lone document does not.
+    """Spool the entries that fit into a first part, up to the end or the first that does not fit into a lone document.
 
-    Gives back what was read beyond the spooled ones, and whether that was all. A part's head is longer by its link to
-    the index, so a lone document may hold a few entries more: these are the ones given back.
+    Returns the entries that were read but not spooled, and whether there are no more. The head of a part is longer by
+    the link to the index, so a lone document may hold a few more entries: these are returned.
     """
     excess: list[_Piece] = []
     for piece in entries:

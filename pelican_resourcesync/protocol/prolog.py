@@ -1,4 +1,4 @@
-"""The bytes before the root element, where a document type declaration would stand."""
+"""Read the bytes before the root element, where a document type declaration would be."""
 
 import re
 from typing import BinaryIO
@@ -10,11 +10,11 @@ _MISCELLANEOUS = re.compile(rb"(?:\xef\xbb\xbf)?(?:[ \t\r\n]++|<\?.*?\?>|<!--.*?
 
 
 def read_prolog(stream: BinaryIO, *, name: str) -> bytes:
-    """Read a stream up to its root element or a little further, and give back what was read.
+    """Read a stream up to its root element or a little further, and return what was read.
 
-    No parser sees a byte before this has found that no DOCTYPE is there, so nothing that one declares is ever loaded or
-    expanded. Raises `DocumentError` for a DOCTYPE, and for a stream whose first 65,536 bytes hold no element in UTF-8
-    (X01); `name` is what the document is called in the message.
+    No parser receives any byte before it is known that there is no DOCTYPE, so nothing that one declares is ever loaded
+    or expanded. Raises `DocumentError` for a DOCTYPE, and for a stream whose first 65,536 bytes contain no element in
+    UTF-8 (X01); `name` is the document's name in the message.
     """
     seen = b""
     while len(seen) < LONGEST_PROLOG and (chunk := stream.read(LONGEST_PROLOG - len(seen))):

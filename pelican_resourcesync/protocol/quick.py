@@ -1,6 +1,6 @@
-"""The commonest elements of entries, written without a model: what a list of many resources is mostly made of.
+"""Write the most common elements of entries without a model; large lists consist mostly of these.
 
-They are what a `Renderer` makes of the same values, and raise `DocumentError` for what it refuses.
+The result is the same as that of a `Renderer` for the same values, and the same values raise `DocumentError`.
 """
 
 from functools import lru_cache
@@ -11,7 +11,7 @@ _INDENT = "    "
 _RENDER_LINK = {each.name: each.kind.render for each in LINK}
 _RENDER_MD = {each.name: each.kind.render for each in METADATA}
 
-#: Collections, profiles and the like are many resources' links.
+#: Size of the cache: many resources link to the same collections, profiles and the like.
 _RECENT = 4_096
 
 
@@ -24,9 +24,9 @@ def quick_link(rel: str, href: str, type: str | None = None) -> str:
 
 
 def quick_md(hash: str | None, length: int | None, type: str | None) -> str:
-    """Write what an entry says of bytes (X08, X09): `hash` is `algorithm:digest`, both in letters and digits.
+    """Write the `rs:md` of an entry (X08, X09); `hash` is `algorithm:digest`, both in letters and digits.
 
-    An empty text where nothing is known.
+    Returns an empty string if nothing is known.
     """
     render = _RENDER_MD
     hashed = "" if hash is None else f' hash="{hash}"'

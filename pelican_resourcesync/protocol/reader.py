@@ -1,4 +1,4 @@
-"""Documents in: a stream of bytes from anywhere, as a `Document` or a `DocumentError`, whatever the bytes are."""
+"""Read documents: any stream of bytes is either read as a `Document` or raises `DocumentError`."""
 
 import datetime as dt
 from collections.abc import Iterator
@@ -29,16 +29,16 @@ _link_fields = attributes_parser(LINK)
 
 
 def read(stream: BinaryIO, *, name: str) -> Document:
-    """Read a document; `name` is what to call it in errors, such as its URI.
+    """Read a document; `name` is its name in error messages, such as its URI.
 
-    Its root, `rs:md` and links are read at once. `entries` is an iterator that passes once and reads on from the
-    stream, which therefore stays open; no more than one entry and one buffer are held in memory. Unknown elements, and
-    unknown attributes without a namespace, are ignored; all other imperfections are held as they are.
+    Its root, `rs:md` and links are read at once. `entries` is a one-pass iterator that reads on from the stream, which
+    must therefore stay open; no more than one entry and one buffer are held in memory. Unknown elements, and unknown
+    attributes without a namespace, are ignored; all other imperfections are kept as they are.
 
-    Raises `DocumentError`, also while the entries pass, for what is not a document: not well-formed XML in UTF-8, a
-    DOCTYPE, another root (X01), a second `rs:md` (X02, X11), not exactly one `loc` (X10), a value that cannot be read
-    (X05, X07, X09, X12, CH02), `rs:md` or `rs:ln` of the document after an entry; and for what is larger than `limits`
-    allows, of a document or of one entry.
+    Raises `DocumentError`, also while iterating over the entries, for anything that is not a document: not well-formed
+    XML in UTF-8, a DOCTYPE, another root (X01), a second `rs:md` (X02, X11), not exactly one `loc` (X10), a value that
+    cannot be read (X05, X07, X09, X12, CH02), `rs:md` or `rs:ln` of the document after an entry; and for a document or
+    an entry that is larger than `limits` allows.
     """
     elements = _children(stream, name)
     first = next(elements)
@@ -48,10 +48,10 @@ def read(stream: BinaryIO, *, name: str) -> Document:
 
 
 def _children(stream: BinaryIO, name: str) -> Iterator[etree._Element]:
-    """Give each child of the root when it is complete, and free it when the next is asked for; give the root last."""
+    """Yield each child of the root when it is complete, and free it when the next is requested; yield the root last."""
     parser = etree.XMLPullParser(
         events=("end",),
-        encoding="utf-8",  # X01; and no other encoding can hide a DOCTYPE from the prolog's check
+        encoding="utf-8",  # X01; so no other encoding can hide a DOCTYPE from `read_prolog`
         resolve_entities=False,
         no_network=True,
         load_dtd=False,
@@ -59,7 +59,7 @@ def _children(stream: BinaryIO, name: str) -> Iterator[etree._Element]:
         remove_comments=True,
         remove_pis=True,
     )
-    size = waiting = 0  # bytes: of all, and since the last child of the root was complete
+    size = waiting = 0  # bytes: in total, and since the last complete child of the root
     try:
         for chunk in chain([read_prolog(stream, name=name)], iter(partial(stream.read, _CHUNK), b"")):
             size, waiting = size + len(chunk), waiting + len(chunk)
@@ -92,8 +92,8 @@ def _complete(parser: etree.XMLPullParser) -> Iterator[etree._Element]:
             yield element
         elif parent.getparent() is None:
             yield element
-            # The parser may still need the element itself, for the text after it; what is before it has served.
-            element.clear(keep_tail=True)  # type: ignore[call-arg]  # its stub is older
+            # The parser may still need the element itself, for the text after it, but not those before it.
+            element.clear(keep_tail=True)  # type: ignore[call-arg]  # the stub is outdated
             while element.getprevious() is not None:
                 del parent[0]
 
@@ -113,7 +113,7 @@ def _head(
     elements: Iterator[etree._Element],
     name: str,
 ) -> tuple[list[Metadata], list[Link], Iterator[etree._Element]]:
-    """Read what is said of the document, and give it back with the elements from the first entry on."""
+    """Read the document's own `rs:md` and links, and return them with the elements from the first entry on."""
     mds: list[Metadata] = []
     links: list[Link] = []
     for element in elements:
@@ -179,7 +179,7 @@ def _collect(child: etree._Element, texts: dict[str, str]) -> None:
 
 
 def _annotate(element: etree._Element, mds: list[Metadata], links: list[Link]) -> None:
-    """Read an `rs:md` or `rs:ln`, of a document or of an entry, into one of the lists."""
+    """Read an `rs:md` or `rs:ln`, of a document or of an entry, and add it to its list."""
     if element.tag == _MD:
         if mds:
             message = "a second rs:md; join the two into one (X02, X11)"
@@ -212,7 +212,7 @@ def _changefreq(text: str | None) -> ChangeFreq | None:
 
 
 def _misfit(reason: object, name: str, element: etree._Element, number: int = 0) -> DocumentError:
-    """Say what is wrong, in which document and line and, where there is one, in which entry."""
+    """Return an error that says what is wrong, in which document, in which line and, if known, in which entry."""
     loc = (element.findtext(_LOC) or "").strip(XML_SPACE)
     entry = f", entry {number} ({ascii(loc[:LONGEST_LOC]) if loc else 'without loc'})" if number else ""
     return DocumentError(f"{name}, line {element.sourceline}{entry}: {reason}")

@@ -1,6 +1,6 @@
-"""The text of a document: its head, its entries and its tail (core §7, V1105).
+"""Write the text of a document: its head, its entries and its tail (core §7, V1105).
 
-Text is put together directly, because lists have hundreds of thousands of entries; `escape` is what makes that safe.
+Text is concatenated directly, because lists have hundreds of thousands of entries; `escape` makes this safe.
 """
 
 import datetime as dt
@@ -15,12 +15,12 @@ from pelican_resourcesync.protocol.uris import LONGEST_LOC, require_absolute
 from pelican_resourcesync.protocol.vocabulary import RS_NS, SITEMAP_NS, Root
 
 _EDITIONS = (2014, 2017)
-# One scan tells that a loc needs neither refusal nor escaping, as nearly all do.
+# One scan is enough for nearly every loc: it shows that the loc is valid and needs no escaping.
 _PLAIN_LOC = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[!#-%(-;=?-~]+")
 
 
 class Renderer:
-    """Writes the pieces of one kind of document, under one root and in one edition, as text.
+    """Writes the head, the entries and the tail of documents with one root and in one edition, as text.
 
     Raises `DocumentError` for an edition that does not exist.
     """
@@ -28,7 +28,7 @@ class Renderer:
     __slots__ = ("_entry", "_last_md", "_last_text", "_ln", "_md", "_root")
 
     def __init__(self, root: Root, edition: int) -> None:
-        """Choose what the root and the edition decide, once for all entries."""
+        """Prepare what depends on the root and the edition, once for all entries."""
         if edition not in _EDITIONS:
             message = f"there is no edition {edition} of the core specification; choose one of {_EDITIONS}"
             raise DocumentError(message)
@@ -40,10 +40,10 @@ class Renderer:
         self._last_text = ""
 
     def head(self, document: Document) -> str:
-        """Write all that comes before the first entry.
+        """Write everything before the first entry.
 
-        Raises `DocumentError`, which names the document's capability, for what a document must not hold; `rs:md` and
-        its `capability` are required (X02).
+        Raises `DocumentError`, which names the document's capability, for values that are not allowed in a document;
+        `rs:md` and its `capability` are required (X02).
         """
         md = document.md
         if md is None or not md.capability:
@@ -61,7 +61,7 @@ class Renderer:
         )
 
     def entry(self, entry: Entry) -> str:
-        """Write one entry; raises `DocumentError`, which names its `loc`, for what a document must not hold."""
+        """Write one entry; raises `DocumentError`, which names its `loc`, for values that are not allowed."""
         if isinstance(entry, Rendered):
             return entry.text
         try:
@@ -71,7 +71,7 @@ class Renderer:
             raise DocumentError(message) from None
 
     def tail(self) -> str:
-        """Write all that comes after the last entry."""
+        """Write everything after the last entry."""
         return f"</{self._root}>\n"
 
     def _entry_text(self, entry: Entry) -> str:
@@ -83,9 +83,10 @@ class Renderer:
         return f"  <{self._entry}>\n    <loc>{_loc(entry.loc)}</loc>\n{lastmod}{md}{links}  </{self._entry}>\n"
 
     def composed(self, loc: str, lastmod: str, md: str, links: str) -> str:
-        """Put an entry together of pieces that were written before: `lastmod` bare, the others as the methods below.
+        """Assemble an entry from pieces that were written before.
 
-        Raises `DocumentError` for a `loc` that a document must not hold.
+        `lastmod` is the bare time; `md` and `links` are results of `entry_md` and `entry_links`. Raises `DocumentError`
+        for a `loc` that is not allowed.
         """
         time = f"    <lastmod>{lastmod}</lastmod>\n" if lastmod else ""
         return f"  <{self._entry}>\n    <loc>{_loc(loc)}</loc>\n{time}{md}{links}  </{self._entry}>\n"
@@ -95,7 +96,7 @@ class Renderer:
         return self._links(links, "    ")
 
     def entry_md(self, md: Metadata) -> str:
-        """Write the `rs:md` of an entry; one that the entry before had too (the same object) is written once."""
+        """Write the `rs:md` of an entry; the text is reused if the entry before had the same object."""
         if md is not self._last_md:
             self._last_text = f"    {self._md(md)}"
             self._last_md = md

@@ -9,7 +9,7 @@ _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[!-~]+")
 
 
 def require_absolute(uri: str) -> str:
-    """Give back an absolute URI, of any scheme; raises `DocumentError` for any other text."""
+    """Return an absolute URI, of any scheme, unchanged; raises `DocumentError` for any other text."""
     if not _ABSOLUTE.fullmatch(uri):
         message = (
             f"{uri[:80]!a} is no absolute URI; begin it with a scheme such as https: and percent-encode spaces,"

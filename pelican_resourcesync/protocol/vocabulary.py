@@ -1,4 +1,4 @@
-"""The words of the standard: namespaces, document roots and the closed sets of values (core §7)."""
+"""The vocabulary of the standard: namespaces, document roots and enumerated values (core §7)."""
 
 from enum import StrEnum
 
@@ -14,7 +14,7 @@ class Root(StrEnum):
 
     @property
     def entry(self) -> str:
-        """Name of the element that each entry under this root is."""
+        """The name of the entry elements under this root."""
         return "url" if self is Root.URLSET else "sitemap"
 
 

@@ -1,1 +1,1 @@
-"""Bytes from a folder, hashed as they pass."""
+"""Fetch files over HTTP within limits, and measure, link or copy files on disk."""

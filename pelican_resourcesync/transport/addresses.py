@@ -1,4 +1,4 @@
-"""Addresses that a document may send us to: public ones, so that none of a private network is asked for a stranger."""
+"""Restrict URLs from documents to public addresses, so that no document can cause requests to a private network."""
 
 import ipaddress
 import socket
@@ -6,20 +6,20 @@ from collections.abc import Callable
 
 from pelican_resourcesync.errors import TransportError
 
-#: Networks by which an address of IPv4 is reached; what is not public there is not public here.
+#: IPv6 networks that map to IPv4 addresses; such an address is public only if its IPv4 address is.
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _COMPATIBLE = ipaddress.ip_network("::/96")
-#: Private ones that not every version of Python knows.
+#: Private networks that not every version of Python knows.
 _PRIVATE = [ipaddress.ip_network(network) for network in ("64:ff9b:1::/48", "fec0::/10")]
 
 
 def connect_to_public(
     address: tuple[str, int], timeout: float, *_: object, wait: Callable[[], float] | None = None
 ) -> socket.socket:
-    """Connect as `socket.create_connection` does; `TransportError` where the name stands for an address not public.
+    """Connect like `socket.create_connection`; raises `TransportError` if the name resolves to a non-public address.
 
-    The address that was looked at is the one that is connected to, whatever the name stands for a moment later. `wait`
-    gives how long each attempt may still take, in seconds, where not each may take `timeout`.
+    The connection uses the address that was checked, even if the name resolves to another one a moment later. `wait`
+    returns how long each attempt may still take, in seconds; without it, each may take `timeout`.
     """
     host, port = address
     found = [str(each[4][0]) for each in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
@@ -35,9 +35,9 @@ def connect_to_public(
 
 
 def check_literal(host: str) -> None:
-    """Refuse with `TransportError` a host that is written as an address not public, or is this machine by name.
+    """Raise `TransportError` for a host that is written as a non-public address, or is a name of this machine.
 
-    Where a proxy connects, this is all that can be known: what other names stand for, only the proxy knows.
+    This is all that can be checked if a proxy connects, because only the proxy resolves other names.
     """
     bare = host.rpartition("@")[2]
     bare = bare[1:].partition("]")[0] if bare.startswith("[") else bare.partition(":")[0]
@@ -59,7 +59,7 @@ def _require_public(host: str, address: str) -> None:
 
 
 def is_public(address: str) -> bool:
-    """Whether an address is of the public internet, and stands for none that is not."""
+    """Return whether an address is on the public internet, and does not map to one that is not."""
     try:
         ip = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:

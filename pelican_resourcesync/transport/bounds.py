@@ -1,4 +1,4 @@
-"""How long and how large an answer may be, and all answers together, and the connections that keep to it."""
+"""Limits on the time and size of one response and of all together, and connections that enforce them."""
 
 import io
 import socket
@@ -17,9 +17,10 @@ from pelican_resourcesync.transport.addresses import connect_to_public
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """The most that one file may take.
+    """The limits for one file.
 
-    `timeout` is for connecting and for each wait, `total` for all of it, both in seconds; `size` is in bytes.
+    `timeout` applies to connecting and to each wait, `total` to the whole transfer, both in seconds; `size` is in
+    bytes.
     """
 
     timeout: float = 30.0
@@ -31,13 +32,13 @@ STANDARD_BOUNDS = Bounds()
 
 
 class Budget:
-    """What files may take together, and each of them: bytes that are fetched, and seconds from now on.
+    """Limits for several files together and for each of them: bytes fetched, and seconds from now on.
 
-    A file is counted when it has come: of several that are on their way, each may take what is left.
+    A file is counted when it has arrived; of several concurrent transfers, each may use everything that is left.
     """
 
     def __init__(self, whole: str, each: Bounds, *, size: int, seconds: float, clock: Callable[[], float]) -> None:
-        """Take what messages call the `whole`, what one file may take, and all; time passes by `clock`."""
+        """Take the name of the `whole` for messages, the limits for `each` file and for all, and a clock."""
         self._whole = whole
         self._each = each
         self._size = size
@@ -48,9 +49,9 @@ class Budget:
         self._lock = Lock()
 
     def bounds(self, size: int | None = None) -> Bounds:
-        """Give the bounds of the next file: those of each, but for a `size` of its own, or what is left for all.
+        """Return the limits for the next file: those for each, or its own `size`, but no more than what is left.
 
-        Raises `TransportError` where nothing is left.
+        Raises `TransportError` if nothing is left.
         """
         seconds, left = self._end - self._clock(), self._size - self._taken
         if seconds <= 0:
@@ -63,13 +64,13 @@ class Budget:
         return replace(each, total=min(each.total, seconds), size=min(each.size if size is None else size, left))
 
     def take(self, length: int) -> None:
-        """Take note that so many bytes were fetched."""
+        """Record that `length` bytes were fetched."""
         with self._lock:
             self._taken += length
 
     @contextmanager
     def resting(self) -> Iterator[None]:
-        """Let no time pass for it meanwhile."""
+        """Stop the clock during the `with` block."""
         begin = self._clock()
         try:
             yield
@@ -78,15 +79,15 @@ class Budget:
 
 
 class Deadline:
-    """The moment when a file must have come whole; it begins to run when it is made."""
+    """The time by which a file must be complete; it starts to run when the object is created."""
 
     def __init__(self, bounds: Bounds) -> None:
-        """Take what the file may take."""
+        """Take the limits for the file."""
         self._bounds = bounds
         self._end = time.monotonic() + bounds.total
 
     def wait(self) -> float:
-        """Give how long to wait for what comes next, in seconds; `TimeoutError` where no time is left."""
+        """Return how many seconds to wait for the next bytes; raises `TimeoutError` if no time is left."""
         left = self._end - time.monotonic()
         if left <= 0:
             raise TimeoutError
@@ -99,7 +100,7 @@ class Deadline:
 
 
 class PlainConnection(HTTPConnection):
-    """A connection that keeps to a deadline, however slowly the other side drips."""
+    """A connection that enforces a deadline, however slowly the other side sends."""
 
     def __init__(self, host: str, *, deadline: Deadline, public: bool = False, **options: Any) -> None:
         super().__init__(host, **options)
@@ -108,17 +109,17 @@ class PlainConnection(HTTPConnection):
             self._create_connection = partial(connect_to_public, wait=deadline.wait)
 
     def connect(self) -> None:
-        """Connect, and keep the time from then on."""
+        """Connect, and enforce the deadline from then on."""
         super().connect()
         self.sock = _TimedSocket(self.sock, self._deadline)
 
 
 class SecureConnection(PlainConnection, HTTPSConnection):
-    """The same over TLS."""
+    """A `PlainConnection` over TLS."""
 
 
 class _TimedSocket:
-    """What `http.client` uses of a socket; a time-out of the socket's own would begin anew with every byte."""
+    """The socket methods that `http.client` uses; the socket's own timeout would restart with every byte."""
 
     def __init__(self, sock: socket.socket, deadline: Deadline) -> None:
         self._sock = sock

@@ -1,4 +1,4 @@
-"""Bytes from files: their hash and length, and the same file under another name."""
+"""Measure files on disk (hash and length), and link or copy them."""
 
 import hashlib
 import shutil
@@ -6,29 +6,29 @@ from pathlib import Path
 
 
 def measure(file: Path) -> tuple[str, int]:
-    """Give the SHA-256 (hexadecimal) and the length (bytes) of a file, read once, in little memory."""
+    """Return the SHA-256 (hexadecimal) and the length (bytes) of a file; it is read once, with little memory."""
     with file.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256")
         return digest.hexdigest(), stream.tell()
 
 
 def sha256(data: bytes) -> str:
-    """Give the SHA-256 (hexadecimal) of bytes."""
+    """Return the SHA-256 (hexadecimal) of bytes."""
     return hashlib.sha256(data).hexdigest()
 
 
 def link_or_copy(file: Path, target: Path) -> None:
-    """Let a file that is only ever replaced, and never written to, be at `target` too, which is not there yet.
+    """Create `target`, which must not exist yet, as a hard link to a file, or as a copy if linking fails.
 
-    Where it cannot be linked it is copied, and so is what a symbolic link leads to. Raises `OSError` where it cannot be
-    read, or `target` not be written.
+    The file must only ever be replaced, never modified in place. The target of a symbolic link is copied. Raises
+    `OSError` if the file cannot be read or `target` cannot be written.
     """
     if not file.is_symlink():
         try:
             target.hardlink_to(file)
         except FileExistsError:
             raise
-        except OSError:  # another file system, or one without links
+        except OSError:  # another file system, or one without hard links
             pass
         else:
             return

@@ -1,4 +1,4 @@
-"""Bytes over HTTP, within bounds, hashed as they pass: the only network code."""
+"""Fetch files over HTTP, within limits, and hash them as they arrive. All network requests are made here."""
 
 import hashlib
 import socket
@@ -45,7 +45,7 @@ _HEAD = 512
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Received:
-    """What came: its SHA-256 (hexadecimal), its length in bytes, its media type and its first bytes, 512 at most."""
+    """What was received: SHA-256 (hexadecimal), length in bytes, media type and the first bytes, at most 512."""
 
     digest: str
     length: int
@@ -54,7 +54,7 @@ class Received:
 
     @property
     def is_html(self) -> bool:
-        """Whether it is a page, which some hosts answer to any path."""
+        """Whether it is an HTML page, which some hosts return for any path."""
         start = self.head.removeprefix(b"\xef\xbb\xbf").lstrip().lower()
         return self.media_type in ("text/html", "application/xhtml+xml") or start.startswith(
             (b"<!doctype html", b"<html")
@@ -62,44 +62,44 @@ class Received:
 
 
 class Web:
-    """The files below a URL, asked past caches.
+    """The files below a URL, requested past caches.
 
-    Redirects are followed on the same host alone. Whatever fails raises `TransportError`, and two kinds of it tell
-    that nothing is there: `AbsentError`, `NoHostError`.
+    Redirects are followed only on the same host. Every failure raises `TransportError`; two subclasses, `AbsentError`
+    and `NoHostError`, mean that nothing is there.
     """
 
     def __init__(self, base: str, bounds: Bounds = STANDARD_BOUNDS) -> None:
-        """Take an http(s) URL; `TransportError` where it is none, or has a user or a query.
+        """Take an http(s) URL, and the `bounds` for each file.
 
-        `bounds` are for each file.
+        Raises `TransportError` if it is not an http(s) URL, or has a user, a query or a fragment.
         """
         check_base(base)
         self.base = base.rstrip("/")
         self.bounds = bounds
-        self._opener = OpenerDirector()  # neither files nor FTP, as the usual one has
+        self._opener = OpenerDirector()  # without the file and FTP handlers of the default opener
         self._opener.addheaders = []
         for handler in (ProxyHandler(), _Handler(), UnknownHandler()):
             self._opener.add_handler(handler)
 
     def url(self, path: str) -> str:
-        """Give the URL of the file at a path."""
+        """Return the URL of the file at a path."""
         return f"{self.base}/{quote(path)}"
 
     def read(self, path: str, bounds: Bounds | None = None) -> tuple[Received, bytes]:
-        """Give a small file with its bytes."""
+        """Fetch a small file, and return what was received with its bytes."""
         stream = BytesIO()
         return self._receive(path, stream, bounds or self.bounds), stream.getvalue()
 
     def save(self, path: str, file: Path, bounds: Bounds | None = None) -> Received:
-        """Write a file to `file`; what came of it is left there where it does not come whole."""
+        """Fetch a file and write it to `file`; if the transfer fails, the incomplete file is left there."""
         with file.open("wb") as stream:
             return self._receive(path, stream, bounds or self.bounds)
 
     def visit(self, url: str, sink: BinaryIO, *, public: bool = True) -> tuple[Received, Message]:
-        """Write what is at any http(s) URL to `sink`, asked as it stands, and give it with its headers.
+        """Fetch any http(s) URL exactly as given, write it to `sink`, and return what was received with its headers.
 
-        Where `public`, nothing is asked of a loopback, private or link-local address: so for a URL that a document
-        names, and not the user.
+        If `public` is True, loopback, private and link-local addresses are refused; use this for URLs from documents
+        rather than from the user.
         """
         check_address(url)
         return self._take(url, sink, self.bounds, public=public)
@@ -121,7 +121,7 @@ class Web:
             return received, response.headers
 
     def _answer(self, url: str, deadline: Deadline, *, public: bool = False) -> HTTPResponse:
-        """Ask for a URL, and for those that it leads to."""
+        """Request a URL, and follow its redirects."""
         asked = url
         for _ in range(_MOST_REDIRECTS + 1):
             response = self._ask(asked, deadline, public=public)
@@ -142,7 +142,7 @@ class Web:
             try:
                 response: HTTPResponse = self._opener.open(request, timeout=deadline.wait())
             except URLError as error:
-                # Through a proxy, the name that is not known may be the proxy's.
+                # If a proxy is used, the unknown name may be that of the proxy.
                 if _unknown_name(error.reason) and request.host == host:
                     message = f"{shown(url)}: there is no host of that name"
                     raise NoHostError(message) from error
@@ -156,12 +156,12 @@ class _Request(Request):
 
     @property
     def direct(self) -> bool:
-        """Whether no proxy is asked, which may well have a private address."""
+        """Whether no proxy is used; a proxy may well have a private address."""
         return not self.has_proxy() and not getattr(self, "_tunnel_host", None)
 
 
 class _Handler(AbstractHTTPHandler):
-    """Opens connections that keep to the deadline of their request."""
+    """Opens connections that enforce the deadline of their request."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -179,7 +179,7 @@ class _Handler(AbstractHTTPHandler):
 
 
 def _check_answer(response: HTTPResponse, url: str) -> None:
-    """Let an answer pass that is one file as it is."""
+    """Raise `TransportError` unless the response is 200 OK without content encoding; `AbsentError` for 404 and 410."""
     encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
     if response.status == HTTPStatus.OK and encoding in ("", "identity"):
         return
@@ -195,14 +195,14 @@ def _check_answer(response: HTTPResponse, url: str) -> None:
 
 
 def _blocks(response: HTTPResponse, size: int, deadline: Deadline) -> Iterator[bytes]:
-    """Give the bytes of an answer, to its end or not at all."""
+    """Yield the bytes of a response; raises `TransportError` if it is incomplete or too large."""
     url, come, promised = response.url, 0, response.length
-    buffer = bytearray(_BLOCK)  # `read` would take all there is for a chunk of a negative length
+    buffer = bytearray(_BLOCK)  # `read` would read everything for a chunk with a negative length
     while come <= size and (promised is None or promised <= size):
         with _failing(url, deadline):
             count = response.readinto(buffer)
             if not count and promised is not None and come < promised:
-                raise IncompleteRead(b"")  # noqa: EM101 - what came of it, no message
+                raise IncompleteRead(b"")  # noqa: EM101 - the bytes read so far, not a message
         if not count:
             return
         come += count
@@ -233,7 +233,7 @@ def _failing(url: str, deadline: Deadline) -> Iterator[None]:
 
 
 def _why(error: object, deadline: Deadline) -> str:
-    """Say what went wrong, in no words of the other side."""
+    """Return what went wrong, without quoting the other side."""
     match error.reason if isinstance(error, URLError) else error:
         case TimeoutError():
             why = str(deadline)
@@ -247,7 +247,7 @@ def _why(error: object, deadline: Deadline) -> str:
             why = "the connection was closed without an answer"
         case OSError(strerror=reason):
             why = reason or "no connection can be made through the proxy"
-        case str():  # the scheme of a proxy that urllib does not know
+        case str():  # a proxy scheme that urllib does not know
             why = "the proxy is none for HTTP"
         case UnicodeError() | InvalidURL():
             why = "this cannot be asked for"

@@ -1,4 +1,4 @@
-"""Files that are known by their SHA-256, brought together from the web and from an earlier copy."""
+"""Collect files with known SHA-256 hashes, from the web and from an earlier copy."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping
@@ -12,43 +12,44 @@ from pelican_resourcesync.transport.bounds import Budget
 from pelican_resourcesync.transport.folder import link_or_copy, measure
 from pelican_resourcesync.transport.http import Received, Web
 
-#: So many connections as a browser opens to one host: a document is small, and its round trips take the time.
+#: As many connections as a browser opens to one host: documents are small, so round trips take most of the time.
 _AT_ONCE = 6
 
 
 class Store:
-    """Files in a folder of their own, each under its SHA-256, and never one that has another.
+    """Files in a folder of their own, each named by its SHA-256, which is always verified.
 
-    What comes is written as it comes, and what is there already is linked where the file system can: neither memory
-    nor disk is taken twice, however large a file is.
+    Downloads are written to disk as they arrive, and existing files are hard-linked if the file system supports it, so
+    that large files take little memory and no disk space twice.
     """
 
     def __init__(self, web: Web, folder: Path) -> None:
-        """Take the web, and a folder that is there and empty."""
+        """Take the web client, and an existing empty folder."""
         self._web = web
         self._folder = folder
         self._lock = Lock()
         self.received = 0
 
     def read(self, path: str, budget: Budget, size: int) -> tuple[Received, bytes]:
-        """Give a small file of the web, of at most `size` bytes, whatever it holds; it is not kept."""
+        """Fetch and return a small file of at most `size` bytes; its contents are not verified, and it is not kept."""
         received, data = self._web.read(path, budget.bounds(size))
         budget.take(received.length)
         return received, data
 
     def adopt(self, files: Mapping[str, str], folder: Path) -> None:
-        """Take what a folder has of these files, which are given as SHA-256 by path."""
+        """Add those of the files that a folder already has; `files` maps paths to SHA-256 hashes."""
         for path, digest in files.items():
             if not self.has(digest):
-                with suppress(OSError):  # a file that cannot be read is none
+                with suppress(OSError):  # a file that cannot be read counts as missing
                     self._keep(folder / path, digest)
 
     def gather(self, files: Mapping[str, str], budget: Budget, optional: Collection[str] = ()) -> None:
-        """Fetch the files that are lacking, within a budget; those that are optional may be missing.
+        """Fetch the missing files, within a budget; the `optional` ones need not exist.
 
-        Of files with the same bytes the last is asked for.
+        Of several files with the same bytes, only the last is requested.
 
-        Raises `MismatchError` where another is not there or is not what it should be; what has come until then stays.
+        Raises `MismatchError` if any other file does not exist or has the wrong contents; files fetched until then are
+        kept.
         """
         wanted = {digest: path for path, digest in files.items() if not self.has(digest)}
 
@@ -61,7 +62,7 @@ class Store:
                 pass
 
     def lay_out(self, files: Mapping[str, str], folder: Path) -> None:
-        """Let the files that there are lie at their paths below a folder, and no longer here."""
+        """Move the files that were collected to their paths below a folder."""
         left = Counter(files.values())
         for path, digest in files.items():
             if self.has(digest):
@@ -73,12 +74,12 @@ class Store:
                     (self._folder / digest).unlink()
 
     def has(self, digest: str) -> bool:
-        """Tell whether the file with a SHA-256 is here."""
+        """Return whether the store has the file with a SHA-256."""
         return (self._folder / digest).exists()
 
     def _keep(self, file: Path, digest: str) -> None:
-        """Take a file, and keep it if it is the right one: it is looked at once it is here."""
-        taken = self._folder / f"{digest}.known"  # never the name that is written to: it may be a link
+        """Add a file if it has the right hash, which is checked after the file was linked or copied here."""
+        taken = self._folder / f"{digest}.known"  # never the name used for downloads, because this may be a link
         taken.unlink(missing_ok=True)
         link_or_copy(file, taken)
         if measure(taken)[0] == digest:

@@ -1,4 +1,4 @@
-"""URLs: which may be asked, where a redirect may lead, and how messages show them."""
+"""URLs: which may be requested, where a redirect may lead, and how messages show them."""
 
 from string import punctuation
 from urllib.parse import quote, urljoin, urlsplit
@@ -9,20 +9,20 @@ _PORTS = {"http": 80, "https": 443}
 
 
 def check_base(base: str) -> None:
-    """Refuse with `TransportError` what is no http(s) URL, or has a user, a query or a fragment."""
+    """Raise `TransportError` unless this is an http(s) URL without user, query and fragment."""
     try:
         parts = urlsplit(base)
         usable = parts.scheme in _PORTS and parts.hostname and parts.port != 0
     except ValueError:
         usable = False
     if not usable or "@" in parts.netloc or parts.query or parts.fragment:
-        seen = shown(base.rpartition("@")[2])  # a password may hold slashes
+        seen = shown(base.rpartition("@")[2])  # a password may contain slashes
         message = f"{seen!a} is no address to read from: make it an http(s) URL without user, query and fragment"
         raise TransportError(message)
 
 
 def check_address(url: str) -> None:
-    """Refuse with `TransportError` what is no http(s) URL, or has a user."""
+    """Raise `TransportError` unless this is an http(s) URL without user."""
     if not _origin_of_any(url):
         message = f"{shown(url)!a} is no address to read from: make it an http(s) URL without user"
         raise TransportError(message)
@@ -36,7 +36,7 @@ def _origin_of_any(url: str) -> str:
 
 
 def redirected(url: str, location: str | None) -> str:
-    """Give the URL that a redirect leads to; `TransportError` where that is elsewhere."""
+    """Return the URL that a redirect leads to; raises `TransportError` if it leaves the origin, except to https."""
     target = ""
     if location:
         try:
@@ -44,7 +44,7 @@ def redirected(url: str, location: str | None) -> str:
             old, new = _origin(url), _origin(target)
             if new == old or (old[0], new[0], old[1]) == ("http", "https", new[1]):
                 return target
-        except ValueError:  # no URL at all
+        except ValueError:  # not a URL at all
             target = ""
     message = f"{shown(url)} is redirected elsewhere, to {shown(target) if target else 'no URL'}"
     raise TransportError(message)
@@ -58,7 +58,7 @@ def _origin(url: str) -> tuple[str, str, int]:
 
 
 def shown(url: str) -> str:
-    """Give a URL as messages show it: without what may be secret."""
+    """Return a URL for a message, without its user, query and fragment, which may be secret."""
     before, slashes, rest = url.partition("//")
     authority, slash, path = rest.partition("/")
     return f"{before}{slashes}{authority.rpartition('@')[2]}{slash}{path}".partition("?")[0].partition("#")[0]

@@ -1,4 +1,4 @@
-"""The rules of the standard as data, one module a chapter."""
+"""The rules of the standard as data, one module per chapter."""
 
 from pelican_resourcesync.check.rule import Rule
 from pelican_resourcesync.check.rules import (
@@ -36,4 +36,4 @@ RULES: tuple[Rule, ...] = tuple(
     )
     for rule in module.BOOK
 )
-"""All rules, each with its function."""
+"""All rules, each with the function that checks it."""

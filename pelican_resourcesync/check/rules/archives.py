@@ -1,4 +1,4 @@
-"""AR: archives and their indexes, each by itself, and archives of changes over all of their parts."""
+"""AR: archives and their indexes, each on its own, and archives of changes across all of their parts."""
 
 import datetime as dt
 from collections.abc import Iterator
@@ -20,13 +20,13 @@ _CHANGES = ("changelist-archive", "changedump-archive")
 
 @BOOK("entry", "AR02", SHOULD, "An archive says the time of each document", "arch §3", on=_RESOURCES, index=False)
 def at(item: Item, _: Doc) -> str | None:
-    """Judge whether the time of an archived snapshot is there."""
+    """Check that an archived snapshot has its time."""
     return None if item.md and "at" in item.md else "the entry has no at"
 
 
 @BOOK("entry", "AR02", SHOULD, "An archive says the interval of each document", "arch §5", on=_CHANGES, index=False)
 def interval(item: Item, _: Doc) -> str | None:
-    """Judge whether the interval of archived changes is there."""
+    """Check that archived changes have their interval."""
     md = item.md or {}
     missing = [name for name in ("from", "until") if name not in md]
     return f"the entry has no {' and no '.join(missing)}" if missing else None
@@ -34,19 +34,19 @@ def interval(item: Item, _: Doc) -> str | None:
 
 @BOOK("entry", "AR03", MUST, "An archive of changes is in chronological order", "arch §5", on=_CHANGES)
 def order(item: Item, doc: Doc) -> str | None:
-    """Judge the order of archived documents by their begins."""
+    """Check the order of archived documents by their start."""
     begin, before = moment((item.md or {}).get("from")), doc.previous[0]
     return "the document begins before one that comes before it" if begin and before and begin < before else None
 
 
 @BOOK("entry", "AR06", SHOULD, "Archived changes leave no gap and do not overlap", "arch §5", on=_CHANGES, index=False)
 def gapless(item: Item, doc: Doc) -> str | None:
-    """Judge whether a document begins where that before it ended, and remember this one."""
+    """Check that a document starts where the one before it ended, and remember this one."""
     begin, end = (moment((item.md or {}).get(name)) for name in ("from", "until"))
     before, last = doc.previous
     if begin is not None:
         doc.previous = (max(begin, before or begin), end)
-    # A document out of order is AR03's.
+    # AR03 reports a document that is out of order.
     if begin is None or last is None or begin == last or (before is not None and begin < before):
         return None
     return f"the document begins {'after' if begin > last else 'before'} the end of that before it"
@@ -54,7 +54,7 @@ def gapless(item: Item, doc: Doc) -> str | None:
 
 @BOOK("source", "AR03", MUST, "An archive of changes is in chronological order, over all parts", "arch §5, §5.1")
 def order_of_parts(walk: Walk) -> Spots:
-    """Judge the first document of each part beside the last of the part before it."""
+    """Check the order of the last document of each part and the first of the next part."""
     for part, last, first in _seams(walk):
         begin, before = _time(first, "from"), _time(last, "from")
         if begin and before and begin < before:
@@ -63,7 +63,7 @@ def order_of_parts(walk: Walk) -> Spots:
 
 @BOOK("source", "AR06", SHOULD, "Archived changes leave no gap and do not overlap, over all parts", "arch §5, §5.1")
 def gapless_parts(walk: Walk) -> Spots:
-    """Judge the first document of each part beside the last of the part before it."""
+    """Check that the first document of each part starts where the last of the part before it ended."""
     for part, last, first in _seams(walk):
         begin, before, end = _time(first, "from"), _time(last, "from"), _time(last, "until")
         if begin and end and begin != end and not (before and begin < before):
@@ -73,7 +73,7 @@ def gapless_parts(walk: Walk) -> Spots:
 
 @BOOK("source", "AR06", SHOULD, "The current document of changes begins no later than its archive ends", "arch §5")
 def up_to_date(walk: Walk) -> Spots:
-    """Judge whether changes are in neither the archive nor the current document."""
+    """Check that there is no gap between the archive and the current document."""
     for current in list(walk.documents.values()) if walk.complete else ():
         top = current is not None and walk.tops.get(current.uri) == current.uri
         if current is None or not top or f"{current.capability}-archive" not in _CHANGES:
@@ -89,7 +89,7 @@ def _time(item: Item, name: str) -> dt.datetime | None:
 
 
 def _seams(walk: Walk) -> Iterator[tuple[Kept, Item, Item]]:
-    """Give each part of an archive of changes but the first, the last entry before it and its own first."""
+    """Yield each part but the first of an archive of changes, the last entry before it, and its own first entry."""
     for index in list(walk.documents.values()):
         if index is None or not index.head.is_index or index.capability not in _CHANGES:
             continue
@@ -101,7 +101,7 @@ def _seams(walk: Walk) -> Iterator[tuple[Kept, Item, Item]]:
 
 
 def _archived(walk: Walk, current: Kept) -> Iterator[Item]:
-    """Give the entries of the archive of a document's capability and set."""
+    """Yield the entries of the archive for a document's capability and set."""
     for uri, kept in walk.documents.items():
         if kept and kept.capability == f"{current.capability}-archive" and not kept.head.is_index:
             yield from kept.pointers if walk.owners.get(uri) == walk.owners.get(current.uri) else ()

@@ -1,4 +1,4 @@
-"""CH, V11, CN01: Change Lists, their indexes and change notifications, each by itself."""
+"""CH, V11, CN01: Change Lists, their indexes and change notifications, each on its own."""
 
 import datetime as dt
 
@@ -18,7 +18,7 @@ _WITHIN = "Every change is within from and until"
 
 @BOOK("head", "CH01", MUST, "A Change List has from", "core §12.1", on=_CL, index=False)
 def from_(doc: Doc) -> Places:
-    """Judge whether the interval has a begin."""
+    """Check that the interval has a start."""
     if "from" not in doc.head.md:
         yield "the document's rs:md has no from", doc.head.md_line
 
@@ -27,7 +27,7 @@ def from_(doc: Doc) -> Places:
     "entry", "CH02", MUST, "Each entry has a change: created, updated or deleted", "core §12.1", on=_LISTS, index=False
 )
 def change(item: Item, _: Doc) -> str | None:
-    """Judge the kind of change."""
+    """Check the kind of change."""
     kind = (item.md or {}).get("change")
     if kind is not None and kind.strip() in ("created", "updated", "deleted"):
         return None
@@ -39,26 +39,26 @@ def change(item: Item, _: Doc) -> str | None:
     editions=(2014,),
 )  # fmt: skip
 def lastmod(item: Item, _: Doc) -> str | None:
-    """Judge whether a change of 2014 has its lastmod; V1104 where nothing tells its time."""
+    """Check that a change has a lastmod in the edition of 2014; V1104 covers changes without any time."""
     dated = item.md is not None and "datetime" in item.md
     return "the entry has no lastmod" if item.lastmod is None and dated else None
 
 
 @BOOK("entry", "CH03", MUST, _ORDERED, "core §12.1", on=_LISTS, index=False)
 def order(item: Item, doc: Doc) -> str | None:
-    """Judge the order of changes, by times that are surely theirs."""
+    """Check the order of changes whose times are certain."""
     return _earlier(item, doc) if doc.certain else None
 
 
 @BOOK("entry", "CH03", SHOULD, _ORDERED, "core §12.1", on=_LISTS, index=False)
 def order_by_lastmod(item: Item, doc: Doc) -> str | None:
-    """Judge the order by lastmod, which in the edition of 2017 need not be the time of the change."""
+    """Check the order by lastmod, which in the edition of 2017 need not be the time of the change."""
     return None if doc.certain else _earlier(item, doc)
 
 
 @BOOK("entry", "CD02", MUST, _ORDERED, "core §13.2", on=("changedump-manifest",))
 def order_of_manifest(item: Item, doc: Doc) -> str | None:
-    """Judge the order of a manifest."""
+    """Check the order of a manifest."""
     return _earlier(item, doc) if doc.certain else None
 
 
@@ -70,7 +70,7 @@ def _earlier(_: Item, doc: Doc) -> str | None:
 
 @BOOK("entry", "CH05", SHOULD, "No two changes have the same URI and time", "core §12.1", on=_LISTS, index=False)
 def unique(item: Item, doc: Doc) -> str | None:
-    """Judge whether the same change was listed before."""
+    """Check that the same change was not listed before."""
     if doc.time is None or doc.time != doc.last or item.loc not in doc.together:
         return None
     return f"{cut(item.loc)} already has a change at {_shown(doc.time)}"
@@ -78,19 +78,19 @@ def unique(item: Item, doc: Doc) -> str | None:
 
 @BOOK("entry", "CH06", MUST, _WITHIN, "core §12.1", on=LISTS_OF_CHANGES, index=False)
 def within(item: Item, doc: Doc) -> str | None:
-    """Judge a change by its lastmod, where that is its time; V1101 judges datetime."""
+    """Check a change by its lastmod, if this is surely its time; V1101 covers datetime."""
     return _outside(doc) if doc.certain and not _has_datetime(item) else None
 
 
 @BOOK("entry", "V1101", MUST, "datetime is within from and until", "core 1.1 §7", on=LISTS_OF_CHANGES, index=False)
 def datetime_within(item: Item, doc: Doc) -> str | None:
-    """Judge the time of a change."""
+    """Check the datetime of a change."""
     return _outside(doc) if _has_datetime(item) else None
 
 
 @BOOK("md", "V1101", MUST, "The edition of 2014 has no datetime", "core §7, of 2014", editions=(2014,), by_names=True)
 def no_datetime(md: Attributes, _item: Item, _doc: Doc) -> str | None:
-    """Judge the use of what came later."""
+    """Check that datetime, which a later edition added, is not used."""
     return "the edition of 2014 has no attribute datetime" if "datetime" in md else None
 
 
@@ -114,7 +114,7 @@ def _outside(doc: Doc) -> str | None:
     editions=(2014,),
 )  # fmt: skip
 def timeless(item: Item, _: Doc) -> str | None:
-    """Judge whether anything tells the time of a change."""
+    """Check that a change has a time."""
     return "the entry has no lastmod" if item.lastmod is None and not _has_datetime(item) else None
 
 
@@ -123,7 +123,7 @@ def timeless(item: Item, _: Doc) -> str | None:
     editions=(2017, None),
 )  # fmt: skip
 def hardly_dated(item: Item, _: Doc) -> str | None:
-    """Judge whether anything tells the time of a change."""
+    """Check that a change has a time."""
     if item.lastmod is None and not _has_datetime(item):
         return "the entry has neither datetime nor lastmod"
     return None
@@ -131,32 +131,32 @@ def hardly_dated(item: Item, _: Doc) -> str | None:
 
 @BOOK("head", "CH07", MUST, "A Change List Index has from", "core §12.2", on=_CL, index=True)
 def from_of_index(doc: Doc) -> Places:
-    """Judge whether the interval has a begin."""
+    """Check that the interval has a start."""
     if "from" not in doc.head.md:
         yield "the document's rs:md has no from", doc.head.md_line
 
 
 @BOOK("entry", "CH07", MUST, "A Change List Index is in forward chronological order", "core §12.2", on=_CL, index=True)
 def order_of_index(item: Item, doc: Doc) -> str | None:
-    """Judge the order of Change Lists by their begins."""
+    """Check the order of Change Lists by their start."""
     begin, before = moment((item.md or {}).get("from")), doc.previous[0]
     return "the list begins before one that comes before it" if begin and before and begin < before else None
 
 
 @BOOK("entry", "CH07", SHOULD, "An index says from and until of each Change List", "core §12.2", on=_CL, index=True)
 def interval(item: Item, _: Doc) -> str | None:
-    """Judge whether the interval is there."""
+    """Check that the interval is stated."""
     return None if item.md and "from" in item.md else "the entry has no from"
 
 
 @BOOK("entry", "CH07", SHOULD, "The interval of an index covers those of its lists", "core §12.2", on=_CL, index=True)
 def covered(item: Item, doc: Doc) -> str | None:
-    """Judge the interval of a list beside that of the index."""
+    """Check the interval of a list against that of the index."""
     return sticks_out(item, doc)
 
 
 def sticks_out(item: Item, doc: Doc) -> str | None:
-    """Say that an entry's interval is not within the document's; one that is out of order is not judged."""
+    """Return a message if an entry's interval is not within the document's; entries out of order are not checked."""
     begin, end = (moment((item.md or {}).get(name)) for name in ("from", "until"))
     if begin and doc.previous[0] and begin < doc.previous[0]:
         return None
@@ -167,7 +167,7 @@ def sticks_out(item: Item, doc: Doc) -> str | None:
 
 @BOOK("entry", "CH06", MUST, "The lists of an index leave no gap", "core §12.1, §12.2", on=_CL, index=True)
 def gapless(item: Item, doc: Doc) -> str | None:
-    """Judge whether the interval of the index is covered, and remember this list."""
+    """Check that the lists cover the interval of the index, and remember this list."""
     begin, end = (moment((item.md or {}).get(name)) for name in ("from", "until"))
     (_, last), first = doc.previous, item.number == 1
     if begin is not None:
@@ -181,7 +181,7 @@ def gapless(item: Item, doc: Doc) -> str | None:
 
 @BOOK("head", "CN01", MUST, "A change notification is a urlset with from and until", "CN §2", on=_CN)
 def notification(doc: Doc) -> Places:
-    """Judge the head of a notification."""
+    """Check the head of a notification."""
     for name in ("from", "until"):
         if name not in doc.head.md:
             yield f"the document's rs:md has no {name}", doc.head.md_line

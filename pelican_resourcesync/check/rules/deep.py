@@ -1,4 +1,4 @@
-"""X08, X09: what is at the URIs that are listed."""
+"""X08, X09: what is at the listed URIs."""
 
 from pelican_resourcesync.check.deep import Resource
 from pelican_resourcesync.check.measure import wrong_digest, wrong_length
@@ -10,7 +10,7 @@ BOOK = Book()
 
 @BOOK("resource", "X08", MUST, "hash is that of the representation at loc", "core §7")
 def digest(resource: Resource) -> str | None:
-    """Judge a hash by the bytes, where their length is the right one."""
+    """Check a hash against the bytes, if their length is right."""
     if resource.measured is None or wrong_length(resource.measured, resource.md):
         return None
     wrong = wrong_digest(resource.measured, resource.md)
@@ -19,7 +19,7 @@ def digest(resource: Resource) -> str | None:
 
 @BOOK("resource", "X09", MUST, "length is that of the representation at loc", "core §7")
 def length(resource: Resource) -> str | None:
-    """Judge a length by the bytes, and whether there are any."""
+    """Check that the resource can be fetched, and its length."""
     if resource.measured is None:
         return f"{cut(resource.item.loc)} cannot be had: {resource.absence}"
     wrong = wrong_length(resource.measured, resource.md)
@@ -28,7 +28,7 @@ def length(resource: Resource) -> str | None:
 
 @BOOK("resource", "X09", SHOULD, "type is the media type that the host says", "core §7")
 def type_(resource: Resource) -> str | None:
-    """Judge a media type by the header."""
+    """Check a media type against the response header."""
     said, real = resource.md.get("type"), resource.media_type
     if said is None or not real or same_type(said, real):
         return None

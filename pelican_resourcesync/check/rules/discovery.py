@@ -1,4 +1,4 @@
-"""SD01, DI01 to DI04: where a Source begins."""
+"""SD01, DI01 to DI04: how a Source is discovered."""
 
 from pelican_resourcesync.check.pages import sitemaps
 from pelican_resourcesync.check.rule import MUST, SHOULD, Book
@@ -13,14 +13,14 @@ BOOK = Book()
 
 @BOOK("source", "SD01", MUST, "A Source has a Source Description", "core §8")
 def described(walk: Walk) -> Spots:
-    """Judge whether any was found."""
+    """Check that a Source Description was found."""
     if not _described(walk) and _at_well_known(walk) != "description":
         yield walk.starts[0], None, "no Source Description was found"
 
 
 @BOOK("source", "DI01", SHOULD, "/.well-known/resourcesync serves the Source Description", "core §6.3.2")
 def well_known(walk: Walk) -> Spots:
-    """Judge what is at the well-known URI, where there is a Source Description at all."""
+    """Check what is at the well-known URI, if there is a Source Description at all."""
     capability = _at_well_known(walk) if _described(walk) else "description"
     if capability != "description":
         yield _well_known(walk), None, capability
@@ -35,7 +35,7 @@ def _well_known(walk: Walk) -> str:
 
 
 def _at_well_known(walk: Walk) -> str:
-    """Give `description`, where that is the capability of the document at the well-known URI, or else what is wrong."""
+    """Return `description` if the document at the well-known URI has that capability, or else what is wrong."""
     uri = _well_known(walk)
     kept = walk.documents.get(uri)
     if kept is None and walk.place.holds(uri):
@@ -53,7 +53,7 @@ def _at_well_known(walk: Walk) -> str:
 
 @BOOK("source", "DI04", SHOULD, "robots.txt names each Resource List, if it names any", "core §6.3.4")
 def robots(walk: Walk) -> Spots:
-    """Judge the Sitemap directives."""
+    """Check the Sitemap directives."""
     uri = f"{walk.root}robots.txt"
     lists = {
         edge.uri
@@ -73,18 +73,18 @@ def robots(walk: Walk) -> Spots:
 
 @BOOK("source", "DI02", MUST, "The link of a page leads to a Capability List that covers the page", "core §6.3.3")
 def page(walk: Walk) -> Spots:
-    """Judge the links in pages' heads."""
+    """Check the links in the heads of pages."""
     return _elsewhere(walk, header=False)
 
 
 @BOOK("source", "DI03", MUST, "The Link header leads to a Capability List that covers the resource", "core §6.3.3")
 def header(walk: Walk) -> Spots:
-    """Judge the links in headers."""
+    """Check the links in headers."""
     return _elsewhere(walk, header=True)
 
 
 def _elsewhere(walk: Walk, *, header: bool) -> Spots:
-    """Give the resources that link to no Capability List whose Resource List has them."""
+    """Yield the resources that link to no Capability List whose Resource List contains them."""
     for owner, uri, document, line, links in walk.ledger.linked(header=header):
         loc, *targets = links.split("\n")
         lists = [each for each in targets for kept in [walk.documents.get(each)] if kept]
@@ -99,6 +99,6 @@ def _elsewhere(walk: Walk, *, header: bool) -> Spots:
 
 
 def _tops(walk: Walk, capability_list: str) -> list[int]:
-    """Give the numbers of the Resource Lists of a Capability List."""
+    """Return the numbers of the documents that a Capability List lists."""
     kept = walk.documents.get(capability_list)
     return [walk.number(item.loc) for item in kept.pointers] if kept else []

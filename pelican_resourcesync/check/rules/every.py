@@ -1,4 +1,4 @@
-"""X05 to X15: what every document and every entry says."""
+"""X05 to X15: the contents of every document and every entry."""
 
 import re
 from functools import lru_cache
@@ -19,7 +19,7 @@ _TIMES = frozenset(("at", "completed", "from", "until", "datetime", "modified"))
 _TOKEN = re.compile(r"[a-z][a-z0-9.-]*")
 _FREQUENCIES = frozenset(ChangeFreq)
 _SNAPSHOT, _INTERVAL = frozenset(("at", "completed")), frozenset(("from", "until"))
-#: Capabilities whose documents say `at`, and those whose documents say `from` (App. A).
+#: Capabilities whose documents have `at`, and those whose documents have `from` (App. A).
 _OF_SNAPSHOTS = frozenset(("resourcelist", "resourcedump", "resourcedump-manifest"))
 _OF_INTERVALS = frozenset(("changelist", "changedump", "changedump-manifest", "change-notification"))
 _VALID, _USUAL = "A time is a W3C Datetime", "A time is written in UTC as YYYY-MM-DDThh:mm:ssZ"
@@ -27,7 +27,7 @@ _VALID, _USUAL = "A time is a W3C Datetime", "A time is written in UTC as YYYY-M
 
 @BOOK("head", "X05", MUST, _VALID, "core §7")
 def times_of_head(doc: Doc) -> Places:
-    """Judge the times of the document itself."""
+    """Check the times of the document itself."""
     for attributes, line in doc.head.mds + doc.head.links:
         if problem := _wrong_time(attributes):
             yield problem, line
@@ -35,7 +35,7 @@ def times_of_head(doc: Doc) -> Places:
 
 @BOOK("head", "X05", SHOULD, _USUAL, "core §7")
 def usual_times_of_head(doc: Doc) -> Places:
-    """Judge the form of the times of the document itself."""
+    """Check the form of the times of the document itself."""
     for attributes, line in doc.head.mds + doc.head.links:
         if problem := _unusual_time(attributes):
             yield problem, line
@@ -43,14 +43,14 @@ def usual_times_of_head(doc: Doc) -> Places:
 
 @BOOK("entry", "X05", MUST, _VALID, "core §7", needs=("lastmod",))
 def lastmod(item: Item, _: Doc) -> str | None:
-    """Judge an entry's lastmod."""
+    """Check an entry's lastmod."""
     text = item.lastmod
     return f"lastmod {cut(text)} is no W3C Datetime" if text is not None and look(text)[0] is None else None
 
 
 @BOOK("entry", "X05", SHOULD, _USUAL, "core §7", needs=("lastmod",))
 def usual_lastmod(item: Item, _: Doc) -> str | None:
-    """Judge the form of an entry's lastmod."""
+    """Check the form of an entry's lastmod."""
     text = item.lastmod
     if text is None or look(text)[1] or look(text)[0] is None:
         return None
@@ -59,19 +59,19 @@ def usual_lastmod(item: Item, _: Doc) -> str | None:
 
 @BOOK("md", "X05", MUST, _VALID, "core §7", needs=_TIMES)
 def times_of_md(md: Attributes, _item: Item, _doc: Doc) -> str | None:
-    """Judge the times of an entry's rs:md."""
+    """Check the times of an entry's rs:md."""
     return _wrong_time(md)
 
 
 @BOOK("md", "X05", SHOULD, _USUAL, "core §7", needs=_TIMES)
 def usual_times_of_md(md: Attributes, _item: Item, _doc: Doc) -> str | None:
-    """Judge the form of the times of an entry's rs:md."""
+    """Check the form of the times of an entry's rs:md."""
     return _unusual_time(md)
 
 
 @BOOK("link", "X05", MUST, _VALID, "core §7")
 def times_of_link(link: Attributes, _item: Item, _doc: Doc) -> str | None:
-    """Judge the times of a link."""
+    """Check the times of a link."""
     return _wrong_time(link)
 
 
@@ -96,7 +96,7 @@ def _unusual_time(attributes: Attributes) -> str | None:
 
 @BOOK("head", "X06", MUST, "A link has an href, which is a URI, and a rel", "core §7")
 def links_of_head(doc: Doc) -> Places:
-    """Judge the links of the document."""
+    """Check the links of the document."""
     for link, line in doc.head.links:
         if problem := _wrong_link(link):
             yield problem, line
@@ -104,13 +104,13 @@ def links_of_head(doc: Doc) -> Places:
 
 @BOOK("link", "X06", MUST, "A link has an href, which is a URI, and a rel", "core §7")
 def link_of_entry(link: Attributes, _item: Item, _doc: Doc) -> str | None:
-    """Judge a link of an entry."""
+    """Check a link of an entry."""
     return _wrong_link(link)
 
 
 @BOOK("link", "X06", SHOULD, "A rel is registered with IANA, or a URI", "core §7")
 def registered(link: Attributes, _item: Item, _doc: Doc) -> str | None:
-    """Judge whether a relation is registered, as far as this knows: the registry grows."""
+    """Check that a relation is registered, as of 2025; the registry grows."""
     rel = link.get("rel", "")
     return f"rel {cut(rel)} was not registered in 2025" if _TOKEN.fullmatch(rel) and rel not in REGISTERED else None
 
@@ -128,22 +128,22 @@ def _wrong_link(link: Attributes) -> str | None:
 
 @BOOK("link", "X07", MUST, "pri is an integer from 1 to 999999", "core §7")
 def priority(link: Attributes, _item: Item, _doc: Doc) -> str | None:
-    """Judge a priority."""
+    """Check the priority of a link."""
     pri = link.get("pri")
-    if pri is None or 1 <= (number(pri) or 0) <= 999_999:  # noqa: PLR2004 - the standard's own
+    if pri is None or 1 <= (number(pri) or 0) <= 999_999:  # noqa: PLR2004 - from the standard
         return None
     return f"pri {cut(pri)} is no integer from 1 to 999999"
 
 
 @BOOK("md", "X08", MUST, "hash is a list of algorithm:digest, in hexadecimal digits", "core §7", needs=("hash",))
 def hash_of_md(md: Attributes, _item: Item, _doc: Doc) -> str | None:
-    """Judge a hash."""
+    """Check the form of an entry's hash."""
     return _hash(md)
 
 
 @BOOK("link", "X08", MUST, "hash is a list of algorithm:digest, in hexadecimal digits", "core §7")
 def hash_of_link(link: Attributes, _item: Item, _doc: Doc) -> str | None:
-    """Judge a link's hash."""
+    """Check the form of a link's hash."""
     return _hash(link)
 
 
@@ -155,13 +155,13 @@ def _hash(attributes: Attributes) -> str | None:
 
 @BOOK("md", "X09", MUST, "length is a number of bytes, type a media type", "core §7", needs=("length", "type"))
 def length_and_type(md: Attributes, _item: Item, _doc: Doc) -> str | None:
-    """Judge the form of length and type."""
+    """Check the form of length and type."""
     return _length_and_type(md)
 
 
 @BOOK("link", "X09", MUST, "length is a number of bytes, type a media type", "core §7")
 def length_and_type_of_link(link: Attributes, _item: Item, _doc: Doc) -> str | None:
-    """Judge the form of a link's length and type."""
+    """Check the form of a link's length and type."""
     return _length_and_type(link)
 
 
@@ -176,7 +176,7 @@ def _length_and_type(attributes: Attributes) -> str | None:
 
 @BOOK("entry", "X10", MUST, "An entry has exactly one loc, an absolute URI of less than 2,048 characters", "core §7")
 def loc(item: Item, _: Doc) -> str | None:
-    """Judge an entry's loc."""
+    """Check an entry's loc."""
     text = item.loc
     if item.locs == 1 and len(text) < LONGEST_LOC and not item.nested and _ABSOLUTE.fullmatch(text):
         return None
@@ -191,13 +191,13 @@ def loc(item: Item, _: Doc) -> str | None:
 
 @BOOK("entry", "X11", MUST, "An entry has at most one rs:md", "core §7", needs=("unusual",))
 def one_md(item: Item, _: Doc) -> str | None:
-    """Judge how many rs:md an entry has."""
+    """Check how many rs:md an entry has."""
     return f"the entry has {item.mds} rs:md" if item.mds > 1 else None
 
 
 @BOOK("entry", "X12", MUST, "changefreq is one of the seven words", "core §7", needs=("unusual",))
 def changefreq(item: Item, _: Doc) -> str | None:
-    """Judge changefreq."""
+    """Check the value of changefreq."""
     if item.changefreq is None or item.changefreq in _FREQUENCIES:
         return None
     return f"changefreq {cut(item.changefreq)} is none of {', '.join(ChangeFreq)}"
@@ -205,7 +205,7 @@ def changefreq(item: Item, _: Doc) -> str | None:
 
 @BOOK("entry", "X12", MUST, "lastmod and changefreq are not repeated", "core §7", needs=("unusual",))
 def once(item: Item, _: Doc) -> str | None:
-    """Judge whether a child is there twice."""
+    """Check that lastmod and changefreq occur at most once."""
     return f"the entry has two {item.repeated}" if item.repeated else None
 
 
@@ -218,7 +218,7 @@ def once(item: Item, _: Doc) -> str | None:
     on=frozenset(Capability) - {"description", "capabilitylist"},
 )
 def up(doc: Doc) -> Places:
-    """Judge whether there is a link up; that of a Capability List is CL02."""
+    """Check that there is one link with rel=up; CL02 covers Capability Lists."""
     count = sum(link.get("rel") == "up" for link, _ in doc.head.links)
     if count != 1:
         yield f"the document has {count or 'no'} link{'s' if count > 1 else ''} with rel=up", doc.head.md_line
@@ -226,7 +226,7 @@ def up(doc: Doc) -> Places:
 
 @BOOK("head", "X14", MUST, "at and completed are of snapshots, from and until of intervals", "core §7, App. A")
 def times_that_fit(doc: Doc) -> Places:
-    """Judge which times the document's rs:md has."""
+    """Check which times the document's rs:md has."""
     for name in (_SNAPSHOT | _INTERVAL) & set(doc.head.md):
         fitting = _OF_SNAPSHOTS if name in _SNAPSHOT else _OF_INTERVALS
         if doc.head.capability in frozenset(Capability) - fitting:
@@ -242,7 +242,7 @@ def times_that_fit(doc: Doc) -> Places:
     by_names=True,
 )
 def times_that_fit_entries(md: Attributes, _item: Item, doc: Doc) -> str | None:
-    """Judge which times an entry's rs:md has."""
+    """Check which times an entry's rs:md has."""
     names = _time_names(tuple(md))
     for name in names:
         if name in _forbidden(doc.head.capability, index=doc.head.is_index):
@@ -265,14 +265,14 @@ def _forbidden(capability: str, *, index: bool) -> frozenset[str]:
 
 @BOOK("head", "X15", MUST, "completed is not before at, until not before from", "core §7")
 def forwards(doc: Doc) -> Places:
-    """Judge the order of the document's own times."""
+    """Check the order of the document's own times."""
     if problem := _backwards(doc.head.md):
         yield problem, doc.head.md_line
 
 
 @BOOK("md", "X15", MUST, "completed is not before at, until not before from", "core §7", needs=("until", "completed"))
 def forwards_in_entry(md: Attributes, _item: Item, _doc: Doc) -> str | None:
-    """Judge the order of an entry's times."""
+    """Check the order of an entry's times."""
     return _backwards(md)
 
 

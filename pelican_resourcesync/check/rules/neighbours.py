@@ -1,4 +1,4 @@
-"""Rules of two documents of which one names the other: what is listed is there, and says what is said of it."""
+"""Rules about two documents of which one names the other: the other exists, and agrees with what is said about it."""
 
 from pelican_resourcesync.check.edge import Edge
 from pelican_resourcesync.check.rule import MUST, SHOULD, Book
@@ -23,7 +23,7 @@ def _gone(edge: Edge) -> str | None:
 
 
 def _differs(edge: Edge, names: tuple[str, ...]) -> str | None:
-    """Say which time of an entry is not that of the document that it leads to."""
+    """Return a message if a time of an entry differs from that of the document it points to."""
     if edge.child is None or edge.item is None or not edge.child.head.mds:
         return None
     said, real = edge.item.md or {}, edge.child.head.md
@@ -35,13 +35,13 @@ def _differs(edge: Edge, names: tuple[str, ...]) -> str | None:
 
 @BOOK("edge", "SD03", MUST, "What a Source Description lists is there", "core §8")
 def capability_list_there(edge: Edge, _: Walk) -> str | None:
-    """Judge whether a Capability List can be had."""
+    """Check that a Capability List can be fetched."""
     return _gone(edge) if _from(edge, "description", index=False) else None
 
 
 @BOOK("edge", "CL01", MUST, "A Capability List has capability=capabilitylist", "core §9")
 def capability_list(edge: Edge, _: Walk) -> str | None:
-    """Judge what a Source Description leads to."""
+    """Check the documents that a Source Description lists."""
     if not _from(edge, "description", index=False) or edge.child is None:
         return None
     if edge.child.capability == "capabilitylist":
@@ -51,7 +51,7 @@ def capability_list(edge: Edge, _: Walk) -> str | None:
 
 @BOOK("edge", "SD06", MUST, "A Source Description Index lists Source Descriptions", "core §8")
 def part_of_description(edge: Edge, _: Walk) -> str | None:
-    """Judge what a Source Description Index leads to."""
+    """Check the documents that a Source Description Index lists."""
     if not _from(edge, "description", index=True):
         return None
     if edge.child is not None and edge.child.capability != "description":
@@ -61,7 +61,7 @@ def part_of_description(edge: Edge, _: Walk) -> str | None:
 
 @BOOK("edge", "CL04", MUST, "What a Capability List lists is there, and has that capability", "core §9")
 def capability(edge: Edge, _: Walk) -> str | None:
-    """Judge what a Capability List leads to."""
+    """Check the documents that a Capability List lists."""
     if not _from(edge, "capabilitylist") or edge.item is None:
         return None
     said = (edge.item.md or {}).get("capability", "").strip()
@@ -73,11 +73,11 @@ def capability(edge: Edge, _: Walk) -> str | None:
 
 @BOOK("edge", "X04", MUST, "A part has the capability of its index, and is no index", "core §7")
 def part(edge: Edge, _: Walk) -> str | None:
-    """Judge what an index leads to."""
+    """Check the documents that an index lists."""
     if edge.kind != "entry" or not edge.parent.head.is_index or edge.child is None or not edge.child.head.mds:
         return None
     capability = edge.child.capability
-    if edge.parent.capability not in ("description", capability):  # SD06 judges the first
+    if edge.parent.capability not in ("description", capability):  # SD06 covers the first
         return f"{cut(edge.uri)} has the capability {cut(capability)}, not its index's"
     return f"{cut(edge.uri)} is an index, listed in an index" if edge.child.head.is_index else None
 
@@ -85,7 +85,7 @@ def part(edge: Edge, _: Walk) -> str | None:
 def _part_rule(identifier: str, capability: str, names: tuple[str, ...], source: str) -> None:
     @BOOK("edge", identifier, MUST, "What an index lists is there, and has the times that the index says", source)
     def part_of(edge: Edge, _: Walk) -> str | None:
-        """Judge a part beside what its index says of it."""
+        """Check a part against its entry in the index."""
         return (_gone(edge) or _differs(edge, names)) if _from(edge, capability, index=True) else None
 
 
@@ -98,7 +98,7 @@ for _capability in ("resourcelist", "resourcedump", "changelist", "changedump"):
 
 @BOOK("edge", "CH07", MUST, "until is said of a closed Change List, and of no open one", "core §12.2")
 def change_list(edge: Edge, _: Walk) -> str | None:
-    """Judge a Change List beside what its index says of it."""
+    """Check a Change List against its entry in the index."""
     if not _from(edge, "changelist", index=True) or edge.item is None:
         return None
     said = edge.item.md or {}
@@ -110,7 +110,7 @@ def change_list(edge: Edge, _: Walk) -> str | None:
 
 @BOOK("edge", "AR01", MUST, "An archive lists documents of its capability", "arch §3 to §6")
 def archived(edge: Edge, _: Walk) -> str | None:
-    """Judge the capability of an archived document."""
+    """Check the capability of an archived document."""
     if not _archived(edge) or edge.child is None or not edge.child.head.mds:
         return None
     expected = edge.parent.capability.removesuffix(_ARCHIVE)
@@ -121,13 +121,13 @@ def archived(edge: Edge, _: Walk) -> str | None:
 
 @BOOK("edge", "AR02", MUST, "What an archive lists is there, and has the times that the archive says", "arch §3 to §6")
 def times_of_archived(edge: Edge, _: Walk) -> str | None:
-    """Judge an archived document beside what the archive says of it."""
+    """Check an archived document against its entry in the archive."""
     return (_gone(edge) or _differs(edge, ("at", "completed", "from", "until"))) if _archived(edge) else None
 
 
 @BOOK("edge", "AR05", MUST, "A link with rel=archives leads to the archive of the capability", "arch §2.2")
 def archive(edge: Edge, _: Walk) -> str | None:
-    """Judge what such a link leads to."""
+    """Check the target of the link."""
     if edge.kind != "archives":
         return None
     if edge.child is not None and edge.child.capability != f"{edge.parent.capability}{_ARCHIVE}":
@@ -137,7 +137,7 @@ def archive(edge: Edge, _: Walk) -> str | None:
 
 @BOOK("edge", "X13", MUST, "up leads to the Capability List that lists the document", "core §6.2")
 def up(edge: Edge, walk: Walk) -> str | None:
-    """Judge where a document says that it belongs."""
+    """Check the target of a document's link with rel=up."""
     if edge.kind != "up" or edge.parent.capability in ("capabilitylist", "description"):
         return None
     if edge.child is None:
@@ -153,7 +153,7 @@ def up(edge: Edge, walk: Walk) -> str | None:
 
 @BOOK("edge", "CL02", MUST, "up of a Capability List leads to the Source Description that lists it", "core §9")
 def up_of_capability_list(edge: Edge, walk: Walk) -> str | None:
-    """Judge where a Capability List says that it belongs."""
+    """Check the target of a Capability List's link with rel=up."""
     if edge.kind != "up" or edge.parent.capability != "capabilitylist":
         return None
     if edge.child is None:
@@ -166,7 +166,7 @@ def up_of_capability_list(edge: Edge, walk: Walk) -> str | None:
 
 @BOOK("edge", "SD02", MUST, "A Source Description has capability=description", "core §8")
 def description(edge: Edge, _: Walk) -> str | None:
-    """Judge what a Capability List's link up leads to."""
+    """Check the capability of the target of a Capability List's link with rel=up."""
     if edge.kind != "up" or edge.parent.capability != "capabilitylist" or edge.child is None:
         return None
     capability = edge.child.capability
@@ -175,7 +175,7 @@ def description(edge: Edge, _: Walk) -> str | None:
 
 @BOOK("edge", "X13", MUST, "index leads to the index that lists the document", "core §6.2")
 def index(edge: Edge, _: Walk) -> str | None:
-    """Judge where a part says that it belongs."""
+    """Check the target of a part's link with rel=index."""
     if edge.kind != "index":
         return None
     if edge.child is None:
@@ -189,7 +189,7 @@ def index(edge: Edge, _: Walk) -> str | None:
 
 @BOOK("edge", "X13", SHOULD, "A part links to its index", "core §6.2")
 def index_link(edge: Edge, _: Walk) -> str | None:
-    """Judge whether the link is there."""
+    """Check that a part has a link with rel=index."""
     if edge.kind != "entry" or not edge.parent.head.is_index or edge.child is None or not edge.child.head.mds:
         return None
     if edge.parent.capability == "description":
@@ -209,13 +209,13 @@ def _lastmods(edge: Edge) -> list[str | None]:
 
 @BOOK("edge", "SD05", SHOULD, "lastmod is left out, or always that of the Capability List", "core §8")
 def lastmod_of_list(edge: Edge, _: Walk) -> str | None:
-    """Judge whether lastmod was kept up."""
+    """Check that lastmod is up to date."""
     return _older(edge, *_lastmods(edge)) if _from(edge, "description") else None
 
 
 @BOOK("edge", "CL07", SHOULD, "lastmod is left out, or always that of the capability's document", "core §9")
 def lastmod_of_capability(edge: Edge, _: Walk) -> str | None:
-    """Judge whether lastmod was kept up."""
+    """Check that lastmod is up to date."""
     if not _from(edge, "capabilitylist") or edge.child is None:
         return None
     return _older(edge, *(edge.child.head.md.get(name) for name in ("at", "completed", "until")), *_lastmods(edge))
@@ -223,7 +223,7 @@ def lastmod_of_capability(edge: Edge, _: Walk) -> str | None:
 
 @BOOK("edge", "AR04", SHOULD, "lastmod is left out, or always that of the archive", "arch §3.1")
 def lastmod_of_archive(edge: Edge, _: Walk) -> str | None:
-    """Judge whether lastmod was kept up."""
+    """Check that lastmod is up to date."""
     parent = edge.parent
     archives = edge.kind == "entry" and parent.head.is_index and parent.capability.endswith(_ARCHIVE)
     return _older(edge, *_lastmods(edge)) if archives else None
@@ -231,7 +231,7 @@ def lastmod_of_archive(edge: Edge, _: Walk) -> str | None:
 
 @BOOK("edge", "RD02", MUST, "A link with rel=contents leads to a copy of the manifest", "core §11.1, §13.1")
 def contents(edge: Edge, _: Walk) -> str | None:
-    """Judge what such a link leads to; whether it equals the manifest is asked where the package is read."""
+    """Check the target of the link; whether it equals the manifest is checked when the package is read."""
     if edge.kind != "contents":
         return None
     if edge.child is None:
@@ -244,7 +244,7 @@ def contents(edge: Edge, _: Walk) -> str | None:
 def _package_rule(identifier: str, capability: str, source: str) -> None:
     @BOOK("edge", identifier, MUST, "A package is there, and of the length that the dump says", source)
     def package(edge: Edge, _: Walk) -> str | None:
-        """Judge a package beside what the dump says of it."""
+        """Check a package against its entry in the dump."""
         if edge.kind != "package" or edge.parent.capability != capability or edge.item is None:
             return None
         if edge.length is None:

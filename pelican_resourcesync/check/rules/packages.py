@@ -11,20 +11,20 @@ _MANIFEST_THERE = "A package has manifest.xml at its top level"
 
 @BOOK("package", "RD03", MUST, "A package is a ZIP file, or its type says what else", "core §11.1")
 def is_zip(package: Package) -> str | None:
-    """Judge whether the package can be opened."""
+    """Check that the package can be opened."""
     other = not same_type(package.md.get("type", "application/zip"), "application/zip")
     return f"the package: {package.problem}" if package.problem and not other else None
 
 
 @BOOK("package", "RD04", MUST, _MANIFEST_THERE, "core §11.2")
 def has_manifest(package: Package) -> str | None:
-    """Judge whether a package of resources has its manifest."""
+    """Check that a package of resources has its manifest."""
     return None if package.of_changes else _without_manifest(package)
 
 
 @BOOK("package", "CD02", MUST, _MANIFEST_THERE, "core §13.2")
 def has_manifest_of_changes(package: Package) -> str | None:
-    """Judge whether a package of changes has its manifest."""
+    """Check that a package of changes has its manifest."""
     return _without_manifest(package) if package.of_changes else None
 
 
@@ -41,7 +41,7 @@ def _without_manifest(package: Package) -> str | None:
 
 @BOOK("package", "RD02", MUST, "The copy of a manifest equals the one in the package", "core §11.1, §13.1")
 def copy(package: Package) -> str | None:
-    """Judge the copy that rel=contents leads to."""
+    """Check the copy that rel=contents links to."""
     if package.manifest is None or package.copy is None or package.copy.digest == package.manifest.digest:
         return None
     return f"{cut(package.copy.uri)} is not the manifest of the package"
@@ -49,7 +49,7 @@ def copy(package: Package) -> str | None:
 
 @BOOK("package", "RD05", SHOULD, "The manifest lists all members of the package", "core §11.2, §13.2")
 def all_listed(package: Package) -> str | None:
-    """Judge whether there are members that nothing is said of."""
+    """Check that the manifest lists every member."""
     if package.manifest is None or not package.manifest.readable:
         return None
     unlisted = [name for name in package.names if name != MANIFEST and name not in package.listed]
@@ -58,7 +58,7 @@ def all_listed(package: Package) -> str | None:
 
 @BOOK("package", "RD06", MUST, "A path names one member", "core §11.2, §13.2")
 def no_twins(package: Package) -> str | None:
-    """Judge whether a name is there twice."""
+    """Check that no two members have the same name."""
     if len(set(package.names)) == len(package.names):
         return None
     seen: set[str] = set()
@@ -68,7 +68,7 @@ def no_twins(package: Package) -> str | None:
 
 @BOOK("member", "RD06", MUST, "A path names a member, and hash and length are of its bytes", "core §11.2, §13.2")
 def bytes_of(member: Member) -> str | None:
-    """Judge a member by what the manifest says of it."""
+    """Check a member against its entry in the manifest."""
     problem = member.problem
     if member.measured is not None:
         md = member.item.md or {}

@@ -1,4 +1,4 @@
-"""RL: Resource Lists and their indexes, each by itself."""
+"""RL: Resource Lists and their indexes, each on its own."""
 
 from pelican_resourcesync.check.doc import Doc
 from pelican_resourcesync.check.rule import MUST, SHOULD, Book
@@ -13,7 +13,7 @@ _LIST = ("resourcelist",)
 
 @BOOK("head", "RL01", MUST, "A Resource List has at", "core §10.1", on=_LIST, index=False)
 def at(doc: Doc) -> Places:
-    """Judge whether the time of the snapshot is there."""
+    """Check that the time of the snapshot is stated."""
     if "at" not in doc.head.md:
         yield "the document's rs:md has no at", doc.head.md_line
 
@@ -29,7 +29,7 @@ def at(doc: Doc) -> Places:
     needs=("lastmod",),
 )
 def in_the_snapshot(item: Item, doc: Doc) -> str | None:
-    """Judge lastmod against the time when the snapshot ended or, where nothing says that, began."""
+    """Check lastmod against the end of the snapshot or, if this is not stated, its start."""
     end = doc.completed or doc.at
     if item.lastmod is None or end is None:
         return None
@@ -50,7 +50,7 @@ def in_the_snapshot(item: Item, doc: Doc) -> str | None:
     by_names=True,
 )
 def of_a_resource(md: Attributes, _item: Item, _doc: Doc) -> str | None:
-    """Judge attributes that are of changes or of packages."""
+    """Check that there are no attributes for changes or packages."""
     for name in ("change", "datetime", "path", "capability"):
         if name in md:
             return f"an entry of a Resource List has no {name}"
@@ -59,6 +59,6 @@ def of_a_resource(md: Attributes, _item: Item, _doc: Doc) -> str | None:
 
 @BOOK("head", "RL04", MUST, "A Resource List Index has at", "core §10.2", on=_LIST, index=True)
 def at_of_index(doc: Doc) -> Places:
-    """Judge whether the time of the snapshot is there."""
+    """Check that the time of the snapshot is stated."""
     if "at" not in doc.head.md:
         yield "the document's rs:md has no at", doc.head.md_line

@@ -1,4 +1,4 @@
-"""SD, CL, CN04: Source Descriptions and Capability Lists, each by itself."""
+"""SD, CL, CN04: Source Descriptions and Capability Lists, each on its own."""
 
 from pelican_resourcesync.check.doc import Doc
 from pelican_resourcesync.check.rule import MUST, SHOULD, Book
@@ -29,14 +29,14 @@ def _capability(item: Item) -> str:
     index=False,
 )
 def lists_capability_lists(item: Item, _: Doc) -> str | None:
-    """Judge the capability of a Source Description's entry."""
+    """Check the capability of a Source Description's entry."""
     capability = _capability(item)
     return None if capability == "capabilitylist" else f"the entry's capability is {cut(capability)}"
 
 
 @BOOK("head", "SD04", SHOULD, "A Source Description links to a page about the Source", "core §8", on=_DESCRIPTION)
 def describes_itself(doc: Doc) -> Places:
-    """Judge whether there is a description of the Source."""
+    """Check that there is a description of the Source."""
     if not _described(doc) and not doc.head.is_index:
         yield "the document has no link with rel=describedby", doc.head.md_line
 
@@ -51,13 +51,13 @@ def describes_itself(doc: Doc) -> Places:
     index=False,
 )
 def describes_sets(item: Item, _: Doc) -> str | None:
-    """Judge whether there is a description of the set."""
+    """Check that there is a description of the set."""
     return None if any(link.get("rel") == "describedby" for link in item.links) else "no link with rel=describedby"
 
 
 @BOOK("head", "CL02", MUST, "A Capability List links up to the Source Description", "core §9", on=_LIST)
 def up(doc: Doc) -> Places:
-    """Judge whether there is a link up."""
+    """Check that there is one link with rel=up."""
     count = sum(link.get("rel") == "up" for link, _ in doc.head.links)
     if count != 1:
         yield f"the document has {count or 'no'} link{'s' if count > 1 else ''} with rel=up", doc.head.md_line
@@ -65,14 +65,14 @@ def up(doc: Doc) -> Places:
 
 @BOOK("head", "CL03", SHOULD, "A Capability List links to a page about the set", "core §9", on=_LIST)
 def described(doc: Doc) -> Places:
-    """Judge whether there is a description of the set."""
+    """Check that there is a description of the set."""
     if not _described(doc):
         yield "the document has no link with rel=describedby", doc.head.md_line
 
 
 @BOOK("entry", "CL04", MUST, "An entry of a Capability List has a capability, and no two the same", "core §9", on=_LIST)
 def one_each(item: Item, doc: Doc) -> str | None:
-    """Judge whether a capability is there, and only once."""
+    """Check that an entry has a capability that no other entry has."""
     capability = _capability(item)
     if not capability:
         return "the entry has no capability"
@@ -82,7 +82,7 @@ def one_each(item: Item, doc: Doc) -> str | None:
 
 @BOOK("entry", "CL05", MUST, "A Capability List lists lists, dumps and archives", "core §9, arch §2.1", on=_LIST)
 def listable(item: Item, _: Doc) -> str | None:
-    """Judge a capability that no Capability List has."""
+    """Check that a Capability List may list the capability."""
     capability = _capability(item)
     wrong = capability in _NEVER_LISTED or _without_index(capability) in _LISTED - {capability}
     return f"a Capability List does not list a {cut(capability)}" if wrong else None
@@ -90,7 +90,7 @@ def listable(item: Item, _: Doc) -> str | None:
 
 @BOOK("entry", "CL05", SHOULD, "The capability is one that a specification defines", "core §9", on=_LIST)
 def defined(item: Item, _: Doc) -> str | None:
-    """Judge a capability that this does not know, which may be a community's."""
+    """Check that the capability is a known one; an unknown one may be a community's own."""
     capability = _capability(item)
     wrong = capability and capability not in frozenset(Capability) and not listable(item, _)
     return f"the capability {cut(capability)} is not defined" if wrong else None
@@ -98,13 +98,13 @@ def defined(item: Item, _: Doc) -> str | None:
 
 @BOOK("head", "CL08", MUST, "There is no Capability List Index", "core §9", on=_LIST, index=True)
 def no_index(doc: Doc) -> Places:
-    """Judge the root: CL01 asks for a urlset."""
+    """Check the root: CL01 requires a urlset."""
     yield "a Capability List is a urlset", doc.head.line
 
 
 @BOOK("entry", "CN04", MUST, "A Capability List names the hub of its change notifications", "CN §3", on=_LIST)
 def hub(item: Item, _: Doc) -> str | None:
-    """Judge the entry of a notification topic."""
+    """Check the entry of a notification topic."""
     if _capability(item) != "change-notification" or any(link.get("rel") == "hub" for link in item.links):
         return None
     return "the entry has no link with rel=hub"

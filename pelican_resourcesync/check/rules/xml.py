@@ -20,19 +20,19 @@ _INDEXES = frozenset(f"{capability}{joint}index" for capability in Capability fo
 
 @BOOK("unreadable", "X01", MUST, "A document is well-formed XML in UTF-8, without DOCTYPE, that can be held", "core §7")
 def readable(error: UnreadableError, _: Head) -> str | None:
-    """Judge what cannot be read."""
+    """Check whether the document can be read."""
     return None if error.too_large else str(error)
 
 
 @BOOK("unreadable", "X04", MUST, "A document has at most 50,000 entries and 50 MB", "core §6.1, §7")
 def boundless(error: UnreadableError, _: Head) -> str | None:
-    """Judge what is so large that the rest is not read."""
+    """Check whether the document is too large to be read to its end."""
     return str(error) if error.too_large else None
 
 
 @BOOK("head", "X01", MUST, "The root is urlset or sitemapindex in the namespace of Sitemaps", "core §7")
 def root(doc: Doc) -> Places:
-    """Judge the root and the declared encoding."""
+    """Check the root and the declared encoding."""
     head = doc.head
     if head.namespace != SITEMAP_NS or head.root not in ("urlset", "sitemapindex"):
         yield f"the root is {cut(head.root)} in the namespace {cut(head.namespace)}", head.line
@@ -42,14 +42,14 @@ def root(doc: Doc) -> Places:
 
 @BOOK("head", "X01", SHOULD, "A document begins with an XML declaration", "core §7")
 def declaration(doc: Doc) -> Places:
-    """Judge whether there is a declaration."""
+    """Check that there is an XML declaration."""
     if not doc.head.declared:
         yield "there is no XML declaration", 1
 
 
 @BOOK("head", "X01", SHOULD, "Elements of the two namespaces are those that they define", "core §7")
 def strange_children(doc: Doc) -> Places:
-    """Judge the names of the root's children."""
+    """Check the names of the root's children."""
     for name, line in doc.head.strange:
         yield f"no element {cut(name.rpartition(' ')[2])} is defined there", line
 
@@ -63,7 +63,7 @@ def strange_children(doc: Doc) -> Places:
     needs=("unusual",),
 )
 def kind_of_entry(item: Item, doc: Doc) -> str | None:
-    """Judge the name of an entry."""
+    """Check the name of an entry."""
     if (item.tag == "sitemap") == doc.head.is_index:
         return None
     return f"a {doc.head.root} lists a {item.tag} element"
@@ -73,13 +73,13 @@ def kind_of_entry(item: Item, doc: Doc) -> str | None:
     "entry", "X01", SHOULD, "Elements of the two namespaces are those that they define", "core §7", needs=("unusual",)
 )
 def strange_fields(item: Item, _: Doc) -> str | None:
-    """Judge the names of an entry's children."""
+    """Check the names of an entry's children."""
     return f"an entry has no element {cut(item.strange.rpartition(' ')[2])}" if item.strange else None
 
 
 @BOOK("head", "X02", MUST, "The root has exactly one rs:md, and that has a capability", "core §7")
 def one_md(doc: Doc) -> Places:
-    """Judge the document's own rs:md."""
+    """Check the document's own rs:md."""
     if len(doc.head.mds) != 1:
         yield f"the document has {len(doc.head.mds)} rs:md", doc.head.mds[1][1] if doc.head.mds else doc.head.line
     elif not doc.head.capability:
@@ -88,7 +88,7 @@ def one_md(doc: Doc) -> Places:
 
 @BOOK("head", "X02", SHOULD, "The capability is one that a specification defines", "core §7")
 def known_capability(doc: Doc) -> Places:
-    """Judge the capability, which communities may define others of."""
+    """Check the capability; communities may define additional ones."""
     capability = doc.head.capability
     if capability and capability not in frozenset(Capability) | _INDEXES:
         yield f"the capability {cut(capability)} is not defined", doc.head.md_line
@@ -96,7 +96,7 @@ def known_capability(doc: Doc) -> Places:
 
 @BOOK("head", "X03", MUST, "Attributes of ResourceSync have no prefix, those of communities have one", "core §7")
 def names_of_head(doc: Doc) -> Places:
-    """Judge the attributes of the document's rs:md and rs:ln."""
+    """Check the attributes of the document's rs:md and rs:ln."""
     for attributes, line in doc.head.mds:
         if problem := _wrong_name(tuple(attributes), "rs:md"):
             yield problem, line
@@ -114,13 +114,13 @@ def names_of_head(doc: Doc) -> Places:
     by_names=True,
 )
 def names_of_md(md: Attributes, _item: Item, _doc: Doc) -> str | None:
-    """Judge the attributes of an entry's rs:md."""
+    """Check the attributes of an entry's rs:md."""
     return _wrong_name(tuple(md), "rs:md")
 
 
 @BOOK("link", "X03", MUST, "Attributes of ResourceSync have no prefix, those of communities have one", "core §7")
 def names_of_link(link: Attributes, _item: Item, _doc: Doc) -> str | None:
-    """Judge the attributes of an entry's rs:ln."""
+    """Check the attributes of an entry's rs:ln."""
     return _wrong_name(tuple(link), "rs:ln")
 
 
@@ -137,7 +137,7 @@ def _wrong_name(names: tuple[str, ...], element: str) -> str | None:
 
 @BOOK("head", "X04", MUST, "A document has at most 50,000 entries and 50 MB", "core §6.1, §7")
 def size(doc: Doc) -> Places:
-    """Judge the number of entries and of bytes."""
+    """Check the number of entries and of bytes."""
     if doc.head.entries > doc.limits.entries:
         yield f"{doc.head.entries:,} entries: more than {doc.limits.entries:,}", None
     if doc.head.size > doc.limits.document_size:
@@ -146,14 +146,14 @@ def size(doc: Doc) -> Places:
 
 @BOOK("head", "X04", MUST, "An index has the capability of its parts", "core §7")
 def capability_of_index(doc: Doc) -> Places:
-    """Judge capabilities such as changelistindex, which some publishers invented."""
+    """Check for capabilities such as changelistindex, which some publishers invented."""
     if doc.head.capability in _INDEXES:
         yield f"an index has the capability of its parts, not {cut(doc.head.capability)}", doc.head.md_line
 
 
 @BOOK("head", "V1105", SHOULD, "rs:md and rs:ln of a document come before its entries", "schema of 2017")
 def head_first(doc: Doc) -> Places:
-    """Judge the order of the root's children: who streams needs the head first."""
+    """Check the order of the root's children: streaming readers need the head first."""
     if doc.head.late:
         yield "rs:md or rs:ln of the document comes after its first entry", doc.head.late
 
@@ -167,12 +167,12 @@ def head_first(doc: Doc) -> Places:
     needs=("unusual",),
 )
 def order_of_fields(item: Item, _: Doc) -> str | None:
-    """Judge the order of an entry's children."""
+    """Check the order of an entry's children."""
     return "not in the order loc, lastmod, changefreq, rs:md or rs:ln" if item.disordered else None
 
 
 @BOOK("md", "V1105", SHOULD, "A path does not end with a slash", "schema of 2017", needs=("path",))
 def end_of_path(md: Attributes, _item: Item, _doc: Doc) -> str | None:
-    """Judge the end of a path."""
+    """Check the last character of a path."""
     path = md.get("path")
     return f"the path {cut(path)} ends with a slash" if path and path.endswith("/") and path != "/" else None
