@@ -123,7 +123,7 @@ def _publish(options: Namespace) -> int:
 
 
 def _publish_now(settings: Settings, options: Namespace) -> int:
-    from pelican_resourcesync.publication.layout import FOLDER
+    from pelican_resourcesync.publication.model.layout import FOLDER
     from pelican_resourcesync.terminal.programs import as_json
     from pelican_resourcesync.terminal.progress import Progress
     from repo_bridge.commands.publish import outcome_text

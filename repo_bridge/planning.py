@@ -5,11 +5,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
-from pelican_resourcesync.publication.discovery import well_known_reachable
-from pelican_resourcesync.publication.layout import FOLDER, Layout
-from pelican_resourcesync.publication.options import Dumps, Options
-from pelican_resourcesync.publication.predecessor import LastingOutput, Predecessor, Search, lines_of
-from pelican_resourcesync.publication.previous import read_state
+from pelican_resourcesync.publication.documents.discovery import well_known_reachable
+from pelican_resourcesync.publication.model.layout import FOLDER, Layout
+from pelican_resourcesync.publication.model.options import Dumps, Options
+from pelican_resourcesync.publication.previous import LastingOutput, Predecessor, Search, lines_of
+from pelican_resourcesync.publication.previous.previous import read_state
 from repo_bridge.inventory.cache import Cache
 from repo_bridge.inventory.inventory import Inventory
 from repo_bridge.settings import Settings

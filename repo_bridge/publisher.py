@@ -13,18 +13,18 @@ from typing import Any
 
 from pelican_resourcesync.errors import BytesError, PublicationError, SettingsError
 from pelican_resourcesync.protocol import ChangeKind, render_datetime
-from pelican_resourcesync.publication.advance import Advance
-from pelican_resourcesync.publication.change import MD5
-from pelican_resourcesync.publication.layout import Layout
-from pelican_resourcesync.publication.lock import locked
-from pelican_resourcesync.publication.previous import Previous, read_state
+from pelican_resourcesync.publication.disk.lock import locked
+from pelican_resourcesync.publication.disk.staging import recover
+from pelican_resourcesync.publication.model.change import MD5
+from pelican_resourcesync.publication.model.layout import Layout
+from pelican_resourcesync.publication.model.ranges import Calendar
+from pelican_resourcesync.publication.model.rows import parse_time
+from pelican_resourcesync.publication.model.told import Told
+from pelican_resourcesync.publication.next_generation import Advance
+from pelican_resourcesync.publication.previous.previous import Previous, read_state
 from pelican_resourcesync.publication.publish import Publication, expect, guard
 from pelican_resourcesync.publication.publish import publish as publish_sets
-from pelican_resourcesync.publication.ranges import Calendar
 from pelican_resourcesync.publication.request import Request
-from pelican_resourcesync.publication.rows import parse_time
-from pelican_resourcesync.publication.staging import recover
-from pelican_resourcesync.publication.told import Told
 from repo_bridge.errors import InventoryError
 from repo_bridge.files import Files
 from repo_bridge.inventory.cache import Cache, basis_of

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from pelican_resourcesync.publication.media_types import UNKNOWN
+from pelican_resourcesync.publication.model.media_types import UNKNOWN
 from repo_bridge.addresses import Addresses, file_path, record_path
 from repo_bridge.crosswalks import Crosswalk
 from repo_bridge.model import Bitstream, Collection, Hidden, Item

@@ -25,7 +25,7 @@ from pelican_resourcesync.git.log import LOG_CONFIGURATION, LOG_OPTIONS
 from pelican_resourcesync.git.repository import find_repository
 from pelican_resourcesync.site.history import GitHistory
 from pelican_resourcesync.site.history.sources import Sources, quiet_reading
-from pelican_resourcesync.site.roles import Role
+from pelican_resourcesync.site.outputs.roles import Role
 from tests.benchmark import Stopwatch
 from tests.sites import ROOT, Site
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from pelican_resourcesync.site.occasion import PREVIEWS
+from pelican_resourcesync.site.should_publish import PREVIEWS
 from tests.sites import Site, import_sample_site
 
 settings.register_profile("short", deadline=None)

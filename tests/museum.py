@@ -27,7 +27,7 @@ KEPT = ".resourcesync/live"
 #: What stays of a build's patience in these tests.
 HASTY = """
     from dataclasses import replace
-    from pelican_resourcesync.publication.predecessor import search
+    from pelican_resourcesync.publication.previous import search
 
     def register():
         search.ALLOWANCE = replace(search.ALLOWANCE, patience=0.1)

@@ -484,4 +484,4 @@ def as_public(monkeypatch: pytest.MonkeyPatch, site: Live) -> None:
         def __init__(self, base: str, *bounds: Bounds) -> None:
             super().__init__(base.replace(URL, site.url), *bounds)
 
-    monkeypatch.setattr("pelican_resourcesync.publication.predecessor.search.Web", Public)
+    monkeypatch.setattr("pelican_resourcesync.publication.previous.search.Web", Public)

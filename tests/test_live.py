@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.publication.lineage import Sealed
+from pelican_resourcesync.publication.previous.lineage import Sealed
 from tests.live import Ask, Manner, closed_port, content, files, first, hosts, late, page, status
 from tests.museum import ARCHIVE, HOME, KEPT, MUSEUM, STATE, Museum, digest, public_museum, tree
 from tests.sites import ROOT, Row, Site

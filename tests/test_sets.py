@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication import installing
+from pelican_resourcesync.publication.disk import installing
 from tests.follower import parse
 from tests.museum import tree
 from tests.serving import file_of, served

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pelican_resourcesync.publication.costs import costs_of
-from pelican_resourcesync.publication.status import Status
+from pelican_resourcesync.publication.status.status import Status
 from pelican_resourcesync.site.configuration import Configuration
 from pelican_resourcesync.site.forecast import Forecast, News, forecast, not_known
 from pelican_resourcesync.site.publisher import options_of

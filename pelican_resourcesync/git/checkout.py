@@ -10,7 +10,7 @@ from typing import Self
 
 from pelican_resourcesync.errors import HistoryError
 from pelican_resourcesync.git.environment import prepared
-from pelican_resourcesync.publication.durable import remove
+from pelican_resourcesync.publication.disk.durable import remove
 
 #: The modification time of every file. Git stores none, and a site that shows file times must look the same each time.
 STAMP = 946684800  # 2000-01-01

@@ -6,16 +6,16 @@ from datetime import datetime
 from functools import partial
 
 from pelican_resourcesync.protocol import Capability, Document, read
-from pelican_resourcesync.publication.contents import Contents, DumpedRange, Snapshot
-from pelican_resourcesync.publication.documents import Documents
+from pelican_resourcesync.publication.documents.contents import Contents, DumpedRange, Snapshot
+from pelican_resourcesync.publication.documents.documents import Documents
+from pelican_resourcesync.publication.documents.writer import Writing
 from pelican_resourcesync.publication.dumps.changedump import read_dumped
 from pelican_resourcesync.publication.dumps.writer import DumpWriter
-from pelican_resourcesync.publication.listing import Listing
-from pelican_resourcesync.publication.options import Options
-from pelican_resourcesync.publication.previous import Previous
-from pelican_resourcesync.publication.proven import explained, listed_of
-from pelican_resourcesync.publication.ranges import Range
-from pelican_resourcesync.publication.writing import Writing
+from pelican_resourcesync.publication.model.listing import Listing
+from pelican_resourcesync.publication.model.options import Options
+from pelican_resourcesync.publication.model.ranges import Range
+from pelican_resourcesync.publication.previous.previous import Previous
+from pelican_resourcesync.publication.previous.proven import explained, listed_of
 
 _LIST, _DUMP = Capability.RESOURCELIST, Capability.RESOURCEDUMP
 

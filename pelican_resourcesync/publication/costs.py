@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from pelican_resourcesync.publication.documents import resource_entry
+from pelican_resourcesync.publication.documents.documents import resource_entry
 from pelican_resourcesync.publication.dumps.portions import FRAME_SIZE, HEAD_SIZE, PackageLimits, weight
-from pelican_resourcesync.publication.options import Archives, Dumps
-from pelican_resourcesync.publication.previous import Previous
+from pelican_resourcesync.publication.model.options import Archives, Dumps
+from pelican_resourcesync.publication.previous.previous import Previous
 from pelican_resourcesync.publication.sizes import Amount
 
 #: The most bytes of a Resource Dump's entry for one package, if `SITEURL` has at most a few hundred characters.

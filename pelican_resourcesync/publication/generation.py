@@ -5,12 +5,12 @@ from functools import partial
 
 from pelican_resourcesync.protocol import Capability
 from pelican_resourcesync.publication.archives import ArchiveWriter
-from pelican_resourcesync.publication.contents import Contents
-from pelican_resourcesync.publication.documents import Documents
+from pelican_resourcesync.publication.documents.contents import Contents
+from pelican_resourcesync.publication.documents.documents import Documents
+from pelican_resourcesync.publication.documents.writer import Writing
 from pelican_resourcesync.publication.dumps.writer import DumpWriter
-from pelican_resourcesync.publication.layout import PEOPLE
-from pelican_resourcesync.publication.ranges import Range
-from pelican_resourcesync.publication.writing import Writing
+from pelican_resourcesync.publication.model.layout import PEOPLE
+from pelican_resourcesync.publication.model.ranges import Range
 
 
 class Generation:

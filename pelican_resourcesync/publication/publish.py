@@ -7,17 +7,17 @@ from heapq import merge
 from itertools import groupby
 
 from pelican_resourcesync.protocol import ChangeKind
-from pelican_resourcesync.publication.advance import Advance, advance
-from pelican_resourcesync.publication.entrance import Entered, write_entrance
+from pelican_resourcesync.publication.disk.staging import staging
+from pelican_resourcesync.publication.documents.description import Entered, write_entrance
+from pelican_resourcesync.publication.documents.other_publishers import Neighbours, find_neighbours
+from pelican_resourcesync.publication.documents.writer import Writing
 from pelican_resourcesync.publication.generation import Generation
-from pelican_resourcesync.publication.guards import require_few_deletions, require_same_site
-from pelican_resourcesync.publication.layout import Layout
-from pelican_resourcesync.publication.lineage import layout_after
-from pelican_resourcesync.publication.neighbours import Neighbours, find_neighbours
+from pelican_resourcesync.publication.model.guards import require_few_deletions, require_same_site
+from pelican_resourcesync.publication.model.layout import Layout
+from pelican_resourcesync.publication.next_generation import Advance, advance
+from pelican_resourcesync.publication.previous.lineage import layout_after
 from pelican_resourcesync.publication.request import Request
 from pelican_resourcesync.publication.sealing import seal
-from pelican_resourcesync.publication.staging import staging
-from pelican_resourcesync.publication.writing import Writing
 
 #: After so many unexplained updates in consecutive publications, a URI is reported as unstable.
 _RESTLESS = 2

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from pelican_resourcesync.publication.lineage import Known
-from pelican_resourcesync.publication.options import Options
-from pelican_resourcesync.publication.previous import Previous
-from pelican_resourcesync.publication.ranges import Cuts
-from pelican_resourcesync.publication.resource import Resources
-from pelican_resourcesync.publication.told import Told
+from pelican_resourcesync.publication.model.options import Options
+from pelican_resourcesync.publication.model.ranges import Cuts
+from pelican_resourcesync.publication.model.resource import Resources
+from pelican_resourcesync.publication.model.told import Told
+from pelican_resourcesync.publication.previous.lineage import Known
+from pelican_resourcesync.publication.previous.previous import Previous
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

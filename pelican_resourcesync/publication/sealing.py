@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from pelican_resourcesync.publication.layout import Layout
-from pelican_resourcesync.publication.previous import Previous
-from pelican_resourcesync.publication.staging import Stage
-from pelican_resourcesync.publication.state import State, render_state
+from pelican_resourcesync.publication.disk.staging import Stage
+from pelican_resourcesync.publication.model.layout import Layout
+from pelican_resourcesync.publication.model.state import State, render_state
+from pelican_resourcesync.publication.previous.previous import Previous
 from pelican_resourcesync.version import __version__
 
 TOOL = f"pelican-resourcesync {__version__}"

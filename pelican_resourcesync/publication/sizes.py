@@ -6,8 +6,8 @@ from pathlib import Path
 
 from pelican_resourcesync.protocol import Capability, read
 from pelican_resourcesync.publication.dumps.changedump import read_dumped
-from pelican_resourcesync.publication.layout import DESCRIPTION, MANIFEST, PEOPLE, SHARED, is_package
-from pelican_resourcesync.publication.previous import Previous
+from pelican_resourcesync.publication.model.layout import DESCRIPTION, MANIFEST, PEOPLE, SHARED, is_package
+from pelican_resourcesync.publication.previous.previous import Previous
 
 #: The capabilities that can be archived.
 ARCHIVED = (Capability.RESOURCELIST, Capability.RESOURCEDUMP, Capability.CHANGELIST, Capability.CHANGEDUMP)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from pelican_resourcesync.publication.options import Archives, Dumps
+from pelican_resourcesync.publication.model.options import Archives, Dumps
 from pelican_resourcesync.settings.checks import boolean, count, is_count
 from pelican_resourcesync.settings.setting import Setting
 

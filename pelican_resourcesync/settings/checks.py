@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeGuard
 
-from pelican_resourcesync.publication.discovery import HEADER_FILES
-from pelican_resourcesync.publication.ranges import PERIODS
+from pelican_resourcesync.publication.documents.discovery import HEADER_FILES
+from pelican_resourcesync.publication.model.ranges import PERIODS
 from pelican_resourcesync.settings.addresses import is_web_url, parse_address
 from pelican_resourcesync.settings.messages import nearest
 from pelican_resourcesync.settings.setting import Setting

@@ -10,11 +10,11 @@ from typing import Any
 from pelican.settings import read_settings
 
 from pelican_resourcesync.errors import PublicationError, SettingsError
-from pelican_resourcesync.publication.layout import Layout
-from pelican_resourcesync.publication.predecessor import LastingOutput, Predecessor, Search
+from pelican_resourcesync.publication.model.layout import Layout
+from pelican_resourcesync.publication.previous import LastingOutput, Predecessor, Search
 from pelican_resourcesync.settings import Settings, parse_settings, parse_siteurl
+from pelican_resourcesync.site.outputs.sets import layouts_of
 from pelican_resourcesync.site.scope import beside_settings
-from pelican_resourcesync.site.sets import layouts_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from pelican_resourcesync.errors import HistoryError, PublicationError
 from pelican_resourcesync.git.repository import Repository, find_repository
-from pelican_resourcesync.publication.guards import require_same_site
-from pelican_resourcesync.publication.predecessor import Predecessor, lines_of
+from pelican_resourcesync.publication.model.guards import require_same_site
+from pelican_resourcesync.publication.previous import Predecessor, lines_of
 from pelican_resourcesync.site.configuration import Configuration, predecessors
-from pelican_resourcesync.site.occasion import why_not_to_publish
+from pelican_resourcesync.site.should_publish import why_not_to_publish
 
 
 class Action(StrEnum):

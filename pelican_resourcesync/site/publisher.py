@@ -7,22 +7,22 @@ from pathlib import Path
 from typing import Any
 
 from pelican_resourcesync.protocol import Link
-from pelican_resourcesync.publication.change import Representation
-from pelican_resourcesync.publication.clock import whole_milliseconds
-from pelican_resourcesync.publication.layout import Layout
-from pelican_resourcesync.publication.lineage import layout_after
-from pelican_resourcesync.publication.options import Archives, Options
-from pelican_resourcesync.publication.predecessor import Predecessor
+from pelican_resourcesync.publication.model.change import Representation
+from pelican_resourcesync.publication.model.clock import whole_milliseconds
+from pelican_resourcesync.publication.model.layout import Layout
+from pelican_resourcesync.publication.model.options import Archives, Options
+from pelican_resourcesync.publication.model.resource import Built, Resource
+from pelican_resourcesync.publication.model.told import Told
+from pelican_resourcesync.publication.previous import Predecessor
+from pelican_resourcesync.publication.previous.lineage import layout_after
 from pelican_resourcesync.publication.publish import Publication, publish
 from pelican_resourcesync.publication.request import Request
-from pelican_resourcesync.publication.resource import Built, Resource
-from pelican_resourcesync.publication.told import Told
 from pelican_resourcesync.settings import SetSettings, Settings
-from pelican_resourcesync.site.facets import links_of
-from pelican_resourcesync.site.former import lying_in, warnings_of
 from pelican_resourcesync.site.history import GitHistory, Since, Tells
-from pelican_resourcesync.site.sets import Collected, ResourceSet, collect, layouts_of
-from pelican_resourcesync.site.written import Run, Written
+from pelican_resourcesync.site.outputs.facets import links_of
+from pelican_resourcesync.site.outputs.removed_sets import lying_in, warnings_of
+from pelican_resourcesync.site.outputs.sets import Collected, ResourceSet, collect, layouts_of
+from pelican_resourcesync.site.outputs.written import Run, Written
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,16 +13,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication.layout import FOLDER, WELL_KNOWN
+from pelican_resourcesync.publication.model.layout import FOLDER, WELL_KNOWN
 from pelican_resourcesync.settings import Settings, parse_settings, parse_siteurl
-from pelican_resourcesync.site.occasion import why_not_to_publish
 from pelican_resourcesync.site.scope import beside_settings
+from pelican_resourcesync.site.should_publish import why_not_to_publish
 
 if TYPE_CHECKING:
-    from pelican_resourcesync.publication.predecessor import Predecessor
-    from pelican_resourcesync.site.aside import Aside
+    from pelican_resourcesync.publication.previous import Predecessor
+    from pelican_resourcesync.site.outputs.written import Run
     from pelican_resourcesync.site.publisher import Outcome
-    from pelican_resourcesync.site.written import Run
+    from pelican_resourcesync.site.saved_documents import Aside
 
 logger = logging.getLogger(__name__)
 
@@ -70,9 +70,9 @@ class Session:
                 self._find_predecessors(settings, base, aside, stack)
 
     def _save_documents(self, base: Path, stack: ExitStack) -> "Aside":
-        from pelican_resourcesync.publication.lock import locked
-        from pelican_resourcesync.publication.staging import recover
-        from pelican_resourcesync.site.aside import PLACE, Aside
+        from pelican_resourcesync.publication.disk.lock import locked
+        from pelican_resourcesync.publication.disk.staging import recover
+        from pelican_resourcesync.site.saved_documents import PLACE, Aside
 
         stack.enter_context(locked(self._output))
         recover(self._output)
@@ -81,11 +81,11 @@ class Session:
         return self._aside
 
     def _find_predecessors(self, settings: Mapping[str, Any], base: Path, aside: "Aside", stack: ExitStack) -> None:
-        from pelican_resourcesync.publication.guards import require_same_site
-        from pelican_resourcesync.publication.predecessor import Search, lines_of
-        from pelican_resourcesync.site.former import former_sets
-        from pelican_resourcesync.site.sets import layouts_of
-        from pelican_resourcesync.site.written import Run
+        from pelican_resourcesync.publication.model.guards import require_same_site
+        from pelican_resourcesync.publication.previous import Search, lines_of
+        from pelican_resourcesync.site.outputs.removed_sets import former_sets
+        from pelican_resourcesync.site.outputs.sets import layouts_of
+        from pelican_resourcesync.site.outputs.written import Run
 
         previous, moved_from = self._settings.previous, self._settings.moved_from
         for name, layout in layouts_of(self._settings, self._siteurl).items():
@@ -157,7 +157,7 @@ class Session:
                 self._aside.restore()
 
     def _say(self, outcome: "Outcome") -> None:
-        from pelican_resourcesync.publication.discovery import well_known_reachable
+        from pelican_resourcesync.publication.documents.discovery import well_known_reachable
         from pelican_resourcesync.terminal.summary import summaries
 
         for warning in outcome.warnings:

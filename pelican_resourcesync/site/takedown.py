@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pelican_resourcesync.errors import PublicationError, SettingsError
-from pelican_resourcesync.publication.clock import build_time
-from pelican_resourcesync.publication.forget import Forgotten, forget
-from pelican_resourcesync.publication.guards import is_loopback, require_same_site
-from pelican_resourcesync.publication.layout import Layout
-from pelican_resourcesync.publication.lineage import Lineage, lineage
-from pelican_resourcesync.publication.lock import locked
-from pelican_resourcesync.publication.predecessor import Keepsake
-from pelican_resourcesync.publication.previous import Previous, publications_in, read_previous, read_state
-from pelican_resourcesync.publication.staging import recover
+from pelican_resourcesync.publication.disk.lock import locked
+from pelican_resourcesync.publication.disk.staging import recover
+from pelican_resourcesync.publication.forget.forget import Forgotten, forget
+from pelican_resourcesync.publication.model.clock import build_time
+from pelican_resourcesync.publication.model.guards import is_loopback, require_same_site
+from pelican_resourcesync.publication.model.layout import Layout
+from pelican_resourcesync.publication.previous import Keepsake
+from pelican_resourcesync.publication.previous.lineage import Lineage, lineage
+from pelican_resourcesync.publication.previous.previous import Previous, publications_in, read_previous, read_state
 from pelican_resourcesync.site.configuration import Configuration, predecessors
 from pelican_resourcesync.site.scope import beside_settings
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from pelican_resourcesync.publication.costs import Cost, Volume, most_of_dump
-from pelican_resourcesync.publication.options import Dumps
+from pelican_resourcesync.publication.model.options import Dumps
 from pelican_resourcesync.terminal.words import in_bytes
 
 #: Costs by the name of the set, then of the setting.

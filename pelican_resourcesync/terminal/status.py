@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from pelican_resourcesync.protocol import render_datetime
 from pelican_resourcesync.publication.sizes import Amount
-from pelican_resourcesync.publication.status import SetStatus, Status, WellKnown
+from pelican_resourcesync.publication.status.status import SetStatus, Status, WellKnown
 from pelican_resourcesync.terminal.blocks import Block, listed
 from pelican_resourcesync.terminal.estimates import Costs, estimates
 from pelican_resourcesync.terminal.target import Found

@@ -5,8 +5,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from pelican_resourcesync.errors import PublicationError, SettingsError
-from pelican_resourcesync.publication.status import Status, look
-from pelican_resourcesync.publication.visiting import visit
+from pelican_resourcesync.publication.status.remote_status import visit
+from pelican_resourcesync.publication.status.status import Status, look
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

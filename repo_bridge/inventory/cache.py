@@ -15,8 +15,8 @@ from datetime import datetime
 from pathlib import Path
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication.listing import Listing
-from pelican_resourcesync.publication.predecessor.keepsake import PLACE
+from pelican_resourcesync.publication.model.listing import Listing
+from pelican_resourcesync.publication.previous.last_published import PLACE
 from pelican_resourcesync.transport.folder import measure
 from pelican_resourcesync.version import __version__
 

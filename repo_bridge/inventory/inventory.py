@@ -8,8 +8,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-from pelican_resourcesync.publication.resource import Resource, Resources
-from pelican_resourcesync.publication.rows import Standing, is_later, parse_links, parse_representation, parse_time
+from pelican_resourcesync.publication.model.resource import Resource, Resources
+from pelican_resourcesync.publication.model.rows import (
+    Standing,
+    is_later,
+    parse_links,
+    parse_representation,
+    parse_time,
+)
 from repo_bridge.errors import InventoryError
 
 _CACHE, _BATCH = 32_768, 1_000

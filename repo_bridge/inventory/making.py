@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from pelican_resourcesync.protocol import quick_link, quick_md
-from pelican_resourcesync.publication.change import MD5, SHA_256
-from pelican_resourcesync.publication.rows import render_time
+from pelican_resourcesync.publication.model.change import MD5, SHA_256
+from pelican_resourcesync.publication.model.rows import render_time
 from repo_bridge.addresses import Addresses
 from repo_bridge.crosswalks import Crosswalk
 from repo_bridge.inventory.holding import Stored

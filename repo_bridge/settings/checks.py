@@ -7,8 +7,8 @@ from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from pelican_resourcesync.errors import SettingsError
-from pelican_resourcesync.publication.clock import whole_milliseconds
-from pelican_resourcesync.publication.ranges import PERIODS
+from pelican_resourcesync.publication.model.clock import whole_milliseconds
+from pelican_resourcesync.publication.model.ranges import PERIODS
 from pelican_resourcesync.settings.addresses import IN_EVERY_URI, parse_address
 from pelican_resourcesync.settings.checks import one_of, texts
 from pelican_resourcesync.settings.messages import nearest

@@ -6,8 +6,8 @@ from datetime import datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from pelican_resourcesync.publication.clock import build_time
-from pelican_resourcesync.publication.options import Archives, Dumps
+from pelican_resourcesync.publication.model.clock import build_time
+from pelican_resourcesync.publication.model.options import Archives, Dumps
 from repo_bridge.addresses import Interface
 
 

@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import make_url
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication.guards import require_few_deletions
+from pelican_resourcesync.publication.model.guards import require_few_deletions
 from repo_bridge.addresses import Addresses, Interface, record_path
 from repo_bridge.crosswalks import CROSSWALKS
 from repo_bridge.discretion import View

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pelican_resourcesync.check import Level, Request, check
-from pelican_resourcesync.publication.options import Dumps
+from pelican_resourcesync.publication.model.options import Dumps
 from repo_bridge.files import Files
 from repo_bridge.inventory.holding import Holding, Stored, parse_place
 from repo_bridge.outcome import MOST_LEFT_OUT, Outcome

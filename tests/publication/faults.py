@@ -19,14 +19,14 @@ from typing import Any, BinaryIO, Literal, Self
 from unittest import mock
 
 from pelican_resourcesync.protocol import Limits
-from pelican_resourcesync.publication import exchange
-from pelican_resourcesync.publication.layout import HOLDINGS
-from pelican_resourcesync.publication.options import Archives, Dumps
-from pelican_resourcesync.publication.previous import Previous
-from pelican_resourcesync.publication.ranges import Calendar
-from pelican_resourcesync.publication.resource import Resource
-from pelican_resourcesync.publication.staging import Stage, recover
-from pelican_resourcesync.publication.told import Told
+from pelican_resourcesync.publication.disk import exchange
+from pelican_resourcesync.publication.disk.staging import Stage, recover
+from pelican_resourcesync.publication.model.layout import HOLDINGS
+from pelican_resourcesync.publication.model.options import Archives, Dumps
+from pelican_resourcesync.publication.model.ranges import Calendar
+from pelican_resourcesync.publication.model.resource import Resource
+from pelican_resourcesync.publication.model.told import Told
+from pelican_resourcesync.publication.previous.previous import Previous
 from tests.publication.support import SITEURL, Source, publish_one, tree, utc
 
 #: How folders come in: exchanged; moved file by file, because nothing can be exchanged; or because the output's folder

@@ -13,8 +13,8 @@ import time
 import urllib.request
 from pathlib import Path
 
-from pelican_resourcesync.publication.fetch import Fetched, fetch_publication
-from pelican_resourcesync.publication.layout import is_package
+from pelican_resourcesync.publication.model.layout import is_package
+from pelican_resourcesync.publication.previous.fetch import Fetched, fetch_publication
 from pelican_resourcesync.transport.http import Web
 
 

@@ -16,16 +16,16 @@ from hashlib import sha256
 from pathlib import Path
 
 from pelican_resourcesync.protocol import Link
-from pelican_resourcesync.publication.change import Representation
-from pelican_resourcesync.publication.listing import Listing
-from pelican_resourcesync.publication.options import Options
-from pelican_resourcesync.publication.previous import read_previous
+from pelican_resourcesync.publication.model.change import Representation
+from pelican_resourcesync.publication.model.listing import Listing
+from pelican_resourcesync.publication.model.options import Options
+from pelican_resourcesync.publication.model.ranges import Calendar
+from pelican_resourcesync.publication.model.resource import Resource, Resources
+from pelican_resourcesync.publication.model.rows import Standing, render_links, render_representation, render_time
+from pelican_resourcesync.publication.model.told import Told
+from pelican_resourcesync.publication.previous.previous import read_previous
 from pelican_resourcesync.publication.publish import publish
-from pelican_resourcesync.publication.ranges import Calendar
 from pelican_resourcesync.publication.request import Request
-from pelican_resourcesync.publication.resource import Resource, Resources
-from pelican_resourcesync.publication.rows import Standing, render_links, render_representation, render_time
-from pelican_resourcesync.publication.told import Told
 from tests.publication.support import LAYOUT, SITEURL, utc
 
 _NAME = re.compile(rf"{SITEURL}/resource/(\d{{7}})\.xml")

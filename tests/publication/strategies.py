@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from hypothesis import strategies as st
 
-from pelican_resourcesync.publication.ranges import PERIODS, Calendar, Marks
+from pelican_resourcesync.publication.model.ranges import PERIODS, Calendar, Marks
 
 #: Of some months, on midnight and beside it.
 times = st.builds(

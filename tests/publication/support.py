@@ -12,16 +12,16 @@ from typing import Any
 from lxml import etree
 
 from pelican_resourcesync.protocol import ChangeKind
-from pelican_resourcesync.publication.change import Change, Representation
-from pelican_resourcesync.publication.layout import Layout
-from pelican_resourcesync.publication.lineage import Known
-from pelican_resourcesync.publication.options import Options
-from pelican_resourcesync.publication.previous import Previous, read_previous
+from pelican_resourcesync.publication.model.change import Change, Representation
+from pelican_resourcesync.publication.model.layout import Layout
+from pelican_resourcesync.publication.model.options import Options
+from pelican_resourcesync.publication.model.ranges import Calendar, Cuts
+from pelican_resourcesync.publication.model.resource import Built, Resource
+from pelican_resourcesync.publication.model.told import Told
+from pelican_resourcesync.publication.previous.lineage import Known
+from pelican_resourcesync.publication.previous.previous import Previous, read_previous
 from pelican_resourcesync.publication.publish import Publication, publish
-from pelican_resourcesync.publication.ranges import Calendar, Cuts
 from pelican_resourcesync.publication.request import Request
-from pelican_resourcesync.publication.resource import Built, Resource
-from pelican_resourcesync.publication.told import Told
 
 SITEURL = "https://example.org"
 LAYOUT = Layout(SITEURL)

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pelican_resourcesync.protocol import ChangeKind
-from pelican_resourcesync.publication.account import changes_since, restless_since, spread
-from pelican_resourcesync.publication.change import Change, Representation
-from pelican_resourcesync.publication.resource import Listed
+from pelican_resourcesync.publication.diff.changes import changes_since, restless_since, spread
+from pelican_resourcesync.publication.model.change import Change, Representation
+from pelican_resourcesync.publication.model.resource import Listed
 from tests.publication.support import CREATED, DELETED, MILLISECOND, SITEURL, UPDATED, change, utc
 
 OLD, NEW = Representation.measured("0" * 64, 3, "text/html"), Representation.measured("1" * 64, 4, "text/html")

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import BytesError
 from pelican_resourcesync.protocol import Hash, Link
-from pelican_resourcesync.publication.change import MD5, SHA_256, Representation
-from pelican_resourcesync.publication.options import Dumps
-from pelican_resourcesync.publication.resource import Resource
-from pelican_resourcesync.publication.told import Told
+from pelican_resourcesync.publication.model.change import MD5, SHA_256, Representation
+from pelican_resourcesync.publication.model.options import Dumps
+from pelican_resourcesync.publication.model.resource import Resource
+from pelican_resourcesync.publication.model.told import Told
 from tests.publication.archivist import read, walk
 from tests.publication.support import SITEURL, Source, publish_one, utc
 from tests.publication.unpacking import change_dumps, resource_dump, resources_in

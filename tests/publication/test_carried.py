@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from pelican_resourcesync.protocol import ChangeKind, Limits
-from pelican_resourcesync.publication.change import Change
-from pelican_resourcesync.publication.options import Archives
-from pelican_resourcesync.publication.previous import Previous, read_previous
-from pelican_resourcesync.publication.ranges import Cuts
-from pelican_resourcesync.publication.told import Told
+from pelican_resourcesync.publication.model.change import Change
+from pelican_resourcesync.publication.model.options import Archives
+from pelican_resourcesync.publication.model.ranges import Cuts
+from pelican_resourcesync.publication.model.told import Told
+from pelican_resourcesync.publication.previous.previous import Previous, read_previous
 from tests.publication.strategies import cuts, times
 from tests.publication.support import SITEURL, Source, tree
 from tests.publication.watching import Watch

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication.clock import build_time, later, off_boundary, whole_milliseconds
+from pelican_resourcesync.publication.model.clock import build_time, later, off_boundary, whole_milliseconds
 from tests.publication.support import MILLISECOND, utc
 
 TOKYO = timezone(timedelta(hours=9))

@@ -9,8 +9,8 @@ import pytest
 
 from pelican_resourcesync.publication.costs import Cost, Volume, costs_of, most_of_dump
 from pelican_resourcesync.publication.dumps.portions import FRAME_SIZE, HEAD_SIZE
-from pelican_resourcesync.publication.options import Archives, Dumps
-from pelican_resourcesync.publication.status import SetStatus, look
+from pelican_resourcesync.publication.model.options import Archives, Dumps
+from pelican_resourcesync.publication.status.status import SetStatus, look
 from tests.publication.support import Source
 
 BOTH = Dumps(resourcedump=True, changedump=True)

@@ -5,11 +5,11 @@ from io import BytesIO
 import pytest
 
 from pelican_resourcesync.protocol import Capability, Document, Entry, Link, Metadata, write
-from pelican_resourcesync.publication.change import Representation
-from pelican_resourcesync.publication.documents import Documents, description
-from pelican_resourcesync.publication.listing import Listing
-from pelican_resourcesync.publication.ranges import Range
-from pelican_resourcesync.publication.resource import Listed
+from pelican_resourcesync.publication.documents.documents import Documents, description
+from pelican_resourcesync.publication.model.change import Representation
+from pelican_resourcesync.publication.model.listing import Listing
+from pelican_resourcesync.publication.model.ranges import Range
+from pelican_resourcesync.publication.model.resource import Listed
 from tests.publication.support import (
     CREATED,
     DELETED,

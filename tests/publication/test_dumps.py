@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import ChangeKind, Limits, Link
-from pelican_resourcesync.publication.change import Change, Representation
-from pelican_resourcesync.publication.options import Archives, Dumps
-from pelican_resourcesync.publication.ranges import Calendar
-from pelican_resourcesync.publication.resource import Resource
-from pelican_resourcesync.publication.told import Told
+from pelican_resourcesync.publication.model.change import Change, Representation
+from pelican_resourcesync.publication.model.options import Archives, Dumps
+from pelican_resourcesync.publication.model.ranges import Calendar
+from pelican_resourcesync.publication.model.resource import Resource
+from pelican_resourcesync.publication.model.told import Told
 from tests.publication.archivist import Archivist, read
 from tests.publication.support import (
     CREATED,

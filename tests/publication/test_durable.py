@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.publication import durable
-from pelican_resourcesync.publication.durable import sync_all
+from pelican_resourcesync.publication.disk import durable
+from pelican_resourcesync.publication.disk.durable import sync_all
 
 
 @pytest.fixture

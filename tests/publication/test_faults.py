@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication.staging import recover
+from pelican_resourcesync.publication.disk.staging import recover
 from tests.publication.faults import MODES, Disturbance, Mode, Seen, Series, coming_in, disturbed, fail
 from tests.publication.support import SITEURL, tree
 

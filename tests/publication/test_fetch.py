@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication.fetch import (
+from pelican_resourcesync.publication.previous.fetch import (
     Allowance,
     Fetched,
     Missing,
@@ -22,7 +22,7 @@ from pelican_resourcesync.publication.fetch import (
     Reason,
     fetch_publication,
 )
-from pelican_resourcesync.publication.previous import read_previous
+from pelican_resourcesync.publication.previous.previous import read_previous
 from pelican_resourcesync.transport.bounds import Bounds
 from pelican_resourcesync.transport.http import Web
 from tests.live import (

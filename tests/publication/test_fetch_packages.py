@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication.fetch import Allowance, Fetched, Pace, fetch_publication
-from pelican_resourcesync.publication.layout import is_package
-from pelican_resourcesync.publication.options import Archives, Dumps
-from pelican_resourcesync.publication.previous import read_previous
+from pelican_resourcesync.publication.model.layout import is_package
+from pelican_resourcesync.publication.model.options import Archives, Dumps
+from pelican_resourcesync.publication.previous.fetch import Allowance, Fetched, Pace, fetch_publication
+from pelican_resourcesync.publication.previous.previous import read_previous
 from pelican_resourcesync.transport.bounds import Bounds
 from pelican_resourcesync.transport.http import Web
 from tests.live import Ask, Live, Manner, content, dripping, files, first, live, page, status

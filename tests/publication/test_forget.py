@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import Limits
-from pelican_resourcesync.publication.change import Change
-from pelican_resourcesync.publication.forget import Forgotten, forget
-from pelican_resourcesync.publication.options import Archives
-from pelican_resourcesync.publication.spelling import find_uris, spelling
-from pelican_resourcesync.publication.told import Told
+from pelican_resourcesync.publication.forget.forget import Forgotten, forget
+from pelican_resourcesync.publication.model.change import Change
+from pelican_resourcesync.publication.model.options import Archives
+from pelican_resourcesync.publication.model.spelling import find_uris, spelling
+from pelican_resourcesync.publication.model.told import Told
 from tests.follower import Follower
 from tests.publication.support import DELETED, SITEURL, UPDATED, Source, change, tree, utc
 from tests.serving import served
@@ -336,7 +336,7 @@ def test_a_full_list_ends(tmp_path: Path) -> None:
     previous = source.previous()
     assert previous
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pelican_resourcesync.publication.forget.Survey.capacity", lambda *_: 1)
+        patch.setattr("pelican_resourcesync.publication.forget.forget.Survey.capacity", lambda *_: 1)
         forget([previous], [f"{SITEURL}/b.html"], source.output, built=NOW)
     ends = intervals(source)
     assert len(ends) == 2

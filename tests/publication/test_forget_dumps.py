@@ -13,15 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pelican_resourcesync.protocol import Hash, Limits, Link
-from pelican_resourcesync.publication.change import Representation
-from pelican_resourcesync.publication.forget import forget
-from pelican_resourcesync.publication.options import Archives, Dumps
-from pelican_resourcesync.publication.previous import publications_in
+from pelican_resourcesync.publication.forget.forget import forget
+from pelican_resourcesync.publication.model.change import Representation
+from pelican_resourcesync.publication.model.options import Archives, Dumps
+from pelican_resourcesync.publication.model.ranges import Marks
+from pelican_resourcesync.publication.model.resource import Built, Resource
+from pelican_resourcesync.publication.model.told import Told
+from pelican_resourcesync.publication.previous.previous import publications_in
 from pelican_resourcesync.publication.publish import publish
-from pelican_resourcesync.publication.ranges import Marks
 from pelican_resourcesync.publication.request import Request
-from pelican_resourcesync.publication.resource import Built, Resource
-from pelican_resourcesync.publication.told import Told
 from tests.publication.archivist import check_valid, read, walk
 from tests.publication.support import SITEURL, Source, paper, publish_one, tree, utc
 from tests.publication.unpacking import Package, change_dumps, rebuilt, resource_dump, resources_in

@@ -6,7 +6,7 @@ import pytest
 from lxml import etree
 
 from pelican_resourcesync.protocol import Limits, Root
-from pelican_resourcesync.publication.told import Told
+from pelican_resourcesync.publication.model.told import Told
 from tests.protocol.test_schemas import schema
 from tests.publication.support import LAYOUT, SITEURL, UPDATED, Paper, Source, change, utc
 

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication.guards import is_loopback, require_few_deletions, require_same_site
+from pelican_resourcesync.publication.model.guards import is_loopback, require_few_deletions, require_same_site
+from pelican_resourcesync.publication.model.resource import Built, Resource
+from pelican_resourcesync.publication.model.told import Told
 from pelican_resourcesync.publication.publish import guard, publish
 from pelican_resourcesync.publication.request import Request
-from pelican_resourcesync.publication.resource import Built, Resource
-from pelican_resourcesync.publication.told import Told
 from tests.publication.support import SITEURL, Source, utc
 
 MOVED = "https://museum.example"

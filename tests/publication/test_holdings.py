@@ -11,15 +11,15 @@ from urllib.parse import quote
 import pytest
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication.change import Representation
-from pelican_resourcesync.publication.forget import forget
-from pelican_resourcesync.publication.holdings import compare
-from pelican_resourcesync.publication.layout import HOLDINGS
-from pelican_resourcesync.publication.lineage import layout_after
-from pelican_resourcesync.publication.previous import publications_in
-from pelican_resourcesync.publication.resource import Resource
-from pelican_resourcesync.publication.staging import staging
-from pelican_resourcesync.publication.told import Told
+from pelican_resourcesync.publication.disk.holdings import compare
+from pelican_resourcesync.publication.disk.staging import staging
+from pelican_resourcesync.publication.forget.forget import forget
+from pelican_resourcesync.publication.model.change import Representation
+from pelican_resourcesync.publication.model.layout import HOLDINGS
+from pelican_resourcesync.publication.model.resource import Resource
+from pelican_resourcesync.publication.model.told import Told
+from pelican_resourcesync.publication.previous.lineage import layout_after
+from pelican_resourcesync.publication.previous.previous import publications_in
 from tests.publication.faults import MODES, READY, Mode, coming_in
 from tests.publication.support import SITEURL, STATE, Source, paper, publish_one, tree, utc
 from tests.publication.test_faults import Ground, check_failed, fail_each, kill_in, kill_often, publish_disturbed

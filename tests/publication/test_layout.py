@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.publication.layout import Layout, stamp
+from pelican_resourcesync.publication.model.layout import Layout, stamp
 from tests.publication.support import utc
 
 _milliseconds = st.datetimes(

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.publication.layout import Layout
-from pelican_resourcesync.publication.lineage import Lineage, Sealed, layout_after, lineage
-from pelican_resourcesync.publication.state import MOST_ANCESTORS
-from pelican_resourcesync.publication.told import Told
+from pelican_resourcesync.publication.model.layout import Layout
+from pelican_resourcesync.publication.model.state import MOST_ANCESTORS
+from pelican_resourcesync.publication.model.told import Told
+from pelican_resourcesync.publication.previous.lineage import Lineage, Sealed, layout_after, lineage
 from tests.publication.support import LAYOUT, SITEURL, STATE, Source, change, utc
 
 

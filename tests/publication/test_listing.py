@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import DocumentError, PublicationError
 from pelican_resourcesync.protocol import Hash, Link
-from pelican_resourcesync.publication.change import Representation
-from pelican_resourcesync.publication.listing import Listing
-from pelican_resourcesync.publication.resource import Built, Listed, Resource
-from pelican_resourcesync.publication.rows import Row
+from pelican_resourcesync.publication.model.change import Representation
+from pelican_resourcesync.publication.model.listing import Listing
+from pelican_resourcesync.publication.model.resource import Built, Listed, Resource
+from pelican_resourcesync.publication.model.rows import Row
 from tests.protocol.strategies import links, times
 
 _uris = st.text(st.characters(exclude_categories=["Cs"]), max_size=4)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.publication.media_types import TABLE, UNKNOWN, media_type
+from pelican_resourcesync.publication.model.media_types import TABLE, UNKNOWN, media_type
 
 
 @pytest.mark.parametrize(

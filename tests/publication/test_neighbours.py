@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.publication.layout import SHARED, Layout
-from pelican_resourcesync.publication.neighbours import find_neighbours
+from pelican_resourcesync.publication.documents.other_publishers import find_neighbours
+from pelican_resourcesync.publication.model.layout import SHARED, Layout
 from tests.publication.support import LAYOUT, SITEURL, Item, Source, paper, tree
 
 DESCRIPTION, WELL_KNOWN = "resourcesync/description.xml", ".well-known/resourcesync"

@@ -3,8 +3,8 @@
 from lxml import html
 
 from pelican_resourcesync.protocol import Capability
-from pelican_resourcesync.publication.layout import Layout
-from pelican_resourcesync.publication.people import Shown, page
+from pelican_resourcesync.publication.documents.people import Shown, page
+from pelican_resourcesync.publication.model.layout import Layout
 from tests.publication.support import LAYOUT, SITEURL, utc
 
 NOON = utc("2024-03-01T12:00")

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import Limits
-from pelican_resourcesync.publication.change import Representation
-from pelican_resourcesync.publication.layout import SHARED, Layout
-from pelican_resourcesync.publication.lineage import Sealed
-from pelican_resourcesync.publication.previous import read_previous, read_state
-from pelican_resourcesync.publication.ranges import Range
-from pelican_resourcesync.publication.resource import Listed
+from pelican_resourcesync.publication.model.change import Representation
+from pelican_resourcesync.publication.model.layout import SHARED, Layout
+from pelican_resourcesync.publication.model.ranges import Range
+from pelican_resourcesync.publication.model.resource import Listed
+from pelican_resourcesync.publication.previous.lineage import Sealed
+from pelican_resourcesync.publication.previous.previous import read_previous, read_state
 from tests.publication.support import LAYOUT, SITEURL, STATE, UPDATED, Source, change, tree, utc
 
 DAMAGED = r"the publication in the output is damaged: .*: restore it, or name another"

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import ChangeKind, Limits
-from pelican_resourcesync.publication.change import Change
-from pelican_resourcesync.publication.layout import SHARED, Layout
+from pelican_resourcesync.publication.model.change import Change
+from pelican_resourcesync.publication.model.layout import SHARED, Layout
+from pelican_resourcesync.publication.model.ranges import Cuts
+from pelican_resourcesync.publication.model.resource import Resource
+from pelican_resourcesync.publication.model.told import Told
 from pelican_resourcesync.publication.publish import Publication
-from pelican_resourcesync.publication.ranges import Cuts
-from pelican_resourcesync.publication.resource import Resource
 from pelican_resourcesync.publication.sealing import TOOL
-from pelican_resourcesync.publication.told import Told
 from tests.publication.strategies import cuts, times
 from tests.publication.support import (
     CREATED,

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.publication.account import spread
-from pelican_resourcesync.publication.change import Change
-from pelican_resourcesync.publication.ranges import PERIODS, Calendar, Cuts, Marks, Range, cut, retain
+from pelican_resourcesync.publication.diff.changes import spread
+from pelican_resourcesync.publication.model.change import Change
+from pelican_resourcesync.publication.model.ranges import PERIODS, Calendar, Cuts, Marks, Range, cut, retain
 from tests.publication.support import CREATED, MILLISECOND, change, utc
 
 LIMIT = 3

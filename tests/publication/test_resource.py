@@ -8,9 +8,9 @@ import pytest
 
 from pelican_resourcesync.errors import DocumentError, PublicationError
 from pelican_resourcesync.protocol import Link
-from pelican_resourcesync.publication.change import Representation
-from pelican_resourcesync.publication.resource import Built, Represented, Resource
-from pelican_resourcesync.publication.rows import parse_representation
+from pelican_resourcesync.publication.model.change import Representation
+from pelican_resourcesync.publication.model.resource import Built, Represented, Resource
+from pelican_resourcesync.publication.model.rows import parse_representation
 
 
 def test_represent(tmp_path: Path) -> None:

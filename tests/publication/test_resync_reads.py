@@ -13,9 +13,9 @@ from resync.resource_container import ResourceContainer
 from resync.sitemap import Sitemap, SitemapParseError
 
 from pelican_resourcesync.protocol import Limits, Link
-from pelican_resourcesync.publication.options import Archives, Dumps
-from pelican_resourcesync.publication.resource import Resource
-from pelican_resourcesync.publication.told import Told
+from pelican_resourcesync.publication.model.options import Archives, Dumps
+from pelican_resourcesync.publication.model.resource import Resource
+from pelican_resourcesync.publication.model.told import Told
 from tests.client import READERS, uses_client
 from tests.publication.archivist import walk
 from tests.publication.support import SITEURL, Item, Source, paper, publish_one, utc

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from pelican_resourcesync.protocol import Limits
-from pelican_resourcesync.publication.options import Archives
-from pelican_resourcesync.publication.told import Told
+from pelican_resourcesync.publication.model.options import Archives
+from pelican_resourcesync.publication.model.told import Told
 from tests.publication.support import SITEURL, UPDATED, Source, change, tree, utc
 
 SET = "resourcesync/site"

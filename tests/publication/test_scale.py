@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.publication.listing import Listing
+from pelican_resourcesync.publication.model.listing import Listing
 from tests.publication.support import LAYOUT, Source, utc
 
 MEMORY = 64  # MB

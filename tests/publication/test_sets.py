@@ -9,13 +9,13 @@ import pytest
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import ChangeKind, Limits
-from pelican_resourcesync.publication.options import Archives, Dumps
-from pelican_resourcesync.publication.previous import publications_in
+from pelican_resourcesync.publication.model.options import Archives, Dumps
+from pelican_resourcesync.publication.model.ranges import Calendar
+from pelican_resourcesync.publication.model.resource import Built, Resource
+from pelican_resourcesync.publication.model.told import Told
+from pelican_resourcesync.publication.previous.previous import publications_in
 from pelican_resourcesync.publication.publish import Publication, publish
-from pelican_resourcesync.publication.ranges import Calendar
 from pelican_resourcesync.publication.request import Request
-from pelican_resourcesync.publication.resource import Built, Resource
-from pelican_resourcesync.publication.told import Told
 from tests.publication.archivist import Archivist, read, walk
 from tests.publication.faults import disturbed, fail
 from tests.publication.support import SITEURL, Source, tree, utc

@@ -10,10 +10,10 @@ from types import SimpleNamespace
 import pytest
 
 from pelican_resourcesync.errors import DocumentError, PublicationError
-from pelican_resourcesync.publication import exchange
-from pelican_resourcesync.publication.layout import DESCRIPTION, WELL_KNOWN
-from pelican_resourcesync.publication.moves import in_order
-from pelican_resourcesync.publication.staging import recover, replace_file, staging
+from pelican_resourcesync.publication.disk import exchange
+from pelican_resourcesync.publication.disk.moves import in_order
+from pelican_resourcesync.publication.disk.staging import recover, replace_file, staging
+from pelican_resourcesync.publication.model.layout import DESCRIPTION, WELL_KNOWN
 from tests.publication.faults import MODES, Mode, coming_in
 from tests.publication.support import LAYOUT, STATE, Source, tree
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication.state import State, parse_state, render_state
+from pelican_resourcesync.publication.model.state import State, parse_state, render_state
 from tests.protocol.strategies import times as any_times
 from tests.publication.support import utc
 

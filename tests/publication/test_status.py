@@ -7,10 +7,10 @@ import pytest
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import Limits
-from pelican_resourcesync.publication.options import Archives, Dumps
+from pelican_resourcesync.publication.model.options import Archives, Dumps
+from pelican_resourcesync.publication.model.told import Told
 from pelican_resourcesync.publication.sizes import Amount
-from pelican_resourcesync.publication.status import SetStatus, Status, look
-from pelican_resourcesync.publication.told import Told
+from pelican_resourcesync.publication.status.status import SetStatus, Status, look
 from tests.publication.support import SITEURL, UPDATED, Source, change, tree, utc
 
 HISTORY = (

@@ -12,20 +12,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pelican_resourcesync.protocol import Document, Hash, Limits, Link, Metadata, Root, write
-from pelican_resourcesync.publication.change import MD5, Change, Representation
-from pelican_resourcesync.publication.clock import later
-from pelican_resourcesync.publication.documents import change_entries
-from pelican_resourcesync.publication.listing import Listing
-from pelican_resourcesync.publication.options import Archives, Dumps
-from pelican_resourcesync.publication.previous import Previous, read_previous
+from pelican_resourcesync.publication.diff.compare import Relisting, Survey, survey
+from pelican_resourcesync.publication.documents.documents import change_entries
+from pelican_resourcesync.publication.model.change import MD5, Change, Representation
+from pelican_resourcesync.publication.model.clock import later
+from pelican_resourcesync.publication.model.listing import Listing
+from pelican_resourcesync.publication.model.options import Archives, Dumps
+from pelican_resourcesync.publication.model.ranges import Range
+from pelican_resourcesync.publication.model.resource import Built, Listed, Resource
+from pelican_resourcesync.publication.model.rows import render_links
+from pelican_resourcesync.publication.model.state import State
+from pelican_resourcesync.publication.model.told import Told
+from pelican_resourcesync.publication.previous.previous import Previous, read_previous
 from pelican_resourcesync.publication.publish import publish
-from pelican_resourcesync.publication.ranges import Range
 from pelican_resourcesync.publication.request import Request
-from pelican_resourcesync.publication.resource import Built, Listed, Resource
-from pelican_resourcesync.publication.rows import render_links
-from pelican_resourcesync.publication.state import State
-from pelican_resourcesync.publication.survey import Relisting, Survey, survey
-from pelican_resourcesync.publication.told import Told
 from tests.protocol.strategies import links as any_links
 from tests.protocol.strategies import uris as any_uris
 from tests.publication.archivist import walk

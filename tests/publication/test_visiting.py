@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.errors import NoHostError, PublicationError, TransportError
-from pelican_resourcesync.publication.options import Archives, Dumps
-from pelican_resourcesync.publication.status import Status, look
-from pelican_resourcesync.publication.visiting import visit
+from pelican_resourcesync.publication.model.options import Archives, Dumps
+from pelican_resourcesync.publication.status.remote_status import visit
+from pelican_resourcesync.publication.status.status import Status, look
 from tests.live import Live, closed_port, content, files, live, no_dot_folders, page, redirect, status
 from tests.publication.support import SITEURL, Source
 

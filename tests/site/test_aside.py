@@ -7,9 +7,9 @@ from textwrap import dedent
 
 import pytest
 
-from pelican_resourcesync.publication.layout import DESCRIPTION, STATE, WELL_KNOWN
-from pelican_resourcesync.site import aside as module
-from pelican_resourcesync.site.aside import PLACE, Aside
+from pelican_resourcesync.publication.model.layout import DESCRIPTION, STATE, WELL_KNOWN
+from pelican_resourcesync.site import saved_documents as module
+from pelican_resourcesync.site.saved_documents import PLACE, Aside
 from tests.museum import Tree, tree
 from tests.sites import Site, strip
 from tests.test_bad_input import run

@@ -4,9 +4,9 @@ import pytest
 from pelican.settings import DEFAULT_CONFIG
 
 from pelican_resourcesync.settings import Selection, SetSettings
-from pelican_resourcesync.site.doubts import doubts_of
-from pelican_resourcesync.site.facets import Facets
-from pelican_resourcesync.site.written import Written
+from pelican_resourcesync.site.outputs.facets import Facets
+from pelican_resourcesync.site.outputs.selection_warnings import doubts_of
+from pelican_resourcesync.site.outputs.written import Written
 from tests.site.support import SITEURL
 
 FACETS = {

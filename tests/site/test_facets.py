@@ -8,9 +8,9 @@ from pelican import Pelican
 from pelican.plugins import signals
 
 from pelican_resourcesync.protocol import Link
-from pelican_resourcesync.site.facets import Facets, facets_of, links_of
-from pelican_resourcesync.site.inventory import Exclusion, take_inventory
-from pelican_resourcesync.site.written import Run, Written
+from pelican_resourcesync.site.outputs.facets import Facets, facets_of, links_of
+from pelican_resourcesync.site.outputs.inventory import Exclusion, take_inventory
+from pelican_resourcesync.site.outputs.written import Run, Written
 from tests.site.support import SITEURL, built, configured
 from tests.sites import Site
 

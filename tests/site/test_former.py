@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication.layout import Layout
-from pelican_resourcesync.publication.state import State, parse_state, render_state
-from pelican_resourcesync.site.former import lying_in, warnings_of
+from pelican_resourcesync.publication.model.layout import Layout
+from pelican_resourcesync.publication.model.state import State, parse_state, render_state
+from pelican_resourcesync.site.outputs.removed_sets import lying_in, warnings_of
 from tests.museum import tree
 from tests.sites import Site
 from tests.test_sets import IMAGES, NEWS, blog, publish

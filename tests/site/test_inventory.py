@@ -3,8 +3,8 @@
 import pytest
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.site.inventory import Exclusion, is_html, take_inventory
-from pelican_resourcesync.site.written import Written
+from pelican_resourcesync.site.outputs.inventory import Exclusion, is_html, take_inventory
+from pelican_resourcesync.site.outputs.written import Written
 from tests.site.support import SITEURL
 
 NOTHING = Exclusion(())

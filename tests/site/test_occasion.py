@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 import pytest
 
-from pelican_resourcesync.site.occasion import PREVIEWS, why_not_to_publish
+from pelican_resourcesync.site.should_publish import PREVIEWS, why_not_to_publish
 from tests.museum import Tree, tree
 from tests.sites import Site, strip
 

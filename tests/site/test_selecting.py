@@ -6,8 +6,8 @@ import pytest
 from pelican.settings import DEFAULT_CONFIG
 
 from pelican_resourcesync.settings import Selection
-from pelican_resourcesync.site.facets import UNFILED, Facets
-from pelican_resourcesync.site.selecting import Selector
+from pelican_resourcesync.site.outputs.facets import UNFILED, Facets
+from pelican_resourcesync.site.outputs.selecting import Selector
 from tests.site.support import SITEURL
 
 

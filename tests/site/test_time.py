@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.git.landing import Landing, land
 from pelican_resourcesync.git.log import Commit
-from pelican_resourcesync.publication.account import changes_since, spread
-from pelican_resourcesync.publication.change import Change, Representation
-from pelican_resourcesync.publication.ranges import PERIODS, Calendar, Cuts, Marks, Range, cut
+from pelican_resourcesync.publication.diff.changes import changes_since, spread
+from pelican_resourcesync.publication.model.change import Change, Representation
+from pelican_resourcesync.publication.model.ranges import PERIODS, Calendar, Cuts, Marks, Range, cut
 from tests.follower import Document
 from tests.publication.support import CREATED, DELETED, UPDATED
 from tests.sites import Row, Site, strip

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.site.uris import leads_to, uri_of, uri_of_path
+from pelican_resourcesync.site.outputs.uris import leads_to, uri_of, uri_of_path
 from tests.site.support import SITEURL
 
 #: Any names of files: text, and bytes that are none.

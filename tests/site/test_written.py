@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from pelican import Pelican
 
-from pelican_resourcesync.site.roles import Role
-from pelican_resourcesync.site.written import Run, Written, walk
+from pelican_resourcesync.site.outputs.roles import Role
+from pelican_resourcesync.site.outputs.written import Run, Written, walk
 from tests.site.support import BARE, SITEURL, built, configured
 from tests.sites import Site
 

@@ -7,11 +7,11 @@ from typing import TextIO
 
 import pytest
 
-from pelican_resourcesync.publication.options import Dumps
+from pelican_resourcesync.publication.model.options import Dumps
+from pelican_resourcesync.publication.model.resource import Built, Resource
+from pelican_resourcesync.publication.model.told import Told
 from pelican_resourcesync.publication.publish import publish
 from pelican_resourcesync.publication.request import Request
-from pelican_resourcesync.publication.resource import Built, Resource
-from pelican_resourcesync.publication.told import Told
 from pelican_resourcesync.terminal.progress import Progress
 from tests.publication.support import SITEURL, Source, utc
 from tests.terminal.screen import CLEAR, Clock, terminal

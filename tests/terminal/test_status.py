@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.publication.costs import costs_of
-from pelican_resourcesync.publication.options import Archives, Dumps
-from pelican_resourcesync.publication.told import Told
+from pelican_resourcesync.publication.model.options import Archives, Dumps
+from pelican_resourcesync.publication.model.told import Told
 from pelican_resourcesync.terminal.blocks import as_text
 from pelican_resourcesync.terminal.status import blocks_of
 from pelican_resourcesync.terminal.target import Found, look_at

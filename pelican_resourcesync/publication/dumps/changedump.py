@@ -5,11 +5,11 @@ from dataclasses import replace
 from datetime import datetime
 
 from pelican_resourcesync.protocol import ChangeKind, Entry
-from pelican_resourcesync.publication.change import Change
-from pelican_resourcesync.publication.contents import DumpedRange, Package
-from pelican_resourcesync.publication.previous import Previous
-from pelican_resourcesync.publication.proven import DamagedError, Proven, explained
-from pelican_resourcesync.publication.ranges import Range
+from pelican_resourcesync.publication.documents.contents import DumpedRange, Package
+from pelican_resourcesync.publication.model.change import Change
+from pelican_resourcesync.publication.model.ranges import Range
+from pelican_resourcesync.publication.previous.previous import Previous
+from pelican_resourcesync.publication.previous.proven import DamagedError, Proven, explained
 
 #: Divides changes, in chronological order, into packages, and leaves out those that cannot be packed.
 Split = Callable[[Iterable[Change]], Iterable[Sequence[Change]]]

@@ -5,10 +5,10 @@ from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter
 
-from pelican_resourcesync.publication.change import Change
-from pelican_resourcesync.publication.documents import change_entries
+from pelican_resourcesync.publication.documents.documents import change_entries
 from pelican_resourcesync.publication.dumps.portions import PackageLimits, Weight, divided, weight
-from pelican_resourcesync.publication.options import Options
+from pelican_resourcesync.publication.model.change import Change
+from pelican_resourcesync.publication.model.options import Options
 
 _by_time = attrgetter("time")
 

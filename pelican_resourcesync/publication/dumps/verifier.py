@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from pelican_resourcesync.errors import BytesError
 from pelican_resourcesync.protocol import Hash
-from pelican_resourcesync.publication.change import MD5, SHA_256
+from pelican_resourcesync.publication.model.change import MD5, SHA_256
 
 #: The hash to compute for each hash name used in documents, and the one to compute if no hash is known.
 _MADE, _ANY = MappingProxyType({SHA_256: "sha256", MD5: "md5"}), "md5"

@@ -7,13 +7,13 @@ from functools import partial
 from itertools import count, takewhile
 
 from pelican_resourcesync.protocol import ChangeKind, Document, Entry, Metadata
-from pelican_resourcesync.publication.contents import DumpedRange, FindBytes, Package, Snapshot
-from pelican_resourcesync.publication.documents import Documents, change_entries, resource_entry
+from pelican_resourcesync.publication.documents.contents import DumpedRange, FindBytes, Package, Snapshot
+from pelican_resourcesync.publication.documents.documents import Documents, change_entries, resource_entry
+from pelican_resourcesync.publication.documents.writer import Writing
 from pelican_resourcesync.publication.dumps.package import Bitstream, write_package
 from pelican_resourcesync.publication.dumps.portions import portions
 from pelican_resourcesync.publication.dumps.splitting import package_limits
-from pelican_resourcesync.publication.listing import Listing
-from pelican_resourcesync.publication.writing import Writing
+from pelican_resourcesync.publication.model.listing import Listing
 
 
 @dataclass(frozen=True, slots=True)

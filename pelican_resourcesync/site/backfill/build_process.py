@@ -124,7 +124,7 @@ def _build(request: Mapping[str, Any], modules: list[str], missing: list[str]) -
     excluded = _own_exclude(settings)
     pelican = _class_of(settings)(settings)
 
-    from pelican_resourcesync.site.written import Run
+    from pelican_resourcesync.site.outputs.written import Run
 
     run = Run(pelican.settings, request["siteurl"])
 
@@ -183,8 +183,8 @@ def _class_of(settings: Mapping[str, Any]) -> Any:
 def _files(run: Any, excluded: list[str], folder: Path) -> Iterator[list[Any]]:
     """Yield a row for each file of the output. Files that are not resources have no URI, but belong to the site."""
     from pelican_resourcesync.site.backfill.records import Objects
-    from pelican_resourcesync.site.facets import facets_of
-    from pelican_resourcesync.site.inventory import matches
+    from pelican_resourcesync.site.outputs.facets import facets_of
+    from pelican_resourcesync.site.outputs.inventory import matches
 
     objects = Objects(folder)
     public = [

@@ -19,7 +19,7 @@ from pelican_resourcesync.git.checkout import Checkout, Checkouts
 from pelican_resourcesync.git.landing import Landing
 from pelican_resourcesync.site.backfill import build_process
 from pelican_resourcesync.site.backfill.records import Record, Site, Tools, as_text, record_of
-from pelican_resourcesync.site.occasion import PREVIEWS
+from pelican_resourcesync.site.should_publish import PREVIEWS
 
 #: The timeout of one build, in seconds.
 TIMEOUT = 3600

@@ -20,27 +20,27 @@ from pelican_resourcesync.errors import HistoryError, PublicationError
 from pelican_resourcesync.git.landing import Landing, land
 from pelican_resourcesync.git.repository import Repository
 from pelican_resourcesync.protocol import ChangeKind
-from pelican_resourcesync.publication.account import changes_since
-from pelican_resourcesync.publication.change import Change, Representation
-from pelican_resourcesync.publication.clock import TICK, build_time
-from pelican_resourcesync.publication.discovery import add_robots_line
-from pelican_resourcesync.publication.durable import PREFIX
-from pelican_resourcesync.publication.layout import Layout
-from pelican_resourcesync.publication.media_types import media_type
-from pelican_resourcesync.publication.ranges import Cuts
-from pelican_resourcesync.publication.resource import Listed
-from pelican_resourcesync.publication.staging import replace_file
-from pelican_resourcesync.publication.told import Told
+from pelican_resourcesync.publication.diff.changes import changes_since
+from pelican_resourcesync.publication.disk.durable import PREFIX
+from pelican_resourcesync.publication.disk.staging import replace_file
+from pelican_resourcesync.publication.documents.discovery import add_robots_line
+from pelican_resourcesync.publication.model.change import Change, Representation
+from pelican_resourcesync.publication.model.clock import TICK, build_time
+from pelican_resourcesync.publication.model.layout import Layout
+from pelican_resourcesync.publication.model.media_types import media_type
+from pelican_resourcesync.publication.model.ranges import Cuts
+from pelican_resourcesync.publication.model.resource import Listed
+from pelican_resourcesync.publication.model.told import Told
 from pelican_resourcesync.settings import Settings
 from pelican_resourcesync.site.backfill.records import PLACE, File, Record, Records, ends_of, mixed
 from pelican_resourcesync.site.backfill.selection import Selection, choose, command, settings_in
-from pelican_resourcesync.site.head import COMPRESSED, with_link
 from pelican_resourcesync.site.history import cuts_of, repository_of
-from pelican_resourcesync.site.inventory import Exclusion, is_html
+from pelican_resourcesync.site.outputs.head import COMPRESSED, with_link
+from pelican_resourcesync.site.outputs.inventory import Exclusion, is_html
+from pelican_resourcesync.site.outputs.selecting import Selector
+from pelican_resourcesync.site.outputs.sets import ROBOTS, ResourceSet
+from pelican_resourcesync.site.outputs.uris import uri_of_path
 from pelican_resourcesync.site.scope import beside_settings
-from pelican_resourcesync.site.selecting import Selector
-from pelican_resourcesync.site.sets import ROBOTS, ResourceSet
-from pelican_resourcesync.site.uris import uri_of_path
 from pelican_resourcesync.terminal.words import plain
 from pelican_resourcesync.transport.folder import sha256
 

@@ -11,23 +11,23 @@ from pelican.utils import clean_output_dir
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.git.landing import Landing
-from pelican_resourcesync.publication.clock import build_time
-from pelican_resourcesync.publication.discovery import add_link_headers, add_robots_line, keep_dot_folders
-from pelican_resourcesync.publication.layout import FOLDER, Layout
-from pelican_resourcesync.publication.lineage import Known, Sealed, layout_after
+from pelican_resourcesync.publication.documents.discovery import add_link_headers, add_robots_line, keep_dot_folders
+from pelican_resourcesync.publication.model.clock import build_time
+from pelican_resourcesync.publication.model.layout import FOLDER, Layout
+from pelican_resourcesync.publication.model.ranges import Cuts
+from pelican_resourcesync.publication.model.resource import Built, Resource
+from pelican_resourcesync.publication.model.state import parse_state, render_state
+from pelican_resourcesync.publication.model.told import Told
+from pelican_resourcesync.publication.previous.lineage import Known, Sealed, layout_after
 from pelican_resourcesync.publication.publish import Publication, publish
-from pelican_resourcesync.publication.ranges import Cuts
 from pelican_resourcesync.publication.request import Request
-from pelican_resourcesync.publication.resource import Built, Resource
-from pelican_resourcesync.publication.state import parse_state, render_state
-from pelican_resourcesync.publication.told import Told
 from pelican_resourcesync.site.backfill.history import History, Published, Publisher, tell
 from pelican_resourcesync.site.backfill.records import Record, Records, as_text
 from pelican_resourcesync.site.configuration import Configuration
-from pelican_resourcesync.site.former import lying_in
+from pelican_resourcesync.site.outputs.removed_sets import lying_in
+from pelican_resourcesync.site.outputs.selecting import Selector
+from pelican_resourcesync.site.outputs.sets import ROBOTS
 from pelican_resourcesync.site.publisher import options_of
-from pelican_resourcesync.site.selecting import Selector
-from pelican_resourcesync.site.sets import ROBOTS
 from pelican_resourcesync.transport.folder import sha256
 from pelican_resourcesync.version import __version__
 

@@ -20,8 +20,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication.durable import PREFIX, beside, remove
-from pelican_resourcesync.site.facets import UNFILED, Facets
+from pelican_resourcesync.publication.disk.durable import PREFIX, beside, remove
+from pelican_resourcesync.site.outputs.facets import UNFILED, Facets
 from pelican_resourcesync.transport.folder import measure
 
 #: Where records and bytes are stored, next to the settings file.

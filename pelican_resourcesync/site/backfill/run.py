@@ -13,22 +13,22 @@ from pelican_resourcesync.errors import HistoryError, PublicationError
 from pelican_resourcesync.git.checkout import Checkouts
 from pelican_resourcesync.git.landing import Landing, land
 from pelican_resourcesync.git.repository import Repository
-from pelican_resourcesync.publication.clock import build_time
-from pelican_resourcesync.publication.layout import FOLDER
-from pelican_resourcesync.publication.lineage import Known
-from pelican_resourcesync.publication.lock import locked
-from pelican_resourcesync.publication.predecessor import LastingOutput
+from pelican_resourcesync.publication.disk.lock import locked
+from pelican_resourcesync.publication.disk.staging import recover
+from pelican_resourcesync.publication.model.clock import build_time
+from pelican_resourcesync.publication.model.layout import FOLDER
+from pelican_resourcesync.publication.model.ranges import Cuts
+from pelican_resourcesync.publication.previous import LastingOutput
+from pelican_resourcesync.publication.previous.lineage import Known
 from pelican_resourcesync.publication.publish import Publication
-from pelican_resourcesync.publication.ranges import Cuts
-from pelican_resourcesync.publication.staging import recover
 from pelican_resourcesync.site.backfill.builds import TIMEOUT, Builder, Task, Workshop, default_jobs
 from pelican_resourcesync.site.backfill.progress import Progress
 from pelican_resourcesync.site.backfill.publishing import Past, Publishing
 from pelican_resourcesync.site.backfill.records import PLACE, Record, Records, Site, ends_of
 from pelican_resourcesync.site.backfill.selection import MOST, Selection, choose, first_commit, since
 from pelican_resourcesync.site.configuration import Configuration, predecessors, read_configuration
-from pelican_resourcesync.site.former import former_sets, warnings_of
 from pelican_resourcesync.site.history import cuts_of, repository_of
+from pelican_resourcesync.site.outputs.removed_sets import former_sets, warnings_of
 from pelican_resourcesync.site.scope import beside_settings
 from pelican_resourcesync.terminal.words import counted
 

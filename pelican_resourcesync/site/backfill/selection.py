@@ -12,7 +12,7 @@ from typing import Any
 from pelican_resourcesync.errors import HistoryError
 from pelican_resourcesync.git.landing import Landing
 from pelican_resourcesync.git.repository import Repository
-from pelican_resourcesync.publication.ranges import Cuts
+from pelican_resourcesync.publication.model.ranges import Cuts
 from pelican_resourcesync.site.backfill.records import Site
 
 #: What to build: every commit, or the last one of each commit range.

@@ -18,20 +18,20 @@ from pelican_resourcesync.git.landing import Landing, committer_time, land
 from pelican_resourcesync.git.log import PathChange
 from pelican_resourcesync.git.repository import Repository, find_repository
 from pelican_resourcesync.protocol import ChangeKind
-from pelican_resourcesync.publication.change import Change
-from pelican_resourcesync.publication.clock import build_time
-from pelican_resourcesync.publication.previous import Previous
-from pelican_resourcesync.publication.ranges import PERIODS, Calendar, Cuts, Marks
-from pelican_resourcesync.publication.resource import Listed
-from pelican_resourcesync.publication.told import Told
+from pelican_resourcesync.publication.model.change import Change
+from pelican_resourcesync.publication.model.clock import build_time
+from pelican_resourcesync.publication.model.ranges import PERIODS, Calendar, Cuts, Marks
+from pelican_resourcesync.publication.model.resource import Listed
+from pelican_resourcesync.publication.model.told import Told
+from pelican_resourcesync.publication.previous.previous import Previous
 from pelican_resourcesync.settings import Settings
 from pelican_resourcesync.site.history.rule import Rule, tree_of
 from pelican_resourcesync.site.history.sources import Sources, quiet_reading
 from pelican_resourcesync.site.history.states import States
-from pelican_resourcesync.site.inventory import Exclusion
+from pelican_resourcesync.site.outputs.inventory import Exclusion
+from pelican_resourcesync.site.outputs.sets import ResourceSet
+from pelican_resourcesync.site.outputs.written import Run, Written
 from pelican_resourcesync.site.scope import Scope, find_scope
-from pelican_resourcesync.site.sets import ResourceSet
-from pelican_resourcesync.site.written import Run, Written
 
 #: The history of a set, and where its commit ranges may be cut.
 Tells = tuple[Told, Cuts]

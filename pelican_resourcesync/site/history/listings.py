@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from pelican.paginator import Page, Paginator
 from pelican.urlwrappers import URLWrapper
 
-from pelican_resourcesync.site.uris import uri_of, uri_of_path
+from pelican_resourcesync.site.outputs.uris import uri_of, uri_of_path
 
 _PERIODS = ("YEAR", "MONTH", "DAY")
 _FORMATS = ("ATOM", "RSS")

@@ -18,7 +18,7 @@ from typing import Any
 
 from pelican.settings import DEFAULT_CONFIG
 
-from pelican_resourcesync.site.roles import Role
+from pelican_resourcesync.site.outputs.roles import Role
 
 #: The settings on which metadata, and so the names in a URL, depend, in addition to the source.
 _METADATA = (

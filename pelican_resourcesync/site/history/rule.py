@@ -14,13 +14,13 @@ from pelican_resourcesync.git.landing import Landing
 from pelican_resourcesync.git.log import PathChange
 from pelican_resourcesync.git.repository import Repository
 from pelican_resourcesync.protocol import ChangeKind
-from pelican_resourcesync.publication.change import Change
-from pelican_resourcesync.publication.clock import later
+from pelican_resourcesync.publication.model.change import Change
+from pelican_resourcesync.publication.model.clock import later
 from pelican_resourcesync.site.history.listings import Entry, Listing, Members
 from pelican_resourcesync.site.history.past_settings import PastSettings, settings_of_listing
 from pelican_resourcesync.site.history.sources import Sources, originals
 from pelican_resourcesync.site.history.states import State, States, UnknownStateError
-from pelican_resourcesync.site.roles import Role
+from pelican_resourcesync.site.outputs.roles import Role
 from pelican_resourcesync.site.scope import Scope
 
 

@@ -21,9 +21,9 @@ from pelican.readers import Readers
 
 from pelican_resourcesync.site.history.heads import FromMemory, head_of, replace_readers
 from pelican_resourcesync.site.history.listings import Listing, Listings
-from pelican_resourcesync.site.roles import Role, Roles
-from pelican_resourcesync.site.uris import uri_of, uri_of_path
-from pelican_resourcesync.site.written import Written, copied_source
+from pelican_resourcesync.site.outputs.roles import Role, Roles
+from pelican_resourcesync.site.outputs.uris import uri_of, uri_of_path
+from pelican_resourcesync.site.outputs.written import Written, copied_source
 
 _CLASSES: Mapping[Role, type[PelicanContent]] = {Role.ARTICLE: Article, Role.PAGE: Page, Role.STATIC: Static}
 

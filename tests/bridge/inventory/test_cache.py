@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pelican_resourcesync.publication.options import Dumps
+from pelican_resourcesync.publication.model.options import Dumps
 from repo_bridge.inventory.cache import Cache, basis_of
 from repo_bridge.outcome import Outcome
 from tests.bridge.days import Stand, lives

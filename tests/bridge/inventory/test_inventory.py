@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pelican_resourcesync.protocol import Link
-from pelican_resourcesync.publication.change import Representation
-from pelican_resourcesync.publication.rows import render_links, render_representation
+from pelican_resourcesync.publication.model.change import Representation
+from pelican_resourcesync.publication.model.rows import render_links, render_representation
 from repo_bridge.errors import InventoryError
 from repo_bridge.inventory.inventory import Entry, Inventory, ItemEntries
 

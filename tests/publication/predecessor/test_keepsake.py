@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.publication.layout import STATE, Layout
-from pelican_resourcesync.publication.predecessor.keepsake import PLACE, Keepsake
+from pelican_resourcesync.publication.model.layout import STATE, Layout
+from pelican_resourcesync.publication.previous.last_published import PLACE, Keepsake
 from tests.museum import tree
 
 PAPERS = Layout("", "papers")

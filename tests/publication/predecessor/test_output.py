@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.publication.predecessor import LastingOutput, Output
-from pelican_resourcesync.site.aside import Aside
+from pelican_resourcesync.publication.previous import LastingOutput, Output
+from pelican_resourcesync.site.saved_documents import Aside
 
 
 def test_documents_are_there_or_are_not(tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication.layout import STATE, Layout
-from pelican_resourcesync.publication.predecessor import LastingOutput, Predecessor, Search
-from pelican_resourcesync.publication.predecessor.keepsake import PLACE
+from pelican_resourcesync.publication.model.layout import STATE, Layout
+from pelican_resourcesync.publication.previous import LastingOutput, Predecessor, Search
+from pelican_resourcesync.publication.previous.last_published import PLACE
 from tests.live import files, hosts, live
 from tests.museum import ARCHIVE, MUSEUM, digest
 from tests.publication.support import Source

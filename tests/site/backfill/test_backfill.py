@@ -15,16 +15,16 @@ import pytest
 
 from pelican_resourcesync.errors import HistoryError, PublicationError
 from pelican_resourcesync.protocol import ChangeKind
-from pelican_resourcesync.publication.change import Change
-from pelican_resourcesync.publication.layout import Layout
-from pelican_resourcesync.publication.lock import locked
-from pelican_resourcesync.publication.options import Options
-from pelican_resourcesync.publication.previous import read_previous
-from pelican_resourcesync.publication.ranges import Calendar
-from pelican_resourcesync.publication.resource import Resource
-from pelican_resourcesync.publication.told import Told
+from pelican_resourcesync.publication.disk.lock import locked
+from pelican_resourcesync.publication.model.change import Change
+from pelican_resourcesync.publication.model.layout import Layout
+from pelican_resourcesync.publication.model.options import Options
+from pelican_resourcesync.publication.model.ranges import Calendar
+from pelican_resourcesync.publication.model.resource import Resource
+from pelican_resourcesync.publication.model.told import Told
+from pelican_resourcesync.publication.previous.previous import read_previous
 from pelican_resourcesync.site.backfill.records import Records
-from pelican_resourcesync.site.head import add_link
+from pelican_resourcesync.site.outputs.head import add_link
 from tests.follower import Follower
 from tests.publication.support import publish_one
 from tests.serving import served

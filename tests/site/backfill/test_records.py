@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pelican_resourcesync.site.backfill.records import File, Record, Records, Site, Tools, ends_of, mixed, record_of
-from pelican_resourcesync.site.facets import UNFILED, Facets
+from pelican_resourcesync.site.outputs.facets import UNFILED, Facets
 
 SHA = "a" * 40
 SITE = Site(url="https://example.org", folder=".", settings="pelicanconf.py", extra={"SITENAME": "A \u20ac"})

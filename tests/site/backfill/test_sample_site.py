@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import unquote
 
-from pelican_resourcesync.publication.layout import Layout
+from pelican_resourcesync.publication.model.layout import Layout
 from tests.follower import RS, SITEMAP, Follower
 from tests.serving import served
 from tests.site.backfill.support import documents, run, worktrees

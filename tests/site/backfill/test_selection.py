@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from pelican_resourcesync.git.landing import Landing
 from pelican_resourcesync.git.log import Commit
 from pelican_resourcesync.protocol import ChangeKind
-from pelican_resourcesync.publication.change import Change
-from pelican_resourcesync.publication.clock import off_boundary
-from pelican_resourcesync.publication.ranges import PERIODS, Calendar, Cuts, Marks, cut
+from pelican_resourcesync.publication.model.change import Change
+from pelican_resourcesync.publication.model.clock import off_boundary
+from pelican_resourcesync.publication.model.ranges import PERIODS, Calendar, Cuts, Marks, cut
 from pelican_resourcesync.site.backfill.selection import choose
 
 _BEGIN = datetime(2024, 1, 1, tzinfo=UTC)

@@ -11,8 +11,8 @@ from pelican import signals
 
 from pelican_resourcesync.site.history.listings import Entry, Listing, Listings, Members
 from pelican_resourcesync.site.history.sources import Content, Sources, originals, quiet_reading
-from pelican_resourcesync.site.roles import Role
-from pelican_resourcesync.site.written import Run, Written
+from pelican_resourcesync.site.outputs.roles import Role
+from pelican_resourcesync.site.outputs.written import Run, Written
 from tests.site.support import BARE, SITEURL, built, configured
 from tests.sites import Site
 

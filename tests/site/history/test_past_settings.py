@@ -13,7 +13,7 @@ from pelican_resourcesync.site.history.past_settings import (
     settings_of_listing,
     settings_of_source,
 )
-from pelican_resourcesync.site.roles import Role
+from pelican_resourcesync.site.outputs.roles import Role
 
 DAYS = [datetime(2024, 1, day, tzinfo=UTC) for day in range(1, 10)]
 

@@ -1,0 +1,1 @@
+"""What changed since the previous publication."""

@@ -1,0 +1,1 @@
+"""Writing to disk: staging, atomic installation, locks, durability."""

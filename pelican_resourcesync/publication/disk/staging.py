@@ -1,0 +1,179 @@
+"""Write a publication to a temporary folder (a stage) and install it as a whole, so that no partial state is visible.
+
+Then `installing.py` exchanges the folder of all documents atomically if the system supports it (`exchange.py`), or
+moves its files in order (`moves.py`). Interrupted builds are recovered by `recover`.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.publication.disk.durable import PREFIX, beside, remove, sync
+from pelican_resourcesync.publication.disk.holdings import keep_all_but
+from pelican_resourcesync.publication.disk.installing import documents_in, install
+from pelican_resourcesync.publication.disk.moves import DOCUMENTS, marked, roll_forward
+from pelican_resourcesync.publication.disk.takeover import same_bytes
+from pelican_resourcesync.publication.model.layout import DESCRIPTION, WELL_KNOWN, Layout, is_package
+from pelican_resourcesync.transport.folder import link_or_copy, measure
+
+
+class Stage:
+    """A temporary folder for documents, on the file system of the output; paths are relative to the output."""
+
+    def __init__(self, output: Path, folder: Path) -> None:
+        """Use this output and this folder, both created by `staging`."""
+        self._output = output
+        self._folder = folder
+        self._documents = folder / DOCUMENTS
+        self._measured: dict[str, tuple[str, int]] = {}
+
+    def open(self, path: str) -> BinaryIO:
+        """Open a document for writing."""
+        file = self._documents / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        self._measured.pop(path, None)
+        return file.open("wb+")
+
+    def write(self, path: str, data: bytes) -> None:
+        """Write a whole document."""
+        with self.open(path) as stream:
+            stream.write(data)
+
+    def read(self, path: str) -> bytes:
+        """Return the bytes of a document written before."""
+        return (self._documents / path).read_bytes()
+
+    def measure(self, path: str) -> tuple[str, int]:
+        """Return the SHA-256 and the length in bytes of a document written before; cached."""
+        if path not in self._measured:
+            self._measured[path] = measure(self._documents / path)
+        return self._measured[path]
+
+    def packages(self, layout: Layout) -> tuple[int, int]:
+        """Return the number of packages of a set, and their bytes."""
+        found = [path for path in self.paths() if path.startswith(f"{layout.home}/") and is_package(path)]
+        return len(found), sum(self.measure(path)[1] for path in found)
+
+    def carry(self, path: str, source: Path, proven: str | None = None) -> None:
+        """Carry over an existing file as a document; `proven` is its SHA-256, if it was just verified.
+
+        A package is linked if possible, because it may be large and is never modified.
+        """
+        if not is_package(path):
+            with source.open("rb") as old, self.open(path) as new:
+                shutil.copyfileobj(old, new)
+            return
+        target = self._documents / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.unlink(missing_ok=True)
+        link_or_copy(source, target)
+        if proven is not None:
+            self._measured[path] = proven, target.stat().st_size
+
+    def hold(self, layout: Layout, folder: Path) -> None:
+        """Move a folder from the output to the stage, as the records of a set."""
+        target = self._documents / layout.holdings
+        target.parent.mkdir(parents=True, exist_ok=True)
+        folder.rename(target)
+
+    def keep_holdings(self, layout: Layout, uris: Collection[str] = ()) -> None:
+        """Keep the existing records of a set, except those of these URIs."""
+        keep_all_but(layout, uris, self._output, self._documents)
+
+    def paths(self) -> list[str]:
+        """Return the paths of the documents written, sorted."""
+        return documents_in(self._folder)
+
+    def install(self, layouts: Sequence[Layout]) -> None:
+        """Install the stage as the publication of these sets: see `installing.install`."""
+        install(self._folder, self._output, layouts)
+
+    @property
+    def begun(self) -> bool:
+        """Whether documents are already being moved one by one, so that this must be finished."""
+        try:
+            return marked(self._folder)
+        except OSError:
+            return True
+
+    def close(self) -> None:
+        """Remove the stage, unless it must still be finished."""
+        if not self.begun:
+            with suppress(OSError):  # the next build removes it
+                remove(self._folder)
+
+
+@contextmanager
+def staging(output: Path, spared: Collection[Path] = ()) -> Iterator[Stage]:
+    """Yield a stage below `output`, and remove it at the end; disk errors become one clear message.
+
+    Leftovers of earlier builds are finished or removed, except for `spared` folders.
+    """
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        _settle(output, spared)
+        stage = Stage(output, Path(tempfile.mkdtemp(prefix=PREFIX, dir=output)))
+    except OSError as error:
+        raise _unwritable(output, error) from error
+    try:
+        yield stage
+    except OSError as error:
+        raise _unwritable(output, error, begun=stage.begun) from error
+    finally:
+        stage.close()
+
+
+def recover(output: Path) -> None:
+    """Recover the publication in `output` after an interrupted build; otherwise do nothing.
+
+    A complete stage is installed, incomplete stages are removed, and the well-known copy of the Source Description is
+    updated. Call this before reading the publication. Raises `PublicationError` if the disk fails.
+    """
+    try:
+        _settle(output)
+        description, well_known = output / DESCRIPTION, output / WELL_KNOWN
+        if description.is_file() and not (well_known.is_file() and same_bytes(description, well_known)):
+            well_known.parent.mkdir(exist_ok=True)
+            with beside(well_known) as new:
+                shutil.copyfile(description, new)
+                new.chmod(0o644)
+                sync([new])
+                new.replace(well_known)
+    except OSError as error:
+        message = (
+            f"what a former build left in {output} cannot be made whole: {error}: make room there, and make it writable"
+        )
+        raise PublicationError(message) from error
+
+
+def replace_file(file: Path, data: bytes) -> None:
+    """Replace the contents of `file` atomically, keeping its permissions; a link is replaced, not followed.
+
+    Raises `PublicationError` if it cannot be written.
+    """
+    try:
+        with beside(file) as new:
+            new.write_bytes(data)
+            new.chmod(file.stat().st_mode & 0o7777 if file.exists() else 0o644)
+            new.replace(file)
+    except OSError as error:
+        message = f"{file} cannot be written: {error}: make room for it, and its folder writable"
+        raise PublicationError(message) from error
+
+
+def _settle(output: Path, spared: Collection[Path] = ()) -> None:
+    """Install the stages that are complete, then remove all stages."""
+    for left in sorted(output.iterdir()) if output.exists() else ():
+        if left.name.startswith(PREFIX) and left.name not in {each.name for each in spared}:
+            if not left.is_symlink() and marked(left):
+                roll_forward(left, output)
+            remove(left)
+
+
+def _unwritable(output: Path, error: OSError, *, begun: bool = False) -> PublicationError:
+    outcome = "the next build into it finishes what was begun" if begun else "nothing was published"
+    return PublicationError(f"the documents cannot be written to {output}: {error}; {outcome}")

@@ -1,0 +1,1 @@
+"""The documents of a publication, and the page for people."""

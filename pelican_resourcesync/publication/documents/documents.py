@@ -1,0 +1,202 @@
+"""The documents of a publication, as `Document` objects of the protocol package."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from pelican_resourcesync.protocol import (
+    Capability,
+    ChangeFreq,
+    Document,
+    Entry,
+    Hash,
+    Link,
+    Metadata,
+    Root,
+)
+from pelican_resourcesync.publication.documents.contents import DumpedRange, Package
+from pelican_resourcesync.publication.model.change import SHA_256, Change, Representation
+from pelican_resourcesync.publication.model.layout import DESCRIPTION, Layout
+from pelican_resourcesync.publication.model.listing import Listing
+from pelican_resourcesync.publication.model.ranges import Range
+from pelican_resourcesync.publication.model.resource import Listed
+from pelican_resourcesync.publication.model.rows import EDITION, Row
+
+#: The media types of packages and of the documents themselves.
+ZIP, XML = "application/zip", "application/xml"
+
+#: The path of a closed document, and its interval.
+Closed = tuple[str, datetime, datetime | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Documents:
+    """Creates the documents of one set, for one edition of the standard.
+
+    `describedby` is the URI of a page about the site (`SD04`, `CL03`).
+    """
+
+    layout: Layout
+    describedby: str
+    edition: int = EDITION
+
+    def capability_list(self, capabilities: Mapping[Capability, str]) -> Document:
+        """Return the Capability List of the documents with these paths (`CL01` to `CL05`)."""
+        links = (
+            Link(rel="describedby", href=self.describedby),
+            Link(rel="up", href=self.layout.uri(DESCRIPTION)),
+        )
+        entries = [
+            Entry(loc=self.layout.uri(path), md=Metadata(capability=capability))
+            for capability, path in capabilities.items()
+        ]
+        md = Metadata(capability=Capability.CAPABILITYLIST)
+        return Document(root=Root.URLSET, md=md, links=links, entries=entries)
+
+    def resource_list(self, at: datetime, resources: Listing, archive: str = "") -> Document:
+        """Return the Resource List as of `at` (`RL01` to `RL03`), sorted by URI.
+
+        `archive` is the path of the Resource List Archive, if there is one (`AR05`).
+        """
+        entries = map(Row.entry, resources.rows()) if self.edition == EDITION else _entries(resources)
+        md = Metadata(capability=Capability.RESOURCELIST, at=at)
+        return Document(root=Root.URLSET, md=md, links=self._links(archive), entries=entries)
+
+    def resource_dump(self, at: datetime, packages: Iterable[Entry], archive: str = "") -> Document:
+        """Return the Resource Dump as of `at` with these entries for its packages (`RD01`)."""
+        md = Metadata(capability=Capability.RESOURCEDUMP, at=at)
+        return Document(root=Root.URLSET, md=md, links=self._links(archive), entries=packages)
+
+    def resource_dump_manifest(self, at: datetime) -> Document:
+        """Return the manifest of a package without its entries (`RD05`)."""
+        md = Metadata(capability=Capability.RESOURCEDUMP_MANIFEST, at=at)
+        return Document(root=Root.URLSET, md=md, links=(self._up(),))
+
+    def package_entry(self, path: str, length: int, sha256: str, interval: Metadata) -> Entry:
+        """Return a dump's entry for one package, with a link to the copy of its manifest (`RD01`, `RD02`, `CD01`)."""
+        hashes = (Hash(algorithm=SHA_256, digest=sha256),)
+        return Entry(
+            loc=self.layout.uri(path),
+            md=replace(interval, hash=hashes, length=length, type=ZIP),
+            links=(Link(rel="contents", href=self.layout.uri(self.layout.manifest(path)), type=XML),),
+        )
+
+    def change_list(self, commit_range: Range) -> Document:
+        """Return the Change List of a range (`CH01` to `CH04`); only `until` in its head ever changes."""
+        index = Link(rel="index", href=self.layout.uri(self.layout.change_list_index))
+        return Document(
+            root=Root.URLSET,
+            md=Metadata(capability=Capability.CHANGELIST, from_=commit_range.start, until=commit_range.until),
+            links=(self._up(), index),
+            entries=change_entries(commit_range.changes),
+        )
+
+    def change_list_index(self, ranges: Sequence[Range], archive: str = "") -> Document:
+        """Return the Change List Index of `ranges`, oldest first (`CH07`)."""
+        pointers = [self._pointer(self.layout.change_list(each.start), each.start, each.until) for each in ranges]
+        return self._index(Capability.CHANGELIST, ranges[0].start, pointers, archive)
+
+    def change_dump_index(self, dumped: Sequence[DumpedRange], archive: str = "") -> Document:
+        """Return the Change Dump Index of `dumped`, oldest first (`CD05`)."""
+        pointers = [self._pointer(self.layout.change_dump(each.start), each.start, each.until) for each in dumped]
+        return self._index(Capability.CHANGEDUMP, dumped[0].start, pointers, archive)
+
+    def change_dump(self, dumped: DumpedRange, packages: Iterable[Package]) -> Document:
+        """Return the Change Dump of a range with these packages, oldest first (`CD01`)."""
+        index = Link(rel="index", href=self.layout.uri(self.layout.change_dump_index))
+        entries = (
+            self.package_entry(each.path, each.length, each.sha256, Metadata(from_=each.start, until=each.until))
+            for each in packages
+        )
+        md = Metadata(capability=Capability.CHANGEDUMP, from_=dumped.start, until=dumped.until)
+        return Document(root=Root.URLSET, md=md, links=(self._up(), index), entries=entries)
+
+    def change_dump_manifest(self, start: datetime, until: datetime) -> Document:
+        """Return the manifest of a package of changes without its entries (`CD02`)."""
+        md = Metadata(capability=Capability.CHANGEDUMP_MANIFEST, from_=start, until=until)
+        return Document(root=Root.URLSET, md=md, links=(self._up(),))
+
+    def archive_of_changes(self, capability: Capability, closed: Iterable[Closed]) -> Document:
+        """Return the Change List Archive or the Change Dump Archive of closed documents, oldest first (AR)."""
+        entries = [self._pointer(path, start, until, ChangeFreq.NEVER) for path, start, until in closed]
+        return self._archive(capability, entries)
+
+    def archive_of_states(self, capability: Capability, archived: Iterable[tuple[str, datetime]]) -> Document:
+        """Return the Resource List Archive or the Resource Dump Archive: paths and `at`, oldest first (`AR02`)."""
+        entries = [
+            Entry(loc=self.layout.uri(path), changefreq=ChangeFreq.NEVER, md=Metadata(at=at)) for path, at in archived
+        ]
+        return self._archive(capability, entries)
+
+    def _archive(self, capability: Capability, entries: Sequence[Entry]) -> Document:
+        md = Metadata(capability=capability)
+        return Document(root=Root.URLSET, md=md, links=(self._up(),), entries=entries)
+
+    def _index(self, capability: Capability, start: datetime, pointers: Sequence[Entry], archive: str) -> Document:
+        md = Metadata(capability=capability, from_=start)
+        return Document(root=Root.SITEMAPINDEX, md=md, links=self._links(archive), entries=pointers)
+
+    def _links(self, archive: str) -> tuple[Link, ...]:
+        """Return the links of a current document: to its parent (`up`) and to the archive of its kind (`AR05`)."""
+        return (self._up(), Link(rel="archives", href=self.layout.uri(archive))) if archive else (self._up(),)
+
+    def _up(self) -> Link:
+        return Link(rel="up", href=self.layout.uri(self.layout.capability_list))
+
+    def _pointer(
+        self, path: str, start: datetime, until: datetime | None, changefreq: ChangeFreq | None = None
+    ) -> Entry:
+        return Entry(loc=self.layout.uri(path), changefreq=changefreq, md=Metadata(from_=start, until=until))
+
+
+def description(sets: Mapping[str, str], describedby: str, neighbours: Iterable[Entry] = ()) -> Document:
+    """Return the Source Description of a site, including the sets of other publishers (SD).
+
+    `sets` maps the URI of each Capability List to the URI of a page about the set; `describedby` is a page about the
+    site.
+    """
+    about = (Link(rel="describedby", href=describedby),)
+    md = Metadata(capability=Capability.CAPABILITYLIST)
+    own = [Entry(loc=loc, md=md, links=(Link(rel="describedby", href=page),)) for loc, page in sets.items()]
+    entries = sorted([*own, *neighbours], key=lambda entry: entry.loc)
+    return Document(root=Root.URLSET, md=Metadata(capability=Capability.DESCRIPTION), links=about, entries=entries)
+
+
+def resource_entry(uri: str, listed: Listed) -> Entry:
+    """Return the entry of a Resource List for one resource (`RL03`)."""
+    return Entry(loc=uri, lastmod=listed.lastmod, md=_metadata(listed.representation), links=listed.links)
+
+
+def _entries(resources: Listing) -> Iterator[Entry]:
+    return (resource_entry(uri, each) for uri, each in resources.items())
+
+
+def change_entries(changes: Iterable[Change]) -> Iterator[Entry]:
+    """Yield the entries of changes; consecutive ones with equal metadata, as in one commit, share one object for it."""
+    said, md = None, Metadata()
+    for change in changes:
+        to_say = (change.time, change.kind, change.representation)
+        if to_say != said:
+            said, md = to_say, _change(change)
+        yield Entry(loc=change.uri, lastmod=change.time, md=md, links=change.links)
+
+
+def _metadata(representation: Representation) -> Metadata | None:
+    if representation == Representation():
+        return None
+    return Metadata(
+        hash=(representation.hash,) if representation.hash else (),
+        length=representation.length,
+        type=representation.type,
+    )
+
+
+def _change(change: Change) -> Metadata:
+    shown = change.representation
+    return Metadata(
+        change=change.kind,
+        datetime=change.time,
+        hash=(shown.hash,) if shown and shown.hash else (),
+        length=shown.length if shown else None,
+        type=shown.type if shown else None,
+    )

@@ -1,0 +1,1 @@
+"""Removing resources from everything that is published."""

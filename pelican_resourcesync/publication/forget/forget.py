@@ -1,0 +1,228 @@
+"""Takedown: publish a site again without some resources, under new addresses.
+
+This is the one exception to the promise that a closed Change List never changes. The old documents contain URIs that
+must no longer be published, so they are removed at once, and nothing links to them. The new documents get addresses
+that were never used, so that no address ever has different bytes.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import chain
+from pathlib import Path
+
+from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.protocol import ChangeKind, Entry
+from pelican_resourcesync.publication.diff.changes import spread
+from pelican_resourcesync.publication.diff.compare import Survey
+from pelican_resourcesync.publication.disk.staging import Stage, staging
+from pelican_resourcesync.publication.documents.contents import Contents
+from pelican_resourcesync.publication.documents.description import Entered, write_entrance
+from pelican_resourcesync.publication.documents.other_publishers import find_neighbours
+from pelican_resourcesync.publication.documents.writer import Writing
+from pelican_resourcesync.publication.forget.inferred_options import capabilities_of, entries_of, options_as_before
+from pelican_resourcesync.publication.forget.repacking import Repacking, links_without, without
+from pelican_resourcesync.publication.generation import Generation
+from pelican_resourcesync.publication.model.change import Change
+from pelican_resourcesync.publication.model.layout import MANIFEST, is_package
+from pelican_resourcesync.publication.model.options import Options
+from pelican_resourcesync.publication.model.ranges import Marks, Range, cut
+from pelican_resourcesync.publication.model.spelling import find_uris
+from pelican_resourcesync.publication.model.state import MOST_ANCESTORS, State
+from pelican_resourcesync.publication.previous.lineage import layout_after
+from pelican_resourcesync.publication.previous.previous import Previous
+from pelican_resourcesync.publication.sealing import carry_whole, seal
+
+#: What is published about a URI that needs no takedown.
+_GONE = {ChangeKind.DELETED}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forgotten:
+    """The result of a takedown for one set: the removed `uris`, sorted; empty if the set stays unchanged.
+
+    The counts are those of the new publication, whose number is `generation`. `home` is the URI of the folder of its
+    documents, and `notes` are messages for the user.
+    """
+
+    uris: tuple[str, ...]
+    generation: int
+    resources: int
+    changes: int
+    ranges: int
+    home: str
+    notes: tuple[str, ...] = ()
+
+
+def forget(
+    sets: Sequence[Previous], asked: Collection[str], output: Path, *, built: datetime, site_name: str | None = None
+) -> list[Forgotten]:
+    """Write the next generations of `sets` into `output`, in which nothing contains the requested URIs any more.
+
+    The only exception is one change for each, which says that it is deleted, at the time `built` and later than all
+    others. Everything else stays the same: resources, changes, the boundaries of Change Lists, and the contents of
+    packages. Sets without these URIs stay as they are. `site_name` is as in `options_as_before`.
+
+    Raises `PublicationError` for a URI that is unknown or cannot be removed, and if the documents cannot be written. In
+    these cases nothing is written.
+    """
+    takings = [_Taking(each, output, site_name) for each in sets]
+    found = find_uris(asked, {uri for each in takings for uri in each.said})
+    taken = [each.take(found, built) for each in takings]
+    notes = _write(taken, output) if any(each.forgotten.uris for each in taken) else ()
+    return [replace(each.forgotten, notes=notes if each is taken[0] else ()) for each in taken]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Taken:
+    """The planned takedown for one set; `contents` and `state` are `None` if it stays unchanged."""
+
+    previous: Previous
+    options: Options
+    forgotten: Forgotten
+    contents: Contents | None = None
+    state: State | None = None
+
+
+def _write(taken: Sequence[_Taken], output: Path) -> tuple[str, ...]:
+    neighbours = find_neighbours(output, [each.options.layout for each in taken])
+    with staging(output) as stage:
+        write_entrance(stage, [_write_set(stage, each) for each in taken], neighbours.entries)
+        for each in taken:
+            if each.state is not None:
+                seal(stage, each.state, each.options.layout, None)  # no previous one: nothing it superseded may stay
+            stage.keep_holdings(each.options.layout, each.forgotten.uris)
+        stage.install([each.options.layout for each in taken])
+    return neighbours.notes
+
+
+def _write_set(stage: Stage, taken: _Taken) -> Entered:
+    previous = taken.previous
+    if taken.contents is None:
+        carry_whole(stage, previous)
+        contents = Contents(at=previous.state.at, listed=previous.resources)
+        return Entered(taken.options, contents, capabilities_of(previous))
+    capabilities = Generation(Writing(stage, taken.options), taken.contents).write()
+    return Entered(taken.options, taken.contents, capabilities)
+
+
+class _Taking:
+    """One set from which URIs are to be removed."""
+
+    def __init__(self, previous: Previous, output: Path, site_name: str | None) -> None:
+        self._previous, self._output, self._site_name = previous, output, site_name
+        self._ranges = _ranges(previous)
+        self.said = self._said()
+
+    def take(self, asked: Collection[str], built: datetime) -> _Taken:
+        """Remove these URIs, as the publication writes them, if it contains more about them than their deletion."""
+        uris = {uri for uri in asked if self.said.get(uri, _GONE) != _GONE}
+        previous = self._previous
+        layout = layout_after(previous.layout, None, previous) if uris else previous.layout
+        options = options_as_before(previous, self._output, layout, self._site_name)
+        _require_free(options, uris)
+        ranges = self._without(uris, built, options) if uris else self._ranges
+        listed = without(previous.resources, uris)
+        state = _state(previous, layout.start, uris, ranges) if uris else previous.state
+        forgotten = Forgotten(
+            uris=tuple(sorted(uris)),
+            generation=state.generation,
+            resources=len(listed),
+            changes=state.changes,
+            ranges=len(ranges),
+            home=layout.uri(f"{layout.folder}/"),
+        )
+        if not uris:
+            return _Taken(previous=previous, options=options, forgotten=forgotten)
+        contents = Repacking(previous, options, uris).contents(state.at, listed, ranges)
+        return _Taken(previous=previous, options=options, forgotten=forgotten, contents=contents, state=state)
+
+    def _without(self, uris: Collection[str], built: datetime, options: Options) -> list[Range]:
+        limit = Survey.of(uris, self._previous).capacity(options.limits)
+        gone = [Change(built, uri, ChangeKind.DELETED) for uri in sorted(uris)]
+        last = spread(gone, floor=self._previous.last, limit=limit)
+        return _with(_without(self._ranges, uris), last, self._previous, limit)
+
+    def _said(self) -> Mapping[str, set[ChangeKind | None]]:
+        """Return what is published about each URI: the kinds of its changes, and `None` for anything else."""
+        said: dict[str, set[ChangeKind | None]] = {}
+        for change in chain.from_iterable(each.changes for each in self._ranges):
+            said.setdefault(change.uri, set()).add(change.kind)
+        for uri in self._previous.resources:
+            said.setdefault(uri, set()).add(None)
+        for entry in _elsewhere(self._previous):
+            said.setdefault(entry.loc, set()).add(entry.md.change if entry.md else None)
+        return said
+
+
+def _elsewhere(previous: Previous) -> Iterator[Entry]:
+    """Yield the entries of archives, of manifests, and of superseded documents."""
+    of_the_past = [
+        path
+        for path in previous.state.documents
+        if path.startswith(previous.layout.archive_folder) or path.endswith(MANIFEST)
+    ]
+    for path in (*previous.state.superseded, *of_the_past):
+        if not is_package(path) and (previous.folder / path).is_file():
+            yield from entries_of(previous, path)
+
+
+def _require_free(options: Options, uris: Collection[str]) -> None:
+    if options.describedby in uris:
+        message = (
+            f"{options.describedby} is what every document says it is described by: set 'describedby' in RESOURCESYNC "
+            "to another page, build, and then forget it"
+        )
+        raise PublicationError(message)
+
+
+def _ranges(previous: Previous) -> list[Range]:
+    """Read all ranges with their changes, including closed ones."""
+    closed = (replace(each, carried=False, changes=previous.changes_in(each)) for each in previous.closed)
+    return [*closed, *([previous.open] if previous.open else ())]
+
+
+def _without(ranges: Iterable[Range], uris: Collection[str]) -> list[Range]:
+    """Return the ranges without changes of these URIs, still without gaps.
+
+    If a closed range becomes empty, the one before it is extended over its time, or else the one after it.
+    """
+    kept: list[Range] = []
+    begin = None
+    for each in ranges:
+        changes = tuple(
+            change._replace(links=links_without(change.links, uris))
+            for change in each.changes
+            if change.uri not in uris
+        )
+        if changes or not each.closed:
+            kept.append(replace(each, start=begin or each.start, changes=changes))
+            begin = None
+        elif kept:
+            kept[-1] = replace(kept[-1], until=each.until)
+        else:
+            begin = begin or each.start
+    return kept if begin is None else [Range(begin)]
+
+
+def _with(ranges: list[Range], gone: Sequence[Change], previous: Previous, limit: int) -> list[Range]:
+    """Add the deletions to the open range; no calendar period closes it for them."""
+    opened = ranges.pop() if ranges and not ranges[-1].closed else None
+    begin = ranges[-1].until if ranges else previous.state.at
+    return [*ranges, *cut(gone, Marks(()), open_range=opened, begin=begin, limit=limit)]
+
+
+def _state(previous: Previous, start: int, uris: Collection[str], ranges: Sequence[Range]) -> State:
+    before = previous.state
+    return replace(
+        before,
+        generation=before.generation + 1,
+        predecessor=previous.digest,
+        ancestors=before.ancestry[: MOST_ANCESTORS - 1],
+        start=start,
+        at=ranges[-1].changes[-1].time,
+        changes=sum(len(each.changes) for each in ranges),
+        documents={},
+        superseded={},
+        restless={uri: count for uri, count in before.restless.items() if uri not in uris},
+    )

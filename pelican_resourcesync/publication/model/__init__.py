@@ -1,0 +1,1 @@
+"""The values of a publication: resources, changes, ranges, layout, state."""

@@ -1,0 +1,51 @@
+"""How to publish: where, for which edition of the standard, with which limits and which capabilities."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pelican_resourcesync.protocol import Limits
+from pelican_resourcesync.publication.model.layout import Layout
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dumps:
+    """Which dumps to publish, in packages of at most `package_size` bytes (RD, CD)."""
+
+    resourcedump: bool = False
+    changedump: bool = False
+    package_size: int = 100_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Archives:
+    """How many closed documents of each kind to keep, `None` for all (AR).
+
+    Change Lists and Change Dumps are archived by links alone, and at least one is kept. A Resource List or Resource
+    Dump is kept for each closed range, and takes disk space; 0 keeps none.
+    """
+
+    resourcelist: int | None = 0
+    resourcedump: int | None = 0
+    changelist: int | None = None
+    changedump: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How to publish a set: where (`output`, `layout`), for which `edition` of the standard, with which `limits`.
+
+    `describedby` is the URI of a page about the site; if empty, the published HTML page is used. `allow_deletions`
+    allows more than a fifth of the resources to be deleted at once. `moved_from` is the former `siteurl`, if it
+    changed.
+    """
+
+    output: Path
+    layout: Layout
+    site_name: str = ""
+    edition: int = 2017
+    limits: Limits = field(default_factory=Limits)
+    dumps: Dumps = field(default_factory=Dumps)
+    archives: Archives = field(default_factory=Archives)
+    describedby: str = ""
+    allow_deletions: bool = False
+    moved_from: str = ""

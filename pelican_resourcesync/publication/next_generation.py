@@ -1,0 +1,224 @@
+"""Plan the next publication of a set from its previous publication, its resources and their history."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO
+
+from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.protocol import ChangeKind, Hash
+from pelican_resourcesync.publication.archives import archives_stay, dump_of, dumps_after, lists_after
+from pelican_resourcesync.publication.diff.changes import changes_since, restless_since, spread
+from pelican_resourcesync.publication.diff.compare import Relisting, Survey, survey
+from pelican_resourcesync.publication.documents.contents import Contents, DumpedRange, Snapshot
+from pelican_resourcesync.publication.dumps.changedump import begin_of, dumped_after, read_dumped, retain_dumped
+from pelican_resourcesync.publication.dumps.splitting import Splitting
+from pelican_resourcesync.publication.model.change import SHA_256, Change, Representation
+from pelican_resourcesync.publication.model.clock import later
+from pelican_resourcesync.publication.model.listing import Listing
+from pelican_resourcesync.publication.model.ranges import Range, cut, retain
+from pelican_resourcesync.publication.model.resource import Represented
+from pelican_resourcesync.publication.model.state import MOST_ANCESTORS, State
+from pelican_resourcesync.publication.previous.previous import Previous
+from pelican_resourcesync.publication.request import Request
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advance:
+    """The next publication: the contents of its documents, its state, and the `fresh` (new) changes."""
+
+    request: Request
+    contents: Contents
+    state: State
+    fresh: Sequence[Change]
+
+
+def advance(request: Request) -> Advance:
+    """Plan the next publication of a set.
+
+    Raises `PublicationError` if a resource cannot be read or an earlier dump is damaged.
+    """
+    return _Advancing(request).run()
+
+
+class _Advancing:
+    def __init__(self, request: Request) -> None:
+        self._request = request
+        self._told, self._options, self._previous = request.told, request.options, request.previous
+        self._now = request.resources
+        changes = self._previous or self._told.complete
+        self._survey = survey(self._now, self._previous) if changes else Survey()
+        self._survey.see_changes(self._told.changes)
+        self._limit = self._survey.capacity(self._options.limits)
+        self._splitting = Splitting(self._options, self._limit)
+        self._relisting = Relisting(self._now, self._previous.resources if self._previous else None, self._survey)
+
+    def run(self) -> Advance:
+        fresh = self._fresh()
+        ranges = self._ranges(fresh)
+        listed = self._relisting.list(fresh, self._request.listing)
+        contents = self._contents(fresh, ranges, listed, self._at(fresh))
+        previous = self._previous
+        if previous and contents.at == previous.state.at and self._differs(contents, previous):
+            # Names contain the time of the publication, so a file of the same name must not get different bytes.
+            contents = self._contents(fresh, ranges, listed, later(contents.at, contents.at))
+        dropped = ranges[: len(ranges) - len(contents.ranges)]
+        state = self._state(fresh, contents.at, self._count(dropped))
+        return Advance(request=self._request, contents=contents, state=state, fresh=fresh)
+
+    def _contents(self, fresh: Sequence[Change], ranges: Sequence[Range], listed: Listing, at: datetime) -> Contents:
+        kept = retain(ranges, self._options.archives.changelist)
+        return Contents(
+            at=at,
+            listed=listed,
+            ranges=kept,
+            dump=self._dump(listed, at),
+            dumped=self._dumped(ranges, kept, fresh),
+            lists=lists_after(self._previous, ranges, self._options),
+            dumps=dumps_after(self._previous, ranges, self._options),
+            bytes=self._find,
+        )
+
+    def _fresh(self) -> list[Change]:
+        """Return the changes since the previous publication, dated so that no follower misses one.
+
+        A change that the history does not explain gets the landing time of the commit built or, if the last publication
+        was built from the same commit, the time of this build.
+        """
+        told, previous = self._told, self._previous
+        if previous is None and not told.complete:
+            return []
+        rebuilt = previous is not None and told.commit == previous.state.commit
+        unexplained = told.built if told.landed is None or rebuilt else told.landed
+        found = changes_since(
+            previous.resources if previous else None,
+            Represented(self._now),
+            [*told.changes, *self._witnessed(unexplained)],
+            unexplained=unexplained,
+            among=self._survey.suspects if previous else None,
+        )
+        moved = spread(
+            found, floor=previous.last if previous else None, limit=self._limit, divide=self._splitting.of_one_time
+        )
+        return [self._linked(change) for change in moved]
+
+    def _witnessed(self, unexplained: datetime) -> Iterator[Change]:
+        """Yield the updates that a source other than the history knows of.
+
+        Its time is used if it is later than everything known before; otherwise the time is `unexplained`.
+        """
+        previous = self._previous
+        if previous is None:
+            return
+        told = max(previous.last, previous.state.evaluated or previous.last)
+        for uri, time in self._told.times(self._survey.suspects).items():
+            was = previous.resources.get(uri)
+            if was is None or was.lastmod is None or time > was.lastmod:
+                yield Change(time if time > told else unexplained, uri, ChangeKind.UPDATED)
+
+    def _linked(self, change: Change) -> Change:
+        """Return the change with the links of its resource, unless it is a deletion."""
+        resource = self._now.get(change.uri) if change.representation else None
+        return change._replace(links=resource.links) if resource and resource.links else change
+
+    def _ranges(self, fresh: Sequence[Change]) -> list[Range]:
+        previous = self._previous
+        if previous is None:
+            return cut(fresh, self._request.cuts, open_range=None, begin=None, limit=self._limit)
+        begin = previous.closed[-1].until if previous.closed else previous.state.at
+        return [
+            *previous.closed,
+            *cut(fresh, self._request.cuts, open_range=previous.open, begin=begin, limit=self._limit),
+        ]
+
+    def _count(self, dropped: Sequence[Range]) -> int:
+        """Return the number of changes in dropped ranges; those of carried ranges are counted in their documents."""
+        unread = self._previous.listed_in(each for each in dropped if each.carried) if self._previous else 0
+        return unread + sum(len(each.changes) for each in dropped)
+
+    def _dump(self, listed: Listing, at: datetime) -> Snapshot | None:
+        """Return the Resource Dump: the previous one, with its time, if no resource has changed."""
+        if not self._options.dumps.resourcedump:
+            return None
+        before = dump_of(self._previous) if self._previous else None
+        if before and self._relisting.same_bytes:
+            return Snapshot(before)
+        return Snapshot(at, listed)
+
+    def _dumped(self, ranges: Sequence[Range], kept: Sequence[Range], fresh: Sequence[Change]) -> list[DumpedRange]:
+        if not self._options.dumps.changedump:
+            return []
+        previous = self._previous
+        begin = previous.last if previous else begin_of(fresh, ranges)
+        before = read_dumped(previous) if previous else []
+        if previous and not before:
+            begin = dump_of(previous) or begin  # nothing has changed since that Resource Dump
+        dumped = dumped_after(before, ranges, begin=begin, split=self._split)
+        return retain_dumped(dumped, self._options.archives.changedump, kept[0].start if kept else None)
+
+    def _split(self, changes: Iterable[Change]) -> Iterable[Sequence[Change]]:
+        """Divide the changes that can be packed into packages: deletions, and changes whose bytes are available."""
+        return self._splitting.into_packages(
+            each
+            for each in changes
+            if each.kind is ChangeKind.DELETED
+            or self._find(each.uri, each.representation.hash if each.representation else None, each.time)
+        )
+
+    def _state(self, fresh: Sequence[Change], at: datetime, dropped: int) -> State:
+        """Return the state of this generation as of `at`, without documents yet; `dropped` changes were removed."""
+        told, layout = self._told, self._options.layout
+        known = self._previous or self._request.over
+        carried = self._previous.state if self._previous else None
+        explained = told.touched or not told.complete
+        restless = restless_since(carried.restless, fresh) if carried and not explained else {}
+        return State(
+            generation=known.state.generation + 1 if known else 1,
+            predecessor=known.digest if known else None,
+            ancestors=known.state.ancestry[: MOST_ANCESTORS - 1] if known else (),
+            siteurl=layout.siteurl,
+            start=layout.start,
+            at=at,
+            changes=len(fresh) + (carried.changes if carried else 0) - dropped,
+            commit=told.commit,
+            landed=told.landed,
+            held=carried.held if carried and not told.complete else told.held,
+            restless=restless,
+            evaluated=told.evaluated,
+            documents={},
+        )
+
+    def _at(self, fresh: Sequence[Change]) -> datetime:
+        """Return the time of the Resource List: no later change can have an earlier time (`RL02`)."""
+        told, previous, over = self._told, self._previous, self._request.over
+        times = [previous.last] if previous else []
+        times += [over.state.at] if over else []
+        times += [told.landed] if told.landed else [] if previous else [told.built]
+        return max([*times, fresh[-1].time] if fresh else times)
+
+    def _find(self, uri: str, of: Hash | None, _since: datetime | None) -> Callable[[], BinaryIO] | None:
+        """Find the current or former bytes of a resource; bytes of unknown length cannot be packed."""
+        resource = self._now.get(uri)
+        said = resource.represent() if resource else Representation()
+        if resource and said.hash == of:
+            return partial(_open, resource.file) if resource.file and said.length is not None else None
+        if of is None or of.algorithm != SHA_256:
+            return None
+        file = self._told.objects(of.digest)
+        return partial(_open, file) if file else partial(_gone, of.digest)
+
+    def _differs(self, contents: Contents, previous: Previous) -> bool:
+        """Return whether any document changes although no resource did."""
+        made_anew = contents.dump is not None and contents.dump.listed is not None
+        return made_anew or not self._relisting.same or not archives_stay(contents, previous)
+
+
+def _open(file: Path) -> BinaryIO:
+    return file.open("rb")
+
+
+def _gone(digest: str) -> BinaryIO:
+    message = f"the bytes with the SHA-256 {digest} are no longer there: build the site again"
+    raise PublicationError(message)

@@ -1,0 +1,276 @@
+"""Fetch the publication at a URL into a folder, complete and verified, or explain in one sentence why not."""
+
+import re
+import tempfile
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from pathlib import Path
+
+from pelican_resourcesync.errors import (
+    AbsentError,
+    MismatchError,
+    NoHostError,
+    PublicationError,
+    TransportError,
+)
+from pelican_resourcesync.publication.model.layout import FOLDER, SHARED, STATE, is_package
+from pelican_resourcesync.publication.model.state import State, parse_state
+from pelican_resourcesync.transport.bounds import Budget
+from pelican_resourcesync.transport.folder import sha256
+from pelican_resourcesync.transport.http import Received, Web
+from pelican_resourcesync.transport.paths import is_plain
+from pelican_resourcesync.transport.store import Store
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_ADVICE = (
+    "what is published stays as it is: try again, or repair what is published there, or name another with the"
+    " setting `previous` (a folder, a URL, 'output', or 'none')"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allowance:
+    """The limits for fetching a publication, in bytes and seconds.
+
+    `documents` is the number of all files that it names. For documents, `size` limits one, `state_size` limits
+    `publication.json`, and `total_size` limits all that is fetched. `seconds` is the time for all of them, and
+    `patience` the part of it to wait for a deployment in progress. Packages have their own limits, for each and for all
+    of them.
+    """
+
+    documents: int = 100_000
+    size: int = 100_000_000
+    state_size: int = 20_000_000
+    total_size: int = 4_000_000_000
+    seconds: float = 1800.0
+    patience: float = 60.0
+    package_size: int = 10_000_000_000
+    package_seconds: float = 3600.0
+    packages_size: int = 100_000_000_000
+    packages_seconds: float = 21_600.0
+
+    def of_documents(self, web: Web, clock: Callable[[], float]) -> Budget:
+        """Return the budget for documents, starting now."""
+        each = replace(web.bounds, size=min(self.size, web.bounds.size))
+        return Budget(f"{web.base}: all of it", each, size=self.total_size, seconds=self.seconds, clock=clock)
+
+    def of_packages(self, web: Web, clock: Callable[[], float]) -> Budget:
+        """Return the budget for packages, starting now."""
+        each = replace(web.bounds, size=self.package_size, total=self.package_seconds)
+        whole = f"{web.base}: the whole of its packages"
+        return Budget(whole, each, size=self.packages_size, seconds=self.packages_seconds, clock=clock)
+
+
+STANDARD_ALLOWANCE = Allowance()
+
+
+class Reason(Enum):
+    """Why there is no publication at a URL."""
+
+    NONE_THERE = "there is no publication"
+    NO_HOST = "there is no host of that name"
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """There is no publication; `url` is where its `publication.json` would be."""
+
+    reason: Reason
+    url: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetched:
+    """A publication that was fetched into `folder`.
+
+    `digest` is the SHA-256 of its `publication.json`. `received` is the number of documents fetched; the others were
+    known already.
+    """
+
+    folder: Path
+    state: State
+    digest: str
+    received: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """The clock to use: `clock` returns seconds, and `sleep` waits."""
+
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+
+
+REAL_TIME = Pace()
+
+
+def fetch_publication(  # noqa: PLR0913 - keyword-only, one option each: of which set, how much, and whose time
+    web: Web,
+    into: Path,
+    known: Path | None = None,
+    *,
+    state: str = STATE,
+    packages: bool = True,
+    allowance: Allowance = STANDARD_ALLOWANCE,
+    pace: Pace = REAL_TIME,
+) -> Fetched | Missing:
+    """Fetch the publication at a URL into a folder, laid out like an output.
+
+    `into` is empty or does not exist, and is only written when all documents are there; until then, these are in a
+    folder next to it. Files that `known`, an earlier copy, has already are not fetched again but linked if possible, so
+    never modify files in either folder in place. `state` is the path of the set's `publication.json`. Without
+    `packages`, everything but the packages is fetched.
+
+    Raises `PublicationError` if the publication is damaged, or if it cannot be determined whether there is one.
+    Documents that do not match `publication.json` may belong to a deployment in progress, so everything is requested
+    again for a while.
+    """
+    with _explained(web.base, into), _beside(into) as folder:
+        store = Store(web, folder)
+        live = _Live(web, store, state, known, allowance, pace, packages=packages)
+        found = live.settled()
+        if isinstance(found, Missing):
+            return found
+        data, parsed = found
+        store.lay_out(live.named(parsed), into)
+        (into / state).parent.mkdir(parents=True, exist_ok=True)
+        (into / state).write_bytes(data)
+        return Fetched(folder=into, state=parsed, digest=sha256(data), received=store.received)
+
+
+@contextmanager
+def _beside(into: Path) -> Iterator[Path]:
+    """Yield a temporary folder on the same file system, so that large files are neither copied nor held in memory."""
+    into.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="resourcesync-", dir=into.parent) as folder:
+        yield Path(folder)
+
+
+@contextmanager
+def _explained(base: str, into: Path) -> Iterator[None]:
+    """Turn errors into a `PublicationError` that states the consequence and what to do."""
+    try:
+        yield
+    except MismatchError as error:
+        why = "the publication is damaged, or its deployment is not done"
+        message = f"the publication at {base} cannot be read: {error}: {why}; {_ADVICE}"
+        raise PublicationError(message) from error
+    except (TransportError, _UnusableError) as error:
+        message = f"the publication at {base} cannot be read: {error}; {_ADVICE}"
+        raise PublicationError(message) from error
+    except OSError as error:
+        message = f"the publication at {base} cannot be written to {into}: {error}: make room for it, and try again"
+        raise PublicationError(message) from error
+
+
+class _UnusableError(PublicationError):
+    """The publication at the URL cannot be continued."""
+
+
+@dataclass(slots=True)
+class _Live:
+    """The publication at a URL, requested as often as necessary."""
+
+    web: Web
+    store: Store
+    path: str
+    known: Path | None
+    allowance: Allowance
+    pace: Pace
+    packages: bool = field(kw_only=True)
+    _documents: Budget = field(init=False)
+    _packages: Budget | None = None
+
+    def __post_init__(self) -> None:
+        self._documents = self.allowance.of_documents(self.web, self.pace.clock)
+
+    def settled(self) -> tuple[bytes, State] | Missing:
+        """Fetch until the documents form one publication, with doubling pauses, as long as `patience` allows."""
+        pause, end = 1.0, None
+        while True:
+            try:
+                return self._whole(again=end is not None)
+            except MismatchError:
+                end = self.pace.clock() + self.allowance.patience if end is None else end
+                left = end - self.pace.clock()
+                if left <= 0:
+                    raise
+            self.pace.sleep(min(pause, left))
+            pause *= 2
+
+    def named(self, state: State) -> Mapping[str, str]:
+        """Return the SHA-256 of every document to fetch, by path, current ones last.
+
+        Older states also list the documents that sets share. These are never read back, and some hosts modify or drop
+        them.
+        """
+        every = {**state.superseded, **state.documents}
+        wanted = self.packages
+        return {path: every[path] for path in every if path not in SHARED and (wanted or not is_package(path))}
+
+    def _whole(self, *, again: bool) -> tuple[bytes, State] | Missing:
+        found = self._state()
+        if not isinstance(found, Missing):
+            self._gather(found[1])
+        elif again:
+            message = f"{found.url} was there a moment ago and is gone"
+            raise MismatchError(message)
+        return found
+
+    def _state(self) -> tuple[bytes, State] | Missing:
+        url = self.web.url(self.path)
+        try:
+            size = min(self.allowance.state_size, self.web.bounds.size)
+            received, data = self.store.read(self.path, self._documents, size)
+        except NoHostError:
+            return Missing(Reason.NO_HOST, url)
+        except AbsentError:
+            return Missing(Reason.NONE_THERE, url)
+        if _is_page(received, data):
+            return Missing(Reason.NONE_THERE, url)
+        try:
+            return data, parse_state(data, url)
+        except PublicationError as error:
+            raise _UnusableError(str(error)) from error
+
+    def _gather(self, state: State) -> None:
+        """Fetch all documents into the store; a superseded one may be missing."""
+        named = self._checked(self.named(state))
+        optional = named.keys() - state.documents.keys()
+        documents = {path: digest for path, digest in named.items() if not is_package(path)}
+        if self.known:
+            self.store.adopt(named, self.known)
+        self.store.gather(documents, self._documents, optional)
+        lacking = {path: each for path, each in named.items() if path not in documents and not self.store.has(each)}
+        if lacking:
+            self._fetch_packages(lacking, optional)
+
+    def _fetch_packages(self, lacking: Mapping[str, str], optional: Collection[str]) -> None:
+        """Fetch packages, with their own time limit."""
+        self._packages = self._packages or self.allowance.of_packages(self.web, self.pace.clock)
+        with self._documents.resting():
+            self.store.gather(lacking, self._packages, optional)
+
+    def _checked(self, named: Mapping[str, str]) -> Mapping[str, str]:
+        """Check the untrusted names of a state: nothing may be written outside the folder of documents."""
+        what = None
+        if len(named) > self.allowance.documents:
+            what = f"{len(named)} documents, more than {self.allowance.documents}"
+        for path, digest in named.items():
+            if not path.startswith(f"{FOLDER}/") or path == self.path or not is_plain(path):
+                what = f"{path!a}, which is no document of a publication"
+            elif not _SHA256.fullmatch(digest):
+                what = f"{path} with {digest!a}, which is no SHA-256"
+        if what:
+            message = f"{self.web.url(self.path)} names {what}"
+            raise _UnusableError(message)
+        return named
+
+
+def _is_page(received: Received, data: bytes) -> bool:
+    """Return whether this is the HTML page that a host returns for any path; JSON never counts as one."""
+    start = data.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+    return start != b"{" and (received.is_html or start == b"<")

@@ -1,0 +1,1 @@
+"""The state of a publication, in a folder or at a URL."""

@@ -1,0 +1,1 @@
+"""The files that a build wrote: which are resources, and of which set."""

@@ -1,0 +1,127 @@
+"""Facets: the category, tags and language of the outputs of a build, and the links to the pages of these.
+
+Sets of resources are selected by facets. Names are compared by their slugs, made by Pelican's own rules.
+"""
+
+import posixpath
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from pelican.contents import Article, Page
+from pelican.urlwrappers import Category, Tag, URLWrapper
+
+from pelican_resourcesync.protocol import Link
+from pelican_resourcesync.site.outputs.uris import uri_of_path
+from pelican_resourcesync.site.outputs.written import Run, Written
+
+_KINDS: Mapping[str, type[URLWrapper]] = {"category": Category, "tag": Tag}
+
+
+class Facets(NamedTuple):
+    """The facets of one output: the slugs of its category and its tags, and its language in lower case.
+
+    A facet is empty where there is none, or where it is uncertain. An article has all three, and so has the copy of its
+    source (`OUTPUT_SOURCES`). A page has tags and a language: Pelican lists pages in no category. The listing pages and
+    feeds of a category have that category, those of a tag that tag, a translation feed its language. Everything else
+    has no facets: the index, archives, author pages, direct templates, files of the theme, and static files, even those
+    that only one article shows.
+    """
+
+    category: str = ""
+    tags: tuple[str, ...] = ()
+    language: str = ""
+
+
+UNFILED = Facets()
+
+
+def slug_of(kind: str, name: str, settings: Mapping[str, Any]) -> str:
+    """Return the slug of a name; `kind` is `category` or `tag`. The slug may be empty, by Pelican's rules."""
+    return str(_KINDS[kind](name, settings).slug)
+
+
+def facets_of(run: Run, written: Iterable[Written]) -> dict[str, Facets]:
+    """Return the facets of the outputs of a build, by URI, without outputs that have none.
+
+    They are read from Pelican's objects, including what plug-ins changed there. Of a run within the run (a site's
+    translation), articles, pages and listing pages are known, feeds are not.
+    """
+    feeds = _feeds(run)
+    found = {each.uri: feeds.get(each.uri, UNFILED) if each.about is None else _of(each.about) for each in written}
+    return {uri: each for uri, each in found.items() if each != UNFILED}
+
+
+def links_of(written: Iterable[Written]) -> dict[str, tuple[Link, ...]]:
+    """Return the links from articles and pages to their category and tags, by URI, without those that have none.
+
+    An article links to the page of its category (`LN06`, `rel="collection"`). Articles and pages link to the pages of
+    their tags (`EA01`, `rel="tag"`), in the order of the URIs. Only pages among `written` are linked to.
+    """
+    written = list(written)
+    pages = {_key(each.about): each.uri for each in written if _is_first_page(each)}
+    found = {each.uri: tuple(_links(each.content, pages)) for each in written if each.content is not None}
+    return {uri: links for uri, links in found.items() if links}
+
+
+def _links(content: Any, pages: Mapping[tuple[type, str], str]) -> Iterator[Link]:
+    category, tags = _names(content)
+    if (Category, category) in pages:
+        yield Link(href=pages[Category, category], rel="collection")
+    for uri in sorted({pages[Tag, tag] for tag in tags if (Tag, tag) in pages}):
+        yield Link(href=uri, rel="tag")
+
+
+def _is_first_page(written: Written) -> bool:
+    """Return whether this is the page at the URL of a category or tag: the first page of its listing."""
+    about = written.about
+    return isinstance(about, Category | Tag) and posixpath.normpath(str(about.save_as)) == written.path
+
+
+def _key(wrapper: Category | Tag) -> tuple[type, str]:
+    return (Category if isinstance(wrapper, Category) else Tag, _slug(wrapper))
+
+
+def _of(about: Any) -> Facets:
+    """Return the facets of one of Pelican's objects; those of a category or tag are that category or tag."""
+    if isinstance(about, Category):
+        return Facets(category=_slug(about))
+    if isinstance(about, Tag):
+        return Facets(tags=tuple(filter(None, [_slug(about)])))
+    if isinstance(about, Article | Page):
+        category, tags = _names(about)
+        return Facets(category, tuple(dict.fromkeys(filter(None, tags))), str(about.lang or "").lower())
+    return UNFILED
+
+
+def _names(content: Any) -> tuple[str, tuple[str, ...]]:
+    """Return the slugs of the category (of an article only) and of the tags of an article or page."""
+    if not isinstance(content, Article | Page):
+        return "", ()
+    category = _slug(getattr(content, "category", None)) if isinstance(content, Article) else ""
+    return category, tuple(map(_slug, getattr(content, "tags", None) or ()))
+
+
+def _slug(wrapper: object) -> str:
+    return str(getattr(wrapper, "slug", ""))
+
+
+def _feeds(run: Run) -> dict[str, Facets]:
+    """Return the facets of category, tag and translation feeds, by URI, without feeds that several of them share."""
+    found: dict[str, set[Facets]] = {}
+    for article in run.articles():
+        for content in (article, *article.translations):
+            facets = Facets(language=str(content.lang or "").lower())
+            _add_feeds(found, run, "TRANSLATION_FEED", facets, lang=content.lang)
+        category, tags = _names(article)
+        _add_feeds(found, run, "CATEGORY_FEED", Facets(category=category), slug=category)
+        for tag in tags:
+            _add_feeds(found, run, "TAG_FEED", Facets(tags=(tag,)), slug=tag)
+    return {uri: each.pop() for uri, each in found.items() if len(each) == 1}
+
+
+def _add_feeds(found: dict[str, set[Facets]], run: Run, setting: str, facets: Facets, **names: str) -> None:
+    for form in ("ATOM", "RSS"):
+        save_as = run.settings.get(f"{setting}_{form}")
+        if save_as:
+            path = posixpath.normpath(str(save_as).format(**names)).lstrip("/")
+            found.setdefault(uri_of_path(run.siteurl, path), set()).add(facets)
