@@ -69,13 +69,16 @@ class Build:
 class Builder:
     """Builds in one folder, which is the same for each commit: with plain Pelican, or to publish with the plug-in."""
 
-    def __init__(self, command: Command, folder: Path, *, python: str, timeout: int, publish: bool = False) -> None:
-        """Take the folder; the driver starts with the first build."""
+    def __init__(
+        self, command: Command, folder: Path, *, python: str, timeout: int, publish: bool = False, seed: int = 0
+    ) -> None:
+        """Take the folder, and the seed of Python's hashes; the driver starts with the first build."""
         self._command = command
         self._folder = folder
         self._python = python
         self._timeout = timeout
         self._publish = publish
+        self._seed = seed
         self._driver: subprocess.Popen[str] | None = None
         folder.mkdir(parents=True)
 
@@ -137,7 +140,7 @@ class Builder:
 
     def _start(self) -> subprocess.Popen[str]:
         """Start the driver; to publish it must find the plug-in."""
-        steady = {"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
+        steady = {"PYTHONHASHSEED": str(self._seed), "PYTHONDONTWRITEBYTECODE": "1"}
         if self._publish:
             steady["PYTHONPATH"] = str(link_plugin(self._folder))
         return subprocess.Popen(
@@ -189,11 +192,15 @@ def _build(answer: Mapping[str, Any], seconds: float) -> Build:
 
 
 class Builders:
-    """Some builders, each lent to one at a time, and no more than `jobs` of them at a time."""
+    """Some builders, each lent to one at a time, and no more than `jobs` of them at a time.
 
-    def __init__(self, builders: Sequence[Builder], jobs: int) -> None:
+    `other` is one more, with other hashes: what depends on the order of a set, it builds otherwise.
+    """
+
+    def __init__(self, builders: Sequence[Builder], other: Builder, jobs: int) -> None:
         """Take the builders."""
         self.all = builders
+        self.other = other
         self.jobs = jobs
         self._free: queue.SimpleQueue[Builder] = queue.SimpleQueue()
         for builder in builders:
@@ -212,8 +219,9 @@ class Builders:
 def builders(command: Command, folder: Path, *, jobs: int, python: str, timeout: int) -> Iterator[Builders]:
     """Return builders in two folders at least, to compare what they build; end them at the end."""
     made = [Builder(command, folder / f"job{each}", python=python, timeout=timeout) for each in range(max(2, jobs))]
+    other = Builder(command, folder / "other", python=python, timeout=timeout, seed=1)
     try:
-        yield Builders(made, jobs)
+        yield Builders(made, other, jobs)
     finally:
-        for builder in made:
+        for builder in (*made, other):
             builder.close()

@@ -22,7 +22,7 @@ def settle(
     keep: Callable[[], None],
     say: Callable[[str], None],
 ) -> None:
-    """Build some commits again: the last and the first in two folders, and up to `number` more that tell the most."""
+    """Build some commits again: the last and the first in three ways, and up to `number` more that tell the most."""
 
     def again(sha: str, builds: Iterable[Build]) -> None:
         if sha not in truth.unstable:
@@ -33,7 +33,7 @@ def settle(
     built = [sha for sha in window.needed if sha in truth.builds and truth.builds[sha].reason is None]
     ends = list(dict.fromkeys([*built[-1:], *built[:1]]))
     for end in ends:
-        again(end, (builder.build(clone, end, window.times[end]) for builder in builders.all[:2]))
+        again(end, (builder.build(clone, end, window.times[end]) for builder in (*builders.all[:2], builders.other)))
     done = truth.unstable.keys() & set(built) - set(ends)
     for _ in range(number - len(done)):
         sha = _telling(truth, window)

@@ -2,19 +2,20 @@
 
 import json
 import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.sites import Site
+from tests.sites import Site, strip
 from tests.truth.builds import Build, Command, builders
 from tests.truth.clone import Clone, Commit
 from tests.truth.conftest import Known
 from tests.truth.doubts import settle
 from tests.truth.steps import is_resource, walk
 from tests.truth.support import EXPECTED, Change
-from tests.truth.truth import NO_SITE, Truth, Window, open_window
+from tests.truth.truth import NO_SITE, Truth, Window, collect, open_window
 
 
 def _changes(known: Known, window: Window | None = None) -> list[Change]:
@@ -53,6 +54,23 @@ def test_what_does_not_build_is_left_out_with_its_reason(known: Known) -> None:
 def test_what_is_never_the_same_is_found(known: Known) -> None:
     """By building again the first and the last commit."""
     assert known.truth.unstable == {sha: ["about.html"] for sha in (known.commits[0], known.commits[-1])}
+
+
+def test_what_hangs_on_the_order_of_a_set_is_found(tmp_path: Path) -> None:
+    """By building with other hashes; it counts for nothing when the same hashes give the same."""
+    site = strip(Site.create(tmp_path / "site"))
+    site.write("theme/templates/page.html", "{{ letters }}")
+    settings = (site.folder / "pelicanconf.py").read_text()
+    site.write("pelicanconf.py", f"{settings}JINJA_GLOBALS = {{'letters': ''.join(set('abcdefghijklmnop'))}}\n")
+    site.write("content/pages/a.md", "Title: A\n\nText.\n")
+    sha = site.commit("2024-01-01T10:00:00Z")
+    clone = Clone(site.folder, tmp_path / "clone")
+    window = open_window(clone, clone.commits("HEAD"), None, [])
+    truth = Truth(command=Command())
+    with builders(truth.command, tmp_path / "jobs", jobs=1, python=sys.executable, timeout=60) as some:
+        collect(truth, clone, window, some, keep=lambda: None, say=lambda _: None)
+        settle(truth, clone, window, some, number=0, keep=lambda: None, say=lambda _: None)
+    assert truth.unstable == {sha: ["pages/a.html"]}
 
 
 def test_what_is_not_the_same_for_a_time_is_found(known: Known, tmp_path: Path) -> None:
