@@ -125,9 +125,12 @@ class Listings:
             return ""
 
     def _direct(self, without: Collection[str] = ()) -> Iterator[Listing]:
-        """Yield the direct templates, except those in `without`: lists of tags, say, of an article that has none."""
+        """Yield the direct templates, except those in `without`: lists of tags, say, of an article that has none.
+
+        If these are paginated, Pelican counts all articles.
+        """
         for template in self._settings["DIRECT_TEMPLATES"]:
-            if template in without:
+            if template in without and template not in self._settings["PAGINATED_TEMPLATES"]:
                 continue
             name = f"{template}.html"
             save_as = self._settings.get(f"{template.upper()}_SAVE_AS", name)

@@ -46,11 +46,13 @@ class Rule:
         self._listings = sources.listings
         self._scope = scope
         self._files = States(repository, sources, scope)
+        self._is_excluded = is_excluded
         self._outputs = _Outputs(sources.uris, is_excluded)
         self._settings = PastSettings({path: (repository.top / path).read_bytes() for path in scope.settings})
         self._settings_files: dict[str, PathChange] = {}
         self._last: Mapping[str, PathChange] = {}
         self._edited: Collection[str] = ()
+        self._rejected: Collection[str] = ()
         self._unknown = 0
         self._states: dict[str, list[State]] = {}
         self._families: dict[tuple[object, ...], dict[str, State]] = defaultdict(dict)
@@ -68,6 +70,8 @@ class Rule:
         every = [change for _, changes in commits for change in changes]
         self._last = tree_of(every)
         self._edited = _edited(every)
+        unbuilt = ((path, self._files.unbuilt(each)) for path, each in self._last.items())
+        self._rejected = {path for path, uris in unbuilt if not all(map(self._is_excluded, uris))}
         self._repository.expect([each.new for each in every if each.new and self._has_to_be_read(each)])
         for listing in self._listings.standing():
             self._members[listing] = Members(listing, self._listings, standing=True)
@@ -88,6 +92,9 @@ class Rule:
         for change in changes:
             if self._scope.is_settings(change.path):
                 self._settings_files[change.path] = change
+            if change.path in self._rejected:
+                self._unknown += 1
+                continue
             try:
                 today, edited = self._last.get(change.path) is change, change.path in self._edited
                 there = list(self._files.read(change, today=today, head_matters=edited))

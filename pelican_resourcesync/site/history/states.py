@@ -66,6 +66,17 @@ class States:
             settings = settings_of_source(role, in_default_lang=content.in_default_lang)
             yield State(content, change.new, settings)
 
+    def unbuilt(self, change: PathChange) -> Iterator[str]:
+        """Yield the URIs that a source of today should have by its metadata, though the build did not publish it.
+
+        Pelican rejects a source for an error in its body, for example, and may have done so at any time.
+        """
+        source = self._scope.source(change.path)
+        for role in self._sources.roles(source) if source is not None else ():
+            if role is not Role.STATIC and not self._sources.is_built(source or "", role):
+                content = self._sources.past(source or "", role, partial(self._as_built, change))
+                yield from content.uris if content else ()
+
     def _copied(self, path: str, source: str | None) -> Iterator[tuple[str, Sequence[str]]]:
         """Yield the URIs of a file of the theme and of a template page, with the settings that determine them."""
         copied = self._scope.theme_file(path)

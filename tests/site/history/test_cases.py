@@ -97,7 +97,13 @@ MOVES = [
 WAIT = {"WITH_FUTURE_DATES": False}
 LATER = source("a", Date="2024-01-03")
 
+#: docutils knows no such directive, and Pelican publishes no source with an error in it.
+REJECTED = "Rejected\n########\n\n:date: 2024-01-01\n:slug: a\n\n.. nosuchdirective::\n"
+
 STATUS = [
+    Case("a source that Pelican rejects may always have been rejected",
+         [{"x.rst": REJECTED}, {"x.rst": REJECTED.replace("slug: a", "slug: b"), "y.md": source("c")}],
+         "2 +c", left_out=2),
     Case("a draft that is published", [{"x.md": DRAFT}, {"x.md": A}], "2 +a"),
     Case("a draft that stays one", [{"x.md": DRAFT}, {"x.md": DRAFT + "More."}, {"x.md": None}], ""),
     Case("published, then a draft", [{"x.md": A}, {"x.md": DRAFT}], "1 +a; 2 -a"),
@@ -132,6 +138,8 @@ PAIRS = {"DEFAULT_PAGINATION": 2, **INDEX}
 LANGUAGES = INDEX | {"FEED_ALL_ATOM": "all", "TRANSLATION_FEED_ATOM": "all-{lang}"}
 
 LISTINGS = [
+    Case("the list of tags, in pages, counts articles without tags", [{"x.md": A}, {"y.md": B}],
+         "1 +a +tags; 2 +b +tags2", settings={"DIRECT_TEMPLATES": ["tags"], "PAGINATED_TEMPLATES": {"tags": 1}}),
     Case("the index and a feed of nothing", [{}], "1 +all +index", settings=INDEX_AND_FEED),
     Case("the index and feeds show texts", [{"x.md": A}, {"x.md": A2}, {"x.md": A_HEAD}, {"x.md": None}],
          "1 +a +all +index; 2 ~a ~all ~index; 3 ~a ~all ~index; 4 -a ~all ~index", settings=INDEX_AND_FEED),
