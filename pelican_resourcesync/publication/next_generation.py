@@ -172,7 +172,7 @@ class _Advancing:
         told, layout = self._told, self._options.layout
         known = self._previous or self._request.over
         carried = self._previous.state if self._previous else None
-        explained = told.touched or not told.complete
+        explained = told.touched or told.changes or not told.complete
         restless = restless_since(carried.restless, fresh) if carried and not explained else {}
         return State(
             generation=known.state.generation + 1 if known else 1,

@@ -3,7 +3,7 @@
 import posixpath
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -60,15 +60,6 @@ class Scope:
         if self.content is not None:
             yield self.content
         yield from self.beyond
-
-
-def moved(scope: Scope, places: Mapping[str, str]) -> Scope:
-    """Return a scope with other values of Pelican's `PATH` and `THEME`, given in `places` by setting name."""
-    theme, then = next(iter(scope.theme), None), places.get("THEME")
-    if theme is not None and then is not None:
-        static = {then + path[len(theme) :]: target for path, target in scope.theme_static.items()}
-        scope = replace(scope, theme=(then, *scope.theme[1:]), theme_static=static)
-    return replace(scope, content=places.get("PATH", scope.content))
 
 
 def find_scope(top: Path, settings: Mapping[str, Any]) -> Scope:

@@ -70,7 +70,7 @@ class Rule:
         every = [change for _, changes in commits for change in changes]
         self._last = tree_of(every)
         self._edited = _edited(every)
-        unbuilt = ((path, self._files.unbuilt(each)) for path, each in self._last.items())
+        unbuilt = ((path, self._files.unbuilt(each, now)) for path, each in self._last.items())
         self._rejected = {path for path, uris in unbuilt if not all(map(self._is_excluded, uris))}
         self._repository.expect([each.new for each in every if each.new and self._has_to_be_read(each)])
         for listing in self._listings.standing():
@@ -79,7 +79,7 @@ class Rule:
         for time, changes in commits:
             self._land(time, changes)
         certain, left_out = self._outputs.certain_changes(self._settings)
-        return History(certain, left_out + self._unknown)
+        return History(certain, left_out + self._unknown + len(self._rejected))
 
     def _has_to_be_read(self, change: PathChange) -> bool:
         is_settings = self._scope.is_settings(change.path)
@@ -93,7 +93,6 @@ class Rule:
             if self._scope.is_settings(change.path):
                 self._settings_files[change.path] = change
             if change.path in self._rejected:
-                self._unknown += 1
                 continue
             try:
                 today, edited = self._last.get(change.path) is change, change.path in self._edited

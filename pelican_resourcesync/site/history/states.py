@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from typing import NamedTuple
 
@@ -66,8 +67,8 @@ class States:
             settings = settings_of_source(role, in_default_lang=content.in_default_lang)
             yield State(content, change.new, settings)
 
-    def unbuilt(self, change: PathChange) -> Iterator[str]:
-        """Yield the URIs that a source of today should have by its metadata, though the build did not publish it.
+    def unbuilt(self, change: PathChange, now: datetime) -> Iterator[str]:
+        """Yield the URIs that a source of today should have by its metadata, though the build `now` did not publish it.
 
         Pelican rejects a source for an error in its body, for example, and may have done so at any time.
         """
@@ -75,7 +76,8 @@ class States:
         for role in self._sources.roles(source) if source is not None else ():
             if role is not Role.STATIC and not self._sources.is_built(source or "", role):
                 content = self._sources.past(source or "", role, partial(self._as_built, change))
-                yield from content.uris if content else ()
+                if content and (content.waits is None or content.waits <= now):
+                    yield from content.uris
 
     def _copied(self, path: str, source: str | None) -> Iterator[tuple[str, Sequence[str]]]:
         """Yield the URIs of a file of the theme and of a template page, with the settings that determine them."""
@@ -111,11 +113,14 @@ class States:
 
     def data(self, change: PathChange) -> bytes | None:
         """Return the bytes of a file after a change; `None` where they are not on this machine."""
-        if change.new is not None and not change.new.startswith(UNCOMMITTED):
-            data = self._repository.blob(change.new)
-            return None if data is None or data.startswith(_POINTER) else data
-        return self._as_built(change)
+        if change.new is None or change.new.startswith(UNCOMMITTED):
+            return self._as_built(change)
+        data = self._repository.blob(change.new)
+        return None if data is None or data.startswith(_POINTER) else data
 
     def _as_built(self, change: PathChange) -> bytes | None:
+        """Return the bytes of a file of today, which is in the work tree, unless the checkout is sparse."""
         file = self._repository.top / change.path
-        return file.read_bytes() if change.new and file.is_file() else None
+        if change.new and file.is_file():
+            return file.read_bytes()
+        return None if change.new is None or change.new.startswith(UNCOMMITTED) else self.data(change)

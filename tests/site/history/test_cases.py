@@ -103,7 +103,7 @@ REJECTED = "Rejected\n########\n\n:date: 2024-01-01\n:slug: a\n\n.. nosuchdirect
 STATUS = [
     Case("a source that Pelican rejects may always have been rejected",
          [{"x.rst": REJECTED}, {"x.rst": REJECTED.replace("slug: a", "slug: b"), "y.md": source("c")}],
-         "2 +c", left_out=2),
+         "2 +c", left_out=1),
     Case("a draft that is published", [{"x.md": DRAFT}, {"x.md": A}], "2 +a"),
     Case("a draft that stays one", [{"x.md": DRAFT}, {"x.md": DRAFT + "More."}, {"x.md": None}], ""),
     Case("published, then a draft", [{"x.md": A}, {"x.md": DRAFT}], "1 +a; 2 -a"),
