@@ -138,8 +138,9 @@ PAIRS = {"DEFAULT_PAGINATION": 2, **INDEX}
 LANGUAGES = INDEX | {"FEED_ALL_ATOM": "all", "TRANSLATION_FEED_ATOM": "all-{lang}"}
 
 LISTINGS = [
-    Case("the list of tags, in pages, counts articles without tags", [{"x.md": A}, {"y.md": B}],
-         "1 +a +tags; 2 +b +tags2", settings={"DIRECT_TEMPLATES": ["tags"], "PAGINATED_TEMPLATES": {"tags": 1}}),
+    Case("the list of tags, in pages, counts articles without tags",
+         [{"x.md": A}, {"y.md": B}, {"z.md": source("c")}], "1 +a +tags; 2 +b +tags2; 3 +c +tags3",
+         settings={"DIRECT_TEMPLATES": ["tags"], "PAGINATED_TEMPLATES": {"tags": 1}}),
     Case("the index and a feed of nothing", [{}], "1 +all +index", settings=INDEX_AND_FEED),
     Case("the index and feeds show texts", [{"x.md": A}, {"x.md": A2}, {"x.md": A_HEAD}, {"x.md": None}],
          "1 +a +all +index; 2 ~a ~all ~index; 3 ~a ~all ~index; 4 -a ~all ~index", settings=INDEX_AND_FEED),
