@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.sites import Site, strip
+from tests.support.sites import Site, strip
 from tests.truth.__main__ import main
 
 BASE = """<html><head><title>{% block title %}{% endblock %}</title></head><body>

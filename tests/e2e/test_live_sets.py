@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from tests.live import files, hosts, status
-from tests.museum import ARCHIVE, KEPT, MUSEUM, Museum, digest, public_museum, tree
-from tests.papers import Paper
-from tests.serving import served
-from tests.sites import ROOT
-from tests.test_bad_input import run, warnings
-from tests.walker import CAPABILITIES, Walker
+from tests.e2e.test_bad_input import run, warnings
+from tests.support.live import files, hosts, status
+from tests.support.museum import ARCHIVE, KEPT, MUSEUM, Museum, digest, public_museum, tree
+from tests.support.reader import Paper
+from tests.support.servers import served
+from tests.support.sites import ROOT
+from tests.support.walker import CAPABILITIES, Walker
 
 SETS: dict[str, Any] = {"site": {}, "pages": {"paths": ["*.html"]}, "texts": {"types": ["text/plain"]}}
 STATES = {

@@ -14,12 +14,12 @@ from urllib.parse import quote, unquote
 import pytest
 from resync.sitemap import Sitemap
 
-from tests.client import READERS, uses_client
-from tests.papers import Item, Paper, Parcel, Set
-from tests.serving import public_files, served
-from tests.sites import ROOT, Row, expected_changes, import_sample_site
-from tests.test_mirror import PRIVATE
-from tests.walker import CAPABILITIES, Walker
+from tests.e2e.test_mirror import PRIVATE
+from tests.support.reader import Item, Paper, Parcel, Set
+from tests.support.resync_client import READERS, uses_client
+from tests.support.servers import public_files, served
+from tests.support.sites import ROOT, Row, expected_changes, import_sample_site
+from tests.support.walker import CAPABILITIES, Walker
 
 SITEURL = "https://museum.example"
 EXPECTED = expected_changes(ROOT / "tests" / "data" / "sample_site_changes.txt")

@@ -14,9 +14,9 @@ from pelican import Pelican
 from pelican.settings import read_settings
 
 import pelican_resourcesync
-from tests.follower import parse
-from tests.serving import file_of, public_files
-from tests.sites import Site
+from tests.support.follower import parse
+from tests.support.servers import file_of, public_files
+from tests.support.sites import Site
 
 LINK = (
     '<link rel="resourcesync" type="application/xml" href="https://example.org/resourcesync/site/capabilitylist.xml" />'

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from tests.live import Live, files, hosts, live
-from tests.sites import Site, strip
-from tests.test_bad_input import run
+from tests.e2e.test_bad_input import run
+from tests.support.live import Live, files, hosts, live
+from tests.support.sites import Site, strip
 
 MUSEUM, ARCHIVE = "http://museum.test", "http://archive.test"
 STATE = "resourcesync/publication.json"

@@ -10,10 +10,10 @@ import pytest
 from lxml import etree
 
 from pelican_resourcesync.protocol import Root
-from tests.follower import Document, parse
 from tests.protocol.test_schemas import schema
-from tests.serving import file_of, public_files
-from tests.sites import ROOT, Site, expected_changes, import_sample_site
+from tests.support.follower import Document, parse
+from tests.support.servers import file_of, public_files
+from tests.support.sites import ROOT, Site, expected_changes, import_sample_site
 
 #: Where this site has drafts and hidden articles.
 PRIVATE = re.compile(r"drafts/|(a/)?(p/)?hidden-")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.sites import Site, strip
+from tests.support.sites import Site, strip
 
 #: A plug-in that keeps what has an embargo, by giving it another status.
 EMBARGO = """

@@ -11,7 +11,7 @@ from datetime import datetime
 from urllib.error import HTTPError
 from urllib.request import ProxyHandler, build_opener
 
-from tests.papers import FOREVER, Item, Paper, Parcel, Set, moment
+from tests.support.reader import FOREVER, Item, Paper, Parcel, Set, moment
 
 WELL_KNOWN = "/.well-known/resourcesync"
 ARCHIVE = "-archive"

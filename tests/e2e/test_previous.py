@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.errors import PublicationError
-from tests.follower import Follower
-from tests.live import content, files, hosts, status
-from tests.museum import ARCHIVE, HOME, KEPT, MUSEUM, STATE, Museum, digest, public_museum, tree
-from tests.serving import served
+from tests.support.follower import Follower
+from tests.support.live import content, files, hosts, status
+from tests.support.museum import ARCHIVE, HOME, KEPT, MUSEUM, STATE, Museum, digest, public_museum, tree
+from tests.support.servers import served
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from tests.publication.support import Source, tree
 from tests.publication.watching import Watch
-from tests.serving import public_files
-from tests.sites import Site, strip
+from tests.support.servers import public_files
+from tests.support.sites import Site, strip
 
 NAMES = ("a", "b", "c")
 LONG = settings().max_examples > 1_000

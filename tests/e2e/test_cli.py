@@ -16,10 +16,10 @@ from pelican_resourcesync.cli import main, parser
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.site.configuration import predecessors, read_configuration
 from pelican_resourcesync.transport.bounds import Bounds
-from tests.follower import Follower
-from tests.live import Live, files, live, status
-from tests.serving import public_files, served
-from tests.sites import ROOT, Site, strip
+from tests.support.follower import Follower
+from tests.support.live import Live, files, live, status
+from tests.support.servers import public_files, served
+from tests.support.sites import ROOT, Site, strip
 
 DOCS = (ROOT / "docs/commands.md").read_text("utf-8")
 URL = "https://example.org"

@@ -4,11 +4,11 @@ import shutil
 from datetime import datetime
 from pathlib import Path
 
-from tests.follower import Follower, parse
-from tests.museum import tree
-from tests.serving import file_of, public_files, served
-from tests.sites import import_sample_site
-from tests.test_mirror import PRIVATE, Mirror
+from tests.e2e.test_mirror import PRIVATE, Mirror
+from tests.support.follower import Follower, parse
+from tests.support.museum import tree
+from tests.support.servers import file_of, public_files, served
+from tests.support.sites import import_sample_site
 
 COUNT = 10
 HOME = "resourcesync/site"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sites import ROOT, Row, Site, strip
+from tests.support.sites import ROOT, Row, Site, strip
 
 #: What 0.1.0 wrote for the site below; its documents, and no other file.
 BEFORE = ROOT / "tests" / "data" / "publication-0.1.0" / "resourcesync"

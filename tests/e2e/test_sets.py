@@ -7,13 +7,13 @@ import pytest
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication.disk import installing
-from tests.follower import parse
-from tests.museum import tree
-from tests.serving import file_of, served
-from tests.sites import Row, Site
-from tests.test_bad_input import run
-from tests.test_neighbours import CAPABILITY_LIST
-from tests.walker import Walker
+from tests.e2e.test_bad_input import run
+from tests.e2e.test_neighbours import CAPABILITY_LIST
+from tests.support.follower import parse
+from tests.support.museum import tree
+from tests.support.servers import file_of, served
+from tests.support.sites import Row, Site
+from tests.support.walker import Walker
 
 SITEURL = "https://example.org"
 NEWS = {"categories": ["News"]}

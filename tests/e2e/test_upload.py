@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.follower import Follower, parse
-from tests.museum import tree
-from tests.serving import served
-from tests.sites import ROOT, Site, import_sample_site
+from tests.support.follower import Follower, parse
+from tests.support.museum import tree
+from tests.support.servers import served
+from tests.support.sites import ROOT, Site, import_sample_site
 
 SITEURL = "https://museum.example"
 

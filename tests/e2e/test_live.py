@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.publication.previous.lineage import Sealed
-from tests.live import Ask, Manner, closed_port, content, files, first, hosts, late, page, status
-from tests.museum import ARCHIVE, HOME, KEPT, MUSEUM, STATE, Museum, digest, public_museum, tree
-from tests.sites import ROOT, Row, Site
+from tests.support.live import Ask, Manner, closed_port, content, files, first, hosts, late, page, status
+from tests.support.museum import ARCHIVE, HOME, KEPT, MUSEUM, STATE, Museum, digest, public_museum, tree
+from tests.support.sites import ROOT, Row, Site
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.errors import ResourceSyncError
-from tests.follower import Document, parse
-from tests.serving import public_files
-from tests.sites import Row, Site, strip
+from tests.support.follower import Document, parse
+from tests.support.servers import public_files
+from tests.support.sites import Row, Site, strip
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from lxml import etree
 from pelican import Pelican
 from pelican.settings import read_settings
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 SITEMAP = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
 RS = "{http://www.openarchives.org/rs/terms/}"
 

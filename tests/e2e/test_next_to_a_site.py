@@ -9,9 +9,9 @@ import pytest
 from pelican_resourcesync.cli import main as check
 from repo_bridge.cli import main
 from tests.bridge.living import AT_FIRST, DAYS, FIRST, begin, live
-from tests.follower import Listed, parse
-from tests.museum import Tree, tree
-from tests.sites import Site, strip
+from tests.support.follower import Listed, parse
+from tests.support.museum import Tree, tree
+from tests.support.sites import Site, strip
 
 SITEURL = "https://example.org"
 RECORDS = f"{SITEURL}/resourcesync/repository/records/"

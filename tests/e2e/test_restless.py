@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.sites import Site, strip
-from tests.test_bad_input import run, warnings
+from tests.e2e.test_bad_input import run, warnings
+from tests.support.sites import Site, strip
 
 PAGE = "<html><head></head><body>{{ page.content }} {{ nanoseconds() }}</body></html>"
 

@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-from tests.sites import Site, import_sample_site
+from tests.support.sites import Site, import_sample_site
 
 HERE = {"TZ": "Pacific/Kiritimati", "PYTHONHASHSEED": "1", "LC_ALL": "C"}
 

@@ -10,10 +10,10 @@ from textwrap import dedent
 
 import pytest
 
-from tests.follower import parse
-from tests.museum import tree
-from tests.sites import Site, strip
-from tests.test_bad_input import run
+from tests.e2e.test_bad_input import run
+from tests.support.follower import parse
+from tests.support.museum import tree
+from tests.support.sites import Site, strip
 
 OTHER = "resourcesync/other"
 SITEMAP = (

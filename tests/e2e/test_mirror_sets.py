@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from tests.follower import parse
-from tests.serving import public_files, served
-from tests.sites import Site, import_sample_site
-from tests.test_everything import EVERYTHING, NOW, is_in
-from tests.test_mirror import PRIVATE, Mirror
+from tests.e2e.test_everything import EVERYTHING, NOW, is_in
+from tests.e2e.test_mirror import PRIVATE, Mirror
+from tests.support.follower import parse
+from tests.support.servers import public_files, served
+from tests.support.sites import Site, import_sample_site
 
 SETS = ("site", "coins", "images", "german")
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import Any
 
-from tests.serving import Server
+from tests.support.servers import Server
 
 TYPES = {".json": "application/json", ".xml": "application/xml", ".html": "text/html; charset=utf-8"}
 PAGE = b"<!DOCTYPE html>\n<title>The museum</title>\n<div id=app></div>\n"

@@ -11,9 +11,9 @@ from urllib.parse import unquote
 
 import pytest
 
-from tests.follower import Follower, parse
-from tests.serving import file_of, public_files, served
-from tests.sites import Site, import_sample_site
+from tests.support.follower import Follower, parse
+from tests.support.servers import file_of, public_files, served
+from tests.support.sites import Site, import_sample_site
 
 #: The sample site's pages that are no resources: excluded by default, and hidden for ever.
 PRIVATE = ("404.html", "staff-notes.html")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.bridge.repository import BITSTREAM, key
-from tests.follower import Listed, parse
-from tests.sites import ROOT, Site, expected_changes
+from tests.support.follower import Listed, parse
+from tests.support.sites import ROOT, Site, expected_changes
 
 EXPECTED = ROOT / "tests" / "data" / "sample_site_changes.txt"
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.follower import Follower
-from tests.serving import served
+from tests.support.follower import Follower
+from tests.support.servers import served
 
 HOST = "https://elsewhere.example"
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>'
