@@ -11,7 +11,7 @@ from unittest.mock import patch
 from pelican_resourcesync.git.repository import Repository, find_repository
 from pelican_resourcesync.site.publisher import Outcome
 from pelican_resourcesync.site.session import Session
-from tests.sites import Row, Site, strip
+from tests.support.sites import Row, Site, strip
 
 #: A time for each day of the tests' month.
 T = [f"2024-01-{day:02}T10:00:00Z" for day in range(32)]

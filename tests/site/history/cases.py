@@ -15,7 +15,7 @@ from unittest.mock import patch
 
 from pelican_resourcesync.site.publisher import Outcome
 from pelican_resourcesync.site.session import Session
-from tests.sites import Site
+from tests.support.sites import Site
 
 #: Contents without listings.
 BARE: dict[str, Any] = {

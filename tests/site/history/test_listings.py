@@ -14,7 +14,7 @@ from pelican_resourcesync.site.history.sources import Content, Sources, original
 from pelican_resourcesync.site.outputs.roles import Role
 from pelican_resourcesync.site.outputs.written import Run, Written
 from tests.site.support import BARE, SITEURL, built, configured
-from tests.sites import Site
+from tests.support.sites import Site
 
 FEEDS = {
     "FEED_ATOM": "feeds/index.atom.xml",
