@@ -6,7 +6,7 @@
 import sys
 from collections.abc import Iterator
 
-from pelican_resourcesync.check import RULES, UNSEEN
+from pelican_resourcesync.check import RULES, UNCHECKED
 from tests.check.between import DEEP, FAULTS, HOSTED
 from tests.check.faults import ALONE, PACKED
 from tests.check.faults import FAULTS as SINGLE
@@ -169,7 +169,7 @@ This page is written by `tests/conformance.py`, and a test holds it to the rules
 
 def identifiers() -> list[str]:
     """Give all identifiers, chapter by chapter."""
-    known = {rule.identifier for rule in RULES} | set(UNSEEN)
+    known = {rule.identifier for rule in RULES} | set(UNCHECKED)
     return sorted(known, key=lambda each: (list(CHAPTERS).index(chapter(each)), each))
 
 
@@ -210,7 +210,7 @@ def _cells(identifier: str) -> Iterator[str]:
     modules, test = written().get(identifier, ([], ""))
     yield ", ".join(f"`{module}`" for module in modules) or f"nobody: {_why_not(identifier)}"
     checks = (f"{rule.check.__module__.rpartition('.check.')[2]}.{rule.check.__name__}" for rule in rules)
-    yield ", ".join(f"`{each}`" for each in dict.fromkeys(checks)) or f"nobody: {UNSEEN[identifier]}"
+    yield ", ".join(f"`{each}`" for each in dict.fromkeys(checks)) or f"nobody: {UNCHECKED[identifier]}"
     tests = [*proofs(identifier), *([test] if test else [])]
     yield ", ".join(f"`tests/{each}`" for each in tests) or "no"
 

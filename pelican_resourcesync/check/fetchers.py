@@ -1,10 +1,12 @@
-"""Look up documents and resources by URI, in the output folder of a site or on the web."""
+"""Fetch documents and resources by URI, from the output folder of a site or over HTTP."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from email.message import Message
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
-from typing import BinaryIO, Protocol, cast
+from typing import BinaryIO, Protocol, Self, cast
 from urllib.parse import unquote, urlsplit
 
 from pelican_resourcesync.errors import AbsentError, TransportError
@@ -14,12 +16,18 @@ _IN_MEMORY = 1_048_576
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """What is at a URI: its bytes, and the headers that came with them, if any."""
+class Fetched:
+    """What is at a URI, for a `with` statement: its bytes, and the headers that came with them, if any."""
 
     stream: BinaryIO
     length: int
     headers: Message
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stream.close()
 
     @property
     def media_type(self) -> str:
@@ -27,14 +35,14 @@ class Found:
         return self.headers.get_content_type() if "Content-Type" in self.headers else ""
 
 
-class Place(Protocol):
+class Fetcher(Protocol):
     """A place where URIs are looked up."""
 
     def holds(self, uri: str) -> bool:
         """Return whether a URI can be looked up here."""
         ...
 
-    def open(self, uri: str, *, size: int) -> "Opened":
+    def open(self, uri: str, *, size: int) -> Fetched:
         """Return what is at a URI, for a `with` statement.
 
         Raises `TransportError` if it cannot be read, or is larger than `size` bytes.
@@ -42,20 +50,7 @@ class Place(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """A context manager that closes what was found."""
-
-    found: Found
-
-    def __enter__(self) -> Found:
-        return self.found
-
-    def __exit__(self, *_: object) -> None:
-        self.found.stream.close()
-
-
-class Folder:
+class FolderFetcher:
     """The output folder of a site, whose URL is learned from the first URI that leads to one of its files."""
 
     def __init__(self, folder: Path) -> None:
@@ -83,7 +78,7 @@ class Folder:
         """Return whether a URI is below the folder's URL and has a file there."""
         return self.holds(uri) and self._file(uri.removeprefix(self.base or "")) is not None
 
-    def open(self, uri: str, *, size: int) -> Opened:
+    def open(self, uri: str, *, size: int) -> Fetched:
         """Return the file that a static host would serve."""
         file = self._file(uri.removeprefix(self.base or "").partition("#")[0].partition("?")[0])
         if file is None:
@@ -94,7 +89,7 @@ class Folder:
             if length > size:
                 message = f"{shown(uri)} is larger than {size} bytes"
                 raise TransportError(message)
-            return Opened(Found(stream=file.open("rb"), length=length, headers=Message()))
+            return Fetched(stream=file.open("rb"), length=length, headers=Message())
         except OSError as error:
             message = f"{file} cannot be read: {error.strerror}"
             raise TransportError(message) from error
@@ -110,7 +105,7 @@ class Folder:
         return file if inside else None
 
 
-class Internet:
+class WebFetcher:
     """The web. Hosts named by the user may have private addresses; hosts named only by documents may not."""
 
     def __init__(self, *named: str) -> None:
@@ -121,11 +116,11 @@ class Internet:
         """Return whether a URI is an http(s) URL."""
         return _split(uri) is not None
 
-    def open(self, uri: str, *, size: int) -> Opened:
+    def open(self, uri: str, *, size: int) -> Fetched:
         """Request a URI; large content is stored on disk."""
         parts = _split(uri)
         if parts is None:
-            message = f"{shown(uri)!a} is no address to read from"
+            message = f"{shown(uri)!a} is not an http(s) address"
             raise TransportError(message)
         stream = cast("BinaryIO", SpooledTemporaryFile(max_size=_IN_MEMORY))  # noqa: SIM115 - returned open
         try:
@@ -135,7 +130,7 @@ class Internet:
             stream.close()
             raise
         stream.seek(0)
-        return Opened(Found(stream=stream, length=received.length, headers=headers))
+        return Fetched(stream=stream, length=received.length, headers=headers)
 
     def _web(self, origin: str, size: int) -> Web:
         """Return a client, which works for any origin; cached, because loading the machine's certificates is slow."""
@@ -153,3 +148,40 @@ def _split(uri: str) -> tuple[str, str] | None:
     except ValueError:
         pass
     return None
+
+
+@dataclass(slots=True, kw_only=True)
+class Prefetcher:
+    """Fetches up to `jobs` documents at once, each of at most `size` bytes; with one job, nothing is fetched early."""
+
+    fetcher: Fetcher
+    size: int
+    jobs: int = 1
+    _pool: ThreadPoolExecutor | None = None
+    _asked: dict[str, Future[Fetched]] = field(default_factory=dict)
+
+    def prefetch(self, uris: Iterable[str]) -> None:
+        """Start to fetch these URIs, in this order, while there is room."""
+        if self.jobs == 1:
+            return
+        self._pool = self._pool or ThreadPoolExecutor(max_workers=self.jobs)
+        for uri in uris:
+            if len(self._asked) >= self.jobs:
+                return
+            if uri not in self._asked:
+                self._asked[uri] = self._pool.submit(self.fetcher.open, uri, size=self.size)
+
+    def open(self, uri: str) -> Fetched:
+        """Return what is at a URI, fetched early or not; raises `TransportError` if it cannot be fetched."""
+        asked = self._asked.pop(uri, None)
+        return asked.result() if asked else self.fetcher.open(uri, size=self.size)
+
+    def close(self) -> None:
+        """Cancel pending requests, and close what was fetched but not used."""
+        if self._pool is None:
+            return
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        for asked in self._asked.values():
+            if not asked.cancelled() and not isinstance(asked.exception(), TransportError):
+                asked.result().stream.close()
+        self._asked.clear()

@@ -10,21 +10,21 @@ from pelican_resourcesync.check.scan import Item
 _BATCH = 4_096
 _TABLES = {
     "listed": "snapshot INT, uri INT, document INT, line INT, hash TEXT",
-    "changed": "book INT, uri INT, document INT, line INT, hash TEXT, time REAL, change TEXT",
+    "changed": "series INT, uri INT, document INT, line INT, hash TEXT, time REAL, change TEXT",
     "linked": "owner INT, uri INT, document INT, line INT, header INT, links TEXT",
 }
 _INDEXES = (
     "CREATE INDEX IF NOT EXISTS listed_uri ON listed (snapshot, uri)",
-    "CREATE INDEX IF NOT EXISTS changed_uri ON changed (book, uri, time)",
-    "CREATE INDEX IF NOT EXISTS changed_time ON changed (book, time)",
+    "CREATE INDEX IF NOT EXISTS changed_uri ON changed (series, uri, time)",
+    "CREATE INDEX IF NOT EXISTS changed_time ON changed (series, time)",
 )
-Place = tuple[int, int, str]
+EntryFault = tuple[int, int, str]
 """The number of a document, the line of an entry in it, and a message."""
 Take = Callable[[Item], None]
 Row = tuple[Any, ...]
 
 
-def dumped(number: int) -> int:
+def packed_id(number: int) -> int:
     """Return the number for the packed entries of a list or set, which differs from those of all listed entries."""
     return -1 - number
 
@@ -35,11 +35,11 @@ def key(uri: str) -> int:
 
 
 @dataclass(slots=True)
-class Ledger:
+class EntryDatabase:
     """A database of entries by the hash of their URI.
 
     The caller chooses the numbers: of a `document`, of a `snapshot` (a Resource List with all of its parts or, with
-    `dumped`, a Resource Dump) and of a `book` (all Change Lists of a set or, with `dumped`, its Change Dumps).
+    `dumped`, a Resource Dump) and of a `series` (all Change Lists of a set or, with `dumped`, its Change Dumps).
     """
 
     _rows: dict[str, list[Row]] = field(default_factory=lambda: {name: [] for name in _TABLES})
@@ -62,11 +62,11 @@ class Ledger:
 
         return take
 
-    def change(self, book: int, document: int, item: Item, time: float | None) -> None:
+    def change(self, series: int, document: int, item: Item, time: float | None) -> None:
         """Record an entry of a Change List or of a Change Dump Manifest; `time` is None if it is uncertain."""
         md = item.md or {}
         kind = md.get("change", "").strip()
-        self._add("changed", (book, key(item.loc), document, item.line, md.get("hash"), time, kind))
+        self._add("changed", (series, key(item.loc), document, item.line, md.get("hash"), time, kind))
 
     def link(self, owner: int, document: int, item: Item, links: tuple[str, ...], *, header: bool) -> None:
         """Record the targets of a listed resource's own `rel=resourcesync` links, in its page or in its headers."""
@@ -80,11 +80,11 @@ class Ledger:
         yield from self._base.execute(query, values)
 
     def put(self, query: str, *values: object) -> None:
-        """Run a statement that changes the tables of `sums`."""
+        """Run a statement that changes the tables of `comparison`."""
         for _ in self.ask(query, *values):
             pass
 
-    def repeated(self) -> Iterator[Place]:
+    def repeated(self) -> Iterator[EntryFault]:
         """Yield the entries of Resource Lists whose URI an earlier entry already has (RL03)."""
         once = "SELECT MIN(rowid) FROM listed WHERE snapshot >= 0 GROUP BY snapshot, uri"
         more = "SELECT 1 FROM listed WHERE snapshot >= 0 GROUP BY snapshot, uri HAVING COUNT(*) > 1 LIMIT 1"

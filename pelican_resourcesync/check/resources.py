@@ -1,16 +1,84 @@
-"""Fetch listed resources and check them: all of them, a few at a time, or just a few pages."""
+"""Fetch listed resources and check them: all of them, a few at a time, or just a few pages for their links."""
 
+import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from email.message import Message
+from html.parser import HTMLParser
+from urllib.parse import urljoin
 
 from pelican_resourcesync.check.document import Options
-from pelican_resourcesync.check.findings import Findings
-from pelican_resourcesync.check.measure import Measured, measure
-from pelican_resourcesync.check.pages import links_of_headers, links_of_page, looks_like_page
-from pelican_resourcesync.check.places import Place
+from pelican_resourcesync.check.fetchers import Fetcher
+from pelican_resourcesync.check.rule import Findings
 from pelican_resourcesync.check.scan import Attributes, Item
+from pelican_resourcesync.check.values import Measurement, measure
 from pelican_resourcesync.errors import TransportError
+
+# All quantifiers are possessive, so that matching takes linear time whatever a host sends.
+_HEADER = re.compile(r"<([^<>]*+)>((?:\s*+;\s*+[\w*-]++\s*+(?:=\s*+(?:\"[^\"]*+\"|[^\s\";,]*+))?+)*+)")
+_REL = re.compile(r";\s*+rel\s*+=\s*+(?:\"([^\"]*+)\"|([^\s\";,]*+))", re.IGNORECASE)
+_SITEMAP = re.compile(r"^[ \t]*+sitemap[ \t]*+:[ \t]*+(\S++)", re.IGNORECASE | re.MULTILINE)
+
+
+#: How much of a page is parsed, in bytes: the head is at the beginning, and some pages are slow to parse on purpose.
+_MOST = 65_536
+
+
+class _Links(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        if tag == "link" and "resourcesync" in given.get("rel", "").lower().split() and given.get("href"):
+            self.found.append(given["href"].strip())
+
+    handle_startendtag = handle_starttag
+
+
+def links_of_page(data: bytes, uri: str) -> list[str]:
+    """Return the targets of the `rel=resourcesync` links in an HTML page (DI02)."""
+    parser = _Links()
+    try:
+        parser.feed(data[:_MOST].decode("utf-8", "replace"))
+    except (AssertionError, ValueError):  # raised by Python's parser for declarations that it cannot read
+        return []
+    return _absolute(uri, parser.found)
+
+
+def links_of_headers(headers: Message, uri: str) -> list[str]:
+    """Return the targets of the `Link` headers with `rel=resourcesync` (DI03)."""
+    found = []
+    for value in headers.get_all("Link", []):
+        for target, parameters in _HEADER.findall(str(value)[:65_536]):
+            rel = _REL.search(parameters)
+            if rel and "resourcesync" in (rel[1] or rel[2] or "").lower().split():
+                found.append(target.strip())
+    return _absolute(uri, found)
+
+
+def sitemaps(data: bytes) -> list[str]:
+    """Return the URIs of the `Sitemap` directives in a robots.txt file (DI04)."""
+    return _SITEMAP.findall(data.decode("utf-8", "replace"))
+
+
+def looks_like_page(head: bytes, media_type: str) -> bool:
+    """Return whether bytes are an HTML page."""
+    start = head[:1024].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
+    return media_type in ("text/html", "application/xhtml+xml") or start.startswith((b"<!doctype html", b"<html"))
+
+
+def _absolute(uri: str, links: list[str]) -> list[str]:
+    absolute = []
+    for link in links:
+        try:
+            absolute.append(urljoin(uri, link))
+        except ValueError:
+            absolute.append(link)
+    return absolute
+
 
 _BATCH = 64
 #: How many pages of a set are examined if not all resources are.
@@ -29,7 +97,7 @@ class Resource:
     item: Item
     md: Attributes
     absence: str = ""
-    measured: Measured | None = None
+    measured: Measurement | None = None
     media_type: str = ""
     encoding: str = ""
     page_links: tuple[str, ...] = ()
@@ -41,14 +109,14 @@ Linked = Callable[[Resource, str, str], None]
 
 
 @dataclass(slots=True, kw_only=True)
-class Deep:
+class ResourceChecker:
     """Examines resources in batches, so that few are in memory at a time, however many are listed.
 
     If `whole` is True, all resources are compared with what is stated about them. Otherwise, a few pages spread over
     the list are examined for links. `wanted` is the lowest number of an entry to take next.
     """
 
-    place: Place
+    fetcher: Fetcher
     options: Options
     findings: Findings
     whole: bool = False
@@ -98,10 +166,10 @@ class Deep:
     def _resource(self, waiting: tuple[Item, str, str]) -> Resource | None:
         item, _, _ = waiting
         md, limits = item.md or {}, self.options.limits
-        if not self.place.holds(item.loc):
+        if not self.fetcher.holds(item.loc):
             return None
         try:
-            with self.place.open(item.loc, size=limits.resource_size if self.whole else limits.page) as found:
+            with self.fetcher.open(item.loc, size=limits.resource_size if self.whole else limits.page) as found:
                 measured = measure(found.stream, md)
                 headers, media_type = found.headers, found.media_type
         except TransportError as error:
