@@ -10,7 +10,7 @@ from threading import current_thread, main_thread
 from typing import TypeAlias
 
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError
-from pelican_resourcesync.settings.messages import nearest
+from pelican_resourcesync.settings import suggestion
 from pelican_resourcesync.version import __version__
 from repo_bridge.settings import FILE, KEYS, Settings, read_configuration
 from repo_bridge.settings.words import shown
@@ -124,8 +124,7 @@ def _publish(options: Namespace) -> int:
 
 def _publish_now(settings: Settings, options: Namespace) -> int:
     from pelican_resourcesync.publication.model.layout import FOLDER
-    from pelican_resourcesync.terminal.programs import as_json
-    from pelican_resourcesync.terminal.progress import Progress
+    from pelican_resourcesync.terminal import Progress, as_json
     from repo_bridge.commands.publish import outcome_text
     from repo_bridge.publisher import publish
 
@@ -137,8 +136,7 @@ def _publish_now(settings: Settings, options: Namespace) -> int:
 
 
 def _foresee(settings: Settings, options: Namespace) -> int:
-    from pelican_resourcesync.terminal.programs import as_json
-    from pelican_resourcesync.terminal.progress import Progress
+    from pelican_resourcesync.terminal import Progress, as_json
     from repo_bridge.commands.publish import foresight_text
     from repo_bridge.publisher import foresee
 
@@ -149,7 +147,7 @@ def _foresee(settings: Settings, options: Namespace) -> int:
 
 
 def _import(options: Namespace) -> int:
-    from pelican_resourcesync.terminal.programs import as_json
+    from pelican_resourcesync.terminal import as_json
     from repo_bridge.commands.importing import as_text, import_into
     from repo_bridge.settings.options import given_options
 
@@ -161,7 +159,7 @@ def _import(options: Namespace) -> int:
 
 
 def _status(options: Namespace) -> int:
-    from pelican_resourcesync.terminal.programs import as_json
+    from pelican_resourcesync.terminal import as_json
     from repo_bridge.commands.status import as_text, find
 
     _progress(f"looking at {options.target or 'the output'}")
@@ -175,7 +173,7 @@ def _require_no_more(rest: Sequence[str], known: Sequence[str]) -> None:
     if rest:
         name = rest[0].partition("=")[0]
         what = f"there is no option {name}" if name.startswith("-") else f"{shown(rest[0])} is too much"
-        message = f"{what}{nearest(name, known)}: see --help"
+        message = f"{what}{suggestion(name, known)}: see --help"
         raise SettingsError(message)
 
 

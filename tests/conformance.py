@@ -121,7 +121,7 @@ AR04 publication/documents/writer.py protocol/test_parts.py::test_any_limits
 AR05 publication/documents/documents.py publication/test_documents.py::test_change_list_index
 AR06 publication/model/ranges.py publication/test_ranges.py::test_every_change_lies_in_one_range
 DI01 publication/documents/description.py publication/test_generation.py::test_the_same_description_in_both_places
-DI02 site/outputs/head.py test_plugin.py::test_every_page_of_the_set_links_to_the_capability_list
+DI02 site/outputs/discovery.py test_plugin.py::test_every_page_of_the_set_links_to_the_capability_list
 DI03 publication/documents/discovery.py test_plugin.py::test_headers_link_to_the_capability_list
 DI04 publication/documents/discovery.py test_plugin.py::test_robots_names_the_resource_list
 V1101 publication/documents/documents.py test_adds_up.py::test_editions_differ_in_the_time_of_changes_alone
@@ -129,7 +129,7 @@ V1102 publication/documents/documents.py test_adds_up.py::test_editions_differ_i
 V1103 publication/documents/documents.py test_adds_up.py::test_editions_differ_in_the_time_of_changes_alone
 V1104 publication/documents/documents.py publication/test_documents.py::test_change_list
 V1105 protocol/writer.py,publication/model/media_types.py test_adds_up.py::test_all_documents_are_valid
-EA01 site/outputs/selecting.py,repo_bridge/sets.py test_everything.py::test_sets_are_what_the_sources_say
+EA01 site/outputs/selection.py,repo_bridge/sets.py test_everything.py::test_sets_are_what_the_sources_say
 EA03 repo_bridge/publisher.py bridge/test_living.py::test_harvesters_see_what_was_written_by_hand
 """
 

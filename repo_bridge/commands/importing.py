@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from pelican_resourcesync.terminal.words import counted
+from pelican_resourcesync.terminal import format_count
 from repo_bridge.dump import Imported, import_dump
 from repo_bridge.errors import DumpError
 
@@ -18,5 +18,5 @@ def import_into(dump: Path, export: Path, version: int | None) -> Imported:
 def as_text(imported: Imported, export: Path) -> str:
     """Return a text with the DSpace version of the dump and the number of rows of each table."""
     lines = [f"{export}: a repository of DSpace {imported.version}"]
-    lines += [f"  {table}: {counted(number, 'row')}" for table, number in imported.rows.items()]
+    lines += [f"  {table}: {format_count(number, 'row')}" for table, number in imported.rows.items()]
     return "\n".join(lines)

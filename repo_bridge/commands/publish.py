@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from pelican_resourcesync.protocol import ChangeKind
-from pelican_resourcesync.terminal.summary import summaries
-from pelican_resourcesync.terminal.words import counted, plain
+from pelican_resourcesync.terminal import format_count, printable, summaries
 from repo_bridge.outcome import Counts, Expected, Foresight, Outcome
 
 #: At most this many of the files left out are listed in the text output.
@@ -19,7 +18,7 @@ def outcome_text(outcome: Outcome, where: str) -> str:
         *_counts(outcome),
         *dict.fromkeys([*outcome.notes, *notes]),
     ]
-    return "\n".join(map(plain, lines))
+    return "\n".join(map(printable, lines))
 
 
 def foresight_text(foresight: Foresight) -> str:
@@ -28,13 +27,13 @@ def foresight_text(foresight: Foresight) -> str:
     lines += [*_counts(foresight), *foresight.notes]
     if foresight.stopped:
         lines.append(f"This would stop: {foresight.stopped}")
-    return "\n".join(map(plain, [*lines, "Nothing was written."]))
+    return "\n".join(map(printable, [*lines, "Nothing was written."]))
 
 
 def _expected(name: str, expected: Expected) -> Iterator[str]:
     changes = ", ".join(f"{expected.changes[kind]:,} {kind}" for kind in ChangeKind if expected.changes.get(kind))
     news = "first publication" if expected.first else f"{changes or 'nothing changed'} since the last publication"
-    yield f"{name}: {counted(expected.resources, 'resource')}; {news}."
+    yield f"{name}: {format_count(expected.resources, 'resource')}; {news}."
     examples = {"such as": expected.listed, **{str(kind): each for kind, each in expected.examples.items()}}
     for what, uris in examples.items():
         yield from (f"  {what}: {uri}" for uri in uris)
@@ -42,10 +41,10 @@ def _expected(name: str, expected: Expected) -> Iterator[str]:
 
 def _counts(counts: Counts) -> Iterator[str]:
     kinds = {"item": counts.items, "record": counts.records, "file": counts.files}
-    public = ", ".join(counted(number, noun) for noun, number in kinds.items() if number)
+    public = ", ".join(format_count(number, noun) for noun, number in kinds.items() if number)
     yield f"Public: {public or 'nothing'}."
     if counts.left_out_count:
-        yield f"Left out of dumps, because the bytes cannot be had: {counted(counts.left_out_count, 'file')}."
+        yield f"Left out of dumps, because the bytes cannot be had: {format_count(counts.left_out_count, 'file')}."
         named = counts.left_out[:_NAMED]
         yield from (f"  {each}" for each in named)
         more = counts.left_out_count - len(named)

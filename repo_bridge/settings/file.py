@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pelican_resourcesync.errors import SettingsError
-from pelican_resourcesync.settings.setting import Setting
+from pelican_resourcesync.settings import Setting
 from repo_bridge.settings.given import Given
 from repo_bridge.settings.keys import KEYS
 from repo_bridge.settings.secret import has_password

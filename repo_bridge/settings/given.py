@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pelican_resourcesync.settings.setting import Setting
+from pelican_resourcesync.settings import Setting
 from repo_bridge.settings.keys import KEYS
 
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pelican_resourcesync.settings.checks import PREVIOUS
-from pelican_resourcesync.settings.setting import Setting
+from pelican_resourcesync.settings import PREVIOUS, Setting
 
 _NUMBER = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 

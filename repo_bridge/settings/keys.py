@@ -3,9 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from pelican_resourcesync.settings import capabilities
-from pelican_resourcesync.settings import checks as shared
-from pelican_resourcesync.settings.sets import set_name
+from pelican_resourcesync import settings as shared
 from repo_bridge.settings import checks
 from repo_bridge.settings.key import Key, below, database_below, each_below, items, number, publication_below
 
@@ -38,7 +36,7 @@ _WHERE = {
 }
 
 _WHAT = {
-    "set": Key(field="set_name", check=set_name, metavar="NAME", help="the name of the set (repository)"),
+    "set": Key(field="set_name", check=shared.set_name, metavar="NAME", help="the name of the set (repository)"),
     "sets-by": Key(
         field="sets_by", check=checks.sets_by, metavar="KIND", help="a set for each collection or community"
     ),
@@ -84,8 +82,8 @@ _HOW = {
     "keep": Key(
         field="keep", check=shared.keep, read=number, metavar="N", help="how many closed Change Lists stay (all)"
     ),
-    "dumps": Key(field="dumps", check=capabilities.dumps, help="publish dumps"),
-    "archives": Key(field="archives", check=capabilities.archives, help="publish archives"),
+    "dumps": Key(field="dumps", check=shared.dumps, help="publish dumps"),
+    "archives": Key(field="archives", check=shared.archives, help="publish archives"),
     "edition": Key(
         field="edition", check=shared.edition, read=number, metavar="YEAR", help="of the standard: 2014 or 2017 (2017)"
     ),

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pelican_resourcesync.errors import SettingsError
-from pelican_resourcesync.settings.setting import Setting
+from pelican_resourcesync.settings import Setting
 from repo_bridge.settings.file import FILE
 from repo_bridge.settings.given import Given
 from repo_bridge.settings.keys import KEYS

@@ -5,19 +5,19 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from pelican_resourcesync.settings.setting import Words
+from pelican_resourcesync.settings import Wording
 
 _LONGEST = 80
 _MOST_BITS = 64
 
 
-def of_file(file: Path) -> Words:
+def of_file(file: Path) -> Wording:
     """Return the wording for settings in a TOML file."""
     return _words(lambda key: f"{key} in {file}" if key else str(file))
 
 
-def _words(called: Callable[[str], str]) -> Words:
-    return Words(
+def _words(called: Callable[[str], str]) -> Wording:
+    return Wording(
         called=called,
         shown=shown,
         yes="true",

@@ -5,8 +5,8 @@ from pelican.settings import DEFAULT_CONFIG
 
 from pelican_resourcesync.settings import Selection, SetSettings
 from pelican_resourcesync.site.outputs.facets import Facets
-from pelican_resourcesync.site.outputs.selection_warnings import doubts_of
-from pelican_resourcesync.site.outputs.written import Written
+from pelican_resourcesync.site.outputs.run import OutputFile
+from pelican_resourcesync.site.outputs.selection import selection_warnings
 from tests.site.support import SITEURL
 
 FACETS = {
@@ -14,7 +14,7 @@ FACETS = {
     "blog/b.html": Facets("olds", (), "pt-br"),
     "index.html": Facets(),
 }
-WRITTEN = [Written(path, f"{SITEURL}/{path}") for path in FACETS]
+WRITTEN = [OutputFile(path, f"{SITEURL}/{path}") for path in FACETS]
 BY_URI = {f"{SITEURL}/{path}": facets for path, facets in FACETS.items()}
 EMPTY = (
     "no resource of this build fits RESOURCESYNC['sets']['mine'], so nothing is in that set: ask for less, "
@@ -24,7 +24,7 @@ EMPTY = (
 
 def doubts(selection: Selection) -> list[str]:
     """Give what is doubted of a set of that selection."""
-    return list(doubts_of(SetSettings(name="mine", selection=selection), DEFAULT_CONFIG, WRITTEN, BY_URI))
+    return list(selection_warnings(SetSettings(name="mine", selection=selection), DEFAULT_CONFIG, WRITTEN, BY_URI))
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from unittest.mock import patch
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from pelican_resourcesync.git.landing import Landing, land
+from pelican_resourcesync.git.landing import Landing, landing_times
 from pelican_resourcesync.git.log import Commit
 from pelican_resourcesync.publication.diff.changes import changes_since, spread
 from pelican_resourcesync.publication.model.change import Change, Representation
@@ -52,7 +52,7 @@ History = Sequence[tuple[int, Mapping[str, bool]]]
 def landed(clocks: Iterable[int], built: datetime = NOW, known: Mapping[str, datetime] | None = None) -> list[Landing]:
     """Land commits of these clocks."""
     commits = [Commit(f"{number:040}", clock, ()) for number, clock in enumerate(clocks)]
-    return list(land(commits, built=built, known=known))
+    return list(landing_times(commits, built=built, known=known))
 
 
 @given(st.lists(CLOCKS, max_size=40))

@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 from lxml import etree
 
-from pelican_resourcesync.site.backfill import BackfillOptions, Outcome, backfill
+from pelican_resourcesync.site.backfill import BackfillOptions, BackfillSummary, run_backfill
 from tests.sites import RS, SITEMAP, Row, Site, strip
 
 TIMES = [f"2024-0{month}-15T10:00:00Z" for month in range(1, 10)]
@@ -24,13 +24,13 @@ class Terminal(io.StringIO):
         return True
 
 
-def run(site: Site, stream: io.StringIO | None = None, output: Path | None = None, **options: Any) -> Outcome:
+def run(site: Site, stream: io.StringIO | None = None, output: Path | None = None, **options: Any) -> BackfillSummary:
     """Backfill a site by its settings file, from the folder that lies in."""
     here = Path.cwd()
     os.chdir(site.folder)
     try:
         with patch.object(sys, "path", list(sys.path)):
-            return backfill(
+            return run_backfill(
                 Path("pelicanconf.py"),
                 BackfillOptions(**{"by": "commit", "jobs": 1, **options}),
                 stream or io.StringIO(),

@@ -19,7 +19,7 @@ _WRAPPERS = ("tag", "category", "author")
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class OutputFile:
     """One output file: its path relative to the output, its URI, and its source, if known.
 
     `public` is false for drafts and hidden content. `content` is Pelican's content object, if there is one. `about` is
@@ -49,7 +49,7 @@ class Run:
             str(name): str(settings.get(f"{name.upper()}_SAVE_AS", f"{name}.html"))
             for name in settings["DIRECT_TEMPLATES"]
         }
-        self._written: dict[str, Written] = {}
+        self._written: dict[str, OutputFile] = {}
         self._overridden: set[str] = set()
         self._stale = {path: _stamp(file) for path, file in walk(self.output)}
 
@@ -66,15 +66,15 @@ class Run:
         uri = uri_of(self.siteurl, self._listing_url(path, context), path)
         public = all(map(is_public, (content for content, _ in contents)))
         about = next((context[name] for name in _WRAPPERS if name in context), None)
-        self._written[path] = Written(path, uri, public=public, about=about)
+        self._written[path] = OutputFile(path, uri, public=public, about=about)
 
     def feed_written(self, file: str) -> None:
         """Record a feed (the signal `feed_written`)."""
         path = self._relative(file)
         if path is not None:
-            self._written[path] = Written(path, uri_of_path(self.siteurl, path))
+            self._written[path] = OutputFile(path, uri_of_path(self.siteurl, path))
 
-    def outputs(self) -> Iterator[Written]:
+    def outputs(self) -> Iterator[OutputFile]:
         """Yield every file that belongs to this build, in the order of the paths.
 
         Files without a signal are found by walking the output. A file that was there before the run and is unchanged is
@@ -85,7 +85,7 @@ class Run:
             if path in known:
                 yield known[path]
             elif self._stale.get(path) != _stamp(file):
-                yield Written(path, uri_of_path(self.siteurl, path))
+                yield OutputFile(path, uri_of_path(self.siteurl, path))
 
     def paths(self) -> Iterator[str]:
         """Return the path of every file of the output, public or not."""
@@ -101,7 +101,7 @@ class Run:
             self._overridden.add(path)
         folder = self._relative(content.settings["OUTPUT_PATH"]) or ""
         uri = uri_of(self.siteurl, posixpath.join(folder, str(content.url).lstrip("/")), path)
-        written = Written(path, uri, public=is_public(content), about=content)
+        written = OutputFile(path, uri, public=is_public(content), about=content)
         if folder in ("", "."):
             source = content.get_relative_source_path()
             written = replace(written, source=source, role=role, content=content)
@@ -125,14 +125,14 @@ class Run:
                 return str(self.settings.get(f"{template.upper()}_URL", path))
         return path
 
-    def _copied(self) -> Iterator[Written]:
+    def _copied(self) -> Iterator[OutputFile]:
         """Yield what is copied without a signal: static files, files of the theme, and sources (`OUTPUT_SOURCES`)."""
         for path in self._theme_files():
-            yield Written(path, uri_of_path(self.siteurl, path))
+            yield OutputFile(path, uri_of_path(self.siteurl, path))
         for content in self._contents():
             copy = copied_source(content, self.settings)
             if copy:
-                yield Written(copy, uri_of_path(self.siteurl, copy), public=is_public(content), about=content)
+                yield OutputFile(copy, uri_of_path(self.siteurl, copy), public=is_public(content), about=content)
         private = self._private_links()
         here = set(map(posixpath.normpath, self._static_paths())) if private else set()
         for static in self._generated("staticfiles"):
@@ -140,7 +140,7 @@ class Run:
             path = posixpath.normpath(static.save_as)
             public = source not in private or (source in here and not _is_attached(static))
             uri = uri_of(self.siteurl, static.url, static.save_as)
-            yield Written(path, uri, source, Role.STATIC, public=public, content=static)
+            yield OutputFile(path, uri, source, Role.STATIC, public=public, content=static)
 
     def _theme_files(self) -> Iterator[str]:
         theme, target = Path(self.settings["THEME"]), str(self.settings["THEME_STATIC_DIR"])

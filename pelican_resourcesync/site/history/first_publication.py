@@ -10,22 +10,20 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from dataclasses import dataclass
 from datetime import datetime
 
-from pelican_resourcesync.git.landing import Landing
-from pelican_resourcesync.git.log import PathChange
-from pelican_resourcesync.git.repository import Repository
+from pelican_resourcesync.git import Landing, PathChange, Repository
 from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication.model.change import Change
 from pelican_resourcesync.publication.model.clock import later
-from pelican_resourcesync.site.history.listings import Entry, Listing, Members
+from pelican_resourcesync.site.history.listings import ListedArticle, Listing, ListingPages
 from pelican_resourcesync.site.history.past_settings import PastSettings, settings_of_listing
 from pelican_resourcesync.site.history.sources import Sources, originals
 from pelican_resourcesync.site.history.states import State, States, UnknownStateError
-from pelican_resourcesync.site.outputs.roles import Role
+from pelican_resourcesync.site.outputs import Role
 from pelican_resourcesync.site.scope import Scope
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class HistoryResult:
     """The `changes` found in git, oldest first for each URI.
 
     `left_out` is the number of URLs and past states of sources that were left out because they are uncertain.
@@ -35,7 +33,7 @@ class History:
     left_out: int
 
 
-class Rule:
+class FirstHistoryReader:
     """The rule, applied to the commits of one site. Use each instance once."""
 
     def __init__(
@@ -47,7 +45,7 @@ class Rule:
         self._scope = scope
         self._files = States(repository, sources, scope)
         self._is_excluded = is_excluded
-        self._outputs = _Outputs(sources.uris, is_excluded)
+        self._outputs = _UriTimeline(sources.uris, is_excluded)
         self._settings = PastSettings({path: (repository.top / path).read_bytes() for path in scope.settings})
         self._settings_files: dict[str, PathChange] = {}
         self._last: Mapping[str, PathChange] = {}
@@ -55,11 +53,11 @@ class Rule:
         self._rejected: Collection[str] = ()
         self._unknown = 0
         self._states: dict[str, list[State]] = {}
-        self._families: dict[tuple[object, ...], dict[str, State]] = defaultdict(dict)
-        self._listed: dict[str, dict[Listing, Entry]] = {}
-        self._members: dict[Listing, Members] = {}
+        self._groups: dict[tuple[object, ...], dict[str, State]] = defaultdict(dict)
+        self._listed: dict[str, dict[Listing, ListedArticle]] = {}
+        self._members: dict[Listing, ListingPages] = {}
 
-    def read(self, landings: Sequence[Landing], uncommitted: Sequence[PathChange], now: datetime) -> History:
+    def read(self, landings: Sequence[Landing], uncommitted: Sequence[PathChange], now: datetime) -> HistoryResult:
         """Return the changes of `landings`, and uncommitted changes, which land `now`.
 
         Everything in the first landing is created with it.
@@ -72,14 +70,14 @@ class Rule:
         self._edited = _edited(every)
         unbuilt = ((path, self._files.unbuilt(each, now)) for path, each in self._last.items())
         self._rejected = {path for path, uris in unbuilt if not all(map(self._is_excluded, uris))}
-        self._repository.expect([each.new for each in every if each.new and self._has_to_be_read(each)])
+        self._repository.prefetch([each.new for each in every if each.new and self._has_to_be_read(each)])
         for listing in self._listings.standing():
-            self._members[listing] = Members(listing, self._listings, standing=True)
-            self._turn(listing, landings[0].time)
+            self._members[listing] = ListingPages(listing, self._listings, standing=True)
+            self._update_pages(listing, landings[0].time)
         for time, changes in commits:
             self._land(time, changes)
         certain, left_out = self._outputs.certain_changes(self._settings)
-        return History(certain, left_out + self._unknown + len(self._rejected))
+        return HistoryResult(certain, left_out + self._unknown + len(self._rejected))
 
     def _has_to_be_read(self, change: PathChange) -> bool:
         is_settings = self._scope.is_settings(change.path)
@@ -87,7 +85,7 @@ class Rule:
 
     def _land(self, time: datetime, changes: Iterable[PathChange]) -> None:
         """Process the changes that landed at one time."""
-        families: set[tuple[object, ...]] = set()
+        groups: set[tuple[object, ...]] = set()
         paths: list[str] = []
         for change in changes:
             if self._scope.is_settings(change.path):
@@ -100,18 +98,18 @@ class Rule:
             except UnknownStateError:  # the state before is kept
                 self._unknown += 1
                 continue
-            there = [each for each in there if each.content.waits is None or each.content.waits <= time]
+            there = [each for each in there if each.content.draft_until is None or each.content.draft_until <= time]
             before = self._states.pop(change.path, [])
             if there:
                 self._states[change.path] = there
             if before or there:
                 paths.append(change.path)
-                families.update(self._replace(change.path, before, there))
+                groups.update(self._replace(change.path, before, there))
         if any(self._scope.is_settings(change.path) for change in changes):
             files = {path: self._files.data(change) for path, change in self._settings_files.items()}
             self._settings.add(time, {path: data for path, data in files.items() if data is not None})
-        for listing in self._list(families, paths):
-            self._turn(listing, time)
+        for listing in self._list(groups, paths):
+            self._update_pages(listing, time)
         self._outputs.land(time)
 
     def _replace(self, path: str, before: Iterable[State], there: Iterable[State]) -> Iterator[tuple[object, ...]]:
@@ -119,21 +117,21 @@ class Rule:
         for state in before:
             for uri in state.content.uris:
                 self._outputs.put(uri, (path, state.content.role), None)
-            if self._families[state.content.family].pop(path, None):
-                yield state.content.family
+            if self._groups[state.content.translation_group].pop(path, None):
+                yield state.content.translation_group
         for state in there:
             for uri in state.content.uris:
                 formed = (state.settings, state.content.source)
                 self._outputs.put(uri, (path, state.content.role), state.blob, formed)
             if state.content.role is Role.ARTICLE and state.content.published:
-                self._families[state.content.family][path] = state
-                yield state.content.family
+                self._groups[state.content.translation_group][path] = state
+                yield state.content.translation_group
 
-    def _list(self, families: Iterable[tuple[object, ...]], paths: Iterable[str]) -> Iterable[Listing]:
+    def _list(self, groups: Iterable[tuple[object, ...]], paths: Iterable[str]) -> Iterable[Listing]:
         """Update the listings of the articles of these families and at these paths; return the changed listings."""
-        wanted: dict[str, dict[Listing, Entry]] = {path: {} for path in paths}
-        for family in families:
-            members = self._families[family]
+        wanted: dict[str, dict[Listing, ListedArticle]] = {path: {} for path in paths}
+        for translation_group in groups:
+            members = self._groups[translation_group]
             shown = set(originals([state.content for state in members.values()]))
             for path, state in members.items():
                 content = state.content
@@ -154,13 +152,13 @@ class Rule:
                 self._listed[path] = now
         return touched
 
-    def _members_of(self, listing: Listing) -> Members:
+    def _members_of(self, listing: Listing) -> ListingPages:
         if listing not in self._members:
-            self._members[listing] = Members(listing, self._listings, standing=False)
+            self._members[listing] = ListingPages(listing, self._listings, standing=False)
         return self._members[listing]
 
-    def _turn(self, listing: Listing, time: datetime) -> None:
-        gone, others = self._members[listing].turn()
+    def _update_pages(self, listing: Listing, time: datetime) -> None:
+        gone, others = self._members[listing].update_pages()
         for uri in gone:
             self._outputs.put(uri, listing, None)
         first = self._members[listing].first_page
@@ -169,7 +167,7 @@ class Rule:
             self._outputs.put(uri, listing, time, (settings, ""))
 
 
-class _Outputs:
+class _UriTimeline:
     """The URIs published at a time, the owners that publish them, and the resulting changes."""
 
     def __init__(self, built: Collection[str], is_excluded: Callable[[str], bool]) -> None:
@@ -228,7 +226,7 @@ class _Outputs:
             if uri not in self._built and self._is_excluded(uri):
                 continue
             if uri not in self._built:
-                since = [settings.same_since(*formed) for formed in self._formed[uri]]
+                since = [settings.unchanged_since(*formed) for formed in self._formed[uri]]
                 known = [time for time in since if time is not None]
                 is_certain = not self._now[uri] and len(known) == len(since)
                 life = _since(max(known), life) if is_certain else []  # noqa: PLW2901 - only the certain part
@@ -251,9 +249,9 @@ def _since(time: datetime, life: Sequence[Change]) -> list[Change]:
     return after
 
 
-def _entry(listing: Listing, path: str, state: State) -> Entry:
+def _entry(listing: Listing, path: str, state: State) -> ListedArticle:
     shown = (state.content.uris, state.content.head)
-    return Entry(state.content.order, path, (*shown, state.blob) if listing.shows_text else shown)
+    return ListedArticle(state.content.order, path, (*shown, state.blob) if listing.shows_text else shown)
 
 
 def _edited(changes: Iterable[PathChange]) -> set[str]:

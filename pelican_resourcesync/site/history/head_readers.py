@@ -33,7 +33,7 @@ _ALIKE = {"author", "authors", "category", "date", "modified", "tags"}
 _MOST = 20_000
 
 
-class FromMemory:
+class InMemoryReader:
     """A reader that takes the source from `data`, so that past sources need no file."""
 
     data: bytes = b""
@@ -51,7 +51,7 @@ def head_of(reader: BaseReader, data: bytes) -> bytes:
     return reader.head(text).encode("utf-8", "surrogateescape")
 
 
-class MarkdownHeadReader(FromMemory, MarkdownReader):  # type: ignore[misc]  # Pelican has no type hints
+class MarkdownHeadReader(InMemoryReader, MarkdownReader):  # type: ignore[misc]  # Pelican has no type hints
     """A reader of the metadata of Markdown sources, with Python-Markdown's own preprocessors."""
 
     def read(self, source_path: str) -> tuple[str, dict[str, Any]]:
@@ -107,7 +107,7 @@ class MarkdownHeadReader(FromMemory, MarkdownReader):  # type: ignore[misc]  # P
         return dict(self._parse_metadata(meta))
 
 
-class HtmlHeadReader(FromMemory, HTMLReader):  # type: ignore[misc]  # Pelican has no type hints
+class HtmlHeadReader(InMemoryReader, HTMLReader):  # type: ignore[misc]  # Pelican has no type hints
     """A reader of the head of HTML sources: the title and the `meta` elements."""
 
     def read(self, source_path: str) -> tuple[str, dict[str, Any]]:
