@@ -25,7 +25,7 @@ from pelican_resourcesync.publication.publish import publish
 from pelican_resourcesync.site import publisher
 from pelican_resourcesync.site.history import GitHistory
 from pelican_resourcesync.site.session import Session
-from tests.sites import Site
+from tests.support.sites import Site
 
 _BEGIN = datetime(2015, 1, 1, 9, tzinfo=UTC)
 _WORDS = "Coins weigh little; ledgers weigh more, and *nobody* counts what a bridge has carried since it was built. "

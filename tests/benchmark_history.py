@@ -27,7 +27,7 @@ from pelican_resourcesync.site.history import GitHistory
 from pelican_resourcesync.site.history.sources import Sources, quiet_reading
 from pelican_resourcesync.site.outputs.roles import Role
 from tests.benchmark import Stopwatch
-from tests.sites import ROOT, Site
+from tests.support.sites import ROOT, Site
 
 #: What a first history may cost: so many times the bare stream, and so many seconds for each past state. The goal, 1.5
 #: streams and one reading of each state, is not met where each new article moves up to two hundred pages of the index.

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import settings
 
 from pelican_resourcesync.site.should_publish import PREVIEWS
-from tests.sites import Site, import_sample_site
+from tests.support.sites import Site, import_sample_site
 
 settings.register_profile("short", deadline=None)
 settings.register_profile("long", deadline=None, max_examples=20_000)

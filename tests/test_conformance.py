@@ -5,7 +5,7 @@ import re
 
 from pelican_resourcesync.check import RULES, UNSEEN
 from tests.conformance import ASKS, NOT_WRITTEN, chapter, identifiers, proofs, table, written
-from tests.sites import ROOT
+from tests.support.sites import ROOT
 
 PAGE = ROOT / "docs/conformance.md"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.settings import Settings, parse_settings
-from tests.sites import ROOT, Site
+from tests.support.sites import ROOT, Site
 
 README = (ROOT / "README.md").read_text("utf-8")
 DOCS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "sample_site").glob("*.md")])

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from tests.bridge.garden import NUMBERS, served_bytes
 from tests.bridge.living import Standing
-from tests.serving import Server
+from tests.support.servers import Server
 
 #: Where the repository's REST server answers with files, below the address.
 SERVER = "/server"

@@ -18,8 +18,8 @@ from tests.bridge.host import CONTENT, SERVER, Host
 from tests.bridge.living import ZONE, Standing, What, begin, live, standings
 from tests.bridge.oracle import Oracle, Visible
 from tests.bridge.tables import TABLES, Rows
-from tests.papers import Item, Paper, Set
-from tests.walker import Walker
+from tests.support.reader import Item, Paper, Set
+from tests.support.walker import Walker
 
 SET = "repository"
 

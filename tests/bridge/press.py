@@ -18,7 +18,7 @@ from repo_bridge.settings import Settings
 from tests.bridge.repository import Bundle, File, Sample, Thing, Value, rows_of
 from tests.bridge.samples import AT
 from tests.bridge.tables import Rows, write_sqlite
-from tests.papers import Item, Paper
+from tests.support.reader import Item, Paper
 
 BASE = "https://repo.example/sync"
 UI = "https://repo.example"

@@ -28,7 +28,7 @@ from tests.bridge.reading import VIEW, read, url_of
 from tests.bridge.repository import rows_of
 from tests.bridge.samples import AT, PUBLIC, every_case
 from tests.bridge.server import Server
-from tests.sites import ROOT
+from tests.support.sites import ROOT
 
 PAGE = (ROOT / "docs/bridge.md").read_text("utf-8").split("\n## Settings\n")[0]
 

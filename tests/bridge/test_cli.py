@@ -25,8 +25,8 @@ from repo_bridge.settings import FILE, Settings
 from tests.bridge.samples import every_case
 from tests.bridge.test_dump import plain_dump
 from tests.publication.support import Source
-from tests.serving import served
-from tests.sites import ROOT
+from tests.support.servers import served
+from tests.support.sites import ROOT
 
 CREATED, UPDATED, DELETED = ChangeKind.CREATED, ChangeKind.UPDATED, ChangeKind.DELETED
 NEEDED = ("--out", "public", "--base-url", "https://example.org", "--ui-url", "https://ui.example", "--saf", "items")

@@ -14,7 +14,7 @@ from repo_bridge.crosswalks import CROSSWALKS
 from repo_bridge.dump import Imported
 from repo_bridge.outcome import MOST_EXAMPLES, MOST_LEFT_OUT, Counts, Expected, Foresight, Outcome
 from repo_bridge.settings import FILE, KEYS, Settings, read_configuration
-from tests.sites import ROOT
+from tests.support.sites import ROOT
 
 BRIDGE = (ROOT / "docs/bridge.md").read_text("utf-8")
 COMMANDS = (ROOT / "docs/commands.md").read_text("utf-8")

@@ -15,7 +15,7 @@ from repo_bridge.inventory.holding import Holding, Stored, parse_place
 from repo_bridge.outcome import MOST_LEFT_OUT, Outcome
 from tests.bridge.press import SET, Press, ending
 from tests.bridge.repository import BITSTREAM, Bundle, File, Sample, Thing, Value, key, rows_of
-from tests.papers import Paper
+from tests.support.reader import Paper
 
 DUMPS = Dumps(resourcedump=True, changedump=True)
 

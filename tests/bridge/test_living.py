@@ -15,9 +15,9 @@ from tests.bridge.garden import PREFIX
 from tests.bridge.host import hosted
 from tests.bridge.life import SET, WORD, Life, Past, RepositoryWalker, files_in, lived
 from tests.bridge.living import FIRST, ZONE
-from tests.follower import Follower
-from tests.papers import Item, moment
-from tests.test_mirror import Mirror
+from tests.e2e.test_mirror import Mirror
+from tests.support.follower import Follower
+from tests.support.reader import Item, moment
 
 VERSIONS = (7, 10)
 

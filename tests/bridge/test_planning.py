@@ -8,7 +8,7 @@ from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication.model.options import Archives, Dumps
 from tests.bridge.press import BASE, SET, UI, Press, book, ending, shelf
 from tests.bridge.repository import Container, Policy, Sample
-from tests.papers import Paper
+from tests.support.reader import Paper
 
 DUMPS = Dumps(resourcedump=True, changedump=True)
 ONE, TWO = f"{SET}-123456789_col1", f"{SET}-123456789_col2"

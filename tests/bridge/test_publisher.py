@@ -33,8 +33,8 @@ from tests.bridge.press import BASE, SET, UI, Heard, Press, book, day, ending, f
 from tests.bridge.repository import Container, Policy, Value, rows_of
 from tests.bridge.samples import PUBLIC, every_case
 from tests.bridge.server import Server
-from tests.papers import Item
-from tests.serving import served
+from tests.support.reader import Item
+from tests.support.servers import served
 
 LONG = settings().max_examples > 1_000
 

@@ -17,7 +17,7 @@ from tests.bridge.eprints import EPRINTS, EPRINTS_ROWS, PUBLIC_EPRINTS
 from tests.bridge.ojs import OJS, OJS_ROWS, PUBLIC_ARTICLES
 from tests.bridge.reading import url_of
 from tests.bridge.server import Server
-from tests.sites import ROOT
+from tests.support.sites import ROOT
 
 EXAMPLES = ROOT / "docs/examples"
 

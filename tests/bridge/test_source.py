@@ -16,8 +16,8 @@ from repo_bridge.errors import ArchiveError, BridgeError, InventoryError, QueryE
 from tests.bridge.press import BASE, SET, UI, Press, ending, files_in, pack, shelf
 from tests.bridge.test_dump import plain_dump
 from tests.bridge.test_files import packed
-from tests.follower import Follower
-from tests.serving import served
+from tests.support.follower import Follower
+from tests.support.servers import served
 
 DUMPS = Dumps(resourcedump=True, changedump=True)
 

@@ -10,7 +10,7 @@ from time import sleep
 from typing import Any
 
 from tests.check.documents import Files, lay
-from tests.serving import Server
+from tests.support.servers import Server
 
 Headers = dict[str, dict[str, str]]
 """Headers by the path, and by the name of the header; a path that is not named has those that any host sends."""

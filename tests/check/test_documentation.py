@@ -10,7 +10,7 @@ from pelican_resourcesync.check.deep import _PAGES
 from pelican_resourcesync.check.limits import STANDARD_LIMITS
 from pelican_resourcesync.cli import parser
 from tests.check.documents import lay, text
-from tests.sites import ROOT
+from tests.support.sites import ROOT
 
 PAGE = (ROOT / "docs/check.md").read_text("utf-8")
 

@@ -12,7 +12,7 @@ from pelican_resourcesync.check import Report, Request, check
 from pelican_resourcesync.protocol import Limits
 from pelican_resourcesync.publication.model.ranges import Calendar
 from tests.publication.support import Source
-from tests.sites import Site
+from tests.support.sites import Site
 
 #: Every setting with the values to try. Another setting is one line more, and nothing else.
 CHOICES: Mapping[str, Sequence[Any]] = {

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pelican_resourcesync.check import Request, check
-from tests.sites import Site, import_sample_site
+from tests.support.sites import Site, import_sample_site
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from pelican_resourcesync.check import CheckError, Report, Request, check
 from pelican_resourcesync.errors import TransportError
 from pelican_resourcesync.transport.addresses import connect_to_public, is_public
 from tests.check.documents import SOURCE, lay, names
-from tests.serving import Server, served
+from tests.support.servers import Server, served
 
 DOCUMENTS = sum(name.endswith((".xml", "/resourcesync")) for name in SOURCE)
 

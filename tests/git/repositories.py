@@ -11,7 +11,7 @@ from unittest.mock import patch
 from pelican_resourcesync.git.repository import Repository, find_repository
 from pelican_resourcesync.site.publisher import PublishResult
 from pelican_resourcesync.site.session import Session
-from tests.sites import Row, Site, strip
+from tests.support.sites import Row, Site, strip
 
 #: A time for each day of the tests' month.
 T = [f"2024-01-{day:02}T10:00:00Z" for day in range(32)]
@@ -110,7 +110,7 @@ def said(site: Site) -> list[str]:
     def say(_session: Session, outcome: PublishResult) -> None:
         found.extend((*outcome.warnings, *outcome.notes))
 
-    with patch.object(Session, "_say", say):  # Pelican logs no message twice in one process
+    with patch.object(Session, "_report", say):  # Pelican logs no message twice in one process
         built(site)
     return found
 

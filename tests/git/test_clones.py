@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.git.repositories import NOW, T, bare, built, clone, link, opened, said, unknown
-from tests.sites import Row, Site
+from tests.support.sites import Row, Site
 
 IMAGES = {"STATIC_PATHS": ["images"], "ARTICLE_EXCLUDES": ["images"], "THEME_STATIC_PATHS": ["static"]}
 

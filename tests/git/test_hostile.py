@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.git.repositories import T, bare, built, dated, link, opened
-from tests.sites import Site
+from tests.support.sites import Site
 
 ARTICLE = "Title: Secret\nDate: 2024-01-01\n"
 

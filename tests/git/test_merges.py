@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.git.repositories import T, back, bare, branch, built, dated, merge
-from tests.sites import Row, Site
+from tests.support.sites import Row, Site
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.git.repositories import NOW, T, bare, built, dated, said, unknown
-from tests.sites import Row, Site, strip
+from tests.support.sites import Row, Site, strip
 
 IMAGES = {"STATIC_PATHS": ["images"], "ARTICLE_EXCLUDES": ["images"], "DEFAULT_METADATA": {"category": "misc"}}
 

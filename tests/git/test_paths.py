@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.git.repositories import T, bare, built
-from tests.sites import Site
+from tests.support.sites import Site
 
 IMAGES = {"STATIC_PATHS": ["images"], "ARTICLE_EXCLUDES": ["images"]}
 

@@ -25,7 +25,8 @@ from pelican_resourcesync.publication.previous.fetch import (
 from pelican_resourcesync.publication.previous.previous import read_previous
 from pelican_resourcesync.transport.bounds import Bounds
 from pelican_resourcesync.transport.http import Web
-from tests.live import (
+from tests.publication.support import LAYOUT, STATE, Source
+from tests.support.live import (
     PAGE,
     Live,
     Manner,
@@ -45,7 +46,6 @@ from tests.live import (
     truncated,
     zipped,
 )
-from tests.publication.support import LAYOUT, STATE, Source
 
 ADVICE = (
     "what is published stays as it is: try again, or repair what is published there, or name another with the"

@@ -19,8 +19,8 @@ from pelican_resourcesync.publication.previous.fetch import Allowance, Fetched, 
 from pelican_resourcesync.publication.previous.previous import read_previous
 from pelican_resourcesync.transport.bounds import Bounds
 from pelican_resourcesync.transport.http import Web
-from tests.live import Ask, Live, Manner, content, dripping, files, first, live, page, status
 from tests.publication.support import LAYOUT, STATE, Source
+from tests.support.live import Ask, Live, Manner, content, dripping, files, first, live, page, status
 
 DUMPS = Dumps(resourcedump=True, changedump=True, package_size=20_000)
 ARCHIVES = Archives(resourcedump=None, resourcelist=None)

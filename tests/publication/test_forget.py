@@ -17,9 +17,9 @@ from pelican_resourcesync.publication.model.change import Change
 from pelican_resourcesync.publication.model.options import Archives
 from pelican_resourcesync.publication.model.spelling import find_uris, spelling
 from pelican_resourcesync.publication.model.told import Told
-from tests.follower import Follower
 from tests.publication.support import DELETED, SITEURL, UPDATED, Source, change, tree, utc
-from tests.serving import served
+from tests.support.follower import Follower
+from tests.support.servers import served
 
 CONTENTS = {"a.html": b"a", "b.html": b"b", "caf%C3%A9.html": b"c"}
 HISTORY = (

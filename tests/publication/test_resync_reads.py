@@ -16,9 +16,9 @@ from pelican_resourcesync.protocol import Limits, Link
 from pelican_resourcesync.publication.model.options import Archives, Dumps
 from pelican_resourcesync.publication.model.resource import Resource
 from pelican_resourcesync.publication.model.told import Told
-from tests.client import READERS, uses_client
 from tests.publication.archivist import walk
 from tests.publication.support import SITEURL, Item, Source, paper, publish_one, utc
+from tests.support.resync_client import READERS, uses_client
 
 pytestmark = uses_client
 

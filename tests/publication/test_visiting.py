@@ -10,8 +10,8 @@ from pelican_resourcesync.errors import NoHostError, PublicationError, Transport
 from pelican_resourcesync.publication.model.options import Archives, Dumps
 from pelican_resourcesync.publication.status.remote_status import visit
 from pelican_resourcesync.publication.status.status import Status, look
-from tests.live import Live, closed_port, content, files, live, no_dot_folders, page, redirect, status
 from tests.publication.support import SITEURL, Source
+from tests.support.live import Live, closed_port, content, files, live, no_dot_folders, page, redirect, status
 
 DUMPS = Dumps(resourcedump=True, changedump=True)
 

@@ -10,7 +10,7 @@ from pelican.settings import read_settings
 
 from pelican_resourcesync.publication.model.change import Change
 from pelican_resourcesync.site.outputs.run import Run
-from tests.sites import Row, Site
+from tests.support.sites import Row, Site
 
 SITEURL = "https://example.org"
 NOW = datetime(2025, 1, 1, 12, tzinfo=UTC)

@@ -10,9 +10,9 @@ import pytest
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, STATE, WELL_KNOWN
 from pelican_resourcesync.site import saved_documents as module
 from pelican_resourcesync.site.saved_documents import SAVED_FOLDER, SavedDocuments
-from tests.museum import Tree, tree
-from tests.sites import Site, strip
-from tests.test_bad_input import run
+from tests.e2e.test_bad_input import run
+from tests.support.museum import Tree, tree
+from tests.support.sites import Site, strip
 
 OTHER = "resourcesync/other"
 

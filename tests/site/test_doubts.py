@@ -17,7 +17,7 @@ FACETS = {
 WRITTEN = [OutputFile(path, f"{SITEURL}/{path}") for path in FACETS]
 BY_URI = {f"{SITEURL}/{path}": facets for path, facets in FACETS.items()}
 EMPTY = (
-    "no resource of this build fits RESOURCESYNC['sets']['mine'], so nothing is in that set: ask for less, "
+    "no resource of this build matches RESOURCESYNC['sets']['mine'], so nothing is in that set: ask for less, "
     "or leave it out"
 )
 
@@ -59,7 +59,7 @@ def test_what_fits_is_not_doubted(selection: Selection) -> None:
 def test_a_value_that_fits_nothing(criterion: str, value: str, near: str) -> None:
     """The warning names it, and the nearest there is; if nothing is left, the set is empty."""
     known = {"paths": "*", "types": "text/html", "categories": "news", "tags": "red", "languages": "en"}[criterion]
-    said = f"RESOURCESYNC['sets']['mine'][{criterion!r}] has {value!r}, which fits no resource of this build{near}"
+    said = f"RESOURCESYNC['sets']['mine'][{criterion!r}] has {value!r}, which matches no resource of this build{near}"
     assert doubts(Selection(**{criterion: (value,)})) == [said, EMPTY]
     assert doubts(Selection(**{criterion: (known, value)})) == [said]
 

@@ -12,7 +12,7 @@ from pelican_resourcesync.site.outputs.facets import Facets, facets_of, links_of
 from pelican_resourcesync.site.outputs.resources import Exclusion, take_inventory
 from pelican_resourcesync.site.outputs.run import OutputFile, Run
 from tests.site.support import SITEURL, built, configured
-from tests.sites import Site
+from tests.support.sites import Site
 
 FEEDS: dict[str, Any] = {
     "THEME": "simple",

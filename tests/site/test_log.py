@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.git.log import Commit, PathChange, read_log
 from pelican_resourcesync.git.repository import find_repository
-from tests.sites import Site
+from tests.support.sites import Site
 
 ODD_NAMES = ("two words.md", "größe.md", "new\nline.md", "100%.md", '"quoted".md', ":100644 000000", "tab\t.md", " ")
 CONFIGURATIONS = (

@@ -14,8 +14,8 @@ from types import MappingProxyType
 import pytest
 
 from pelican_resourcesync.site.should_publish import PREVIEWS, why_not_to_publish
-from tests.museum import Tree, tree
-from tests.sites import Site, strip
+from tests.support.museum import Tree, tree
+from tests.support.sites import Site, strip
 
 LISTENS = "the output is served as it is built (--listen)"
 

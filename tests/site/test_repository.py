@@ -11,7 +11,7 @@ import pytest
 from pelican_resourcesync.errors import HistoryError
 from pelican_resourcesync.git.log import PathChange
 from pelican_resourcesync.git.repository import UNCOMMITTED, Repository, find_repository
-from tests.sites import Site
+from tests.support.sites import Site
 
 TIME = "2024-01-01T10:00:00Z"
 HERE = ["."]

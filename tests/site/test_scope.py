@@ -6,7 +6,7 @@ import pytest
 
 from pelican_resourcesync.site.scope import Scope, find_scope
 from tests.site.support import configured
-from tests.sites import Site
+from tests.support.sites import Site
 
 THEME = {"themes/mine/templates/base.html": "", "themes/mine/static/css/a.css": "", "themes/mine/static/b.js": ""}
 

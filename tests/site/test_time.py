@@ -21,10 +21,10 @@ from pelican_resourcesync.git.log import Commit
 from pelican_resourcesync.publication.diff.changes import changes_since, spread
 from pelican_resourcesync.publication.model.change import Change, Representation
 from pelican_resourcesync.publication.model.ranges import PERIODS, Calendar, Cuts, Marks, Range, cut
-from tests.follower import Document
+from tests.e2e.test_adds_up import published
 from tests.publication.support import CREATED, DELETED, UPDATED
-from tests.sites import Row, Site, strip
-from tests.test_adds_up import published
+from tests.support.follower import Document
+from tests.support.sites import Row, Site, strip
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 NOW = datetime(2025, 1, 1, 12, tzinfo=UTC)

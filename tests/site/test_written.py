@@ -9,7 +9,7 @@ from pelican import Pelican
 from pelican_resourcesync.site.outputs.roles import Role
 from pelican_resourcesync.site.outputs.run import OutputFile, Run, walk
 from tests.site.support import BARE, SITEURL, built, configured
-from tests.sites import Site
+from tests.support.sites import Site
 
 
 def outputs(site: Site, **overrides: Any) -> dict[str, OutputFile]:

@@ -7,7 +7,7 @@ import pytest
 from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication.publish import Publication
 from pelican_resourcesync.terminal.summary import summaries
-from tests.sites import Site, strip
+from tests.support.sites import Site, strip
 
 WHERE = "https://example.org/resourcesync/"
 

@@ -6,8 +6,8 @@ import pytest
 
 from pelican_resourcesync.errors import SettingsError, TransportError
 from pelican_resourcesync.terminal.status import TargetStatus, look_at
-from tests.live import files, live, status
 from tests.publication.support import Source
+from tests.support.live import files, live, status
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from pelican_resourcesync.errors import TransportError
 from pelican_resourcesync.transport.addresses import connect_to_public, is_public
 from pelican_resourcesync.transport.bounds import Bounds
 from pelican_resourcesync.transport.http import Web
-from tests.live import Ask, Live, Manner, content, live, raw, redirect
+from tests.support.live import Ask, Live, Manner, content, live, raw, redirect
 
 PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 PUBLIC = "93.184.216.34"

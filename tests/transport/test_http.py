@@ -15,7 +15,7 @@ from pelican_resourcesync.errors import AbsentError, NoHostError, ResourceSyncEr
 from pelican_resourcesync.transport.bounds import Bounds
 from pelican_resourcesync.transport.http import Received, Web
 from pelican_resourcesync.version import __version__
-from tests.live import (
+from tests.support.live import (
     PAGE,
     Live,
     Manner,

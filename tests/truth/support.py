@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from tests.sites import Site, strip
+from tests.support.sites import Site, strip
 from tests.truth.told import Told
 
 SITEURL = "https://example.org"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sites import ROOT
+from tests.support.sites import ROOT
 from tests.truth.__main__ import main, parse
 from tests.truth.backfills import overrides
 from tests.truth.builds import Command

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sites import Site, strip
+from tests.support.sites import Site, strip
 from tests.truth.builds import Build, Builder, Command
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.sites import import_sample_site
+from tests.support.sites import import_sample_site
 from tests.truth.__main__ import main
 
 SITEURL = "https://museum.example"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sites import Site, strip
+from tests.support.sites import Site, strip
 from tests.truth.builds import Build, Command, builders
 from tests.truth.clone import Clone, Commit
 from tests.truth.conftest import Known

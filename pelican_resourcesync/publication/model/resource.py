@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from pelican_resourcesync.errors import DocumentError, PublicationError
-from pelican_resourcesync.protocol import Link
-from pelican_resourcesync.protocol.uris import LONGEST_LOC
+from pelican_resourcesync.protocol import LONGEST_LOC, Link
 from pelican_resourcesync.publication.model.change import Representation
 from pelican_resourcesync.publication.model.media_types import media_type
 from pelican_resourcesync.publication.model.rows import Standing, render_links, render_representation, render_time

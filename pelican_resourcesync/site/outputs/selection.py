@@ -72,10 +72,10 @@ def selection_warnings(
         for value in getattr(chosen.selection, criterion):
             if not _holds(Selection(**{criterion: (value,)}), settings, written, facets):
                 near = suggestion(_spelt(criterion, value, settings), _known(criterion, facets))
-                yield f"{setting_name(f'{here}.{criterion}')} has {value!r}, which fits no resource of this build{near}"
+                yield f"{setting_name(f'{here}.{criterion}')} has {value!r}, which matches no resource of this build{near}"
     if not _holds(chosen.selection, settings, written, facets):
         yield (
-            f"no resource of this build fits {setting_name(here)}, so that set is empty: "
+            f"no resource of this build matches {setting_name(here)}, so that set is empty: "
             "use fewer criteria, or remove the set"
         )
 

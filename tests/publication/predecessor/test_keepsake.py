@@ -10,7 +10,7 @@ import pytest
 
 from pelican_resourcesync.publication.model.layout import STATE, Layout
 from pelican_resourcesync.publication.previous.last_published import PLACE, Keepsake
-from tests.museum import tree
+from tests.support.museum import tree
 
 PAPERS = Layout("", "papers")
 

@@ -12,9 +12,9 @@ from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication.model.layout import STATE, Layout
 from pelican_resourcesync.publication.previous import LastingOutput, Predecessor, Search
 from pelican_resourcesync.publication.previous.last_published import PLACE
-from tests.live import files, hosts, live
-from tests.museum import ARCHIVE, MUSEUM, digest
 from tests.publication.support import Source
+from tests.support.live import files, hosts, live
+from tests.support.museum import ARCHIVE, MUSEUM, digest
 
 OTHER = "0" * 64
 

@@ -11,7 +11,7 @@ from unittest.mock import patch
 from lxml import etree
 
 from pelican_resourcesync.site.backfill import BackfillOptions, BackfillSummary, run_backfill
-from tests.sites import RS, SITEMAP, Row, Site, strip
+from tests.support.sites import RS, SITEMAP, Row, Site, strip
 
 TIMES = [f"2024-0{month}-15T10:00:00Z" for month in range(1, 10)]
 

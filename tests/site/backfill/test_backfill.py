@@ -25,11 +25,11 @@ from pelican_resourcesync.publication.model.told import Told
 from pelican_resourcesync.publication.previous.previous import read_previous
 from pelican_resourcesync.site.backfill.records import BuildRecordStore
 from pelican_resourcesync.site.outputs.discovery import add_link
-from tests.follower import Follower
 from tests.publication.support import publish_one
-from tests.serving import served
 from tests.site.backfill.support import TIMES, Terminal, documents, run, with_past, worktrees
-from tests.sites import ROOT, Site, changes, strip
+from tests.support.follower import Follower
+from tests.support.servers import served
+from tests.support.sites import ROOT, Site, changes, strip
 
 SITEURL = "https://example.org"
 BACKFILL = [sys.executable, "-m", "pelican_resourcesync", "backfill", "--by", "commit", "--jobs", "1"]

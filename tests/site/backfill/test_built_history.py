@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.errors import HistoryError
-from tests.follower import Follower
-from tests.serving import served
 from tests.site.backfill.support import TIMES, changes_now, documents, run, with_past
 from tests.site.backfill.test_backfill import PAST
-from tests.sites import NOT_LIVE, ROOT, Site
+from tests.support.follower import Follower
+from tests.support.servers import served
+from tests.support.sites import NOT_LIVE, ROOT, Site
 
 SITEURL = "https://example.org"
 BUILT = {**NOT_LIVE, "history": "built"}

@@ -8,7 +8,7 @@ from pelican_resourcesync.errors import HistoryError
 from pelican_resourcesync.git.checkout import STAMP, Checkouts
 from tests.git.repositories import T, add_submodule, repository, update_submodule
 from tests.site.backfill.support import documents, worktrees
-from tests.sites import Site
+from tests.support.sites import Site
 
 
 def test_submodules_of_then(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from pelican_resourcesync.site.backfill.progress import Progress
 from tests.site.backfill.support import TIMES, changes_now, documents, run, with_past, worktrees
-from tests.sites import Site
+from tests.support.sites import Site
 
 SITEURL = "https://example.org"
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.site.backfill.support import TIMES, documents, run, with_past, worktrees
-from tests.sites import ROOT, Site
+from tests.support.sites import ROOT, Site
 
 BACKFILL = [sys.executable, "-m", "pelican_resourcesync", "backfill", "--jobs", "2"]
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from tests.papers import Item
-from tests.serving import public_files
+from tests.e2e.test_everything import SITEURL, is_in, path_of, walk
+from tests.e2e.test_mirror import PRIVATE
 from tests.site.backfill.support import run
-from tests.sites import ROOT, Site, import_sample_site
-from tests.test_everything import SITEURL, is_in, path_of, walk
-from tests.test_mirror import PRIVATE
-from tests.walker import CAPABILITIES, Walker
+from tests.support.reader import Item
+from tests.support.servers import public_files
+from tests.support.sites import ROOT, Site, import_sample_site
+from tests.support.walker import CAPABILITIES, Walker
 
 SETS: dict[str, Any] = {"site": {}, "coins": {"categories": ["Coins"]}, "images": {"types": ["image/*"]}}
 EVERYTHING = {"previous": "output", "dumps": True, "archives": True, "sets": SETS}

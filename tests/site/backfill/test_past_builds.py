@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.follower import Follower
-from tests.serving import served
 from tests.site.backfill.support import TIMES, changes_now, run
-from tests.sites import ROOT, Site, strip
+from tests.support.follower import Follower
+from tests.support.servers import served
+from tests.support.sites import ROOT, Site, strip
 
 SITEURL = "https://example.org"
 CLOCKS = """

@@ -7,10 +7,10 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from pelican_resourcesync.publication.model.layout import Layout
-from tests.follower import RS, SITEMAP, Follower
-from tests.serving import served
 from tests.site.backfill.support import documents, run, worktrees
-from tests.sites import Site, document, import_sample_site
+from tests.support.follower import RS, SITEMAP, Follower
+from tests.support.servers import served
+from tests.support.sites import Site, document, import_sample_site
 from tests.truth.builds import Command, builders
 from tests.truth.clone import Clone
 from tests.truth.landings import Landings

@@ -15,7 +15,7 @@ from unittest.mock import patch
 
 from pelican_resourcesync.site.publisher import PublishResult
 from pelican_resourcesync.site.session import Session
-from tests.sites import Site
+from tests.support.sites import Site
 
 #: Contents without listings.
 BARE: dict[str, Any] = {
@@ -169,7 +169,7 @@ def build(site: Site, time: datetime, **settings: Any) -> list[str]:
         found.extend((*outcome.warnings, *outcome.notes))
 
     environment = {"SOURCE_DATE_EPOCH": str(int(time.timestamp()))}
-    with patch.object(Session, "_say", say), patch.dict(os.environ, environment):
+    with patch.object(Session, "_report", say), patch.dict(os.environ, environment):
         site.build(**settings)
     return found
 

@@ -11,7 +11,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tests.site.history.cases import at, source
-from tests.sites import SETTINGS, Site
+from tests.support.sites import SETTINGS, Site
 
 Tree = dict[str, bytes]
 

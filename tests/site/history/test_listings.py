@@ -14,7 +14,7 @@ from pelican_resourcesync.site.history.sources import SourceOutput, Sources, ori
 from pelican_resourcesync.site.outputs.roles import Role
 from pelican_resourcesync.site.outputs.run import OutputFile, Run
 from tests.site.support import BARE, SITEURL, built, configured
-from tests.sites import Site
+from tests.support.sites import Site
 
 FEEDS = {
     "FEED_ATOM": "feeds/index.atom.xml",

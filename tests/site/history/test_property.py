@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, given, note, settings
 from tests.site.history.cases import build, left_out
 from tests.site.history.histories import History, histories, time_of
 from tests.site.history.oracle import judge
-from tests.sites import Site
+from tests.support.sites import Site
 
 #: How many histories there are, and how long each may be.
 SHORT, LONG = 25, 600

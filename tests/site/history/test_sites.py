@@ -9,6 +9,7 @@ from unittest.mock import patch
 import pytest
 
 from pelican_resourcesync.errors import HistoryError
+from tests.e2e.test_sets import rows
 from tests.git.repositories import add_submodule, clone, link, repository, update_submodule
 from tests.site.history.cases import (
     BARE,
@@ -23,8 +24,7 @@ from tests.site.history.cases import (
     take,
     time_of,
 )
-from tests.sites import Site
-from tests.test_sets import rows
+from tests.support.sites import Site
 
 A, A2, B, C = source("a"), source("a", "Another text."), source("b"), source("c")
 REMOVE: Step = {"x.md": None}

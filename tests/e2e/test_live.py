@@ -1,0 +1,403 @@
+"""The live site: what a build carries forward from what is public, and when it stops, over real HTTP.
+
+The sites have public names. The loopback server is asked for them as a proxy, so nothing is patched.
+"""
+
+import re
+import shutil
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from pelican_resourcesync.publication.previous.lineage import Sealed
+from tests.support.live import Ask, Manner, closed_port, content, files, first, hosts, late, page, status
+from tests.support.museum import ARCHIVE, HOME, KEPT, MUSEUM, STATE, Museum, digest, public_museum, tree
+from tests.support.sites import ROOT, Row, Site
+
+
+@pytest.fixture
+def museum(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Museum]:
+    """Give a site of one article whose host has nothing yet."""
+    with public_museum(tmp_path, monkeypatch) as museum:
+        yield museum
+
+
+# --- carried forward ---------------------------------------------------------
+
+
+def test_each_build_in_a_fresh_clone_carries_the_live_publication_forward(museum: Museum, tmp_path: Path) -> None:
+    """As in a CI: a new clone and no output each time; the changes add up, and closed lists keep their bytes."""
+    closed: dict[str, bytes] = {}
+    rows: list[Row] = []
+    predecessor = None
+    for month in range(1, 6):
+        museum.edit(month)
+        clone = Site(tmp_path / f"clone{month}", museum.site.settings)
+        museum.site.git("clone", "-q", museum.site.folder.as_uri(), str(clone.folder))
+        machine = Museum(clone, museum.www, museum.host)
+        machine.build()
+        machine.deploy()
+        state = machine.state()
+        assert (state["generation"], state["predecessor"]) == (month, predecessor)
+        predecessor = digest(museum.www / STATE)
+        rows.append((f"2024-{month:02}-01T10:00:00Z", "updated" if rows else "created", "/a.html"))
+        assert clone.changes() == rows
+        for path, data in closed.items():
+            assert (museum.www / path).read_bytes() == data
+        lists = sorted((museum.www / HOME).glob("changelist-2*"))
+        closed |= {file.relative_to(museum.www).as_posix(): file.read_bytes() for file in lists[:-1]}
+    assert len(closed) == 4
+
+
+def test_what_was_verified_is_not_fetched_again(museum: Museum) -> None:
+    """What was seen live lies beside the settings; the next build asks for what is new alone."""
+    museum.publish(1)
+    museum.publish(2)
+    museum.publish(3)
+    assert tree(museum.site.folder / KEPT).keys() < tree(museum.www).keys()
+    museum.host.asked()
+    museum.build()
+    asked = museum.host.asked()
+    assert asked.pop(STATE) == 1
+    assert set(asked) == {f"{HOME}/{name}" for name in asked_for(museum)}
+    assert museum.state()["generation"] == 3
+    museum.build()
+    assert museum.host.asked() == {STATE: 1}
+
+
+def asked_for(museum: Museum) -> set[str]:
+    """Name the documents of the live publication that the one before did not have."""
+    new = {"resourcelist.xml", "changelist.xml", "changelist-archive.xml", "capabilitylist.xml"}
+    lists = sorted(file.name for file in (museum.www / HOME).glob("changelist-2*"))
+    return {*lists[-2:], *new} - {"capabilitylist.xml"}
+
+
+def test_nothing_is_written_among_the_sources_or_to_git(museum: Museum) -> None:
+    """What is kept from build to build is ignored by git."""
+    museum.publish(1)
+    museum.publish(2)
+    assert (museum.site.folder / KEPT / STATE).is_file()
+    assert museum.site.git("status", "--porcelain") == ""
+
+
+def test_caches_are_passed(museum: Museum) -> None:
+    """A cache that answers each address from memory is asked in a way that it must ask the site."""
+    museum.publish(1)
+    old = {path: data for path, (data, _) in tree(museum.www).items()}
+    museum.publish(2)
+
+    def stale(ask: Ask) -> None:
+        fresh = ask.query and "no-cache" in ask.headers["Cache-Control"]
+        (files(museum.www) if fresh else content(old.get(ask.path, b"")))(ask)
+
+    museum.host.manner = stale
+    museum.edit(3)
+    museum.build()
+    assert museum.state()["generation"] == 3
+
+
+def test_site_that_is_slow_is_waited_for(museum: Museum) -> None:
+    """Each answer takes a while: nothing is lost but time."""
+    museum.publish(1)
+    museum.host.manner = late(0.2, files(museum.www))
+    museum.publish(2)
+    assert museum.state()["generation"] == 2
+
+
+def test_deployment_under_way_is_waited_for(museum: Museum) -> None:
+    """The new `publication.json` is there before its documents are: asked again, all is one publication."""
+    museum.publish(1)
+    old = tree(museum.www)
+    museum.publish(2)
+    late_one = f"{HOME}/resourcelist.xml"
+    museum.host.manners[late_one] = first(1, content(old[late_one][0]), files(museum.www))
+    museum.edit(3)
+    museum.build()
+    assert museum.state()["generation"] == 3
+    assert museum.host.asked()[late_one] >= 2
+
+
+# --- nothing there -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("manner", [status(404), status(410), page], ids=["404", "410", "HTML"])
+def test_nothing_there_is_the_first_publication(
+    museum: Museum, manner: Manner, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A host without a publication, or with a page for any path: one line says so."""
+    museum.host.manner = manner
+    museum.edit(1)
+    museum.build()
+    lines = [line for line in capsys.readouterr().out.splitlines() if "ResourceSync: " in line]
+    assert lines[0] == (f"ResourceSync: there is no publication at {MUSEUM}/{STATE}: this is the first publication.")
+    assert len(lines) == 2
+    assert museum.state()["generation"] == 1
+
+
+@pytest.mark.parametrize("manner", [status(404), page], ids=["404", "HTML"])
+def test_nothing_there_any_more_goes_on_from_what_was_last_seen(
+    museum: Museum, manner: Manner, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A site that lost its documents: the publication last seen live is carried forward, and a line says so."""
+    museum.publish(1)
+    museum.publish(2)  # sees the first
+    museum.edit(3)
+    museum.build()  # sees the second
+    museum.host.manner = manner
+    museum.edit(4)
+    capsys.readouterr()
+    museum.build()
+    said = capsys.readouterr().out
+    assert f"there is no publication at {MUSEUM}/{STATE}: what was last seen live is carried forward." in said
+    assert (museum.state()["generation"], museum.state()["predecessor"]) == (3, digest(museum.www / STATE))
+
+
+def test_no_such_host(museum: Museum, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """A name that no host has, as before a site is first public: the first publication, and a line says why."""
+    name = "museum.invalid"
+    try:
+        socket.getaddrinfo(name, 80)
+    except socket.gaierror as error:
+        if error.errno != socket.EAI_NONAME:
+            pytest.skip(f"the resolver of this machine does not say that there is no {name}: {error}")
+    else:
+        pytest.skip(f"the resolver of this machine gives an address for {name}")
+    monkeypatch.delenv("http_proxy")
+    museum.site.configure(SITEURL=f"http://{name}")
+    museum.edit(1)
+    museum.build()
+    said = capsys.readouterr().out
+    assert f"there is no host of that name at http://{name}/{STATE}: this is the first publication." in said
+    shutil.copytree(museum.site.output, museum.site.folder / KEPT)  # as if seen live when there was such a host
+    museum.edit(2)
+    museum.build()
+    assert "what was last seen live is carried forward." in capsys.readouterr().out
+    assert museum.state()["generation"] == 2
+
+
+def test_publication_for_this_machine_alone_is_nobodys(museum: Museum, capsys: pytest.CaptureFixture[str]) -> None:
+    """What was built for localhost and uploaded by mistake is not carried forward, and a line says so."""
+    museum.edit(1)
+    museum.site.build(SITEURL="http://localhost:8000")
+    museum.deploy()
+    museum.build()
+    said = capsys.readouterr().out
+    assert "what is live is of http://localhost:8000, which is nobody's site: this is the first publication." in said
+    assert museum.state()["generation"] == 1
+    assert not (museum.site.folder / KEPT).exists()
+
+
+# --- stops -------------------------------------------------------------------
+
+
+def damaged(museum: Museum) -> Manner:
+    """Answer with one document that is not what it was."""
+    good = files(museum.www)
+    return lambda ask: (content(b"<urlset/>") if ask.path.endswith("resourcelist.xml") else good)(ask)
+
+
+def half(museum: Museum) -> Manner:
+    """Answer with the new `publication.json` over the documents of before, for good."""
+    museum.edit(2)
+    museum.build()
+    new = (museum.site.output / STATE).read_bytes()
+    good = files(museum.www)
+    return lambda ask: (content(new, Content_Type="application/json") if ask.path == STATE else good)(ask)
+
+
+def newer(museum: Museum) -> Manner:
+    """Answer with a state of a format to come."""
+    return content(b'{"format": 2}', Content_Type="application/json")
+
+
+def garbled(museum: Museum) -> Manner:
+    """Answer with a state that is cut off."""
+    return content((museum.www / STATE).read_bytes()[:-20], Content_Type="application/json")
+
+
+@pytest.mark.parametrize(
+    ("manner", "why"),
+    [
+        (lambda _: status(500), f"{MUSEUM}/{STATE} was answered with 500 Internal Server Error"),
+        (lambda _: status(503), "was answered with 503 Service Unavailable"),
+        (lambda _: status(403), "was answered with 403 Forbidden"),
+        (lambda museum: late(5, files(museum.www)), "nothing came for 0.3 seconds"),
+        (damaged, "resourcelist.xml is another file: the publication is damaged, or its deployment is not done"),
+        (half, "is another file: the publication is damaged, or its deployment is not done"),
+        (newer, "has the format 2, which this version does not know: update the tool"),
+        (garbled, f"{MUSEUM}/{STATE} is damaged"),
+        (lambda _: lambda ask: ask.send(302, b"", Location="http://elsewhere.test/"), "is redirected elsewhere"),
+    ],
+    ids=["500", "503", "403", "slow", "damaged", "half deployed", "newer", "garbled", "redirected"],
+)
+def test_what_cannot_be_known_stops_the_build(museum: Museum, manner: Callable[[Museum], Manner], why: str) -> None:
+    """One sentence says why and what to do; what is there and what is kept stay, and the next build goes on."""
+    museum.publish(1)
+    museum.host.manner = manner(museum)
+    museum.edit(3)
+    sentence = museum.stops()
+    assert why in sentence
+    assert "what is published stays as it is: try again, or repair what is published there" in sentence
+    assert "another with the setting `previous` (a folder, a URL, 'output', or 'none')" in sentence
+    museum.host.manner = files(museum.www)
+    museum.build_again()
+    assert museum.state()["generation"] == 2
+
+
+def test_host_that_does_not_answer_stops_the_build(museum: Museum, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection that is refused says nothing of what is public."""
+    museum.publish(1)
+    monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{closed_port()}")
+    assert "Connection refused" in museum.stops()
+
+
+# --- copies ------------------------------------------------------------------
+
+
+def test_site_that_was_rolled_back_goes_on_from_what_was_live(
+    museum: Museum, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The host redeployed an old build: what was live after it is carried forward, so that no follower is lost."""
+    museum.publish(1)
+    shutil.copytree(museum.www, museum.www.with_name("first"))
+    museum.publish(2)
+    newest = digest(museum.www / STATE)
+    museum.edit(3)
+    museum.build()  # sees the second
+    shutil.rmtree(museum.www)
+    shutil.copytree(museum.www.with_name("first"), museum.www)
+    capsys.readouterr()
+    museum.build()
+    line = "the live site is back at generation 1: generation 2, last seen live, is carried forward"
+    assert line in capsys.readouterr().out
+    assert (museum.state()["generation"], museum.state()["predecessor"]) == (3, newest)
+    museum.deploy()
+    museum.edit(4)
+    museum.build()
+    assert "carried forward" not in capsys.readouterr().out
+    assert museum.state()["generation"] == 4
+
+
+def test_two_publications_apart_stop_the_build(museum: Museum) -> None:
+    """Two machines went on from one publication: neither descends from the other: the user has to choose."""
+    museum.publish(1)
+    shutil.copytree(museum.www, museum.www.with_name("first"))
+    museum.publish(2)
+    museum.edit(3)
+    museum.build()  # sees the second
+    shutil.copytree(museum.site.folder / KEPT, museum.www.with_name("kept"))
+    shutil.rmtree(museum.site.folder / KEPT)
+    shutil.rmtree(museum.www)
+    shutil.copytree(museum.www.with_name("first"), museum.www)
+    museum.edit(4)
+    museum.build()  # another machine, that never saw the second
+    museum.deploy()
+    shutil.rmtree(museum.site.folder / KEPT)
+    shutil.copytree(museum.www.with_name("kept"), museum.site.folder / KEPT)
+    sentence = museum.stops()
+    assert "the live publication (generation 2) and the one last seen live (generation 2, in " in sentence
+    assert "do not descend from each other" in sentence
+    assert "remove that folder to go on from the live one" in sentence
+    shutil.rmtree(museum.site.folder / KEPT)
+    museum.edit(5)
+    museum.build_again()
+    assert museum.state()["generation"] == 3
+
+
+def test_kept_copy_that_is_damaged_gives_way_to_what_is_live(
+    museum: Museum, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The live site is what is public; a copy that cannot be read is replaced, and a line says so."""
+    museum.publish(1)
+    museum.publish(2)
+    (museum.site.folder / KEPT / STATE).write_bytes(b"{")
+    capsys.readouterr()
+    museum.publish(3)
+    assert "what was last seen live cannot be read, and what is live now takes its place" in capsys.readouterr().out
+    assert museum.state()["generation"] == 3
+    assert Sealed.parse((museum.site.folder / KEPT / STATE).read_bytes(), "kept").state.generation == 2
+
+
+def test_kept_document_that_is_damaged_is_fetched_again(museum: Museum) -> None:
+    """Also where nothing new is live: the copy is whole again, for the day on which it is needed."""
+    museum.publish(1)
+    museum.build()
+    damaged = museum.site.folder / KEPT / HOME / "resourcelist.xml"
+    damaged.write_bytes(b"")
+    museum.build()
+    assert damaged.read_bytes() == (museum.www / HOME / "resourcelist.xml").read_bytes()
+
+
+def test_kept_copy_that_is_needed_and_damaged_stops_the_build(museum: Museum) -> None:
+    """Gone from the site and damaged here: that is said, with the file."""
+    museum.publish(1)
+    museum.build()
+    museum.host.manner = status(404)
+    for data in (b"{", b'{"format": 9}'):
+        (museum.site.folder / KEPT / STATE).write_bytes(data)
+        assert f"{museum.site.folder / KEPT / STATE}" in museum.stops()
+    (museum.site.folder / KEPT / STATE).write_bytes((museum.www / STATE).read_bytes())
+    (museum.site.folder / KEPT / HOME / "resourcelist.xml").write_bytes(b"")
+    assert f"the publication in {museum.site.folder / KEPT} is damaged" in museum.stops()
+
+
+# --- moved -------------------------------------------------------------------
+
+
+def test_site_that_moved_to_another_host(museum: Museum) -> None:
+    """Its publication is found where the site was: old URLs are deleted and new ones created, for who follows."""
+    museum.publish(1)
+    museum.publish(2)
+    museum.host.manner = hosts({MUSEUM: files(museum.www), ARCHIVE: status(404)})
+    museum.site.configure(SITEURL=ARCHIVE)
+    museum.edit(3)
+    sentence = museum.stops()  # known here from what was last seen live
+    assert f"the previous publication is of {MUSEUM}, this one would be of {ARCHIVE}" in sentence
+    assert f"moved_from to '{MUSEUM}' where the site has moved" in sentence
+    shutil.rmtree(museum.site.folder / ".resourcesync")
+    museum.build(moved_from=MUSEUM)
+    state = museum.state()
+    assert (state["generation"], state["siteurl"]) == (3, ARCHIVE)
+    assert sorted(museum.site.changes()[-2:]) == [
+        ("2024-03-01T10:00:00Z", "created", "/a.html"),
+        ("2024-03-01T10:00:00Z", "deleted", f"{MUSEUM}/a.html"),
+    ]
+    # From now on the site is live at its new address; `moved_from` may stay.
+    shutil.copytree(museum.site.output, museum.www.with_name("new"))
+    museum.host.manner = hosts({ARCHIVE: files(museum.www.with_name("new"))})
+    museum.edit(4)
+    museum.build(moved_from=MUSEUM)
+    assert museum.state()["generation"] == 4
+    museum.build()
+    assert museum.state()["generation"] == 4
+
+
+def test_site_that_changed_its_scheme(museum: Museum) -> None:
+    """What is live at the new address is of the old one: the build stops, until the settings say that it has moved."""
+    old = "https://museum.test"
+    museum.site.configure(SITEURL=old)
+    museum.edit(1)
+    museum.build(previous="output")
+    museum.deploy()
+    museum.site.configure(SITEURL=MUSEUM)
+    museum.edit(2)
+    assert (
+        f"set the address (SITEURL, base-url) back, or moved_from to '{old}' where the site has moved" in museum.stops()
+    )
+    museum.build(moved_from=old)
+    assert museum.state()["generation"] == 2
+    assert sorted(kind for _, kind, _ in museum.site.changes()) == ["created", "created", "deleted"]
+
+
+# --- the docs ----------------------------------------------------------------
+
+
+def test_messages_that_the_docs_explain_are_messages() -> None:
+    """What docs/publication.md says of messages is, word for word, in the code."""
+    table = re.findall(r"^\| \*([^*]+)\* \|", (ROOT / "docs/publication.md").read_text("utf-8"), re.MULTILINE)
+    code = " ".join(file.read_text("utf-8") for file in (ROOT / "pelican_resourcesync").rglob("*.py"))
+    assert len(table) == 6
+    for part in (part for message in table for part in message.split("…")):
+        assert part.strip() in re.sub(r'"\s*f?"', "", code), part

@@ -1,0 +1,148 @@
+"""A repository published next to a site: each publisher keeps what the other wrote, whoever runs first."""
+
+from collections.abc import Callable, Sequence
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from io import StringIO
+
+import pytest
+
+from pelican_resourcesync.cli import main as check
+from repo_bridge.cli import main
+from tests.bridge.living import AT_FIRST, DAYS, FIRST, begin, live
+from tests.support.follower import Listed, parse
+from tests.support.museum import Tree, tree
+from tests.support.sites import Site, strip
+
+SITEURL = "https://example.org"
+RECORDS = f"{SITEURL}/resourcesync/repository/records/"
+OURS, THEIRS = "resourcesync/site", "resourcesync/repository"
+
+#: What both publish anew each time: where a Destination begins, and the page for people.
+SHARED = ("resourcesync/description.xml", "resourcesync/index.html", ".well-known/resourcesync")
+
+
+class Pair:
+    """A site, and a repository that is published into its output."""
+
+    def __init__(self, site: Site) -> None:
+        """Begin both; nothing is published yet."""
+        self.site = strip(site)
+        self.folder = site.folder.parent / "bridge"
+        self.folder.mkdir()
+        begin(self.folder / "dspace.db")
+        self._days, self._at = iter(DAYS), FIRST
+        self._months = iter(f"2024-{month:02}-01T10:00:00Z" for month in range(1, 13))
+
+    def build(self, **settings: object) -> None:
+        """Write an article, and build the site in a process of its own."""
+        time = next(self._months)
+        self.site.article(f"{time[:7]}.md", time)
+        self.site.article("first.md", "The first", f"Mended on {time}")
+        self.site.configure(**settings)
+        self.site.commit(time)
+        self.site.command()
+
+    def bridge(self, *options: str) -> None:
+        """Publish the repository; from the second time on another day is lived before."""
+        arguments = ["--database", "dspace.db", "--out", str(self.site.output), "--base-url", SITEURL]
+        arguments += ["--ui-url", "https://repository.example", "--previous", "output", "--timezone", "Europe/Berlin"]
+        said = StringIO()
+        with chdir(self.folder), redirect_stdout(said), redirect_stderr(said):
+            done = main(["publish", *arguments, "--at", f"{self._at:%Y-%m-%dT%H:%M:%SZ}", *options])
+        assert done == 0, said.getvalue()
+        day = next(self._days)
+        live(self.folder / "dspace.db", day.edits(7))
+        self._at = day.at
+
+    def listed(self, name: str) -> Sequence[Listed]:
+        """Give what the Resource List of a set has."""
+        return parse((self.site.output / f"resourcesync/{name}/resourcelist.xml").read_bytes()).entries
+
+    def changes(self, name: str) -> list[tuple[str, str]]:
+        """Give the kind and the URI of all changes of a set."""
+        index = parse((self.site.output / f"resourcesync/{name}/changelist.xml").read_bytes())
+        files = [self.site.output / pointer.uri.removeprefix(f"{SITEURL}/") for pointer in index.entries]
+        return [(each.md["change"], each.uri) for file in files for each in parse(file.read_bytes()).entries]
+
+    def sets(self) -> list[str]:
+        """Give the sets that the Source Description names, in both places."""
+        copies = [parse((self.site.output / path).read_bytes()) for path in (SHARED[0], SHARED[2])]
+        assert copies[0] == copies[1]
+        return [each.uri.removeprefix(f"{SITEURL}/resourcesync/") for each in copies[0].entries]
+
+
+BOTH = ["repository/capabilitylist.xml", "site/capabilitylist.xml"]
+
+
+@pytest.fixture
+def pair(site: Site) -> Pair:
+    """Give a site of no page yet, and the living repository."""
+    return Pair(site)
+
+
+def without(found: Tree, *folders: str) -> Tree:
+    """Leave out folders, and what both publish anew."""
+    return {
+        path: file
+        for path, file in found.items()
+        if path not in SHARED and not any(path.startswith(f"{folder}/") for folder in folders)
+    }
+
+
+def among_the_sources(pair: Pair) -> None:
+    """Let the output lie in the folder that Pelican reads."""
+    pair.site.configure(PATH=".", ARTICLE_PATHS=["content"], PAGE_PATHS=[])
+
+
+def beside_the_sources(pair: Pair) -> None:
+    """Let the output lie where it lies."""
+
+
+@pytest.mark.parametrize("clean", [True, False], ids=["cleaned", "kept"])
+@pytest.mark.parametrize("lie", [beside_the_sources, among_the_sources])
+def test_build_keeps_the_repository(pair: Pair, lie: Callable[[Pair], None], clean: bool) -> None:
+    """Also where Pelican cleans its output: every file of the set, with its time; none of them is of the site."""
+    lie(pair)
+    pair.bridge("--dumps")
+    there = tree(pair.site.output / THEIRS)
+    assert sum("/oai_dc/" in path for path in there) == sum(isinstance(what, str) for what in AT_FIRST)
+    for number in (1, 2):
+        pair.build(DELETE_OUTPUT_DIRECTORY=clean)
+        assert pair.sets() == ["repository-metadata/capabilitylist.xml", *BOTH]
+        assert tree(pair.site.output / THEIRS) == there
+        paths = [each.uri.removeprefix(f"{SITEURL}/") for each in pair.listed("site")]
+        assert len(paths) == number + 1
+        assert not any(path.startswith("resourcesync") for path in paths)
+
+
+def test_repository_keeps_the_site(pair: Pair) -> None:
+    """Every file of it and of its set, with its time; also where the repository has more sets, or loses one."""
+    pair.build(RESOURCESYNC={"dumps": True, "archives": True})
+    there = without(tree(pair.site.output), THEIRS)
+    for options, more in {
+        (): [],
+        ("--sets-by", "collection"): ["repository-123456789_col1", "repository-123456789_col2"],
+        ("--dumps",): ["repository-metadata"],
+    }.items():
+        pair.bridge(*options)
+        others = [f"resourcesync/{name}" for name in more]
+        assert {f"{name}/capabilitylist.xml" for name in more} <= {*pair.sets()}
+        assert {*BOTH} <= {*pair.sets()}
+        assert without(tree(pair.site.output), THEIRS, *others) == there
+
+
+def test_both_go_on(pair: Pair) -> None:
+    """Turn and turn about, each tells what changed since its own last publication; and nothing is found wrong."""
+    for _ in range(4):
+        pair.build(RESOURCESYNC={"dumps": True, "archives": True}, DELETE_OUTPUT_DIRECTORY=True)
+        pair.bridge("--archives")
+    assert pair.sets() == BOTH
+    assert pair.changes("site").count(("updated", f"{SITEURL}/the-first.html")) == 3
+    told = [change for day in DAYS[:3] for change in day.expected(7)]
+    assert {each.kind for each in told} == {"created", "updated", "deleted"}
+    records = sorted((each.kind, each.what) for each in told if isinstance(each.what, str))
+    prefix = f"{RECORDS}oai_dc/123456789/"
+    found = [(kind, uri) for kind, uri in pair.changes("repository") if uri.startswith(RECORDS)]
+    assert sorted(found) == [(kind, f"{prefix}{what}.xml") for kind, what in records]
+    assert len(pair.changes("repository")) == len(told)
+    assert check(["check", "--deep", "--strict", str(pair.site.output)]) == 0

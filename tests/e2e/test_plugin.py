@@ -1,0 +1,506 @@
+"""The plug-in inside Pelican: after every other, in every kind of run, and what it leaves in pages and logs."""
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+from pelican import Pelican
+from pelican.settings import read_settings
+
+import pelican_resourcesync
+from tests.support.follower import parse
+from tests.support.servers import file_of, public_files
+from tests.support.sites import Site
+
+LINK = (
+    '<link rel="resourcesync" type="application/xml" href="https://example.org/resourcesync/site/capabilitylist.xml" />'
+)
+
+#: A plug-in that rewrites every page once Pelican has finished, as minifiers do.
+REWRITER = """
+    from pathlib import Path
+
+    from pelican import signals
+
+
+    def rewrite(pelican):
+        for page in Path(pelican.output_path).rglob("*.html"):
+            page.write_text(page.read_text() + "<!-- rewritten -->")
+
+
+    def register():
+        signals.finalized.connect(rewrite)
+"""
+
+#: Builds ten times, each time with another copy of the plug-in: receivers run in the order of a set of addresses.
+TEN_RUNS = """
+    import json, sys
+
+    from pelican import Pelican
+    from pelican.settings import read_settings
+
+    first = sys.argv[1] == "ours first"
+    for number in range(10):
+        name = f"rewriter{number}"
+        with open(f"plugins/{name}.py", "w") as copy:
+            copy.write(open("plugins/rewriter.py").read())
+        plugins = ["pelican_resourcesync", name] if first else [name, "pelican_resourcesync"]
+        override = {"OUTPUT_PATH": f"output/{number}", "PLUGINS": plugins}
+        Pelican(read_settings("pelicanconf.py", override=override)).run()
+        del sys.modules[name]
+"""
+
+#: A plug-in that builds a sub-site within the build, as those for translated sites do.
+SUBSITE = """
+    from pathlib import Path
+
+    from pelican import Pelican, signals
+    from pelican.settings import read_settings
+
+    building = []
+
+
+    def build(pelican):
+        if building:
+            return
+        building.append(True)
+        override = {"OUTPUT_PATH": str(Path(pelican.output_path, "de")), "PATH": "inhalt"}
+        override["SITEURL"] = pelican.settings["SITEURL"] + "/de"
+        Pelican(read_settings("pelicanconf.py", override=override)).run()
+
+
+    def register():
+        signals.finalized.connect(build)
+"""
+
+
+def plugin(site: Site, name: str, source: str) -> None:
+    """Give a site a plug-in of its own."""
+    site.write(f"plugins/{name}.py", dedent(source))
+    site.configure(PLUGIN_PATHS=["plugins"], PLUGINS=[name, "pelican_resourcesync"])
+
+
+def line(text: str) -> str:
+    """Give the one line that the plug-in says at the end, without the time that it took."""
+    (found,) = re.findall(r"^ResourceSync: .*$", text, re.MULTILINE)
+    return re.sub(r"in \d+\.\d\d seconds", "in N seconds", found)
+
+
+def verbose(site: Site) -> str:
+    """Build with the command `pelican`, and give all that it says, information too, in whole lines."""
+    process = site.command("--verbose", "--log-handler", "rich", environment={"COLUMNS": "2000", "NO_COLOR": "1"})
+    return process.stdout + process.stderr
+
+
+def listed(output: Path) -> dict[str, str]:
+    """Give the SHA-256 of each file of the Resource List, as listed."""
+    entries = parse((output / "resourcesync/site/resourcelist.xml").read_bytes()).entries
+    return {file_of(each.uri, "https://example.org"): each.md["hash"].removeprefix("sha-256:") for each in entries}
+
+
+def digests(output: Path) -> dict[str, str]:
+    """Give the SHA-256 of each public file."""
+    return {path: hashlib.sha256(data).hexdigest() for path, data in public_files(output).items()}
+
+
+def python(source: str, *arguments: str, folder: Path) -> str:
+    """Run Python code in a process of its own and give what it prints."""
+    process = subprocess.run(
+        [sys.executable, "-W", "error", "-c", dedent(source), *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return process.stdout
+
+
+@pytest.mark.parametrize("order", ["ours first", "ours last"])
+def test_published_are_the_bytes_that_every_plugin_left(site: Site, order: str) -> None:
+    """Ten runs in either order of PLUGINS: the hashes are those of pages rewritten in another's `finalized`."""
+    plugin(site, "rewriter", REWRITER)
+    site.article("a.md")
+    site.commit("2024-01-01T10:00:00Z")
+    python(TEN_RUNS, order, folder=site.folder)
+    for number in range(10):
+        output = site.output / str(number)
+        assert (output / "a-title.html").read_text().endswith("<!-- rewritten -->")
+        assert listed(output) == digests(output)
+
+
+def test_file_of_another_plugin_is_a_resource(site: Site) -> None:
+    """What another plug-in writes at the very end is listed."""
+    source = """
+        from pathlib import Path
+
+        from pelican import signals
+
+
+        def write(pelican):
+            Path(pelican.output_path, "search.json").write_text("{}")
+
+
+        def register():
+            signals.finalized.connect(write)
+    """
+    plugin(site, "search", source)
+    site.article("a.md")
+    site.commit("2024-01-01T10:00:00Z")
+    site.command()
+    assert listed(site.output)["search.json"] == hashlib.sha256(b"{}").hexdigest()
+    assert ("2024-01-01T10:00:00Z", "created", "/search.json") in site.changes()
+
+
+def test_registering_twice_publishes_once(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    """`register` may be called again and again; one build is still one publication."""
+    pelican_resourcesync.register()
+    pelican_resourcesync.register()
+    site.article("a.md")
+    site.commit("2024-01-01T10:00:00Z")
+    site.build()
+    assert "first publication" in line(capsys.readouterr().out)
+    assert json.loads((site.output / "resourcesync/publication.json").read_bytes())["generation"] == 1
+
+
+def test_one_instance_may_run_again_and_again(
+    site: Site, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with `--autoreload`: each run publishes what stands then, and says it once."""
+    monkeypatch.chdir(site.folder)
+    site.article("a.md", "A")
+    site.commit("2024-01-01T10:00:00Z")
+    pelican = Pelican(read_settings("pelicanconf.py"))
+    said = []
+    for edit in (lambda: None, lambda: site.article("b.md", "B"), lambda: site.remove("content/a.md")):
+        edit()
+        pelican.run()
+        said.append(line(capsys.readouterr().out).rpartition("; ")[2])
+        assert listed(site.output) == digests(site.output)
+    assert said[0] == "first publication."
+    assert re.fullmatch(r"1 created, \d+ updated since the last publication\.", said[1])
+    assert re.fullmatch(r"\d+ updated, 1 deleted since the last publication\.", said[2])
+
+
+def test_a_run_that_failed_does_not_hinder_the_next(
+    site: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An exception within Pelican ends one run; the next one of the same process publishes."""
+    monkeypatch.chdir(site.folder)
+    site.article("a.md", "A")
+    site.article("broken.md", "A", "The same URL.")
+    site.commit("2024-01-01T10:00:00Z")
+    pelican = Pelican(read_settings("pelicanconf.py"))
+    with pytest.raises(RuntimeError, match="overwrite"):
+        pelican.run()
+    assert not (site.output / "resourcesync").exists()
+    site.remove("content/broken.md")
+    pelican.run()
+    assert "first publication" in line(capsys.readouterr().out)
+
+
+@pytest.fixture
+def with_subsite(site: Site) -> Site:
+    """Give a site with a sub-site that Pelican builds within Pelican."""
+    plugin(site, "subsite", SUBSITE)
+    site.article("a.md", "Hall")
+    site.write("inhalt/a.md", "Title: Halle\nDate: 2024-01-01\n\nText.\n")
+    site.write("inhalt/files/a.txt", "A file")
+    site.write("inhalt/files/page.html", "<html><head></head></html>")
+    site.configure(STATIC_PATHS=["files"])
+    site.commit("2024-01-01T10:00:00Z")
+    return site
+
+
+def test_pelican_within_pelican_is_one_publication(with_subsite: Site) -> None:
+    """The files of a sub-site are resources of the outer site; there is no publication within."""
+    output = with_subsite.output
+    said = with_subsite.command().stdout
+    assert re.match(r"ResourceSync: \d+ resources, .* at https://example.org/resourcesync/", line(said))
+    assert {"hall.html", "de/halle.html", "de/index.html", "de/files/a.txt"} <= listed(output).keys()
+    assert listed(output) == digests(output)
+    assert not (output / "de" / "resourcesync").exists()
+    assert not (output / "de" / ".well-known").exists()
+    assert (output / "de" / "halle.html").read_text().count(LINK) == 1
+
+
+def test_pelican_within_pelican_is_built_again(with_subsite: Site) -> None:
+    """A second build, of the same commit, finds nothing changed in the sub-site either."""
+    with_subsite.command()
+    assert line(with_subsite.command().stdout).endswith("; nothing changed since the last publication.")
+
+
+def test_drafts_of_a_subsite_are_private(with_subsite: Site) -> None:
+    """A draft and a hidden page of a sub-site are named nowhere and carry no link (promise 6, *discreet*)."""
+    for status in ("draft", "hidden"):
+        with_subsite.write(f"inhalt/pages/{status}.md", f"Title: My {status}\nStatus: {status}\n\nText.\n")
+    with_subsite.command()
+    pages = [path for path in public_files(with_subsite.output) if path.startswith("de/") and "/my-" in path]
+    assert len(pages) == 2
+    assert not {*pages} & listed(with_subsite.output).keys()
+    assert not any(LINK in (with_subsite.output / path).read_text() for path in pages)
+
+
+def test_empty_siteurl_publishes_nothing_and_says_so(site: Site) -> None:
+    """Without SITEURL there are no URIs: nothing is written, and one line of information says why."""
+    site.article("a.md")
+    site.commit("2024-01-01T10:00:00Z")
+    site.configure(SITEURL="")
+    said = [each for each in verbose(site).splitlines() if "ResourceSync" in each]
+    assert len(said) == 1
+    assert "SITEURL is empty, so there are no URIs to publish; nothing was written" in said[0]
+    assert not [file for file in site.output.rglob("*") if "resourcesync" in file.name or file.name == ".nojekyll"]
+    assert "resourcesync" not in (site.output / "a-title.html").read_text()
+    assert "ResourceSync" not in site.command().stdout
+
+
+def test_disabled_is_silent(site: Site) -> None:
+    """With `enabled` off nothing is written and nothing said."""
+    site.article("a.md")
+    site.commit("2024-01-01T10:00:00Z")
+    site.configure(RESOURCESYNC={"enabled": False})
+    assert "ResourceSync" not in verbose(site)
+    assert not [file for file in site.output.rglob("*") if "resourcesync" in file.name or file.name == ".nojekyll"]
+    assert "resourcesync" not in (site.output / "a-title.html").read_text()
+
+
+def test_one_line_says_what_was_published(site: Site) -> None:
+    """Resources, changes, ranges and where; then whether it is the first, what changed, or that nothing did."""
+    site.configure(DIRECT_TEMPLATES=[], AUTHOR_SAVE_AS="", CATEGORY_SAVE_AS="", THEME_STATIC_PATHS=[])
+    site.article("a.md", "A", Category="x")
+    site.article("b.md", "B", Category="x")
+    site.commit("2024-01-01T10:00:00Z")
+    site.remove("content/b.md")
+    site.commit("2024-02-01T10:00:00Z")
+    site.article("c.md", "C", Category="x")
+    site.commit("2024-03-01T10:00:00Z")
+    assert line(site.command().stdout) == (
+        "ResourceSync: 2 resources, 4 changes in 3 Change Lists at https://example.org/resourcesync/ in N seconds; "
+        "first publication, which names 1 URL that is no longer there."
+    )
+    said = "ResourceSync: 2 resources, 4 changes in 3 Change Lists at https://example.org/resourcesync/ in N seconds; "
+    assert line(site.command().stdout) == said + "nothing changed since the last publication."
+    site.remove("content/c.md")
+    site.article("d.md", "D", Category="x")
+    site.article("a.md", "A", "Other words.", Category="x")
+    site.configure(RESOURCESYNC={"allow_deletions": True})
+    site.commit("2024-03-02T10:00:00Z")
+    assert line(site.command().stdout) == (
+        "ResourceSync: 2 resources, 7 changes in 3 Change Lists at https://example.org/resourcesync/ in N seconds; "
+        "1 created, 1 updated, 1 deleted since the last publication."
+    )
+
+
+def test_importing_the_package_imports_nothing_heavy(tmp_path: Path) -> None:
+    """Pelican imports every plug-in of its namespace on every build: ours costs nothing until it is registered."""
+    code = "import sys, pelican_resourcesync; print(sorted({n.partition('.')[0] for n in sys.modules}))"
+    loaded = python(code, folder=tmp_path)
+    assert "'pelican_resourcesync'" in loaded
+    assert not {"'lxml'", "'git'", "'pelican'", "'blinker'"} & {*re.findall(r"'\w+'", loaded)}
+
+
+BLOCKED = """
+    import sys
+    from importlib import import_module
+
+    class Blocker:
+        def find_spec(self, name, path=None, target=None):
+            if name.partition(".")[0] in ("pelican", "blinker", "git"):
+                raise ImportError(f"{name} is blocked")
+
+    sys.meta_path.insert(0, Blocker())
+    import_module(sys.argv[1])
+    print("imported")
+"""
+
+
+@pytest.mark.parametrize(
+    "module", ["repo_bridge", "pelican_resourcesync.publication.publish", "pelican_resourcesync.settings"]
+)
+def test_publishing_needs_neither_pelican_nor_git(tmp_path: Path, module: str) -> None:
+    """The bridge and what it publishes with can be imported where pelican, blinker and git cannot."""
+    assert python(BLOCKED, module, folder=tmp_path) == "imported\n"
+
+
+def test_the_block_blocks(tmp_path: Path) -> None:
+    """The witness can say no: the plug-in proper needs Pelican."""
+    with pytest.raises(subprocess.CalledProcessError) as failed:
+        python(BLOCKED, "pelican_resourcesync.plugin", folder=tmp_path)
+    assert "is blocked" in failed.value.stderr
+
+
+@pytest.fixture
+def pages(site: Site) -> Site:
+    """Give a site with public, draft and hidden pages, one without a head, and one that is excluded."""
+    site.article("a.md", "Public")
+    site.article("b.md", "Draft", Status="draft")
+    site.article("c.md", "Hidden", Status="hidden")
+    site.write("content/pages/404.md", "Title: Lost\nSave_as: 404.html\n\nText.\n")
+    site.write("content/extra/page.html", "<!DOCTYPE html><html><head><title>x</title></head><body></body></html>")
+    site.write("content/extra/fragment.html", "<p>No head</p>")
+    site.configure(
+        STATIC_PATHS=["extra"], STATIC_EXCLUDE_SOURCES=False, PAGE_EXCLUDES=["extra"], ARTICLE_EXCLUDES=["extra"]
+    )
+    site.commit("2024-01-01T10:00:00Z")
+    return site
+
+
+def test_every_page_of_the_set_links_to_the_capability_list(pages: Site) -> None:
+    """One link in the head of each page that is a resource, and none in any other (DI02)."""
+    pages.build()
+    links = {file.relative_to(pages.output).as_posix(): _heads(file) for file in pages.output.rglob("*.html")}
+    without = {"404.html", "drafts/draft.html", "hidden.html", "extra/fragment.html", "resourcesync/index.html"}
+    assert {path for path, count in links.items() if count == 0} == without
+    assert {path for path, count in links.items() if count == 1} == links.keys() - without
+    assert {"public.html", "index.html", "extra/page.html", "archives.html"} <= links.keys() - without
+    assert b"resourcesync" not in (pages.folder / "content/extra/page.html").read_bytes()
+
+
+def test_pages_are_left_alone_if_asked(pages: Site) -> None:
+    """With `html_links` off no page is touched."""
+    pages.build(RESOURCESYNC={"html_links": False})
+    assert not any(b"capabilitylist" in data for data in public_files(pages.output).values())
+    assert "public.html" in listed(pages.output)
+
+
+def _heads(page: Path) -> int:
+    return page.read_text().partition("</head>")[0].count(LINK)
+
+
+def test_robots_names_the_resource_list(site: Site) -> None:
+    """`robots` adds one line to what the site says itself, also when it is built again (DI04)."""
+    site.write("content/extra/robots.txt", "User-agent: *\nDisallow: /private/")
+    site.configure(
+        STATIC_PATHS=["extra"],
+        EXTRA_PATH_METADATA={"extra/robots.txt": {"path": "robots.txt"}},
+        RESOURCESYNC={"robots": True},
+    )
+    site.commit("2024-01-01T10:00:00Z")
+    for delete in (True, False, False):
+        site.build(DELETE_OUTPUT_DIRECTORY=delete)
+        assert (site.output / "robots.txt").read_text() == (
+            "User-agent: *\nDisallow: /private/\nSitemap: https://example.org/resourcesync/site/resourcelist.xml\n"
+        )
+        assert listed(site.output)["robots.txt"] == digests(site.output)["robots.txt"]
+
+
+def test_robots_file_of_ours_stays_a_resource(site: Site) -> None:
+    """Where the site has no `robots.txt`, ours is a resource, and still is when built again into the same output."""
+    site.configure(RESOURCESYNC={"robots": True}, DELETE_OUTPUT_DIRECTORY=False)
+    site.article("a.md")
+    site.commit("2024-01-01T10:00:00Z")
+    for _ in range(2):
+        site.build()
+        assert (site.output / "robots.txt").read_text().count("Sitemap:") == 1
+        assert "robots.txt" in listed(site.output)
+
+
+def test_robots_is_a_choice(site: Site) -> None:
+    """Without the setting there is no `robots.txt`."""
+    site.article("a.md")
+    site.commit("2024-01-01T10:00:00Z")
+    site.build()
+    assert not (site.output / "robots.txt").exists()
+
+
+def test_headers_link_to_the_capability_list(site: Site) -> None:
+    """`link_headers` writes what Netlify and Apache read, beside what the site says itself, and once (DI03)."""
+    site.write("content/extra/_headers", "/*\n  X-Frame-Options: DENY\n")
+    site.configure(
+        STATIC_PATHS=["extra"],
+        EXTRA_PATH_METADATA={"extra/_headers": {"path": "_headers"}},
+        RESOURCESYNC={"link_headers": ["_headers", ".htaccess"]},
+        SITEURL="https://example.org/blog",
+    )
+    site.commit("2024-01-01T10:00:00Z")
+    uri = "https://example.org/blog/resourcesync/site/capabilitylist.xml"
+    for delete in (True, False):
+        site.build(DELETE_OUTPUT_DIRECTORY=delete)
+        headers = (site.output / "_headers").read_text()
+        assert headers.startswith("/*\n  X-Frame-Options: DENY\n")
+        assert headers.count(f'/blog/*\n  Link: <{uri}>; rel="resourcesync"; type="application/xml"\n') == 1
+        apache = (site.output / ".htaccess").read_text()
+        assert apache.count(f'Header add Link "<{uri}>; rel=\\"resourcesync\\"; type=\\"application/xml\\""') == 1
+        entries = parse((site.output / "resourcesync/site/resourcelist.xml").read_bytes()).entries
+        assert not [entry for entry in entries if entry.uri.endswith(("_headers", ".htaccess"))]
+
+
+def test_github_pages_are_told_to_keep_dot_folders(site: Site) -> None:
+    """There is an empty `.nojekyll`; one that the site has of its own is left as it is."""
+    site.article("a.md")
+    site.commit("2024-01-01T10:00:00Z")
+    site.build()
+    assert (site.output / ".nojekyll").read_bytes() == b""
+    (site.output / ".nojekyll").write_text("mine")
+    site.build(DELETE_OUTPUT_DIRECTORY=False)
+    assert (site.output / ".nojekyll").read_text() == "mine"
+
+
+def test_site_in_a_subpath_is_told_where_discovery_ends(site: Site) -> None:
+    """The host's well-known URI is not the site's where SITEURL has a path: a line says so (SD01)."""
+    site.article("a.md")
+    site.commit("2024-01-01T10:00:00Z")
+    site.configure(SITEURL="https://example.org/blog")
+    said = [each for each in site.command().stdout.splitlines() if "SITEURL has a path" in each]
+    assert len(said) == 1
+    assert "https://example.org/blog/.well-known/resourcesync is not at the root" in said[0]
+
+
+def test_build_that_publishes_nothing_leaves_the_publication(site: Site) -> None:
+    """Disabled, or without a SITEURL, a build that cleans the output leaves every document as it is."""
+    site.article("a.md", "A")
+    site.commit("2024-01-01T10:00:00Z")
+    site.build()
+    documents = {
+        path: (site.output / path).read_bytes()
+        for path in ("resourcesync/publication.json", "resourcesync/site/resourcelist.xml", ".well-known/resourcesync")
+    }
+    for overrides in ({"RESOURCESYNC": {"enabled": False}}, {"SITEURL": ""}):
+        site.build(**overrides)
+        assert {path: (site.output / path).read_bytes() for path in documents} == documents
+
+
+def test_documents_are_never_read_as_sources(site: Site) -> None:
+    """Where the output lies among the sources, the page for people does not become an article of the next build."""
+    site.configure(PATH=".", DEFAULT_DATE="fs", ARTICLE_EXCLUDES=["theme"], PAGE_PATHS=[])
+    site.write("a.md", "Title: A\nDate: 2024-01-01\n\nText.\n")
+    site.commit("2024-01-01T10:00:00Z")
+    for _ in range(2):
+        said = site.command("--fatal", "warnings")
+        assert "1 article" in said.stdout
+        assert "ResourceSync: " in said.stdout
+
+
+def test_pelican_that_does_not_name_the_plugin_publishes_nothing(site: Site) -> None:
+    """Signals are one for the whole process: another Pelican in it stays without."""
+    site.article("a.md", "A")
+    site.commit("2024-01-01T10:00:00Z")
+    site.build()
+    site.build(PLUGINS=[], OUTPUT_PATH=str(site.folder / "other"))
+    assert (site.folder / "other/a.html").is_file()
+    assert not (site.folder / "other/resourcesync").exists()
+
+
+def test_error_is_one_sentence(site: Site) -> None:
+    """What is wrong and what to do, and no traceback around it."""
+    site.configure(RESOURCESYNC={"changes": "month"})
+    site.commit("2024-01-01T10:00:00Z")
+    said = site.command(check=False)
+    assert said.returncode == 1
+    assert "RESOURCESYNC has no setting 'changes': did you mean 'changes_by'?" in said.stderr
+    assert "Traceback" not in said.stdout + said.stderr
+
+
+def test_build_dated_in_the_past_believes_its_commits(site: Site) -> None:
+    """`SOURCE_DATE_EPOCH` dates what is not committed; a commit of yesterday is not in the future because of it."""
+    site.article("a.md", "A")
+    site.commit("2024-01-01T10:00:00Z")
+    said = site.command(environment={"SOURCE_DATE_EPOCH": "315532800"})
+    assert "in the future" not in said.stdout + said.stderr
+    assert {time for time, _kind, _path in site.changes()} == {"2024-01-01T10:00:00Z"}

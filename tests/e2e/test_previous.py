@@ -1,0 +1,236 @@
+"""The setting `previous`: which publication a build carries forward, or begins anew beside, and what stops it."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pelican_resourcesync.errors import PublicationError
+from tests.support.follower import Follower
+from tests.support.live import content, files, hosts, status
+from tests.support.museum import ARCHIVE, HOME, KEPT, MUSEUM, STATE, Museum, digest, public_museum, tree
+from tests.support.servers import served
+
+
+@pytest.fixture
+def museum(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Museum]:
+    """Give a site of one article whose host has nothing yet."""
+    with public_museum(tmp_path, monkeypatch) as museum:
+        yield museum
+
+
+# --- a folder, a URL ---------------------------------------------------------
+
+
+def test_folder_is_relative_to_the_settings(museum: Museum) -> None:
+    """A checkout of the published branch beside the site is carried forward; nobody is asked."""
+    museum.publish(1)
+    shutil.copytree(museum.www, museum.site.folder / "public")
+    museum.host.asked()
+    museum.edit(2)
+    museum.build(previous="public")
+    assert (museum.state()["generation"], museum.state()["predecessor"]) == (2, digest(museum.www / STATE))
+    assert museum.host.asked() == {}
+    assert not (museum.site.folder / KEPT).exists()
+
+
+@pytest.mark.parametrize("where", ["output", "./output", "content/../output"])
+def test_folder_that_is_the_output(museum: Museum, where: str) -> None:
+    """The output by any name is the output as it was before the build."""
+    museum.publish(1)
+    museum.edit(2)
+    museum.build_again(previous=where)
+    assert museum.state()["generation"] == 2
+
+
+def test_folder_that_is_not_there_stops_the_build(museum: Museum) -> None:
+    """A checkout that was forgotten is no first publication."""
+    museum.publish(1)
+    museum.site.configure(RESOURCESYNC={"previous": "public"})
+    sentence = museum.stops()
+    assert f"`previous` is 'public', but there is no folder {museum.site.folder / 'public'}" in sentence
+    assert "name another with the setting `previous` (a folder" in sentence
+
+
+def test_folder_without_a_publication_is_the_first(museum: Museum, capsys: pytest.CaptureFixture[str]) -> None:
+    """An empty branch: the first publication, and a line says so."""
+    (museum.site.folder / "public").mkdir()
+    museum.edit(1)
+    museum.build(previous="public")
+    line = f"there is no publication of a public site in {museum.site.folder / 'public'}: this is the first publication"
+    assert f"ResourceSync: {line}." in capsys.readouterr().out
+    assert museum.state()["generation"] == 1
+
+
+def test_folder_whose_publication_is_damaged_stops_the_build(museum: Museum) -> None:
+    """The sentence names the file, or the document."""
+    museum.publish(1)
+    public = museum.site.folder / "public"
+    shutil.copytree(museum.www, public)
+    museum.site.configure(RESOURCESYNC={"previous": "public"})
+    (public / HOME / "resourcelist.xml").write_bytes(b"")
+    assert f"the publication in {public} is damaged: {HOME}/resourcelist.xml is not what" in museum.stops()
+    (public / STATE).write_bytes(b"{")
+    assert f"{public / STATE} is damaged" in museum.stops()
+
+
+def test_url_of_a_copy(museum: Museum) -> None:
+    """The copy is carried forward, whatever is live, and is not taken for what is live."""
+    museum.publish(1)
+    museum.host.manner = hosts({ARCHIVE: files(museum.www), MUSEUM: status(500)})
+    museum.edit(2)
+    museum.build(previous=f"{ARCHIVE}/")
+    assert museum.state()["generation"] == 2
+    assert not (museum.site.folder / KEPT).exists()
+
+
+def test_url_without_a_publication_stops_the_build(museum: Museum) -> None:
+    """Who names a copy has one."""
+    museum.publish(1)
+    museum.host.manner = hosts({ARCHIVE: status(404)})
+    museum.site.configure(RESOURCESYNC={"previous": ARCHIVE})
+    assert f"there is no publication at {ARCHIVE}/{STATE}: name another with the setting `previous`" in museum.stops()
+
+
+# --- the output --------------------------------------------------------------
+
+
+def test_site_on_loopback_is_nobodys_live_site(museum: Museum) -> None:
+    """There "live" means the output: nobody is asked."""
+    museum.site.configure(SITEURL="http://localhost:8000")
+    for month in (1, 2):
+        museum.edit(month)
+        museum.build_again()
+        assert museum.state()["generation"] == month
+    assert museum.host.asked() == {}
+
+
+def test_output_is_read_before_it_is_cleaned(museum: Museum) -> None:
+    """For those who serve from it; once it is removed, there was none."""
+    for month in (1, 2):
+        museum.edit(month)
+        museum.build_again(previous="output")
+        assert museum.state()["generation"] == month
+    museum.build(previous="output")
+    assert museum.state()["generation"] == 1
+    assert museum.host.asked() == {}
+
+
+# --- none --------------------------------------------------------------------
+
+
+def test_beginning_anew_leaves_every_public_address_to_what_is_there(
+    museum: Museum, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """New addresses, which the pages' heads name; uploaded over what is public, no old document has other bytes."""
+    museum.publish(1)
+    museum.publish(2)
+    old = {path: data for path, (data, _) in tree(museum.www / HOME).items()}
+    museum.edit(3)
+    capsys.readouterr()
+    museum.build(previous="none")
+    said = capsys.readouterr().out
+    assert f"the publication begins anew, in {HOME}/2/: set `previous` back when it is public." in said
+    assert "first publication" in said
+    state = museum.state()
+    assert (state["generation"], state["start"], state["predecessor"]) == (3, 2, digest(museum.www / STATE))
+    assert f"{MUSEUM}/{HOME}/2/capabilitylist.xml" in (museum.site.output / "a.html").read_text()
+    assert {path.split("/")[0] for path in tree(museum.site.output / HOME)} == {"2"}
+    shutil.copytree(museum.site.output, museum.www, dirs_exist_ok=True)
+    assert {path: data for path, (data, _) in tree(museum.www / HOME).items() if path[:2] != "2/"} == old
+    museum.edit(4)
+    museum.build()
+    assert (museum.state()["generation"], museum.state()["start"]) == (4, 2)
+    with served(museum.site.output) as address:
+        follower = Follower(address, MUSEUM)
+        assert follower.baseline() == []
+        assert follower.audit() == []
+
+
+def test_begun_anew_again(museum: Museum) -> None:
+    """Built twice before it is uploaded, it has the same addresses; once it is public, the next ones."""
+    museum.publish(1)
+    for _ in range(2):
+        museum.build(previous="none")
+        assert museum.state()["start"] == 2
+    museum.deploy()
+    museum.build(previous="none")
+    assert (museum.state()["start"], museum.state()["generation"]) == (3, 3)
+
+
+@pytest.mark.parametrize("siteurl", [MUSEUM, "http://localhost:8000"])
+def test_beginning_anew_where_nothing_was(museum: Museum, siteurl: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is the first publication, at the first addresses, and a line says so."""
+    museum.site.configure(SITEURL=siteurl)
+    museum.edit(1)
+    museum.build(previous="none")
+    assert "nothing was public: this is the first publication." in capsys.readouterr().out
+    assert (museum.state()["start"], museum.state()["generation"]) == (1, 1)
+
+
+def test_beginning_anew_over_a_damaged_state_finds_free_addresses(museum: Museum) -> None:
+    """Whoever begins anew because all is damaged does not know how often it was: the site is asked."""
+    museum.publish(1)
+    museum.build(previous="none")
+    shutil.copytree(museum.site.output, museum.www, dirs_exist_ok=True)
+    for damage in (b"{", b'{"format": 9}'):
+        (museum.www / STATE).write_bytes(damage)
+        museum.build(previous="none")
+        assert museum.state()["start"] == 3
+        assert museum.state()["predecessor"] == digest(museum.www / STATE)
+
+
+def test_beginning_anew_over_a_damaged_output(museum: Museum) -> None:
+    """Also in an output that is nobody's live site."""
+    museum.site.configure(SITEURL="http://localhost:8000")
+    museum.edit(1)
+    museum.build()
+    (museum.site.output / STATE).write_bytes(b"{")
+    with pytest.raises(PublicationError, match="is damaged"):
+        museum.build_again()
+    museum.build_again(previous="none")
+    assert museum.state()["start"] == 2
+
+
+def test_beginning_anew_knows_what_was_live_before(museum: Museum) -> None:
+    """A site that lost its documents has followers all the same: what was last seen live keeps its addresses."""
+    museum.publish(1)
+    museum.build()
+    museum.host.manner = status(404)
+    museum.build(previous="none")
+    assert (museum.state()["start"], museum.state()["generation"]) == (2, 2)
+    (museum.site.folder / KEPT / STATE).write_bytes(b"{")
+    museum.build(previous="none")
+    assert museum.state()["start"] == 2
+
+
+def test_beginning_anew_stops_where_nothing_can_be_known(museum: Museum) -> None:
+    """Which addresses are taken is not guessed: neither of a site that is ill nor of one that has all of them."""
+    museum.publish(1)
+    museum.site.configure(RESOURCESYNC={"previous": "none"})
+    museum.host.manner = status(500)
+    assert "it cannot be known which addresses were public, so none can be chosen anew" in museum.stops()
+    museum.host.manner = content(b"Hello", Content_Type="text/plain")
+    assert f"{MUSEUM} answers to any path, so no addresses can be chosen anew" in museum.stops()
+
+
+def test_state_under_any_media_type_is_one(museum: Museum) -> None:
+    """Some hosts send JSON as a page: what is public keeps its addresses all the same."""
+    museum.publish(1)
+    museum.host.manners[STATE] = content((museum.www / STATE).read_bytes(), Content_Type="text/html")
+    museum.build(previous="none")
+    assert museum.state()["start"] == 2
+
+
+# --- the disk ----------------------------------------------------------------
+
+
+def test_disk_that_fails_is_one_sentence(museum: Museum) -> None:
+    """No room or no leave to write: what was built and what stands there is said, and what to do."""
+    museum.publish(1)
+    museum.site.configure(PATH=".", ARTICLE_PATHS=["content"], PAGE_PATHS=[])
+    museum.site.write(".resourcesync/aside.part", "in the way")
+    sentence = museum.stops()
+    assert "PublicationError: nothing can be built: " in sentence
+    assert "make room there, and make it writable" in sentence

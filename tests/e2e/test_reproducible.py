@@ -1,0 +1,62 @@
+"""Promise 5, *reproducible*: the same documents, byte for byte, on any machine, in any time zone and locale."""
+
+import subprocess
+from pathlib import Path
+
+from tests.support.sites import Site, import_sample_site
+
+HERE = {"TZ": "Pacific/Kiritimati", "PYTHONHASHSEED": "1", "LC_ALL": "C"}
+
+
+def locales() -> list[str]:
+    """Give the locales to build in: the two that are everywhere, and two more where the machine has any."""
+    known = subprocess.run(
+        ["locale", "-a"], check=True, capture_output=True, text=True, errors="replace"
+    ).stdout.split()
+    more = [name for name in known if not name.startswith(("C", "POSIX")) and name.isascii()]
+    return ["C", "C.UTF-8", *more[:: max(1, len(more) // 2)][:2]]
+
+
+def documents(output: Path) -> dict[str, bytes]:
+    """Give every document of a publication by its path."""
+    files = [output / ".well-known" / "resourcesync", *(output / "resourcesync").rglob("*")]
+    return {file.relative_to(output).as_posix(): file.read_bytes() for file in files if file.is_file()}
+
+
+def publish_twice(folder: Path, environment: dict[str, str]) -> Site:
+    """Publish the sample site as it was five commits ago and, on top of that, as it is."""
+    site = import_sample_site(folder, until="main~5")
+    site.command(environment=environment)
+    site.git("checkout", "-q", "main")
+    site.command(environment=environment)
+    return site
+
+
+def test_two_machines_publish_the_same(tmp_path: Path) -> None:
+    """Two publications, in other folders, time zones, locales and hash orders: the same bytes in every document."""
+    found = documents(publish_twice(tmp_path / "one", HERE).output)
+    assert len(found) == 19
+    assert b'"generation": 2' in found["resourcesync/publication.json"]
+    for number, locale in enumerate(locales()):
+        there = {"TZ": "America/St_Johns", "PYTHONHASHSEED": f"424{number}", "LC_ALL": locale}
+        assert documents(publish_twice(tmp_path / "elsewhere" / locale, there).output) == found, locale
+
+
+def test_names_outside_ascii_need_no_locale(tmp_path: Path) -> None:
+    """Where Python is told to be plain ASCII, as in old containers, the documents are still the same bytes."""
+    one = import_sample_site(tmp_path / "one")
+    one.command(environment=HERE)
+    other = import_sample_site(tmp_path / "other")
+    other.command(environment={**HERE, "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"})
+    assert b"M%C3%BCnze%201.svg" in documents(one.output)["resourcesync/site/resourcelist.xml"]
+    assert documents(other.output) == documents(one.output)
+
+
+def test_built_again_at_another_time_nothing_changes(tmp_path: Path) -> None:
+    """The clock of the build is in no document of a site whose every change git explains."""
+    site = import_sample_site(tmp_path / "site")
+    site.command(environment={"SOURCE_DATE_EPOCH": "1735689600"})
+    before = documents(site.output)
+    for arguments in ((), ("--delete-output-directory",)):  # over what is there, and after cleaning
+        site.command(*arguments, environment={"SOURCE_DATE_EPOCH": "1767225600"})
+        assert documents(site.output) == before

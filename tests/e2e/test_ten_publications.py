@@ -1,0 +1,61 @@
+"""Ten publications of the sample site, one after another: who follows them is in step after each."""
+
+import shutil
+from datetime import datetime
+from pathlib import Path
+
+from tests.e2e.test_mirror import PRIVATE, Mirror
+from tests.support.follower import Follower, parse
+from tests.support.museum import tree
+from tests.support.servers import file_of, public_files, served
+from tests.support.sites import import_sample_site
+
+COUNT = 10
+HOME = "resourcesync/site"
+
+
+def lists_after(public: Path, at: str) -> list[str]:
+    """Name the Change Lists that may hold changes after a time, oldest first."""
+    index = parse((public / HOME / "changelist.xml").read_bytes())
+    since = datetime.fromisoformat(at)
+    return [
+        entry.uri for entry in index.entries if datetime.fromisoformat(entry.md.get("until", "9999-12-31T00Z")) > since
+    ]
+
+
+def test_ten_publications_are_followed(tmp_path: Path) -> None:
+    """Each is built on what is public, into an empty output; `resync` reads list by list, the test client the index.
+
+    Both are in step each time, with the bytes that are public; ranges end on the way, closed lists stay as they are.
+    """
+    site = import_sample_site(tmp_path / "site", until=f"main~{COUNT}")
+    public = tmp_path / "public"
+    closed: dict[str, bytes] = {}
+    with served(public) as address:
+        mirror, follower, at = Mirror(tmp_path, address), Follower(address), ""
+        for number in range(COUNT + 1):
+            site.git("checkout", "-q", f"main~{COUNT - number}")
+            shutil.rmtree(site.output, ignore_errors=True)
+            site.build(SITEURL=address, RESOURCESYNC={"previous": address if at else "none"})
+            shutil.rmtree(public, ignore_errors=True)
+            shutil.copytree(site.output, public)
+            assert b'"generation": %d,' % (number + 1) in (public / "resourcesync/publication.json").read_bytes()
+            if at:
+                assert follower.incremental() == []
+                for uri in lists_after(public, at):
+                    mirror.follow(uri)
+            else:
+                assert follower.baseline() == []
+                mirror.run("--baseline")
+            # Of a commit that changed no resource the list of all resources tells, and no list of changes.
+            assert [fault for fault in follower.audit() if "the copy is of" not in fault] == []
+            assert mirror.audit().startswith("IN SYNC ")
+            listed = {file_of(uri, address): data for uri, data in follower.held.items()}
+            assert listed.items() <= public_files(public, *PRIVATE).items()
+            assert mirror.files() == listed
+            assert {path: (public / path).read_bytes() for path in closed} == closed
+            closed |= {
+                path: data for path, (data, _) in tree(public).items() if "changelist-2" in path and b"until=" in data
+            }
+            at = parse((public / HOME / "resourcelist.xml").read_bytes()).md["at"]
+    assert len(closed) >= 8

@@ -1,0 +1,1 @@
+"""What several packages of tests share: a site factory, servers, one reader of published documents, and clients."""

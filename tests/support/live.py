@@ -1,0 +1,269 @@
+"""A live site on loopback, which answers as static hosts do, well and badly."""
+
+import gzip
+import socket
+import ssl
+import subprocess
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from email.message import Message
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+from threading import Event, Lock, Thread
+from typing import Any
+
+from tests.support.servers import Server
+
+TYPES = {".json": "application/json", ".xml": "application/xml", ".html": "text/html; charset=utf-8"}
+PAGE = b"<!DOCTYPE html>\n<title>The museum</title>\n<div id=app></div>\n"
+
+
+@dataclass
+class Ask:
+    """One request: the path without the query, what the query is, the headers, and how often it was asked before.
+
+    `site` is the scheme and host that a proxy was asked for.
+    """
+
+    site: str
+    path: str
+    query: str
+    headers: Message
+    before: int
+    handler: "_Handler"
+
+    def send(self, status: int, data: bytes, **headers: str) -> None:
+        """Answer; headers are written with `_` for `-`, and an empty one is left out."""
+        self.begin(status, **{"Content_Length": str(len(data)), **headers})
+        self.write(data)
+
+    def begin(self, status: int, **headers: str) -> None:
+        """Answer with a head alone."""
+        self.handler.send_response(status)
+        for name, value in headers.items():
+            if value:
+                self.handler.send_header(name.replace("_", "-"), value)
+        self.handler.end_headers()
+
+    def write(self, data: bytes) -> None:
+        """Send bytes as they are."""
+        self.handler.wfile.write(data)
+        self.handler.wfile.flush()
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass, no longer than the site is live."""
+        self.handler.live.ended.wait(seconds)
+
+
+Manner = Callable[[Ask], None]
+
+
+@dataclass
+class Live:
+    """A site: its `manner` of answering, for some paths another, and what was asked of it.
+
+    Or a `proxy`: then these are of whatever sites it is asked for.
+    """
+
+    manner: Manner
+    manners: dict[str, Manner] = field(default_factory=dict)
+    asks: list[Ask] = field(default_factory=list)
+    url: str = ""
+    proxy: bool = False
+    ended: Event = field(default_factory=Event)
+    lock: Lock = field(default_factory=Lock)
+
+    def answer(self, handler: "_Handler") -> None:
+        """Answer one request."""
+        path, _, query = handler.path.removeprefix("/").partition("?")
+        site = ""
+        if self.proxy:
+            scheme, _, rest = path.partition("://")
+            host, _, path = rest.partition("/")
+            site = f"{scheme}://{host}"
+        with self.lock:
+            before = sum(each.path == path for each in self.asks)
+            ask = Ask(site, path, query, handler.headers, before, handler)
+            self.asks.append(ask)
+        self.manners.get(path, self.manner)(ask)
+
+    def asked(self) -> Counter[str]:
+        """Give how often each path was asked since the last time, and forget it."""
+        with self.lock:
+            counter = Counter(each.path for each in self.asks)
+            self.asks.clear()
+        return counter
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    live: Live
+
+    def do_GET(self) -> None:
+        """Answer as the site does, once: what a manner leaves open is closed."""
+        self.close_connection = True
+        self.live.answer(self)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name that the base class gives it
+        """Say nothing."""
+
+
+class _Server(Server):
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing: a client that has seen enough hangs up."""
+
+
+@contextmanager
+def live(manner: Manner, certificate: Path | None = None, *, proxy: bool = False) -> Iterator[Live]:
+    """Let a site be live; with a certificate, over TLS; as a proxy, those that it is asked for."""
+    site = Live(manner, proxy=proxy)
+    handler = type("_Handler", (_Handler,), {"live": site})
+    with _Server(("127.0.0.1", 0), handler) as server, ExitStack() as stack:
+        if certificate:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate)
+            server.socket = stack.enter_context(context.wrap_socket(server.socket, server_side=True))
+        site.url = f"http{'s' if certificate else ''}://127.0.0.1:{server.server_address[1]}"
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        thread.start()
+        try:
+            yield site
+        finally:
+            site.ended.set()
+            server.shutdown()
+            thread.join()
+
+
+def closed_port() -> int:
+    """Give a port of loopback where nobody listens."""
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return int(sock.getsockname()[1])
+
+
+def self_signed(folder: Path, openssl: str) -> Path:
+    """Make a certificate of 127.0.0.1 that signs itself, with its key, in one file."""
+    file = folder / "certificate.pem"
+    key = folder / "key.pem"
+    subject = ["-days", "2", "-subj", "/CN=loopback", "-addext", "subjectAltName=IP:127.0.0.1"]
+    usage = ["-addext", "keyUsage=critical,keyCertSign,digitalSignature"]
+    made = ["-newkey", "rsa:2048", "-noenc", "-keyout", str(key), "-out", str(file)]
+    command = [openssl, "req", "-x509", *made, *subject, *usage]
+    subprocess.run(command, check=True, capture_output=True)
+    file.write_bytes(key.read_bytes() + file.read_bytes())
+    return file
+
+
+# Manners of whole sites
+
+
+def files(folder: Path) -> Manner:
+    """Answer with the files of a folder as they are at that moment; 404 where there is none."""
+
+    def answer(ask: Ask) -> None:
+        file = folder / ask.path
+        if file.is_file():
+            ask.send(200, file.read_bytes(), Content_Type=TYPES.get(file.suffix, "application/octet-stream"))
+        else:
+            ask.send(404, PAGE, Content_Type="text/html")
+
+    return answer
+
+
+def no_dot_folders(manner: Manner) -> Manner:
+    """Answer 404 below dot-folders, as hosts do that leave them out."""
+    return lambda ask: (status(404) if ask.path.startswith(".") else manner)(ask)
+
+
+def hosts(manners: dict[str, Manner]) -> Manner:
+    """Answer for several sites as a proxy does, each in its own manner; of others it knows nothing."""
+
+    def answer(ask: Ask) -> None:
+        manners.get(ask.site, status(502))(ask)
+
+    return answer
+
+
+def page(ask: Ask) -> None:
+    """Answer every path with a page, as hosts of single-page applications do."""
+    ask.send(200, PAGE, Content_Type="text/html; charset=utf-8")
+
+
+def first(times: int, manner: Manner, then: Manner) -> Manner:
+    """Answer the first requests of each path in one manner, and later ones in another."""
+    return lambda ask: (manner if ask.before < times else then)(ask)
+
+
+# Manners of one answer
+
+
+def status(code: int) -> Manner:
+    """Answer with a status and a page."""
+    return lambda ask: ask.send(code, PAGE, Content_Type="text/html")
+
+
+def content(data: bytes, **headers: str) -> Manner:
+    """Answer with these bytes and headers."""
+    return lambda ask: ask.send(200, data, **headers)
+
+
+def redirect(location: str, code: int = 302) -> Manner:
+    """Lead elsewhere; `{query}` stands for the query asked."""
+    return lambda ask: ask.send(code, b"", Location=location.format(query=ask.query))
+
+
+def zipped(data: bytes) -> Manner:
+    """Answer in gzip, though it was not asked for."""
+    return content(gzip.compress(data), Content_Encoding="gzip")
+
+
+def truncated(data: bytes, missing: int = 1) -> Manner:
+    """Promise more bytes than come."""
+    return content(data, Content_Length=str(len(data) + missing))
+
+
+def chunked(*chunks: bytes, end: bytes = b"0\r\n\r\n") -> Manner:
+    """Answer in chunks, without the length of all."""
+
+    def answer(ask: Ask) -> None:
+        ask.begin(200, Transfer_Encoding="chunked")
+        for chunk in chunks:
+            ask.write(b"%x\r\n%b\r\n" % (len(chunk), chunk))
+        ask.write(end)
+
+    return answer
+
+
+def endless(ask: Ask) -> None:
+    """Answer with a body that does not end."""
+    ask.begin(200)
+    while not ask.handler.live.ended.is_set():
+        ask.write(bytes(65_536))
+
+
+def late(seconds: float, manner: Manner) -> Manner:
+    """Answer after a while."""
+
+    def answer(ask: Ask) -> None:
+        ask.wait(seconds)
+        manner(ask)
+
+    return answer
+
+
+def dripping(data: bytes, seconds: float) -> Manner:
+    """Send one byte after another, the head too, with a pause before each."""
+
+    def answer(ask: Ask) -> None:
+        for byte in b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(data), data):
+            ask.wait(seconds)
+            ask.write(bytes([byte]))
+
+    return answer
+
+
+def raw(data: bytes) -> Manner:
+    """Send these bytes in place of an answer, and hang up."""
+    return lambda ask: ask.write(data)

@@ -1,0 +1,220 @@
+"""Real Pelican sites in real git repositories, made and built by the tests."""
+
+import json
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lxml import etree
+from pelican import Pelican
+from pelican.settings import read_settings
+
+ROOT = Path(__file__).resolve().parents[2]
+SITEMAP = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
+RS = "{http://www.openarchives.org/rs/terms/}"
+
+SETTINGS = {
+    "PATH": "content",
+    "OUTPUT_PATH": "output",
+    "SITEURL": "https://example.org",
+    "SITENAME": "A site",
+    "TIMEZONE": "UTC",
+    "DEFAULT_LANG": "en",
+    "LOCALE": ("C",),
+    "PLUGINS": ["pelican_resourcesync"],
+    "DELETE_OUTPUT_DIRECTORY": True,
+    "FEED_ALL_ATOM": None,
+    "CATEGORY_FEED_ATOM": None,
+    "AUTHOR_FEED_ATOM": None,
+    "AUTHOR_FEED_RSS": None,
+    "TRANSLATION_FEED_ATOM": None,
+}
+
+#: No listings, and a theme of two templates.
+BARE = {
+    "DIRECT_TEMPLATES": [],
+    "AUTHOR_SAVE_AS": "",
+    "CATEGORY_SAVE_AS": "",
+    "THEME": "theme",
+    "THEME_STATIC_PATHS": [],
+}
+
+#: Nobody's site is asked what is public there.
+NOT_LIVE = {"previous": "output"}
+
+Row = tuple[str, str, str]
+
+
+@dataclass
+class Site:
+    """A Pelican site: its folder, which is or lies in a git repository, and what its settings file holds."""
+
+    folder: Path
+    settings: dict[str, Any] = field(default_factory=lambda: dict(SETTINGS))
+
+    @classmethod
+    def create(cls, folder: Path, **settings: Any) -> "Site":
+        """Make an empty site in a new repository, with its settings written and nothing committed."""
+        site = cls(folder, {**SETTINGS, **settings})
+        (folder / "content").mkdir(parents=True)
+        site.git("init", "-q", "-b", "main")
+        site.git("config", "user.name", "A writer")
+        site.git("config", "user.email", "writer@example.org")
+        site.write(".gitignore", "output/\n__pycache__/\n")
+        site.configure()
+        return site
+
+    @property
+    def output(self) -> Path:
+        """The folder that Pelican writes to."""
+        return self.folder / "output"
+
+    def configure(self, **settings: Any) -> None:
+        """Write the settings file, with these settings changed."""
+        self.settings |= settings
+        self.settings["RESOURCESYNC"] = _not_live(self.settings.get("RESOURCESYNC"))
+        self.write("pelicanconf.py", "".join(f"{name} = {value!r}\n" for name, value in self.settings.items()))
+
+    def write(self, path: str, text: str | bytes) -> Path:
+        """Write a file of the site."""
+        file = self.folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return file
+
+    def article(self, path: str, title: str = "A title", text: str = "Text.", **metadata: str) -> Path:
+        """Write an article in Markdown; `path` is relative to the content."""
+        metadata = {"Title": title, "Date": "2024-01-01", **metadata}
+        head = "".join(f"{name}: {value}\n" for name, value in metadata.items())
+        return self.write(f"content/{path}", f"{head}\n{text}\n")
+
+    def remove(self, path: str) -> None:
+        """Remove a file of the site."""
+        (self.folder / path).unlink()
+
+    def git(self, *arguments: str, **environment: str) -> str:
+        """Run git in the site's folder and give what it prints."""
+        process = subprocess.run(
+            ["git", *arguments],
+            cwd=self.folder,
+            env={**os.environ, **environment},
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        return process.stdout.strip()
+
+    def commit(self, time: str, message: str = "Change the site") -> str:
+        """Commit all there is, with `time` (ISO 8601) as both dates; give the commit's name."""
+        self.git("add", "--all")
+        self.git("commit", "-q", "--allow-empty", "-m", message, GIT_AUTHOR_DATE=time, GIT_COMMITTER_DATE=time)
+        return self.git("rev-parse", "HEAD")
+
+    def build(self, **overrides: Any) -> None:
+        """Build the site in this process, as `pelican` does, with these settings overridden."""
+        build(self.folder, **overrides)
+
+    def command(
+        self, *arguments: str, environment: Mapping[str, str] | None = None, check: bool = True
+    ) -> subprocess.CompletedProcess[str]:
+        """Build the site with the command `pelican`, in a process of its own."""
+        not_live = [] if "RESOURCESYNC" in self.settings else ["-e", f"RESOURCESYNC={json.dumps(NOT_LIVE)}"]
+        return subprocess.run(
+            [sys.executable, "-m", "pelican", "--log-handler", "plain", *arguments, *not_live],
+            cwd=self.folder,
+            env={**os.environ, **(environment or {})},
+            check=check,
+            capture_output=True,
+            text=True,
+        )
+
+    def changes(self) -> list[Row]:
+        """Give the changes of all Change Lists of the output: (time, kind, path of the URI), in the order listed."""
+        return changes(self.output, self.settings["SITEURL"])
+
+    def resources(self) -> dict[str, str | None]:
+        """Give the `lastmod` of each entry of the Resource List by the path of its URI."""
+        root = document(self.output, "resourcesync/site/resourcelist.xml")
+        return {
+            _text(entry, "loc").removeprefix(self.settings["SITEURL"]): entry.findtext(f"{SITEMAP}lastmod")
+            for entry in root.iter(f"{SITEMAP}url")
+        }
+
+
+def strip(site: Site) -> Site:
+    """Let a site publish its articles and pages alone."""
+    for name in ("article", "page"):
+        page = f"<html><head><title>{{{{ {name}.title }}}}</title></head><body>{{{{ {name}.content }}}}</body></html>"
+        site.write(f"theme/templates/{name}.html", page)
+    site.configure(**BARE)
+    return site
+
+
+def build(folder: Path, **overrides: Any) -> None:
+    """Build the site in `folder` in this process, from that folder as the current one."""
+    here = Path.cwd()
+    os.chdir(folder)
+    try:
+        settings = read_settings("pelicanconf.py", override=overrides)
+        settings["RESOURCESYNC"] = _not_live(settings.get("RESOURCESYNC"))
+        Pelican(settings).run()
+    finally:
+        os.chdir(here)
+        logging.getLogger("pelican").setLevel(logging.NOTSET)
+
+
+def _not_live(raw: Any) -> Any:
+    """Let a build carry forward what its output holds, where a test does not say otherwise."""
+    return {**NOT_LIVE, **(raw or {})} if raw is None or isinstance(raw, dict) else raw
+
+
+def import_sample_site(folder: Path, until: str = "main") -> Site:
+    """Make the sample site's repository from its stream, checked out at the revision `until`."""
+    folder.mkdir(parents=True)
+    site = Site(folder, {"SITEURL": "https://museum.example"})
+    site.git("init", "-q", "-b", "main")
+    with (ROOT / "sample_site" / "history.fi").open("rb") as stream:
+        subprocess.run(["git", "fast-import", "--quiet"], cwd=folder, stdin=stream, check=True)
+    site.git("checkout", "-q", until)
+    return site
+
+
+def document(output: Path, path: str) -> etree._Element:
+    """Parse a document of the output, with lxml alone."""
+    return etree.parse(output / path).getroot()
+
+
+def changes(output: Path, siteurl: str) -> list[Row]:
+    """Give the changes of all Change Lists, found through the Change List Index, in the order listed."""
+    rows: list[Row] = []
+    for entry in document(output, "resourcesync/site/changelist.xml").iter(f"{SITEMAP}sitemap"):
+        change_list = document(output, _text(entry, "loc").removeprefix(f"{siteurl}/"))
+        rows += [
+            (_text(each, "lastmod"), str(_md(each).attrib["change"]), _text(each, "loc").removeprefix(siteurl))
+            for each in change_list.iter(f"{SITEMAP}url")
+        ]
+    return rows
+
+
+def expected_changes(path: Path) -> list[Row]:
+    """Read a list of changes written by hand: a line `TIME KIND PATH` each, `#` before a comment."""
+    lines = path.read_text("utf-8").splitlines()
+    rows = [tuple(line.split(" ")) for line in lines if line and not line.startswith("#")]
+    return [(time, kind, path) for time, kind, path in rows]
+
+
+def _text(entry: etree._Element, name: str) -> str:
+    text = entry.findtext(f"{SITEMAP}{name}")
+    assert text, f"{etree.tostring(entry)!r} has no {name}"
+    return text
+
+
+def _md(entry: etree._Element) -> etree._Element:
+    md = entry.find(f"{RS}md")
+    assert md is not None, f"{etree.tostring(entry)!r} has no rs:md"
+    return md
