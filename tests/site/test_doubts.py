@@ -17,8 +17,8 @@ FACETS = {
 WRITTEN = [OutputFile(path, f"{SITEURL}/{path}") for path in FACETS]
 BY_URI = {f"{SITEURL}/{path}": facets for path, facets in FACETS.items()}
 EMPTY = (
-    "no resource of this build matches RESOURCESYNC['sets']['mine'], so nothing is in that set: ask for less, "
-    "or leave it out"
+    "no resource of this build matches RESOURCESYNC['sets']['mine'], so that set is empty: "
+    "use fewer criteria, or remove the set"
 )
 
 

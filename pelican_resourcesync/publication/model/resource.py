@@ -11,7 +11,7 @@ from pelican_resourcesync.protocol import LONGEST_LOC, Link
 from pelican_resourcesync.publication.model.change import Representation
 from pelican_resourcesync.publication.model.media_types import media_type
 from pelican_resourcesync.publication.model.rows import Standing, render_links, render_representation, render_time
-from pelican_resourcesync.transport.folder import measure
+from pelican_resourcesync.transport import measure
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ from pelican_resourcesync.site.outputs import (
 )
 from pelican_resourcesync.site.scope import settings_folder_of
 from pelican_resourcesync.terminal import printable
-from pelican_resourcesync.transport.folder import sha256
+from pelican_resourcesync.transport import sha256
 
 _NOTHING = sha256(b"")
 

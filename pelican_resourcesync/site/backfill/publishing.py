@@ -26,7 +26,7 @@ from pelican_resourcesync.site.backfill.records import BuildRecord, BuildRecordS
 from pelican_resourcesync.site.configuration import Configuration
 from pelican_resourcesync.site.outputs import ROBOTS, Selector, removed_layouts
 from pelican_resourcesync.site.publisher import options_of
-from pelican_resourcesync.transport.folder import sha256
+from pelican_resourcesync.transport import sha256
 from pelican_resourcesync.version import __version__
 
 #: Settings that have no effect on what is published.

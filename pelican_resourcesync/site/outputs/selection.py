@@ -72,7 +72,8 @@ def selection_warnings(
         for value in getattr(chosen.selection, criterion):
             if not _holds(Selection(**{criterion: (value,)}), settings, written, facets):
                 near = suggestion(_spelt(criterion, value, settings), _known(criterion, facets))
-                yield f"{setting_name(f'{here}.{criterion}')} has {value!r}, which matches no resource of this build{near}"
+                name = setting_name(f"{here}.{criterion}")
+                yield f"{name} has {value!r}, which matches no resource of this build{near}"
     if not _holds(chosen.selection, settings, written, facets):
         yield (
             f"no resource of this build matches {setting_name(here)}, so that set is empty: "
