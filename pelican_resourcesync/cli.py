@@ -170,9 +170,9 @@ def _backfill(options: Namespace) -> int:
 
 
 def _check(options: Namespace) -> int:
-    from pelican_resourcesync.check.command import run
+    from pelican_resourcesync.check import run_command
 
-    return run(options)
+    return run_command(options)
 
 
 def _say(text: str) -> None:

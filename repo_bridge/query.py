@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 from sqlalchemy import Connection
 
 from pelican_resourcesync.errors import DocumentError
-from pelican_resourcesync.protocol.uris import LONGEST_LOC, require_absolute
+from pelican_resourcesync.protocol import LONGEST_LOC, require_absolute
 from repo_bridge.errors import QueryError
 from repo_bridge.moments import parse_moment
 from repo_bridge.reading.files import media_type_of

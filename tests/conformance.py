@@ -61,13 +61,13 @@ WRITTEN = """
 X01 protocol/writer.py protocol/test_writer.py::test_bytes_by_hand
 X02 protocol/writer.py protocol/test_writer.py::test_document_without_capability_is_refused
 X03 protocol/attributes.py protocol/test_writer.py::test_metadata_that_is_refused
-X04 protocol/parts.py protocol/test_parts.py::test_any_limits
-X05 protocol/datetimes.py protocol/test_datetimes.py::test_rendering
+X04 protocol/writer.py protocol/test_parts.py::test_any_limits
+X05 protocol/values.py protocol/test_datetimes.py::test_rendering
 X06 protocol/attributes.py protocol/test_writer.py::test_link_that_is_refused
 X07 protocol/attributes.py protocol/test_writer.py::test_link_that_is_refused
 X08 publication/model/resource.py publication/test_resource.py::test_represent
 X09 publication/model/resource.py,publication/model/media_types.py publication/test_resource.py::test_represent
-X10 protocol/uris.py protocol/test_writer.py::test_loc_that_is_refused
+X10 protocol/values.py protocol/test_writer.py::test_loc_that_is_refused
 X11 protocol/writer.py protocol/test_writer.py::test_bytes_by_hand
 X12 publication/documents/documents.py publication/test_documents.py::test_change_list_archive
 X13 publication/documents/documents.py publication/test_generation.py::test_links_between_documents
@@ -90,7 +90,7 @@ CL08 publication/documents/documents.py publication/test_documents.py::test_capa
 RL01 publication/documents/documents.py publication/test_documents.py::test_resource_list
 RL02 publication/publish.py publication/test_publish.py::test_at_grows_with_the_commit
 RL03 publication/documents/documents.py publication/test_documents.py::test_resource_list
-RL04 protocol/parts.py publication/test_generation.py::test_resource_list_in_parts
+RL04 protocol/writer.py publication/test_generation.py::test_resource_list_in_parts
 RD01 publication/documents/documents.py e2e/test_everything.py::test_walk_meets_every_document_and_no_fault
 RD02 publication/dumps/writer.py e2e/test_everything.py::test_walk_meets_every_document_and_no_fault
 RD03 publication/dumps/zip_writer.py publication/dumps/test_zip_writer.py::test_any_members

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any, BinaryIO, cast
 
 from pelican_resourcesync.check.limits import Limits
-from pelican_resourcesync.transport.paths import is_plain
+from pelican_resourcesync.transport import is_plain
 
 #: All exceptions that `zipfile` is known to raise for bytes that are not a ZIP file, or a damaged one.
 _FAILURES = (

@@ -14,7 +14,7 @@ _EVERY = 0.2  # seconds
 _WIDTH = 100
 
 
-def run(arguments: Namespace) -> int:
+def run_command(arguments: Namespace) -> int:
     """Run the check, print the report and return the exit status: 0 if the target conforms, 1 if it does not.
 
     Raises `CheckError` if nothing can be checked (exit status 2).

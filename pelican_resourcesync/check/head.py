@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from pelican_resourcesync.check.item import Attributes
-from pelican_resourcesync.protocol.attributes import XML_SPACE
+from pelican_resourcesync.protocol import XML_SPACE
 
 
 @dataclass(slots=True)

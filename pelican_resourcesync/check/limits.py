@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from pelican_resourcesync.protocol.limits import MOST_BYTES, MOST_ENTRIES
+from pelican_resourcesync.protocol import MOST_BYTES, MOST_ENTRIES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

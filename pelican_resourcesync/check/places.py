@@ -8,10 +8,7 @@ from typing import BinaryIO, Protocol, cast
 from urllib.parse import unquote, urlsplit
 
 from pelican_resourcesync.errors import AbsentError, TransportError
-from pelican_resourcesync.transport.bounds import STANDARD_BOUNDS
-from pelican_resourcesync.transport.http import Web
-from pelican_resourcesync.transport.paths import is_plain
-from pelican_resourcesync.transport.urls import shown
+from pelican_resourcesync.transport import STANDARD_BOUNDS, Web, is_plain, shown
 
 _IN_MEMORY = 1_048_576
 

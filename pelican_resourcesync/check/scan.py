@@ -13,8 +13,7 @@ from pelican_resourcesync.check.head import Head
 from pelican_resourcesync.check.item import Attributes, Item
 from pelican_resourcesync.check.limits import Limits
 from pelican_resourcesync.check.usual import END, NAMESPACES, Usual, as_text
-from pelican_resourcesync.protocol import RS_NS, SITEMAP_NS
-from pelican_resourcesync.protocol.attributes import XML_SPACE
+from pelican_resourcesync.protocol import RS_NS, SITEMAP_NS, XML_SPACE
 
 __all__ = ["Attributes", "Head", "Item", "Scan", "UnreadableError"]
 

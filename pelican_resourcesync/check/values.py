@@ -5,8 +5,7 @@ import re
 from functools import lru_cache
 
 from pelican_resourcesync.errors import DocumentError
-from pelican_resourcesync.protocol import Hash, parse_datetime, parse_hashes
-from pelican_resourcesync.protocol.attributes import XML_SPACE
+from pelican_resourcesync.protocol import XML_SPACE, Hash, parse_datetime, parse_hashes
 
 _RECOMMENDED = re.compile(r"\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3]):\d\d:\d\d(?:\.\d+)?Z", re.ASCII)
 _HEXADECIMAL = re.compile(r"[0-9A-Fa-f]+")

@@ -18,7 +18,7 @@ from pelican_resourcesync.check.places import Place
 from pelican_resourcesync.check.scan import Item
 from pelican_resourcesync.errors import TransportError
 from pelican_resourcesync.protocol import Capability
-from pelican_resourcesync.transport.urls import shown
+from pelican_resourcesync.transport import shown
 
 #: Capabilities whose documents are visited from a Capability List. A notification topic is not a document to read.
 _FOLLOWED = frozenset(Capability) - {

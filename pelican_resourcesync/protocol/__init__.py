@@ -5,19 +5,41 @@ document of any size takes little memory. Faults in a single document raise `Doc
 and docstrings (X10, CH02, …) name the rules of the standard, everywhere in this project.
 """
 
-from pelican_resourcesync.protocol.datetimes import parse_datetime, render_datetime
-from pelican_resourcesync.protocol.hashes import Hash, parse_hashes, render_hashes
-from pelican_resourcesync.protocol.model import Document, Entry, Link, Metadata, Rendered
-from pelican_resourcesync.protocol.parts import Limits, write_parts
-from pelican_resourcesync.protocol.quick import quick_link, quick_md
+from pelican_resourcesync.protocol.attributes import LINK, METADATA, XML_SPACE
+from pelican_resourcesync.protocol.model import Document, Entry, Link, Metadata, RenderedEntry
 from pelican_resourcesync.protocol.reader import read
-from pelican_resourcesync.protocol.render import Renderer
-from pelican_resourcesync.protocol.vocabulary import RS_NS, SITEMAP_NS, Capability, ChangeFreq, ChangeKind, Root
-from pelican_resourcesync.protocol.writer import write
+from pelican_resourcesync.protocol.renderer import Renderer, render_link, render_metadata
+from pelican_resourcesync.protocol.values import (
+    LONGEST_LOC,
+    Hash,
+    escape_any_text,
+    parse_datetime,
+    parse_hashes,
+    render_datetime,
+    render_hashes,
+    require_absolute,
+)
+from pelican_resourcesync.protocol.vocabulary import (
+    MOST_BYTES,
+    MOST_ENTRIES,
+    RS_NS,
+    SITEMAP_NS,
+    Capability,
+    ChangeFreq,
+    ChangeKind,
+    Root,
+)
+from pelican_resourcesync.protocol.writer import Limits, write, write_parts
 
 __all__ = [
+    "LINK",
+    "LONGEST_LOC",
+    "METADATA",
+    "MOST_BYTES",
+    "MOST_ENTRIES",
     "RS_NS",
     "SITEMAP_NS",
+    "XML_SPACE",
     "Capability",
     "ChangeFreq",
     "ChangeKind",
@@ -27,16 +49,18 @@ __all__ = [
     "Limits",
     "Link",
     "Metadata",
-    "Rendered",
+    "RenderedEntry",
     "Renderer",
     "Root",
+    "escape_any_text",
     "parse_datetime",
     "parse_hashes",
-    "quick_link",
-    "quick_md",
     "read",
     "render_datetime",
     "render_hashes",
+    "render_link",
+    "render_metadata",
+    "require_absolute",
     "write",
     "write_parts",
 ]

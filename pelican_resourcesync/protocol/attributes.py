@@ -1,6 +1,6 @@
 """The attributes of `rs:md` and `rs:ln` (core §7, table 3), each in one table for the writer and the reader.
 
-Attributes are written in the order of their table.
+Attributes are written in the order of their table, and after them those of communities (X03).
 """
 
 import re
@@ -10,14 +10,20 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Any
 
+from lxml import etree
+
 from pelican_resourcesync.errors import DocumentError
-from pelican_resourcesync.protocol import escape
-from pelican_resourcesync.protocol.community import render_community
-from pelican_resourcesync.protocol.datetimes import parse_datetime, render_datetime
-from pelican_resourcesync.protocol.hashes import Hash, parse_hashes, render_hashes
-from pelican_resourcesync.protocol.model import Link, Metadata
-from pelican_resourcesync.protocol.uris import require_absolute
-from pelican_resourcesync.protocol.vocabulary import ChangeKind
+from pelican_resourcesync.protocol.model import Attributes, Link, Metadata
+from pelican_resourcesync.protocol.values import (
+    Hash,
+    escape_attribute,
+    parse_datetime,
+    parse_hashes,
+    render_datetime,
+    render_hashes,
+    require_absolute,
+)
+from pelican_resourcesync.protocol.vocabulary import RS_NS, ChangeKind
 
 _NO_HASHES: tuple[Hash, ...] = ()  # the default in every model, so it can be compared by identity
 XML_SPACE = " \t\r\n"
@@ -28,7 +34,7 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ValueFormat:
     """How the values of an attribute are written and read: two inverse functions that may raise `DocumentError`."""
 
     render: Callable[[Any], str]
@@ -40,7 +46,7 @@ class Attribute:
     """One attribute: its name in a document, its field in the model, and the edition that introduced it."""
 
     name: str
-    kind: Kind
+    format: ValueFormat
     field: str
     since: int = 2014
 
@@ -48,7 +54,7 @@ class Attribute:
 @lru_cache(maxsize=1024)
 def _render_word(value: str) -> str:
     """Write a media type or the like; cached, because there are few values, each written very often."""
-    return escape.attribute(value)
+    return escape_attribute(value)
 
 
 def _render_length(value: int) -> str:
@@ -67,25 +73,25 @@ def _render_priority(value: int) -> str:
 
 
 def _render_href(value: str) -> str:
-    return escape.attribute(require_absolute(value))
+    return escape_attribute(require_absolute(value))
 
 
 def _render_relation(value: str) -> str:
     if not value:
         message = "is empty; name the relation by its IANA registered name or a URI (X06)"
         raise DocumentError(message)
-    return escape.attribute(value)
+    return escape_attribute(value)
 
 
 def _render_path(value: str) -> str:
     if not value.startswith("/"):
         message = f"{value[:80]!a} does not begin with /; write the path from the top of the package (RD06)"
         raise DocumentError(message)
-    return escape.attribute(value)
+    return escape_attribute(value)
 
 
 def _render_hashes(value: Iterable[Hash]) -> str:
-    return escape.attribute(render_hashes(value))
+    return escape_attribute(render_hashes(value))
 
 
 def _parse_integer(value: str) -> int:
@@ -104,12 +110,12 @@ def _parse_change(value: str) -> ChangeKind:
         raise DocumentError(message) from None
 
 
-_TEXT = Kind(_render_word, str)
-_TIME = Kind(render_datetime, lambda value: parse_datetime(value.strip(XML_SPACE)))
-_CHANGE = Kind(escape.attribute, _parse_change)
-_HASHES = Kind(_render_hashes, parse_hashes)
-_LENGTH = Kind(_render_length, _parse_integer)
-_PATH = Kind(_render_path, str)
+_TEXT = ValueFormat(_render_word, str)
+_TIME = ValueFormat(render_datetime, lambda value: parse_datetime(value.strip(XML_SPACE)))
+_CHANGE = ValueFormat(escape_attribute, _parse_change)
+_HASHES = ValueFormat(_render_hashes, parse_hashes)
+_LENGTH = ValueFormat(_render_length, _parse_integer)
+_PATH = ValueFormat(_render_path, str)
 
 METADATA = (
     Attribute("capability", _TEXT, "capability"),
@@ -127,9 +133,9 @@ METADATA = (
     Attribute("path", _PATH, "path"),
 )
 LINK = (
-    Attribute("rel", Kind(_render_relation, str), "rel"),
-    Attribute("href", Kind(_render_href, str), "href"),
-    Attribute("pri", Kind(_render_priority, _parse_integer), "pri"),
+    Attribute("rel", ValueFormat(_render_relation, str), "rel"),
+    Attribute("href", ValueFormat(_render_href, str), "href"),
+    Attribute("pri", ValueFormat(_render_priority, _parse_integer), "pri"),
     Attribute("modified", _TIME, "modified"),
     Attribute("hash", _HASHES, "hash"),
     Attribute("length", _LENGTH, "length"),
@@ -153,7 +159,7 @@ def element_renderer(
     known = [attribute for attribute in table if attribute.since <= edition]
     values = attrgetter(*[attribute.field for attribute in known])
     names = [attribute.name for attribute in known]
-    renders = [attribute.kind.render for attribute in known]
+    renders = [attribute.format.render for attribute in known]
 
     def render(element: Metadata | Link) -> str:
         rendered = f"<{tag}"
@@ -177,7 +183,7 @@ def attributes_parser(table: Iterable[Attribute]) -> Callable[[Iterable[tuple[st
     Attributes in a namespace are kept as community attributes; unknown ones without a namespace are ignored. The
     function raises `DocumentError`, which names the attribute, for a value that cannot be read.
     """
-    known = {attribute.name: (attribute.field, attribute.kind.parse) for attribute in table}
+    known = {attribute.name: (attribute.field, attribute.format.parse) for attribute in table}
 
     def parse(items: Iterable[tuple[str, str]]) -> dict[str, Any]:
         fields: dict[str, Any] = {}
@@ -195,3 +201,64 @@ def attributes_parser(table: Iterable[Attribute]) -> Callable[[Iterable[tuple[st
         return fields | {"attributes": tuple(community)} if community else fields
 
     return parse
+
+
+_XML_NS = "http://www.w3.org/XML/1998/namespace"
+_XMLNS_NS = "http://www.w3.org/2000/xmlns/"
+# NCName of "Namespaces in XML", with the name characters of XML 1.0, fifth edition.
+_START = (
+    "A-Z_a-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c\u200d\u2070-\u218f\u2c00-\u2fef"
+    "\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
+)
+_CLARK = re.compile(rf"\{{(.+)\}}([{_START}][{_START}\-.0-9\u00b7\u0300-\u036f\u203f\u2040]*)")
+
+
+def render_community(attributes: Attributes) -> str:
+    """Write the attributes, each with a leading space, after the declarations of their prefixes.
+
+    Prefixes are ns1, ns2, … in the order of the namespaces, so the same attributes always produce the same text. Raises
+    `DocumentError` for a name that is not in a foreign namespace, or that occurs twice.
+    """
+    names = [_split_name(name) for name, _ in attributes]
+    if len(set(names)) < len(names):
+        message = f"a community attribute occurs twice in {[name for name, _ in attributes]!a}; keep one of them"
+        raise DocumentError(message)
+    spaces = sorted({namespace for namespace, _ in names} - {_XML_NS})
+    prefixes = {namespace: f"ns{number}" for number, namespace in enumerate(spaces, 1)}
+    declarations = [f' xmlns:{prefixes[namespace]}="{escape_attribute(namespace)}"' for namespace in spaces]
+    prefixes[_XML_NS] = "xml"
+    pairs = sorted(zip(names, (value for _, value in attributes), strict=True))
+    rendered = [
+        f' {prefixes[namespace]}:{name}="{_community_value(name, value)}"' for (namespace, name), value in pairs
+    ]
+    return "".join(declarations + rendered)
+
+
+def _community_value(name: str, value: str) -> str:
+    try:
+        return escape_attribute(value)
+    except DocumentError as error:
+        message = f"{name!a}: {error}"
+        raise DocumentError(message) from None
+
+
+def _split_name(clark: str) -> tuple[str, str]:
+    parts = _CLARK.fullmatch(clark)
+    if parts is None or parts[1] in {RS_NS, _XMLNS_NS}:
+        message = (
+            f"{clark[:80]!a}: a community attribute is named {{namespace}}name, in a namespace other than"
+            " that of ResourceSync (X03)"
+        )
+        raise DocumentError(message)
+    return parts[1] if parts[1] == _XML_NS else _namespace(parts[1]), parts[2]
+
+
+@lru_cache(maxsize=256)
+def _namespace(uri: str) -> str:
+    """Return a namespace if an XML parser accepts it; parsers are stricter about namespaces than about other URIs."""
+    try:
+        etree.fromstring(f'<a xmlns:b="{escape_attribute(require_absolute(uri))}"/>')
+    except etree.XMLSyntaxError as error:
+        message = f"the namespace {uri[:80]!a} of a community attribute is refused by XML parsers: {error.msg} (X03)"
+        raise DocumentError(message) from None
+    return uri

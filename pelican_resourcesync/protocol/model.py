@@ -8,7 +8,7 @@ import datetime as dt
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pelican_resourcesync.protocol.hashes import Hash
+from pelican_resourcesync.protocol.values import Hash
 from pelican_resourcesync.protocol.vocabulary import ChangeFreq, ChangeKind, Root
 
 Attributes = tuple[tuple[str, str], ...]
@@ -82,7 +82,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rendered(Entry):
+class RenderedEntry(Entry):
     """An entry that was already written: `text` is what the `Renderer` returned. Only `text` and `loc` are used."""
 
     text: str

@@ -1,6 +1,7 @@
 """Read documents: any stream of bytes is either read as a `Document` or raises `DocumentError`."""
 
 import datetime as dt
+import re
 from collections.abc import Iterator
 from functools import partial
 from itertools import chain
@@ -10,12 +11,19 @@ from lxml import etree
 
 from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.protocol.attributes import LINK, METADATA, XML_SPACE, attributes_parser
-from pelican_resourcesync.protocol.datetimes import parse_datetime
-from pelican_resourcesync.protocol.limits import LARGEST_ELEMENT, LONGEST_SHOWN, MOST_BYTES, MOST_ENTRIES
 from pelican_resourcesync.protocol.model import Document, Entry, Link, Metadata
-from pelican_resourcesync.protocol.prolog import read_prolog
-from pelican_resourcesync.protocol.uris import LONGEST_LOC
-from pelican_resourcesync.protocol.vocabulary import RS_NS, SITEMAP_NS, ChangeFreq, Root
+from pelican_resourcesync.protocol.values import LONGEST_LOC, parse_datetime
+from pelican_resourcesync.protocol.vocabulary import (
+    LARGEST_ELEMENT,
+    LONGEST_PROLOG,
+    LONGEST_SHOWN,
+    MOST_BYTES,
+    MOST_ENTRIES,
+    RS_NS,
+    SITEMAP_NS,
+    ChangeFreq,
+    Root,
+)
 
 _CHUNK = 65_536  # bytes
 _MD = f"{{{RS_NS}}}md"
@@ -51,7 +59,7 @@ def _children(stream: BinaryIO, name: str) -> Iterator[etree._Element]:
     """Yield each child of the root when it is complete, and free it when the next is requested; yield the root last."""
     parser = etree.XMLPullParser(
         events=("end",),
-        encoding="utf-8",  # X01; so no other encoding can hide a DOCTYPE from `read_prolog`
+        encoding="utf-8",  # X01; so no other encoding can hide a DOCTYPE from `_read_prolog`
         resolve_entities=False,
         no_network=True,
         load_dtd=False,
@@ -61,7 +69,7 @@ def _children(stream: BinaryIO, name: str) -> Iterator[etree._Element]:
     )
     size = waiting = 0  # bytes: in total, and since the last complete child of the root
     try:
-        for chunk in chain([read_prolog(stream, name=name)], iter(partial(stream.read, _CHUNK), b"")):
+        for chunk in chain([_read_prolog(stream, name=name)], iter(partial(stream.read, _CHUNK), b"")):
             size, waiting = size + len(chunk), waiting + len(chunk)
             _check_sizes(size, waiting, name)
             parser.feed(chunk)
@@ -216,3 +224,28 @@ def _misfit(reason: object, name: str, element: etree._Element, number: int = 0)
     loc = (element.findtext(_LOC) or "").strip(XML_SPACE)
     entry = f", entry {number} ({ascii(loc[:LONGEST_LOC]) if loc else 'without loc'})" if number else ""
     return DocumentError(f"{name}, line {element.sourceline}{entry}: {reason}")
+
+
+_MISCELLANEOUS = re.compile(rb"(?:\xef\xbb\xbf)?(?:[ \t\r\n]++|<\?.*?\?>|<!--.*?-->)*+", re.DOTALL)
+
+
+def _read_prolog(stream: BinaryIO, *, name: str) -> bytes:
+    """Read a stream up to its root element or a little further, and return what was read.
+
+    No parser receives any byte before it is known that there is no DOCTYPE, so nothing that one declares is ever loaded
+    or expanded. Raises `DocumentError` for a DOCTYPE, and for a stream whose first 65,536 bytes contain no element in
+    UTF-8 (X01); `name` is the document's name in the message.
+    """
+    seen = b""
+    while len(seen) < LONGEST_PROLOG and (chunk := stream.read(LONGEST_PROLOG - len(seen))):
+        seen += chunk
+    found = _MISCELLANEOUS.match(seen)
+    end = found.end() if found else 0
+    if seen.startswith(b"<!DOCTYPE", end):
+        line = seen.count(b"\n", 0, end) + 1
+        message = f"{name}, line {line}: a DOCTYPE is refused, for what it could load or expand; remove it"
+        raise DocumentError(message)
+    if not seen.startswith(b"<", end) or seen.startswith((b"<!", b"<?"), end):
+        message = f"{name}: no XML element in UTF-8 in the first {len(seen):,} bytes; check what was published (X01)"
+        raise DocumentError(message)
+    return seen

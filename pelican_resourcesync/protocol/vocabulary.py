@@ -1,9 +1,24 @@
-"""The vocabulary of the standard: namespaces, document roots and enumerated values (core §7)."""
+"""The vocabulary of the standard (core §7) — namespaces, document roots, enumerated values — and limits for reading.
+
+Anything larger than these limits is refused. The limits of the standard (X04: 50,000 entries and 50 MB) apply to the
+writer and to the checker's rules.
+"""
 
 from enum import StrEnum
 
 SITEMAP_NS = "http://www.sitemaps.org/schemas/sitemap/0.9"
 RS_NS = "http://www.openarchives.org/rs/terms/"
+
+MOST_BYTES = 100_000_000
+"""The size of a whole document in bytes."""
+MOST_ENTRIES = 200_000
+"""The number of entries in a document."""
+LARGEST_ELEMENT = 262_144
+"""The size in bytes of one entry, or of one other child of the root, which takes many times as much memory."""
+LONGEST_PROLOG = 65_536
+"""The size in bytes of what comes before the root."""
+LONGEST_SHOWN = 80
+"""The number of characters of untrusted text that a message shows."""
 
 
 class Root(StrEnum):

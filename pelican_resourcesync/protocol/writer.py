@@ -1,12 +1,32 @@
-"""Write one document to one stream."""
+"""Write a document to a stream, or within size limits: as one file, or as parts with an index (X04, RL04, CH07)."""
 
-from itertools import islice
-from typing import BinaryIO
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain, islice
+from tempfile import SpooledTemporaryFile
+from typing import BinaryIO, NamedTuple
 
-from pelican_resourcesync.protocol.model import Document
-from pelican_resourcesync.protocol.render import Renderer
+from pelican_resourcesync.errors import DocumentError
+from pelican_resourcesync.protocol.model import Document, Entry, Link, Metadata
+from pelican_resourcesync.protocol.renderer import Renderer
+from pelican_resourcesync.protocol.vocabulary import Root
 
+_IN_MEMORY = 1_000_000  # bytes of a first part that are kept in memory instead of a file
+_CHUNK = 65_536  # bytes passed to a stream at a time
 _BATCH = 256  # entries encoded at a time: fast, with little memory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """The limits of one document: entries, and bytes of uncompressed XML (X04)."""
+
+    entries: int = 50_000
+    size: int = 50_000_000
+
+
+STANDARD_LIMITS = Limits()
 
 
 def write(document: Document, stream: BinaryIO, *, edition: int = 2017) -> int:
@@ -26,3 +46,239 @@ def write(document: Document, stream: BinaryIO, *, edition: int = 2017) -> int:
         written += len(batch)
     stream.write(renderer.tail().encode())
     return written
+
+
+def write_parts(  # noqa: PLR0913 - keyword-only, one option each: what, under which names, where to, how much
+    document: Document,
+    *,
+    name: str,
+    part_name: Callable[[int], str],
+    uri: Callable[[str], str],
+    open: Callable[[str], BinaryIO],
+    limits: Limits = STANDARD_LIMITS,
+    edition: int = 2017,
+) -> tuple[str, ...]:
+    """Write a document under `name`, or in parts with an index under that name if it exceeds the limits (X04).
+
+    Parts are named `part_name(1)`, `part_name(2)`, …. Each is a `urlset` with the document's `rs:md` and links, and a
+    link with `rel="index"` to `uri(name)` (X13). The index has the same `rs:md` and links, and lists `uri(part)` of
+    every part with the document's interval. An index cannot be split, because no index lists indexes, so only the
+    limits of the standard apply to it. `open(name)` returns a writable binary stream, which is closed here. The entries
+    are read once, and only a few are held in memory, whatever their number. Returns the names written, the index last.
+
+    Raises `DocumentError` as `write` does, and if splitting does not help: for an entry larger than a part, for more
+    parts than an index holds, and for a document that is an index itself. What was already written stays.
+    """
+    place = _Place(name=name, part_name=part_name, uri=uri, open=open)
+    renderer = Renderer(document.root, edition)
+    entries = (_Piece(entry.loc, renderer.entry(entry).encode()) for entry in document.entries)
+    lone = _frame(document, renderer, limits)
+    to_index = Link(rel="index", href=uri(name))
+    part = _frame(replace(document, links=(*document.links, to_index)), renderer, limits)
+    with SpooledTemporaryFile(max_size=_IN_MEMORY) as spool:
+        excess, complete = _spool(entries, spool, lone.room(), part.room())
+        first = _chunks(spool)
+        if complete:
+            return _write_lone(lone, chain(first, (piece.data for piece in excess)), place)
+        splitter = _Splitter(document, part, _index(document, edition), place)
+        return splitter.run(first, chain(excess, entries))
+
+
+class _Piece(NamedTuple):
+    """An entry as bytes, with its `loc` for error messages."""
+
+    loc: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    """Where documents are written and what they are called: the options of `write_parts`."""
+
+    name: str
+    part_name: Callable[[int], str]
+    uri: Callable[[str], str]
+    open: Callable[[str], BinaryIO]
+
+
+@dataclass(slots=True)
+class _Room:
+    """How many entries and bytes still fit into a document."""
+
+    entries: int
+    size: int
+
+    def admit(self, data: bytes) -> bool:
+        """Reserve the room that an entry needs, and return whether there was enough."""
+        if self.entries < 1 or len(data) > self.size:
+            return False
+        self.entries -= 1
+        self.size -= len(data)
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """What comes before and after the entries of a document, and the limits of the whole."""
+
+    head: bytes
+    tail: bytes
+    limits: Limits
+
+    def room(self) -> _Room:
+        return _Room(self.limits.entries, self.limits.size - len(self.head) - len(self.tail))
+
+    @contextmanager
+    def around(self, stream: BinaryIO) -> Iterator["_Output"]:
+        """Write the head, let the caller write entries, write the tail; close the stream, even after an error."""
+        with closing(stream):
+            output = _Output(stream)
+            output.write(self.head)
+            yield output
+            output.write(self.tail)
+            output.flush()
+
+
+class _Output:
+    """A buffer that collects small pieces, so that the stream receives large ones."""
+
+    __slots__ = ("_held", "_stream")
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._held = bytearray()
+
+    def write(self, data: bytes) -> None:
+        self._held += data
+        if len(self._held) >= _CHUNK:
+            self.flush()
+
+    def flush(self) -> None:
+        self._stream.write(bytes(self._held))
+        self._held.clear()
+
+
+class _Splitter:
+    """Writes the parts of one document, and then their index."""
+
+    def __init__(self, document: Document, part: _Frame, index: tuple[_Frame, Renderer], place: _Place) -> None:
+        self._part = part
+        self._place = place
+        self._index, self._index_renderer = index
+        self._index_room = self._index.room()
+        self._index_entries: list[bytes] = []
+        self._interval = _interval(document)
+        self._names: dict[str, None] = {}
+
+    def run(self, first: Iterable[bytes], rest: Iterator[_Piece]) -> tuple[str, ...]:
+        """Write the spooled body of the first part, the rest of the entries in further parts, and the index."""
+        chunk = next(iter(first), b"")
+        if chunk:
+            with self._next_part() as output:
+                for data in chain([chunk], first):
+                    output.write(data)
+        piece = next(rest, None)
+        while piece is not None:
+            piece = self._write_part(piece, rest)
+        with self._index.around(self._place.open(self._place.name)) as output:
+            for data in self._index_entries:
+                output.write(data)
+        return (*self._names, self._place.name)
+
+    def _write_part(self, piece: _Piece, rest: Iterator[_Piece]) -> _Piece | None:
+        """Write a part that begins with `piece`, and return the first entry that did not fit."""
+        room = self._part.room()
+        if not room.admit(piece.data):
+            raise DocumentError(_too_large(piece, self._part))
+        with self._next_part() as output:
+            output.write(piece.data)
+            for following in rest:
+                if not room.admit(following.data):
+                    return following
+                output.write(following.data)
+        return None
+
+    @contextmanager
+    def _next_part(self) -> Iterator[_Output]:
+        name = self._place.part_name(len(self._names) + 1)
+        if name in self._names or name == self._place.name:
+            message = f"two documents would be named {name!a}; give every part a name of its own"
+            raise DocumentError(message)
+        listed = self._index_renderer.entry(Entry(loc=self._place.uri(name), md=self._interval)).encode()
+        if not self._index_room.admit(listed):
+            message = (
+                f"the index {self._place.name!a} cannot hold more than {len(self._names):,} parts within"
+                f" {_shown(self._index.limits)}; publish the resources as several sets (X04)"
+            )
+            raise DocumentError(message)
+        self._names[name] = None
+        self._index_entries.append(listed)
+        with self._part.around(self._place.open(name)) as output:
+            yield output
+
+
+def _frame(document: Document, renderer: Renderer, limits: Limits) -> _Frame:
+    return _Frame(renderer.head(document).encode(), renderer.tail().encode(), limits)
+
+
+def _index(document: Document, edition: int) -> tuple[_Frame, Renderer]:
+    if document.root is Root.SITEMAPINDEX:
+        message = "a sitemapindex exceeds the limits and no index lists indexes; publish several sets (X04)"
+        raise DocumentError(message)
+    renderer = Renderer(Root.SITEMAPINDEX, edition)
+    # An index cannot be split, so tighter limits of the caller apply only to the parts.
+    return _frame(replace(document, root=Root.SITEMAPINDEX), renderer, STANDARD_LIMITS), renderer
+
+
+def _interval(document: Document) -> Metadata | None:
+    md = document.md or Metadata()
+    interval = Metadata(at=md.at, completed=md.completed, from_=md.from_, until=md.until)
+    return None if interval == Metadata() else interval
+
+
+def _spool(
+    entries: Iterable[_Piece],
+    spool: SpooledTemporaryFile[bytes],
+    lone: _Room,
+    part: _Room,
+) -> tuple[list[_Piece], bool]:
+    """Spool the entries that fit into a first part, up to the end or the first that does not fit into a lone document.
+
+    Returns the entries that were read but not spooled, and whether there are no more. The head of a part is longer by
+    the link to the index, so a lone document may hold a few more entries: these are returned.
+    """
+    excess: list[_Piece] = []
+    for piece in entries:
+        if not lone.admit(piece.data):
+            return [*excess, piece], False
+        if not excess and part.admit(piece.data):
+            spool.write(piece.data)
+        else:
+            excess.append(piece)
+    return excess, True
+
+
+def _chunks(spool: SpooledTemporaryFile[bytes]) -> Iterator[bytes]:
+    spool.seek(0)
+    return iter(partial(spool.read, _CHUNK), b"")
+
+
+def _write_lone(frame: _Frame, body: Iterable[bytes], place: _Place) -> tuple[str, ...]:
+    if frame.room().size < 0:
+        message = f"the head of {place.name!a} alone exceeds {_shown(frame.limits)}; give it fewer links (X04)"
+        raise DocumentError(message)
+    with frame.around(place.open(place.name)) as output:
+        for data in body:
+            output.write(data)
+    return (place.name,)
+
+
+def _too_large(piece: _Piece, part: _Frame) -> str:
+    return (
+        f"the entry with loc {piece.loc!a} has {len(piece.data):,} bytes and fits into no document of"
+        f" {_shown(part.limits)}, of which the head takes {len(part.head):,} bytes; give it fewer links (X04)"
+    )
+
+
+def _shown(limits: Limits) -> str:
+    return f"{limits.entries:,} entries and {limits.size:,} bytes"

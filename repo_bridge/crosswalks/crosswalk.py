@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from lxml import etree
 
-from pelican_resourcesync.protocol import escape
+from pelican_resourcesync.protocol import escape_any_text
 from repo_bridge.model import Field, MetadataValue
 
 _XSI = "http://www.w3.org/2001/XMLSchema-instance"
@@ -85,7 +85,7 @@ class Crosswalk:
         """Return the record of an item (UTF-8). Characters that XML cannot hold become spaces."""
         head, tail = self._around
         placed = sorted(self._placed(values), key=lambda placed: placed[0].place)
-        body = "".join([line.write(escape.any_text(value.value), _language(value.language)) for line, value in placed])
+        body = "".join([line.write(escape_any_text(value.value), _language(value.language)) for line, value in placed])
         return f"{_DECLARATION}{head}{body}{tail}".encode()
 
     def _placed(self, values: Iterable[MetadataValue]) -> Iterator[tuple[_Line, MetadataValue]]:

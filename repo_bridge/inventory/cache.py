@@ -17,7 +17,7 @@ from pathlib import Path
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication.model.listing import Listing
 from pelican_resourcesync.publication.previous.last_published import PLACE
-from pelican_resourcesync.transport.folder import measure
+from pelican_resourcesync.transport import measure
 from pelican_resourcesync.version import __version__
 
 logger = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from pathlib import Path
 from pelican_resourcesync.publication.disk.durable import PREFIX, remove
 from pelican_resourcesync.publication.disk.takeover import same_bytes
 from pelican_resourcesync.publication.model.layout import HOLDINGS
-from pelican_resourcesync.transport.folder import link_or_copy
+from pelican_resourcesync.transport import link_or_copy
 from repo_bridge.errors import InventoryError
 from repo_bridge.inventory.holding import Holding
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from pelican_resourcesync.protocol import quick_link, quick_md
+from pelican_resourcesync.protocol import render_link, render_metadata
 from pelican_resourcesync.publication.model.change import MD5, SHA_256
 from pelican_resourcesync.publication.model.rows import render_time
 from repo_bridge.addresses import Addresses
@@ -51,7 +51,7 @@ class Maker:
         digest = hashlib.sha256(record.content).hexdigest()
         return Entry(
             uri=record.uri,
-            representation=quick_md(f"{SHA_256}:{digest}", len(record.content), record.type),
+            representation=render_metadata(f"{SHA_256}:{digest}", len(record.content), record.type),
             links=_links(record.links),
             changed=render_time(record.changed),
             place=place,
@@ -61,7 +61,7 @@ class Maker:
     def _file(self, file: FileResource, sets: tuple[str, ...]) -> Entry:
         return Entry(
             uri=file.uri,
-            representation=quick_md(f"{MD5}:{file.md5}" if file.md5 else None, file.length, file.type),
+            representation=render_metadata(f"{MD5}:{file.md5}" if file.md5 else None, file.length, file.type),
             links=_links(file.links),
             changed=render_time(file.changed),
             place=self._place(file),
@@ -75,7 +75,7 @@ class Maker:
 
 
 def _links(leads: Iterable[Lead]) -> str:
-    return "".join([quick_link(lead.rel, lead.href, lead.type) for lead in leads])
+    return "".join([render_link(lead.rel, lead.href, lead.type) for lead in leads])
 
 
 def entries_of(rows: Iterator[Queried], sets: Sets, at: datetime) -> Iterator[tuple[str, Entry | None, str]]:
@@ -90,5 +90,5 @@ def entries_of(rows: Iterator[Queried], sets: Sets, at: datetime) -> Iterator[tu
             continue
         hashed = f"{SHA_256}:{row.sha256}" if row.sha256 else f"{MD5}:{row.md5}" if row.md5 else None
         within = (sets.name(row.set),) if row.set else ()
-        entry = Entry(row.uri, quick_md(hashed, row.length, row.type), changed=changed, sets=within)
+        entry = Entry(row.uri, render_metadata(hashed, row.length, row.type), changed=changed, sets=within)
         yield row.uri, entry, changed

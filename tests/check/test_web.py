@@ -13,7 +13,7 @@ import pytest
 
 from pelican_resourcesync.check import CheckError, Report, Request, check
 from pelican_resourcesync.errors import TransportError
-from pelican_resourcesync.transport.addresses import connect_to_public, is_public
+from pelican_resourcesync.transport import connect_to_public, is_public
 from tests.check.documents import SOURCE, lay, names
 from tests.support.servers import Server, served
 

@@ -15,7 +15,7 @@ from pelican_resourcesync import __version__
 from pelican_resourcesync.cli import main, parser
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.site.configuration import predecessors, read_configuration
-from pelican_resourcesync.transport.bounds import Bounds
+from pelican_resourcesync.transport import Bounds, Web
 from tests.support.follower import Follower
 from tests.support.live import Live, files, live, status
 from tests.support.servers import public_files, served
@@ -478,9 +478,8 @@ def test_a_build_before_it_is_public_goes_on_from_it(
 
 def as_public(monkeypatch: pytest.MonkeyPatch, site: Live) -> None:
     """Let a site on loopback answer for the one that is published."""
-    from pelican_resourcesync.transport import http
 
-    class Public(http.Web):
+    class Public(Web):
         def __init__(self, base: str, *bounds: Bounds) -> None:
             super().__init__(base.replace(URL, site.url), *bounds)
 

@@ -10,7 +10,7 @@ import pytest
 
 from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.protocol import read, reader
-from pelican_resourcesync.protocol.limits import LARGEST_ELEMENT, MOST_BYTES, MOST_ENTRIES
+from pelican_resourcesync.protocol.vocabulary import LARGEST_ELEMENT, MOST_BYTES, MOST_ENTRIES
 from tests.protocol.support import urlset
 
 URL = b"<url><loc>urn:a</loc></url>"

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import DocumentError
-from pelican_resourcesync.protocol import Document, Entry, Limits, Link, Metadata, Root, parts, write_parts
+from pelican_resourcesync.protocol import Document, Entry, Limits, Link, Metadata, Root, write_parts, writer
 from tests.protocol.support import NOON, read_whole, resource_list, written
 
 BASE = "https://example.com/"
@@ -175,7 +175,7 @@ def test_head_that_cannot_fit() -> None:
 
 def test_index_that_cannot_hold_its_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """X04: an index keeps the limits of the standard, and no index lists indexes."""
-    monkeypatch.setattr(parts, "STANDARD_LIMITS", Limits(entries=3))
+    monkeypatch.setattr(writer, "STANDARD_LIMITS", Limits(entries=3))
     assert len(split(document(9), entries=3)[1]) == 4
     with pytest.raises(DocumentError, match=r"the index 'list.xml' cannot hold more than 3 parts .* several sets"):
         split(document(10), entries=3)

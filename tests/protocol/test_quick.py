@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import DocumentError
-from pelican_resourcesync.protocol import Hash, Link, Metadata, Renderer, Root, quick_link, quick_md
+from pelican_resourcesync.protocol import Hash, Link, Metadata, Renderer, Root, render_link, render_metadata
 
 RENDERER = Renderer(Root.URLSET, edition=2017)
 
@@ -26,14 +26,14 @@ def outcome(write: object) -> str:
 def test_a_link(rel: str, href: str, type: str | None) -> None:
     """LN: the same text as from a `Link`, and the same refusals."""
     links = (Link(rel=rel, href=href, type=type),)
-    assert outcome(lambda: quick_link(rel, href, type)) == outcome(lambda: RENDERER.entry_links(links))
+    assert outcome(lambda: render_link(rel, href, type)) == outcome(lambda: RENDERER.entry_links(links))
 
 
 @given(st.none() | st.text("0123456789abcdef", min_size=1), _lengths, st.none() | _texts)
 def test_what_is_said_of_bytes(digest: str | None, length: int | None, type: str | None) -> None:
     """X08, X09: the same text as from `Metadata`, and nothing where nothing is known."""
     hashes = (Hash(algorithm="md5", digest=digest),) if digest else ()
-    said = outcome(lambda: quick_md(f"md5:{digest}" if digest else None, length, type))
+    said = outcome(lambda: render_metadata(f"md5:{digest}" if digest else None, length, type))
     if not hashes and length is None and type is None:
         assert said == ""
     else:
@@ -42,9 +42,9 @@ def test_what_is_said_of_bytes(digest: str | None, length: int | None, type: str
 
 def test_by_hand() -> None:
     """What stands in a document."""
-    assert quick_link("describedby", "https://example.org/?a&b", "application/xml") == (
+    assert render_link("describedby", "https://example.org/?a&b", "application/xml") == (
         '    <rs:ln rel="describedby" href="https://example.org/?a&amp;b" type="application/xml"/>\n'
     )
-    assert quick_md("md5:00", 3, "text/plain") == '    <rs:md hash="md5:00" length="3" type="text/plain"/>\n'
+    assert render_metadata("md5:00", 3, "text/plain") == '    <rs:md hash="md5:00" length="3" type="text/plain"/>\n'
     with pytest.raises(DocumentError):
-        quick_link("describedby", "relative")
+        render_link("describedby", "relative")

@@ -12,7 +12,7 @@ from pelican_resourcesync.protocol import (
     Entry,
     Limits,
     Link,
-    Rendered,
+    RenderedEntry,
     Renderer,
     Root,
     render_datetime,
@@ -25,9 +25,9 @@ ROOTS = st.sampled_from(Root)
 EDITIONS = st.sampled_from([2014, 2017])
 
 
-def rendered(entry: Entry, root: Root, edition: int) -> Rendered:
+def rendered(entry: Entry, root: Root, edition: int) -> RenderedEntry:
     """Write an entry by itself."""
-    return Rendered(loc=entry.loc, text=Renderer(root, edition).entry(entry))
+    return RenderedEntry(loc=entry.loc, text=Renderer(root, edition).entry(entry))
 
 
 @given(documents, EDITIONS)
@@ -81,12 +81,12 @@ def test_pieces_of_an_entry(entry: Entry, edition: int, root: Root) -> None:
     md = renderer.entry_md(entry.md) if entry.md else ""
     links = renderer.entry_links(entry.links)
     bare = Entry(loc=entry.loc, lastmod=entry.lastmod, md=entry.md, links=entry.links)
-    assert renderer.composed(entry.loc, lastmod, md, links) == Renderer(root, edition).entry(bare)
+    assert renderer.assemble_entry(entry.loc, lastmod, md, links) == Renderer(root, edition).entry(bare)
 
 
 def test_what_is_said_of_it_elsewhere_is_not_written() -> None:
     """Only the text is: whoever wrote it has checked it."""
-    told = Rendered(loc="https://example.org/", text="  <url/>\n", lastmod=NOON, links=(Link(href="", rel=""),))
+    told = RenderedEntry(loc="https://example.org/", text="  <url/>\n", lastmod=NOON, links=(Link(href="", rel=""),))
     assert b"  <url/>\n" in written(resource_list(told))
     assert b"lastmod" not in written(resource_list(told))
 
@@ -95,4 +95,4 @@ def test_what_is_said_of_it_elsewhere_is_not_written() -> None:
 def test_a_loc_that_is_refused(loc: str) -> None:
     """X10: what is put together of pieces has a loc as any entry."""
     with pytest.raises(DocumentError, match="X10"):
-        Renderer(Root.URLSET, 2017).composed(loc, "", "", "")
+        Renderer(Root.URLSET, 2017).assemble_entry(loc, "", "", "")

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from pelican_resourcesync.protocol import Document, parse_hashes, render_hashes
-from pelican_resourcesync.protocol.hashes import Hash
+from pelican_resourcesync.protocol import Document, Hash, parse_hashes, render_hashes
 from tests.protocol import strategies
 from tests.protocol.support import SPEC, read_whole, spec, written
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pelican_resourcesync.publication.model.layout import is_package
 from pelican_resourcesync.publication.previous.fetch import Fetched, fetch_publication
-from pelican_resourcesync.transport.http import Web
+from pelican_resourcesync.transport import Web
 
 
 def main(url: str, into: Path, known: Path | None) -> None:

@@ -23,8 +23,7 @@ from pelican_resourcesync.publication.previous.fetch import (
     fetch_publication,
 )
 from pelican_resourcesync.publication.previous.previous import read_previous
-from pelican_resourcesync.transport.bounds import Bounds
-from pelican_resourcesync.transport.http import Web
+from pelican_resourcesync.transport import Bounds, Web
 from tests.publication.support import LAYOUT, STATE, Source
 from tests.support.live import (
     PAGE,

@@ -17,8 +17,7 @@ from pelican_resourcesync.publication.model.layout import is_package
 from pelican_resourcesync.publication.model.options import Archives, Dumps
 from pelican_resourcesync.publication.previous.fetch import Allowance, Fetched, Pace, fetch_publication
 from pelican_resourcesync.publication.previous.previous import read_previous
-from pelican_resourcesync.transport.bounds import Bounds
-from pelican_resourcesync.transport.http import Web
+from pelican_resourcesync.transport import Bounds, Web
 from tests.publication.support import LAYOUT, STATE, Source
 from tests.support.live import Ask, Live, Manner, content, dripping, files, first, live, page, status
 

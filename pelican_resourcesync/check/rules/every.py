@@ -9,8 +9,7 @@ from pelican_resourcesync.check.rule import MUST, SHOULD, Book
 from pelican_resourcesync.check.rules.xml import Places
 from pelican_resourcesync.check.scan import Attributes, Item
 from pelican_resourcesync.check.values import cut, is_media_type, is_recommended, look, moment, number, wrong_hash
-from pelican_resourcesync.protocol import Capability, ChangeFreq
-from pelican_resourcesync.protocol.uris import LONGEST_LOC
+from pelican_resourcesync.protocol import LONGEST_LOC, Capability, ChangeFreq
 
 BOOK = Book()
 

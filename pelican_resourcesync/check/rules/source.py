@@ -5,8 +5,7 @@ from pelican_resourcesync.check.rule import MUST, SHOULD, Book
 from pelican_resourcesync.check.rules.xml import Places
 from pelican_resourcesync.check.scan import Item
 from pelican_resourcesync.check.values import cut
-from pelican_resourcesync.protocol import Capability
-from pelican_resourcesync.protocol.attributes import XML_SPACE
+from pelican_resourcesync.protocol import XML_SPACE, Capability
 
 BOOK = Book()
 

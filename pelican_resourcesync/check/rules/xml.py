@@ -7,8 +7,7 @@ from pelican_resourcesync.check.doc import Doc
 from pelican_resourcesync.check.rule import MUST, SHOULD, Book
 from pelican_resourcesync.check.scan import Attributes, Head, Item, UnreadableError
 from pelican_resourcesync.check.values import cut
-from pelican_resourcesync.protocol import RS_NS, SITEMAP_NS, Capability
-from pelican_resourcesync.protocol.attributes import LINK, METADATA
+from pelican_resourcesync.protocol import LINK, METADATA, RS_NS, SITEMAP_NS, Capability
 
 BOOK = Book()
 Places = Iterator[tuple[str, int | None]]

@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from pelican_resourcesync.publication.model.layout import Layout
-from pelican_resourcesync.transport.folder import link_or_copy
+from pelican_resourcesync.transport import link_or_copy
 
 
 def compare(holdings: str, new: Path, old: Path) -> tuple[list[str], list[str]]:

@@ -18,7 +18,7 @@ from pelican_resourcesync.publication.disk.installing import documents_in, insta
 from pelican_resourcesync.publication.disk.moves import DOCUMENTS, marked, roll_forward
 from pelican_resourcesync.publication.disk.takeover import same_bytes
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, WELL_KNOWN, Layout, is_package
-from pelican_resourcesync.transport.folder import link_or_copy, measure
+from pelican_resourcesync.transport import link_or_copy, measure
 
 
 class Stage:

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Generic, NamedTuple, TypeVar
 
-from pelican_resourcesync.protocol import Entry, Root
-from pelican_resourcesync.protocol.render import Renderer
+from pelican_resourcesync.protocol import Entry, Renderer, Root
 from pelican_resourcesync.publication.dumps.package import Bitstream
 from pelican_resourcesync.publication.dumps.paths import LONGEST_PATH
 from pelican_resourcesync.publication.dumps.zip_writer import END_SIZE, MEMBER_SIZE, most_packed

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Protocol
 
 from pelican_resourcesync.errors import DocumentError, PublicationError
-from pelican_resourcesync.protocol import Link
-from pelican_resourcesync.protocol.uris import LONGEST_LOC
+from pelican_resourcesync.protocol import LONGEST_LOC, Link
 from pelican_resourcesync.publication.model.change import Representation
 from pelican_resourcesync.publication.model.media_types import media_type
 from pelican_resourcesync.publication.model.rows import Standing, render_links, render_representation, render_time
-from pelican_resourcesync.transport.folder import measure
+from pelican_resourcesync.transport import measure
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from pelican_resourcesync.protocol import (
     Entry,
     Link,
     Metadata,
-    Rendered,
+    RenderedEntry,
     Renderer,
     Root,
     parse_datetime,
@@ -58,9 +58,11 @@ class Row(NamedTuple):
     links: str
     lastmod: str
 
-    def entry(self) -> Rendered:
+    def entry(self) -> RenderedEntry:
         """Return its entry. Raises `DocumentError` if a document cannot contain the URI."""
-        return Rendered(loc=self.uri, text=_RENDERER.composed(self.uri, self.lastmod, self.representation, self.links))
+        return RenderedEntry(
+            loc=self.uri, text=_RENDERER.assemble_entry(self.uri, self.lastmod, self.representation, self.links)
+        )
 
 
 def render_representation(said: Representation) -> str:

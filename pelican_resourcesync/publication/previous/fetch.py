@@ -18,11 +18,7 @@ from pelican_resourcesync.errors import (
 )
 from pelican_resourcesync.publication.model.layout import FOLDER, SHARED, STATE, is_package
 from pelican_resourcesync.publication.model.state import State, parse_state
-from pelican_resourcesync.transport.bounds import Budget
-from pelican_resourcesync.transport.folder import sha256
-from pelican_resourcesync.transport.http import Received, Web
-from pelican_resourcesync.transport.paths import is_plain
-from pelican_resourcesync.transport.store import Store
+from pelican_resourcesync.transport import Budget, Received, Store, Web, is_plain, sha256
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _ADVICE = (

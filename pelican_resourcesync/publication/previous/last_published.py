@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pelican_resourcesync.publication.model.layout import STATE, Layout
-from pelican_resourcesync.transport.folder import link_or_copy
+from pelican_resourcesync.transport import link_or_copy
 
 logger = logging.getLogger(__name__)
 

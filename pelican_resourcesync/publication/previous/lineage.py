@@ -6,7 +6,7 @@ from typing import Protocol
 
 from pelican_resourcesync.publication.model.layout import Layout
 from pelican_resourcesync.publication.model.state import State, parse_state
-from pelican_resourcesync.transport.folder import sha256
+from pelican_resourcesync.transport import sha256
 
 
 class Known(Protocol):

@@ -12,7 +12,7 @@ from pelican_resourcesync.publication.model.layout import SHARED, Layout, is_pac
 from pelican_resourcesync.publication.model.ranges import Range
 from pelican_resourcesync.publication.model.resource import Listed
 from pelican_resourcesync.publication.model.state import State
-from pelican_resourcesync.transport.folder import measure
+from pelican_resourcesync.transport import measure
 
 
 @contextmanager

@@ -10,8 +10,7 @@ from pelican_resourcesync.errors import AbsentError, NoHostError, PublicationErr
 from pelican_resourcesync.publication.model.layout import Layout
 from pelican_resourcesync.publication.model.state import State
 from pelican_resourcesync.publication.previous.lineage import Known, Sealed
-from pelican_resourcesync.transport.folder import sha256
-from pelican_resourcesync.transport.http import Web
+from pelican_resourcesync.transport import Web, sha256
 
 #: What to do if no publication can be continued.
 OTHER = "name another with the setting `previous` (a folder, a URL, 'output', or 'none')"

@@ -20,8 +20,7 @@ from pelican_resourcesync.publication.previous.previous import (
     read_state,
 )
 from pelican_resourcesync.publication.previous.restart import OTHER, known_in, known_live
-from pelican_resourcesync.transport.bounds import STANDARD_BOUNDS
-from pelican_resourcesync.transport.http import Web
+from pelican_resourcesync.transport import STANDARD_BOUNDS, Web
 
 #: The limits for fetching what is public: for all of it, and for one file.
 ALLOWANCE, BOUNDS = STANDARD_ALLOWANCE, STANDARD_BOUNDS

@@ -17,8 +17,7 @@ from pelican_resourcesync.publication.model.layout import DESCRIPTION, FOLDER, P
 from pelican_resourcesync.publication.previous.fetch import Allowance, Fetched, Reason, fetch_publication
 from pelican_resourcesync.publication.previous.previous import Previous, read_previous
 from pelican_resourcesync.publication.status.status import Status, WellKnown, capability_lists_in, status_of
-from pelican_resourcesync.transport.http import Web
-from pelican_resourcesync.transport.paths import is_plain
+from pelican_resourcesync.transport import Web, is_plain
 
 #: Report the current state: do not wait for a deployment to finish.
 _ALLOWANCE = Allowance(patience=0.0)

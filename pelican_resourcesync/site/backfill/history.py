@@ -42,7 +42,7 @@ from pelican_resourcesync.site.outputs.sets import ROBOTS, ResourceSet
 from pelican_resourcesync.site.outputs.uris import uri_of_path
 from pelican_resourcesync.site.scope import beside_settings
 from pelican_resourcesync.terminal.words import plain
-from pelican_resourcesync.transport.folder import sha256
+from pelican_resourcesync.transport import sha256
 
 _NOTHING = sha256(b"")
 

@@ -28,7 +28,7 @@ from pelican_resourcesync.site.outputs.removed_sets import lying_in
 from pelican_resourcesync.site.outputs.selecting import Selector
 from pelican_resourcesync.site.outputs.sets import ROBOTS
 from pelican_resourcesync.site.publisher import options_of
-from pelican_resourcesync.transport.folder import sha256
+from pelican_resourcesync.transport import sha256
 from pelican_resourcesync.version import __version__
 
 #: Settings that have no effect on what is published.

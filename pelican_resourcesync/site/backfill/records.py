@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication.disk.durable import PREFIX, beside, remove
 from pelican_resourcesync.site.outputs.facets import UNFILED, Facets
-from pelican_resourcesync.transport.folder import measure
+from pelican_resourcesync.transport import measure
 
 #: Where records and bytes are stored, next to the settings file.
 PLACE = Path(".resourcesync", "backfill")

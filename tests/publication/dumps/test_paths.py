@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pelican_resourcesync.publication.dumps.paths import Paths
-from pelican_resourcesync.transport.paths import is_plain
+from pelican_resourcesync.transport import is_plain
 
 BASE = "https://x.example"
 HTML = "text/html"

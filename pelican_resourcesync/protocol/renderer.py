@@ -1,22 +1,28 @@
 """Write the text of a document: its head, its entries and its tail (core §7, V1105).
 
-Text is concatenated directly, because lists have hundreds of thousands of entries; `escape` makes this safe.
+Text is concatenated directly, because lists have hundreds of thousands of entries; the functions `escape_…` of `values`
+make this safe.
 """
 
 import datetime as dt
 import re
+from functools import lru_cache
 
 from pelican_resourcesync.errors import DocumentError
-from pelican_resourcesync.protocol import escape
 from pelican_resourcesync.protocol.attributes import LINK, METADATA, element_renderer
-from pelican_resourcesync.protocol.datetimes import render_datetime
-from pelican_resourcesync.protocol.model import Document, Entry, Link, Metadata, Rendered
-from pelican_resourcesync.protocol.uris import LONGEST_LOC, require_absolute
+from pelican_resourcesync.protocol.model import Document, Entry, Link, Metadata, RenderedEntry
+from pelican_resourcesync.protocol.values import LONGEST_LOC, escape_text, render_datetime, require_absolute
 from pelican_resourcesync.protocol.vocabulary import RS_NS, SITEMAP_NS, Root
 
 _EDITIONS = (2014, 2017)
 # One scan is enough for nearly every loc: it shows that the loc is valid and needs no escaping.
 _PLAIN_LOC = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[!#-%(-;=?-~]+")
+_INDENT = "    "
+_RENDER_LINK = {each.name: each.format.render for each in LINK}
+_RENDER_MD = {each.name: each.format.render for each in METADATA}
+
+#: Size of the cache: many resources link to the same collections, profiles and the like.
+_RECENT = 4_096
 
 
 class Renderer:
@@ -62,7 +68,7 @@ class Renderer:
 
     def entry(self, entry: Entry) -> str:
         """Write one entry; raises `DocumentError`, which names its `loc`, for values that are not allowed."""
-        if isinstance(entry, Rendered):
+        if isinstance(entry, RenderedEntry):
             return entry.text
         try:
             return self._entry_text(entry)
@@ -77,12 +83,12 @@ class Renderer:
     def _entry_text(self, entry: Entry) -> str:
         lastmod = "" if entry.lastmod is None else f"    <lastmod>{_lastmod(entry.lastmod)}</lastmod>\n"
         if entry.changefreq is not None:
-            lastmod += f"    <changefreq>{escape.text(entry.changefreq)}</changefreq>\n"
+            lastmod += f"    <changefreq>{escape_text(entry.changefreq)}</changefreq>\n"
         md = "" if entry.md is None else self.entry_md(entry.md)
         links = self.entry_links(entry.links) if entry.links else ""
         return f"  <{self._entry}>\n    <loc>{_loc(entry.loc)}</loc>\n{lastmod}{md}{links}  </{self._entry}>\n"
 
-    def composed(self, loc: str, lastmod: str, md: str, links: str) -> str:
+    def assemble_entry(self, loc: str, lastmod: str, md: str, links: str) -> str:
         """Assemble an entry from pieces that were written before.
 
         `lastmod` is the bare time; `md` and `links` are results of `entry_md` and `entry_links`. Raises `DocumentError`
@@ -117,7 +123,7 @@ def _loc(loc: str) -> str:
     if len(loc) >= LONGEST_LOC:
         message = f"its loc has {len(loc):,} characters; a loc is shorter than {LONGEST_LOC:,} (X10)"
         raise DocumentError(message)
-    return loc if _PLAIN_LOC.fullmatch(loc) else escape.text(require_absolute(loc))
+    return loc if _PLAIN_LOC.fullmatch(loc) else escape_text(require_absolute(loc))
 
 
 def _lastmod(moment: dt.datetime) -> str:
@@ -126,3 +132,23 @@ def _lastmod(moment: dt.datetime) -> str:
     except DocumentError as error:
         message = f"lastmod: {error}"
         raise DocumentError(message) from None
+
+
+@lru_cache(maxsize=_RECENT)
+def render_link(rel: str, href: str, type: str | None = None) -> str:
+    """Write a link of an entry (X06), as a `Renderer` does but without a model, as large lists consist of these."""
+    render = _RENDER_LINK
+    typed = "" if type is None else f' type="{render["type"](type)}"'
+    return f'{_INDENT}<rs:ln rel="{render["rel"](rel)}" href="{render["href"](href)}"{typed}/>\n'
+
+
+def render_metadata(hash: str | None, length: int | None, type: str | None) -> str:
+    """Write the `rs:md` of an entry (X08, X09), as a `Renderer` does, but without a model.
+
+    `hash` is `algorithm:digest`, both in letters and digits. Returns an empty string if nothing is known.
+    """
+    render = _RENDER_MD
+    hashed = "" if hash is None else f' hash="{hash}"'
+    sized = "" if length is None else f' length="{render["length"](length)}"'
+    typed = "" if type is None else f' type="{render["type"](type)}"'
+    return f"{_INDENT}<rs:md{hashed}{sized}{typed}/>\n" if hashed or sized or typed else ""
