@@ -36,8 +36,9 @@ class XmlEntry:
 
     @property
     def digest(self) -> str:
-        """The SHA-256 that it gives, empty if it gives none."""
-        return self.md.get("hash", "").removeprefix("sha-256:")
+        """The SHA-256 that it gives, else its hashes as they stand."""
+        hashes = self.md.get("hash", "")
+        return next((each.removeprefix("sha-256:") for each in hashes.split() if each.startswith("sha-256:")), hashes)
 
 
 @dataclass(frozen=True)
