@@ -18,8 +18,8 @@ from tests.bridge.host import CONTENT, SERVER, Host
 from tests.bridge.living import ZONE, Standing, What, begin, live, standings
 from tests.bridge.oracle import Oracle, Visible
 from tests.bridge.tables import TABLES, Rows
-from tests.support.reader import Item, Paper, Set
-from tests.support.walker import Walker
+from tests.support.reader import XmlDocument, XmlEntry
+from tests.support.walker import Set, Walker
 
 SET = "repository"
 
@@ -161,21 +161,21 @@ class RepositoryWalker(Walker):
 
     def _follow(self) -> None:
         ever = {each.uri for found in self.sets.values() for each in (*found.resources, *found.changes)}
-        for paper in list(self._papers.values()):
-            of_resources = paper.root == "urlset" and paper.md["capability"] in ("resourcelist", "changelist")
-            of_items = [link for item in paper.items for link in item.links]
-            for _rel, href in paper.links if of_resources else (*paper.links, *of_items):
+        for document in list(self._documents.values()):
+            of_resources = document.root == "urlset" and document.md["capability"] in ("resourcelist", "changelist")
+            of_items = [link for item in document.entries for link in item.links]
+            for _rel, href in document.links.items() if of_resources else (*document.links.items(), *of_items):
                 self._get(href)
             for rel, href in of_items if of_resources else ():
                 mine = rel in ("describes", "describedby")
-                self._expect(not mine or href in ever, paper, f"leads to {href}, which is not listed")
+                self._expect(not mine or href in ever, document, f"leads to {href}, which is not listed")
 
-    def _verify(self, paper: Paper, item: Item, data: bytes) -> None:
+    def _verify(self, document: XmlDocument, item: XmlEntry, data: bytes) -> None:
         if not item.md.get("hash", "").startswith("md5:"):
-            super()._verify(paper, item, data)
+            super()._verify(document, item, data)
             return
-        self._expect(item.md["hash"] == f"md5:{md5(data).hexdigest()}", paper, f"{item.uri} has another hash")
-        self._expect(item.md.get("length") == str(len(data)), paper, f"{item.uri} has another length")
+        self._expect(item.md["hash"] == f"md5:{md5(data).hexdigest()}", document, f"{item.uri} has another hash")
+        self._expect(item.md.get("length") == str(len(data)), document, f"{item.uri} has another length")
 
 
 def files_in(folder: Path) -> dict[str, bytes]:

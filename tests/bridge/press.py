@@ -18,7 +18,7 @@ from repo_bridge.settings import Settings
 from tests.bridge.repository import Bundle, File, Sample, Thing, Value, rows_of
 from tests.bridge.samples import AT
 from tests.bridge.tables import Rows, write_sqlite
-from tests.support.reader import Item, Paper
+from tests.support.reader import XmlDocument, XmlEntry, parse_file
 
 BASE = "https://repo.example/sync"
 UI = "https://repo.example"
@@ -113,21 +113,21 @@ class Press:
         """Give all files of the output."""
         return files_in(self.public)
 
-    def paper(self, name: str, set_name: str = SET) -> Paper:
+    def document(self, name: str, set_name: str = SET) -> XmlDocument:
         """Give a document of a set."""
-        return Paper.parse(name, (self.public / "resourcesync" / set_name / name).read_bytes())
+        return parse_file(self.public / "resourcesync" / set_name / name)
 
-    def listed(self, set_name: str = SET) -> dict[str, Item]:
+    def listed(self, set_name: str = SET) -> dict[str, XmlEntry]:
         """Give what the Resource List of a set lists, by URI."""
-        items = self.paper("resourcelist.xml", set_name).items
+        items = self.document("resourcelist.xml", set_name).entries
         found = {item.uri: item for item in items}
         assert len(found) == len(items)
         return found
 
     def changes(self, set_name: str = SET) -> list[tuple[str, str, str]]:
         """Give all changes that are told: the kind, what a URI ends in, and when."""
-        lists = (Paper.parse(path.name, path.read_bytes()) for path in self._change_lists(set_name))
-        return [(item.md["change"], ending(item.uri), str(item.lastmod)) for each in lists for item in each.items]
+        lists = (parse_file(path) for path in self._change_lists(set_name))
+        return [(item.md["change"], ending(item.uri), str(item.lastmod)) for each in lists for item in each.entries]
 
     def _change_lists(self, set_name: str) -> list[Path]:
         return sorted((self.public / "resourcesync" / set_name).glob("changelist-2*.xml"))

@@ -15,7 +15,7 @@ from repo_bridge.inventory.holding import Holding, Stored, parse_place
 from repo_bridge.outcome import MOST_LEFT_OUT, Outcome
 from tests.bridge.press import SET, Press, ending
 from tests.bridge.repository import BITSTREAM, Bundle, File, Sample, Thing, Value, key, rows_of
-from tests.support.reader import Paper
+from tests.support.reader import parse
 
 DUMPS = Dumps(resourcedump=True, changedump=True)
 
@@ -69,12 +69,12 @@ def uri_of(number: int) -> str:
 def packed(press: Press, dump: str = "resourcedump.xml") -> dict[str, bytes]:
     """Give what the packages of a dump hold, by what the URIs end in, from the packages alone."""
     found: dict[str, bytes] = {}
-    papers = press.paper(dump)
-    for item in papers.items:
+    papers = press.document(dump)
+    for item in papers.entries:
         data = (press.public / item.uri.removeprefix("https://repo.example/sync/")).read_bytes()
         if not item.uri.endswith(".zip"):
-            inner = Paper.parse(item.uri, data)
-            for each in inner.items:
+            inner = parse(data)
+            for each in inner.entries:
                 found |= _members((press.public / each.uri.removeprefix("https://repo.example/sync/")).read_bytes())
         else:
             found |= _members(data)
@@ -84,10 +84,8 @@ def packed(press: Press, dump: str = "resourcedump.xml") -> dict[str, bytes]:
 def _members(data: bytes) -> dict[str, bytes]:
     with zipfile.ZipFile(BytesIO(data)) as package:
         assert package.testzip() is None
-        manifest = Paper.parse("manifest.xml", package.read("manifest.xml"))
-        return {
-            ending(item.uri): package.read(item.md["path"].lstrip("/")) for item in manifest.items if "path" in item.md
-        }
+        entries = parse(package.read("manifest.xml")).entries
+        return {ending(item.uri): package.read(item.md["path"].lstrip("/")) for item in entries if "path" in item.md}
 
 
 def left_out(outcome: Outcome) -> list[str]:

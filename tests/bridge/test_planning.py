@@ -8,7 +8,7 @@ from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication.model.options import Archives, Dumps
 from tests.bridge.press import BASE, SET, UI, Press, book, ending, shelf
 from tests.bridge.repository import Container, Policy, Sample
-from tests.support.reader import Paper
+from tests.support.reader import parse_file
 
 DUMPS = Dumps(resourcedump=True, changedump=True)
 ONE, TWO = f"{SET}-123456789_col1", f"{SET}-123456789_col2"
@@ -41,9 +41,9 @@ def records_in(press: Press, name: str) -> set[int]:
 
 def described(press: Press) -> dict[str, str]:
     """Give the sets that the Source Description names, each with the page about it that its Capability List names."""
-    source = Paper.parse("description.xml", (press.public / "resourcesync/description.xml").read_bytes())
-    names = [item.uri.split("/")[-2] for item in source.items]
-    return {name: press.paper("capabilitylist.xml", name).link("describedby") for name in names}
+    source = parse_file(press.public / "resourcesync/description.xml")
+    names = [item.uri.split("/")[-2] for item in source.entries]
+    return {name: press.document("capabilitylist.xml", name).links.get("describedby", "") for name in names}
 
 
 def test_sets_by_collection(press: Press) -> None:
@@ -142,8 +142,8 @@ def test_records_apart(press: Press) -> None:
     packages = [path for path in press.files() if path.endswith(".zip")]
     assert packages
     assert all(path.startswith(f"resourcesync/{RECORDS}/") for path in packages)
-    assert press.paper("resourcedump.xml", RECORDS).md["capability"] == "resourcedump"
-    assert press.paper("changedump.xml", RECORDS).items
+    assert press.document("resourcedump.xml", RECORDS).md["capability"] == "resourcedump"
+    assert press.document("changedump.xml", RECORDS).entries
     assert {what for _, what, _ in press.changes(RECORDS)} == {"oai_dc/123456789/1.xml"}
     assert press.findings() == {}
     warned = press.publish(sample, 2, sets_by="collection").warnings
@@ -159,8 +159,8 @@ def test_archives_are_kept(press: Press) -> None:
         sample.items[0].metadata = [*sample.items[0].metadata, *(sample.items[1].metadata * number)]
         press.publish(sample, number, **more)
     for name in (SET, TWO):
-        assert ["until" in item.md for item in press.paper("changelist.xml", name).items] == [True, True, False]
-        assert len(press.paper("resourcelist-archive.xml", name).items) == 2
+        assert ["until" in item.md for item in press.document("changelist.xml", name).entries] == [True, True, False]
+        assert len(press.document("resourcelist-archive.xml", name).entries) == 2
     assert press.findings() == {}
 
 
@@ -168,7 +168,7 @@ def test_names_of_sets_are_in_uris(press: Press) -> None:
     """The documents of a set lie in the folder of its name, whatever the whole is called."""
     press.publish(library(), sets_by="collection", set_name="alma")
     assert {*described(press)} == {"alma", "alma-123456789_col1", "alma-123456789_col2"}
-    uris = [item.uri for item in press.paper("resourcelist.xml", "alma").items]
+    uris = [item.uri for item in press.document("resourcelist.xml", "alma").entries]
     assert f"{BASE}/resourcesync/alma/records/oai_dc/123456789/1.xml" in uris
     assert ending(uris[-1])
     assert press.findings() == {}

@@ -33,7 +33,7 @@ from tests.bridge.press import BASE, SET, UI, Heard, Press, book, day, ending, f
 from tests.bridge.repository import Container, Policy, Value, rows_of
 from tests.bridge.samples import PUBLIC, every_case
 from tests.bridge.server import Server
-from tests.support.reader import Item
+from tests.support.reader import XmlEntry
 from tests.support.servers import served
 
 LONG = settings().max_examples > 1_000
@@ -99,7 +99,7 @@ def require_public(press: Press, visible: dict[Any, Visible]) -> None:
         assert (listed[uri].md["length"], listed[uri].md["hash"][:4]) == ("1000", "md5:")
 
 
-def require_record(data: bytes, told: Item, item: Visible) -> None:
+def require_record(data: bytes, told: XmlEntry, item: Visible) -> None:
     """Compare a record with the values of an item, text by text, and with what is said of it."""
     texts = [element.text for element in etree.fromstring(data)]
     values = [value for name, value, _ in item.values if name.startswith("dc.") and value.strip()]
@@ -449,7 +449,7 @@ def test_previous_none(press: Press) -> None:
         assert {path.name for path in press.records.rglob("*.xml")} == {"1.xml", "2.xml", "3.xml"}
     assert f"resourcesync/{SET}/2/resourcelist.xml" not in press.files()
     press.publish(shelf(1, 2, 3, 4), 3, **local)
-    assert len(press.paper("3/resourcelist.xml").items) == 8
+    assert len(press.document("3/resourcelist.xml").entries) == 8
 
 
 # Looking first

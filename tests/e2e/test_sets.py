@@ -9,8 +9,8 @@ from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication.disk import installing
 from tests.e2e.test_bad_input import run
 from tests.e2e.test_neighbours import CAPABILITY_LIST
-from tests.support.follower import parse
 from tests.support.museum import tree
+from tests.support.reader import parse
 from tests.support.servers import file_of, served
 from tests.support.sites import Row, Site
 from tests.support.walker import Walker

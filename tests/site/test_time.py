@@ -23,7 +23,7 @@ from pelican_resourcesync.publication.model.change import Change, Representation
 from pelican_resourcesync.publication.model.ranges import PERIODS, Calendar, Cuts, Marks, Range, cut
 from tests.e2e.test_adds_up import published
 from tests.publication.support import CREATED, DELETED, UPDATED
-from tests.support.follower import Document
+from tests.support.reader import XmlDocument
 from tests.support.sites import Row, Site, strip
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -306,7 +306,7 @@ class Listing:
     """What is published at one time: all changes, and the Change Lists that are closed."""
 
     rows: list[Row] = field(default_factory=list)
-    closed: list[Document] = field(default_factory=list)
+    closed: list[XmlDocument] = field(default_factory=list)
 
     def grew_from(self, before: "Listing") -> bool:
         """Tell whether all that was listed before still is, as it was."""

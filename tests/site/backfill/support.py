@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from lxml import etree
-
 from pelican_resourcesync.site.backfill import BackfillOptions, BackfillSummary, run_backfill
-from tests.support.sites import RS, SITEMAP, Row, Site, strip
+from tests.support.reader import parse_file
+from tests.support.sites import Row, Site, strip
 
 TIMES = [f"2024-0{month}-15T10:00:00Z" for month in range(1, 10)]
 
@@ -76,11 +75,7 @@ def changes_now(site: Site) -> list[Row]:
     folder = "resourcesync/site" if state["start"] == 1 else f"resourcesync/site/{state['start']}"
     found = []
     for file in sorted((site.output / folder).glob("changelist-2*.xml")):
-        for url in etree.parse(file).iter(f"{SITEMAP}url"):
-            loc, time, md = (url.find(name) for name in (f"{SITEMAP}loc", f"{SITEMAP}lastmod", f"{RS}md"))
-            assert loc is not None
-            assert time is not None
-            assert md is not None
-            path = str(loc.text).removeprefix(site.settings["SITEURL"])
-            found.append((str(time.text), str(md.get("change")), path))
+        siteurl = site.settings["SITEURL"]
+        entries = parse_file(file).entries
+        found += [(str(each.lastmod), each.md["change"], each.uri.removeprefix(siteurl)) for each in entries]
     return sorted(found)
