@@ -12,7 +12,7 @@ from pelican_resourcesync.version import __version__
 PROGRAM = "pelican-resourcesync"
 DONE, PROBLEMS, UNUSABLE = 0, 1, 2
 SETTINGS = "pelicanconf.py"
-#: Which past commits `backfill` builds.
+#: Which past commits `run_backfill` builds.
 BY = ("commit", "range")
 #: What the user must know before building past commits of a repository.
 CODE_OF_THE_PAST = (
@@ -30,13 +30,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Raises `SystemExit` for wrong usage, and for `--help` and `--version`, as `argparse` does.
     """
-    from pelican_resourcesync.terminal.words import plain
+    from pelican_resourcesync.terminal import printable
 
     options = parser().parse_args(arguments)
     try:
         status: int = options.verb(options)
     except ResourceSyncError as error:
-        sys.stderr.write(f"{PROGRAM}: {plain(str(error))}\n")
+        sys.stderr.write(f"{PROGRAM}: {printable(str(error))}\n")
         return UNUSABLE
     return status
 
@@ -69,18 +69,18 @@ def _add_forget(verbs: Verbs) -> None:
 
 
 def _add_backfill(verbs: Verbs) -> None:
-    backfill = verbs.add_parser(
+    run_backfill = verbs.add_parser(
         "backfill", help="build the site's past, commit by commit, and publish that", description=CODE_OF_THE_PAST
     )
-    backfill.set_defaults(verb=_backfill)
-    backfill.add_argument("--since", metavar="REV", help="the commit to begin with (the first)")
-    backfill.add_argument(
+    run_backfill.set_defaults(verb=_backfill)
+    run_backfill.add_argument("--since", metavar="REV", help="the commit to begin with (the first)")
+    run_backfill.add_argument(
         "--by",
         choices=BY,
         help="build every commit, or the last one of each range (as the last time, else by commit up to 500 commits)",
     )
-    backfill.add_argument("--jobs", type=_count, metavar="N", help="how many builds at a time (one for each core)")
-    backfill.add_argument(
+    run_backfill.add_argument("--jobs", type=_count, metavar="N", help="how many builds at a time (one for each core)")
+    run_backfill.add_argument(
         "-e",
         "--extra-settings",
         nargs="+",
@@ -89,8 +89,10 @@ def _add_backfill(verbs: Verbs) -> None:
         metavar="KEY=VALUE",
         help="settings of Pelican, in JSON, that override those of every commit",
     )
-    _add_settings(backfill)
-    backfill.add_argument("--output", type=Path, metavar="DIR", help="the folder to write to, in place of OUTPUT_PATH")
+    _add_settings(run_backfill)
+    run_backfill.add_argument(
+        "--output", type=Path, metavar="DIR", help="the folder to write to, in place of OUTPUT_PATH"
+    )
 
 
 def _add_check(verbs: Verbs) -> None:
@@ -125,8 +127,8 @@ def _add_settings(verb: ArgumentParser) -> None:
 
 def _status(options: Namespace) -> int:
     from pelican_resourcesync.commands.status import as_text, report_on
-    from pelican_resourcesync.site.configuration import read_configuration
-    from pelican_resourcesync.terminal.programs import as_json
+    from pelican_resourcesync.site import read_configuration
+    from pelican_resourcesync.terminal import as_json
 
     site, why = None, ""
     try:
@@ -143,28 +145,27 @@ def _status(options: Namespace) -> int:
 
 def _forget(options: Namespace) -> int:
     from pelican_resourcesync.commands.forget import as_text
-    from pelican_resourcesync.site.configuration import read_configuration
-    from pelican_resourcesync.site.takedown import take_down, take_down_in
-    from pelican_resourcesync.terminal.programs import as_json
+    from pelican_resourcesync.site import forget_in_folder, forget_in_site, read_configuration
+    from pelican_resourcesync.terminal import as_json
 
     if options.output and not options.settings:
-        done = take_down_in(options.output, options.uris)
+        done = forget_in_folder(options.output, options.uris)
     else:
         site = read_configuration(options.settings or Path(SETTINGS))
         _progress("reading the publication to go on from")
-        done = take_down(site, options.uris, options.output or site.output)
+        done = forget_in_site(site, options.uris, options.output or site.output)
     _say(as_json(done) if options.json else as_text(done))
     return DONE
 
 
 def _backfill(options: Namespace) -> int:
     from pelican_resourcesync.commands.backfill import as_text, parse_extra
-    from pelican_resourcesync.site.backfill import BackfillOptions, backfill
+    from pelican_resourcesync.site import BackfillOptions, run_backfill
 
     wanted = BackfillOptions(
         since=options.since, by=options.by, jobs=options.jobs, extra=parse_extra(options.extra_settings)
     )
-    done = backfill(options.settings or Path(SETTINGS), wanted, sys.stderr, options.output)
+    done = run_backfill(options.settings or Path(SETTINGS), wanted, sys.stderr, options.output)
     _say(as_text(done))
     return DONE
 

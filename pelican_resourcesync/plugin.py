@@ -10,7 +10,7 @@ from pelican import Pelican, signals
 from pelican_resourcesync.errors import ResourceSyncError
 
 if TYPE_CHECKING:
-    from pelican_resourcesync.site.session import Session
+    from pelican_resourcesync.site import Session
 
 logger = logging.getLogger(__name__)
 
@@ -53,10 +53,10 @@ def _publishing(pelican: Pelican, run: Callable[[], None]) -> Callable[[], None]
             run()
             return
         began = time.perf_counter()
-        from pelican_resourcesync.site.session import Session
+        from pelican_resourcesync.site import Session
 
         session = Session(pelican.settings, began)
-        pelican.output_retention = list(dict.fromkeys([*pelican.output_retention, *session.kept]))
+        pelican.output_retention = list(dict.fromkeys([*pelican.output_retention, *session.output_retention]))
         _sessions.append(session)
         try:
             run()

@@ -27,11 +27,9 @@ from pelican_resourcesync.publication.publish import publish as publish_sets
 from pelican_resourcesync.publication.request import Request
 from repo_bridge.errors import InventoryError
 from repo_bridge.files import Files
-from repo_bridge.inventory.cache import Cache, basis_of
-from repo_bridge.inventory.holdings import Holdings, making_ready
-from repo_bridge.inventory.inventory import Inventory
-from repo_bridge.outcome import MOST_EXAMPLES, Expected, Foresight, Outcome, Progress
-from repo_bridge.planning import Plan, needs_records_apart, planned
+from repo_bridge.inventory import Cache, Inventory, RecordFiles, cache_key_of, new_record_files
+from repo_bridge.plan import Plan, needs_records_set, planned
+from repo_bridge.result import MOST_EXAMPLES, DryRun, ExpectedSet, Progress, Result
 from repo_bridge.settings import Settings
 from repo_bridge.source import Source, open_source
 
@@ -41,7 +39,7 @@ logger = logging.getLogger(__name__)
 _AHEAD = timedelta(minutes=10)
 
 
-def publish(settings: Settings, progress: Progress) -> Outcome:
+def publish(settings: Settings, progress: Progress) -> Result:
     """Publish what is public in a repository, into the folder that the settings name.
 
     Raises `BridgeError` if the repository cannot be read, and `PublicationError` if it cannot be published; the
@@ -56,10 +54,10 @@ def publish(settings: Settings, progress: Progress) -> Outcome:
             told = run.told()
             warnings = tuple(run.plan.warnings())
             run.keep()
-    return Outcome(publications=publications, warnings=warnings, seconds=time.perf_counter() - begin, **told)
+    return Result(publications=publications, warnings=warnings, seconds=time.perf_counter() - begin, **told)
 
 
-def foresee(settings: Settings, progress: Progress) -> Foresight:
+def dry_run(settings: Settings, progress: Progress) -> DryRun:
     """Return what `publish` would publish and what would stop it, without publishing; raises what `publish` raises."""
     with _failing_disk(settings.out), _begun(settings, progress, writes=False) as run:
         requests = run.requests()
@@ -69,7 +67,7 @@ def foresee(settings: Settings, progress: Progress) -> Foresight:
         except PublicationError as error:
             stopped = str(error)
         sets = {each.request.options.layout.set_name: _expected(each) for each in expect(requests)}
-        return Foresight(sets=sets, stopped=stopped, **run.told())
+        return DryRun(sets=sets, stopped=stopped, **run.told())
 
 
 def _require_not_ahead(at: datetime) -> None:
@@ -82,11 +80,11 @@ def _require_not_ahead(at: datetime) -> None:
         raise SettingsError(message)
 
 
-def _expected(made: Advance) -> Expected:
+def _expected(made: Advance) -> ExpectedSet:
     kinds: dict[ChangeKind, list[str]] = {}
     for change in made.fresh:
         kinds.setdefault(change.kind, []).append(change.uri)
-    return Expected(
+    return ExpectedSet(
         first=made.request.previous is None,
         resources=len(made.contents.listed),
         changes={kind: len(uris) for kind, uris in kinds.items()},
@@ -99,14 +97,14 @@ def _expected(made: Advance) -> Expected:
 def _begun(settings: Settings, progress: Progress, *, writes: bool) -> Iterator["_Run"]:
     """Open the source and fill the inventory."""
     whole = Layout(settings.base_url, settings.set_name)
-    records, apart = whole.uri(whole.holdings), needs_records_apart(settings)
+    records, apart = whole.uri(whole.holdings), needs_records_set(settings)
     cache = Cache(settings.beside, settings.set_name)
     with ExitStack() as stack:
         room = stack.enter_context(cache.room() if writes else Cache.room_elsewhere())
-        ready = making_ready(settings.out, settings.out / whole.holdings) if writes else None
+        ready = new_record_files(settings.out, settings.out / whole.holdings) if writes else None
         holdings = stack.enter_context(ready) if ready else None
         source = stack.enter_context(open_source(settings, records, progress, apart=apart))
-        basis = basis_of(*source.basis) if source.basis else ""
+        basis = cache_key_of(*source.basis) if source.basis else ""
         if basis:
             cache.inventory(basis, settings.at, cache.inventory_in(room))
         inventory = Inventory(cache.inventory_in(room))
@@ -138,7 +136,7 @@ class _Run:
     basis: str
     source: Source
     inventory: Inventory
-    holdings: Holdings | None
+    holdings: RecordFiles | None
     files: Files
     plan: Plan
 
@@ -216,7 +214,7 @@ class _Run:
             yield standing.uri, of.digest if of and of.algorithm == MD5 else None, found.file if found else None
 
     def told(self) -> dict[str, Any]:
-        """Return the values that `Outcome` and `Foresight` share."""
+        """Return the values that `Result` and `DryRun` share."""
         items, records, files = self.inventory.counts()
         return {
             "items": items,

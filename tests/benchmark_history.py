@@ -268,7 +268,7 @@ def bare_reading(site: Site) -> float:
     last = {change.path: change for change in changes}
     past = [each for each in changes if each.new and each.path.endswith(".md") and last[each.path] is not each]
     start = work()
-    repository.expect([str(each.new) for each in past])
+    repository.prefetch([str(each.new) for each in past])
     with Sources(settings, "https://example.org", []) as sources, quiet_reading():
         for each in past:
             role = Role.PAGE if each.path.startswith("content/pages/") else Role.ARTICLE

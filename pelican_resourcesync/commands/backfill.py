@@ -6,8 +6,8 @@ from typing import Any
 
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.publication.publish import Publication
-from pelican_resourcesync.site.backfill import Outcome
-from pelican_resourcesync.terminal.words import counted
+from pelican_resourcesync.site import BackfillSummary
+from pelican_resourcesync.terminal import format_count
 
 
 def parse_extra(texts: Sequence[str]) -> Mapping[str, Any]:
@@ -28,11 +28,11 @@ def parse_extra(texts: Sequence[str]) -> Mapping[str, Any]:
     return found
 
 
-def as_text(done: Outcome) -> str:
+def as_text(done: BackfillSummary) -> str:
     """Return a summary: how many commits were built, what was published for each set, and where."""
     skipped = f"{len(done.skipped):,} skipped"
     if not done.publications:
-        total = counted(done.built + done.known, "commit")
+        total = format_count(done.built + done.known, "commit")
         return (
             f"Nothing new: {total} built before, {skipped}, and what was published of them for {done.where} lies in "
             f"{done.output}."
@@ -40,13 +40,13 @@ def as_text(done: Outcome) -> str:
     known = f" ({done.known:,} more before)" if done.known else ""
     sets = " and ".join(_set(name, each, alone=len(done.publications) == 1) for name, each in done.publications.items())
     return (
-        f"{counted(done.built, 'commit')} built{known}, {skipped}; {sets} for {done.where} lie in {done.output}: "
+        f"{format_count(done.built, 'commit')} built{known}, {skipped}; {sets} for {done.where} lie in {done.output}: "
         "publish that folder."
     )
 
 
 def _set(name: str, publication: Publication, *, alone: bool) -> str:
     return (
-        f"{'' if alone else f'{name}: '}{counted(publication.resources, 'resource')}, "
-        f"{counted(publication.changes, 'change')} in {counted(publication.ranges, 'Change List')}"
+        f"{'' if alone else f'{name}: '}{format_count(publication.resources, 'resource')}, "
+        f"{format_count(publication.changes, 'change')} in {format_count(publication.ranges, 'Change List')}"
     )

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from pelican_resourcesync.site.takedown import Takedown
-from pelican_resourcesync.terminal.words import counted
+from pelican_resourcesync.site import Takedown
+from pelican_resourcesync.terminal import format_count
 
 
 def as_text(done: Takedown) -> str:
@@ -22,8 +22,8 @@ def _lines(done: Takedown) -> Iterator[str]:
     for name, each in touched.items():
         yield (
             f"{f'{name}: g' if len(done.forgotten) > 1 else 'G'}eneration {each.generation}, below {each.home}, lists "
-            f"{counted(each.resources, 'resource')} and {counted(each.changes, 'change')} in "
-            f"{counted(each.ranges, 'Change List')}; to followers, what is forgotten is deleted."
+            f"{format_count(each.resources, 'resource')} and {format_count(each.changes, 'change')} in "
+            f"{format_count(each.ranges, 'Change List')}; to followers, what is forgotten is deleted."
         )
         yield from each.notes
     yield (

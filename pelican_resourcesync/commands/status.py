@@ -5,18 +5,20 @@ from dataclasses import dataclass
 
 from pelican_resourcesync.publication.costs import costs_of
 from pelican_resourcesync.publication.status.status import Status
-from pelican_resourcesync.site.configuration import Configuration
-from pelican_resourcesync.site.forecast import Forecast, News, forecast, not_known
-from pelican_resourcesync.site.publisher import options_of
-from pelican_resourcesync.terminal import blocks
-from pelican_resourcesync.terminal.estimates import Costs
-from pelican_resourcesync.terminal.status import blocks_of
-from pelican_resourcesync.terminal.target import Found, look_at
-from pelican_resourcesync.terminal.words import UNKNOWN, counted
+from pelican_resourcesync.site import Configuration, Forecast, NewCommits, forecast_build, options_of, unknown_forecast
+from pelican_resourcesync.terminal import (
+    UNKNOWN,
+    Costs,
+    TargetStatus,
+    format_count,
+    look_at,
+    render_blocks,
+    status_blocks,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report(Found):
+class Report(TargetStatus):
     """What was found at a target, and what the next build of the site would do.
 
     `costs` are the costs of the settings `dumps` and `archives`, by set and setting; `None` where the settings do not
@@ -35,11 +37,11 @@ def report_on(target: str | None, site: Configuration | None, why_no_site: str =
     found = look_at(target or str(site.output if site else ""), needed=target is not None)
     publication, costs = found.publication, None
     if site is None:
-        expected = not_known(why_no_site)
+        expected = unknown_forecast(why_no_site)
     elif target and publication and site.siteurl not in ("", publication.siteurl):
-        expected = not_known(f"{site.file} is of another site, {site.siteurl}")
+        expected = unknown_forecast(f"{site.file} is of another site, {site.siteurl}")
     else:
-        expected = forecast(site, site.output)
+        expected = forecast_build(site, site.output)
         costs = _costs(site, publication) if publication else None
     return Report(target=found.target, publication=publication, problem=found.problem, costs=costs, next_build=expected)
 
@@ -56,20 +58,20 @@ def _costs(site: Configuration, publication: Status) -> Costs:
 
 def as_text(report: Report) -> str:
     """Return the report as lines of text for people; with several sets, each has its own block."""
-    told = blocks_of(report, report.costs or {})
+    told = status_blocks(report, report.costs or {})
     told[-1] += _next(report.next_build)
-    return blocks.as_text(told)
+    return render_blocks(told)
 
 
 def _next(expected: Forecast) -> Iterator[tuple[str, str]]:
     what = f"{expected.action} generation {expected.generation}" if expected.generation else str(expected.action)
     yield "next build", f"{what}: {expected.why}" if expected.why else what
     if expected.news:
-        yield "commits", _news(expected.news)
+        yield "commits", _new_commits(expected.news)
 
 
-def _news(news: News) -> str:
+def _new_commits(news: NewCommits) -> str:
     head = f"HEAD is {news.head}" if news.head else f"HEAD is {UNKNOWN}"
     if news.commits is None:
         return f"{head}; how many are new is {UNKNOWN}: {news.why}"
-    return f"{head}; {counted(news.commits, 'new commit')} to tell"
+    return f"{head}; {format_count(news.commits, 'new commit')} to tell"

@@ -1,1 +1,21 @@
-"""Access to a git repository: commits, paths, blobs and landing times. Knows nothing about Pelican."""
+"""What git says: commits, paths, blobs, landing times and work trees. Nothing here knows Pelican."""
+
+from pelican_resourcesync.git.checkout import Checkout, Checkouts
+from pelican_resourcesync.git.landing import Landing, committer_time, landing_times
+from pelican_resourcesync.git.log import LINK, SUBMODULE, Commit, PathChange
+from pelican_resourcesync.git.repository import UNCOMMITTED, Repository, find_repository
+
+__all__ = [
+    "LINK",
+    "SUBMODULE",
+    "UNCOMMITTED",
+    "Checkout",
+    "Checkouts",
+    "Commit",
+    "Landing",
+    "PathChange",
+    "Repository",
+    "committer_time",
+    "find_repository",
+    "landing_times",
+]

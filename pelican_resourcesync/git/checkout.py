@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Self
 
 from pelican_resourcesync.errors import HistoryError
-from pelican_resourcesync.git.environment import prepared
+from pelican_resourcesync.git.repository import prepared
 from pelican_resourcesync.publication.disk.durable import remove
 
 #: The modification time of every file. Git stores none, and a site that shows file times must look the same each time.

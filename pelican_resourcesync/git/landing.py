@@ -27,7 +27,7 @@ class Landing:
     held: bool = False
 
 
-def land(
+def landing_times(
     commits: Iterable[Commit], *, built: datetime, known: Mapping[str, datetime] | None = None
 ) -> Iterator[Landing]:
     """Yield each of `commits` (first-parent, oldest first) with its landing time.

@@ -35,13 +35,13 @@ class Blobs:
         """Use this git runner."""
         self._git = git
         self._process: Any = None
-        self._expected: Iterator[str] = iter(())
+        self._prefetch: Iterator[str] = iter(())
         self._asked: deque[str] = deque()
         self._come: dict[str, Answer] = {}
 
-    def expect(self, names: Iterable[str]) -> None:
+    def prefetch(self, names: Iterable[str]) -> None:
         """Announce blobs, most of which will be requested, in about this order."""
-        self._expected = filter(_NAME.fullmatch, names)
+        self._prefetch = filter(_NAME.fullmatch, names)
 
     def get(self, name: str) -> bytes | None:
         """Return the bytes of the blob `name`; `None` where it is missing, unreadable or not a blob."""
@@ -58,14 +58,14 @@ class Blobs:
         alone = False
         try:
             if name not in self._come and name not in self._asked:
-                names = dict.fromkeys([name, *islice(self._expected, _AHEAD)])
+                names = dict.fromkeys([name, *islice(self._prefetch, _AHEAD)])
                 alone = len(names) == 1 and not self._asked
                 self._ask(names)
             while name not in self._come:
                 self._come[self._asked[0]] = self._next(self._asked[0])
                 self._asked.popleft()
         except (OSError, EOFError):
-            self._expected = iter(())
+            self._prefetch = iter(())
             self.close()
             return (b"", b"") if alone else None
         answer = self._come.pop(name)

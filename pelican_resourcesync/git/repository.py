@@ -11,12 +11,34 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from pelican_resourcesync.errors import HistoryError
-from pelican_resourcesync.git.environment import prepared
 from pelican_resourcesync.git.log import LINE_OPTIONS, LOG_CONFIGURATION, LOG_OPTIONS, Commit, PathChange, read_log
 from pelican_resourcesync.git.objects import Blobs
 
 if TYPE_CHECKING:
     import git
+
+
+#: Git must not take optional locks, prompt, translate its messages, or apply replacements and grafts, which exist on
+#: this machine only.
+_ENVIRONMENT = {
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_GRAFT_FILE": os.devnull,
+    "LC_ALL": "C",
+}
+
+
+def prepared(repo: "git.Repo") -> "git.Git":
+    """Return a git runner for this repository only. In a hook, the environment would name the hook's repository."""
+    folder = Path(os.path.realpath(repo.git_dir))
+    own = {"GIT_DIR": folder, "GIT_INDEX_FILE": folder / "index", "GIT_WORK_TREE": repo.working_tree_dir}
+    named = {name for name in own if name in os.environ}
+    if "GIT_DIR" in named:
+        named.add("GIT_WORK_TREE")  # else git would use the current folder
+    repo.git.update_environment(**_ENVIRONMENT, **{name: os.path.realpath(str(own[name])) for name in named})
+    return repo.git
+
 
 #: The prefix of the name of an uncommitted file in the work tree, which is not a blob of git.
 UNCOMMITTED = "worktree:"
@@ -68,7 +90,7 @@ class Repository:
             )
             raise HistoryError(message) from error
 
-    def line(self) -> Iterator[Commit]:
+    def first_parent_commits(self) -> Iterator[Commit]:
         """Return the first-parent commits of HEAD, oldest first, without their changes: ten times as fast as `log`."""
         return self._read_log(*LINE_OPTIONS, "HEAD", "--")
 
@@ -86,7 +108,7 @@ class Repository:
             message = f"git cannot read the history of {self.top}: {error}: run git fsck, or clone it anew"
             raise HistoryError(message) from error
 
-    def expect(self, names: Sequence[str]) -> None:
+    def prefetch(self, names: Sequence[str]) -> None:
         """Prepare to return these blobs, in about this order.
 
         In a partial clone, the missing ones are fetched, all at once; `blob` returns `None` for those that cannot be.
@@ -103,7 +125,7 @@ class Repository:
                     *options, "--filter=blob:none", remote, istream=subprocess.PIPE, as_process=True
                 )
                 fetch.proc.communicate("".join(f"{name}\n" for name in missing).encode())
-        self._blobs.expect(names)
+        self._blobs.prefetch(names)
 
     def blob(self, name: str) -> bytes | None:
         """Return the bytes of a blob by its name; `None` where they are not on this machine."""

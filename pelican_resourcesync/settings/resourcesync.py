@@ -7,7 +7,7 @@ from typing import Any
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.publication.model.options import Archives, Dumps
 from pelican_resourcesync.settings import checks
-from pelican_resourcesync.settings.capabilities import archives, dumps
+from pelican_resourcesync.settings.checks import archives, dumps
 from pelican_resourcesync.settings.sets import THE_SITE, SetSettings, sets
 from pelican_resourcesync.settings.setting import Setting
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.publication.model.options import Archives, Dumps
-from pelican_resourcesync.settings.capabilities import archives, dumps
-from pelican_resourcesync.settings.checks import texts
+from pelican_resourcesync.settings.checks import archives, dumps, texts
 from pelican_resourcesync.settings.setting import Setting
 
 #: The name of a set is also that of a folder. It is not a number: numbered folders are of restarted sets.
@@ -94,7 +93,7 @@ def set_name(setting: Setting, name: object) -> str:
         advice = "choose another name, because something else has that address"
     else:
         return name
-    message = f"{setting} names a set {setting.words.shown(name)}: {advice}"
+    message = f"{setting} names a set {setting.wording.shown(name)}: {advice}"
     raise SettingsError(message)
 
 

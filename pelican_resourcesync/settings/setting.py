@@ -1,4 +1,4 @@
-"""A setting: how messages call it, and the errors for values that cannot be used."""
+"""A setting: its name in messages, and the errors for values that cannot be used."""
 
 import difflib
 from collections.abc import Callable, Iterable
@@ -12,7 +12,7 @@ def _in_resourcesync(key: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Words:
+class Wording:
     """How messages write settings and their values; by default as in Pelican's settings file.
 
     `called` returns the name of the setting at a key, and for an empty key the name of all settings together. `shown`
@@ -30,29 +30,40 @@ class Words:
     address: str = "SITEURL"
 
 
-_OF_PELICAN = Words()
+_OF_PELICAN = Wording()
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """The setting at a `key`, named in messages by its `words`; the key of a nested setting is like `sets.news`."""
+    """The setting at a `key`, named in messages by its `wording`; the key of a nested setting is like `sets.news`."""
 
     key: str
-    words: Words = _OF_PELICAN
+    wording: Wording = _OF_PELICAN
 
     def __str__(self) -> str:
-        return self.words.called(self.key)
+        return self.wording.called(self.key)
 
     def within(self, name: str) -> "Setting":
         """Return the setting of that name within this one."""
-        return Setting(f"{self.key}.{name}" if self.key else name, self.words)
+        return Setting(f"{self.key}.{name}" if self.key else name, self.wording)
 
     def wrong(self, value: object, may_be: str) -> SettingsError:
         """Return the error for an invalid value; `may_be` describes the valid ones."""
-        return SettingsError(f"{self} is {self.words.shown(value)}: it may be {may_be}")
+        return SettingsError(f"{self} is {self.wording.shown(value)}: it may be {may_be}")
 
     def unknown(self, name: object, known: Iterable[str]) -> SettingsError:
         """Return the error for an unknown setting within this one."""
         known = list(known)
         near = difflib.get_close_matches(str(name).lower(), known, n=1, cutoff=0.0)
         return SettingsError(f"{self} has no setting {name!r}: did you mean {near[0]!r}? There are {', '.join(known)}")
+
+
+def setting_name(key: str) -> str:
+    """Return the full name of a setting, such as `RESOURCESYNC['keep']`; the key of a nested one is `sets.news`."""
+    return str(Setting(key))
+
+
+def suggestion(value: object, wording: Iterable[str]) -> str:
+    """Return " (did you mean …?)" with the most similar of `wording`, or an empty string where none is similar."""
+    near = difflib.get_close_matches(value, [*wording], n=1) if isinstance(value, str) else []
+    return f" (did you mean {near[0]!r}?)" if near else ""

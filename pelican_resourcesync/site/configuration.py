@@ -13,8 +13,8 @@ from pelican_resourcesync.errors import PublicationError, SettingsError
 from pelican_resourcesync.publication.model.layout import Layout
 from pelican_resourcesync.publication.previous import LastingOutput, Predecessor, Search
 from pelican_resourcesync.settings import Settings, parse_settings, parse_siteurl
-from pelican_resourcesync.site.outputs.sets import layouts_of
-from pelican_resourcesync.site.scope import beside_settings
+from pelican_resourcesync.site.outputs import layouts_of
+from pelican_resourcesync.site.scope import settings_folder_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +75,7 @@ def predecessors(site: Configuration, output: Path) -> Iterator[Mapping[str, Pre
     """
     with ExitStack() as stack:
         try:
-            lasting, base = LastingOutput(output), beside_settings(site.pelican)
+            lasting, base = LastingOutput(output), settings_folder_of(site.pelican)
             found = {}
             for name, layout in site.layouts.items():
                 search = Search(

@@ -7,7 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from pelican_resourcesync.errors import HistoryError, PublicationError
-from pelican_resourcesync.git.repository import Repository, find_repository
+from pelican_resourcesync.git import Repository, find_repository
 from pelican_resourcesync.publication.model.guards import require_same_site
 from pelican_resourcesync.publication.previous import Predecessor, lines_of
 from pelican_resourcesync.site.configuration import Configuration, predecessors
@@ -26,7 +26,7 @@ class Action(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class News:
+class NewCommits:
     """New commits: `head` is the commit to build, `commits` the number of commits since the published one.
 
     `None` means unknown, for the reason in `why`.
@@ -47,15 +47,15 @@ class Forecast:
     action: Action
     why: str = ""
     generation: int | None = None
-    news: News | None = None
+    news: NewCommits | None = None
 
 
-def not_known(why: str) -> Forecast:
+def unknown_forecast(why: str) -> Forecast:
     """Return the forecast for when the next build is unknown."""
     return Forecast(action=Action.UNKNOWN, why=why)
 
 
-def forecast(site: Configuration, output: Path) -> Forecast:
+def forecast_build(site: Configuration, output: Path) -> Forecast:
     """Forecast the next build of a site into `output`. An error that would stop the build is part of the forecast."""
     why = why_not_to_publish(
         enabled=site.settings.enabled, siteurl=site.siteurl, environment=os.environ, arguments=["pelican"]
@@ -75,42 +75,42 @@ def _forecast(site: Configuration, found: Mapping[str, Predecessor]) -> Forecast
     states = [each.previous.state for each in found.values() if each.previous]
     if not states:
         action = Action.ANEW if any(each.over for each in found.values()) else Action.FIRST
-        return Forecast(action=action, why=why, news=_news(site, None))
+        return Forecast(action=action, why=why, news=_new_commits(site, None))
     for state in states:
         require_same_site(state.siteurl, site.siteurl, site.settings.moved_from)
     state = states[0]
-    news = _news(site, state.commit) if state.commit else News(why="the publication names no commit")
+    news = _new_commits(site, state.commit) if state.commit else NewCommits(why="the publication names no commit")
     return Forecast(action=Action.CARRY_FORWARD, why=why, generation=state.generation, news=news)
 
 
-def _news(site: Configuration, since: str | None) -> News:
+def _new_commits(site: Configuration, since: str | None) -> NewCommits:
     """Count the commits since the published one; all commits where `since` is `None`."""
     if since is None and site.settings.history != "all":
-        return News(why=f"'history' is {site.settings.history!r}")
+        return NewCommits(why=f"'history' is {site.settings.history!r}")
     try:
         repository = find_repository(site.sources)
     except HistoryError as error:
-        return News(why=str(error))
+        return NewCommits(why=str(error))
     try:
         return _count(repository, since)
     except HistoryError as error:
-        return News(why=str(error))
+        return NewCommits(why=str(error))
     finally:
         repository.close()
 
 
-def _count(repository: Repository, since: str | None) -> News:
+def _count(repository: Repository, since: str | None) -> NewCommits:
     """Count in the repository of the sources, or in its superproject where the published commit is from there."""
-    line = [each.sha for each in repository.line()]
+    line = [each.sha for each in repository.first_parent_commits()]
     if repository.is_shallow():
-        return News(head=line[-1], why="the repository is a shallow clone")
+        return NewCommits(head=line[-1], why="the repository is a shallow clone")
     if since is None:
-        return News(head=line[-1], commits=len(line))
+        return NewCommits(head=line[-1], commits=len(line))
     if since in line:
-        return News(head=line[-1], commits=len(line) - 1 - line.index(since))
+        return NewCommits(head=line[-1], commits=len(line) - 1 - line.index(since))
     outer = repository.superproject()
     if outer is None:
-        return News(head=line[-1], why="the commit published is none of this branch")
+        return NewCommits(head=line[-1], why="the commit published is none of this branch")
     try:
         return _count(outer, since)
     finally:

@@ -18,15 +18,22 @@ from pelican_resourcesync.publication.previous.lineage import layout_after
 from pelican_resourcesync.publication.publish import Publication, publish
 from pelican_resourcesync.publication.request import Request
 from pelican_resourcesync.settings import SetSettings, Settings
-from pelican_resourcesync.site.history import GitHistory, Since, Tells
-from pelican_resourcesync.site.outputs.facets import links_of
-from pelican_resourcesync.site.outputs.removed_sets import lying_in, warnings_of
-from pelican_resourcesync.site.outputs.sets import Collected, ResourceSet, collect, layouts_of
-from pelican_resourcesync.site.outputs.written import Run, Written
+from pelican_resourcesync.site.history import GitHistory, PreviousState, SetHistory
+from pelican_resourcesync.site.outputs import (
+    OutputFile,
+    ResourceSet,
+    Run,
+    SiteResources,
+    collect,
+    layouts_of,
+    links_of,
+    removed_layouts,
+    removed_set_warnings,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class PublishResult:
     """The publication of each set, and messages for the user: `warnings` need action, `notes` are for information."""
 
     publications: Mapping[str, Publication]
@@ -52,12 +59,12 @@ class Publisher:
         self._run = run
         self._settings = settings
         self._predecessors = predecessors
-        self._former = former
+        self._removed_sets = former
         self._passed = passed
         self._warnings: list[str] = []
         self._notes: list[str] = []
 
-    def publish(self) -> Outcome:
+    def publish(self) -> PublishResult:
         """Link the pages, find the resources, read the history, and write the documents."""
         collected = collect(self._run, self._settings, self._layouts())
         measured = {
@@ -66,12 +73,12 @@ class Publisher:
         links = links_of(collected.listed) if self._settings.names_sets else {}
         told = self._tell(collected, measured)
         requests = [self._request(each, measured, links, told) for each in collected.sets]
-        former = list(lying_in(self._run.output, self._run.siteurl, self._former))
+        former = list(removed_layouts(self._run.output, self._run.siteurl, self._removed_sets))
         publications = publish(requests, self._passed, former)
         named = {each.settings.name: made for each, made in zip(collected.sets, publications, strict=True)}
-        self._warnings += [*collected.doubts, *warnings_of(self._former), *_restless(publications)]
+        self._warnings += [*collected.doubts, *removed_set_warnings(self._removed_sets), *_restless(publications)]
         self._notes += [note for each in publications for note in each.notes]
-        return Outcome(named, self._warnings, self._notes)
+        return PublishResult(named, self._warnings, self._notes)
 
     def _layouts(self) -> dict[str, Layout]:
         return {
@@ -79,10 +86,10 @@ class Publisher:
             for name, layout in layouts_of(self._settings, self._run.siteurl).items()
         }
 
-    def _tell(self, collected: Collected, measured: Mapping[str, Representation]) -> dict[str, Tells]:
+    def _tell(self, collected: SiteResources, measured: Mapping[str, Representation]) -> dict[str, SetHistory]:
         """Return the history of each set. For sets with the same previous commit it is read only once."""
-        told: dict[str, Tells] = {}
-        for since, names in Since.group({name: each.previous for name, each in self._predecessors.items()}):
+        told: dict[str, SetHistory] = {}
+        for since, names in PreviousState.group({name: each.previous for name, each in self._predecessors.items()}):
             sets = [each for each in collected.sets if each.settings.name in names]
             if since is None and self._settings.history == "built":
                 from pelican_resourcesync.site.backfill import built_history
@@ -100,7 +107,7 @@ class Publisher:
         resource_set: ResourceSet,
         measured: Mapping[str, Representation],
         links: Mapping[str, tuple[Link, ...]],
-        told: Mapping[str, Tells],
+        told: Mapping[str, SetHistory],
     ) -> Request:
         name = resource_set.settings.name
         history, cuts = told[name]
@@ -123,7 +130,7 @@ class Publisher:
             over=self._predecessors[name].over,
         )
 
-    def _modified(self, written: Written, told: Told) -> datetime | None:
+    def _modified(self, written: OutputFile, told: Told) -> datetime | None:
         """Return the modification time of the source, else of the output file; `None` where there is a git history."""
         if told.commit is not None:
             return None

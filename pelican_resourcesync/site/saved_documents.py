@@ -13,10 +13,10 @@ from pelican_resourcesync.publication.model.layout import DESCRIPTION, FOLDER, S
 from pelican_resourcesync.publication.model.state import parse_state
 
 #: Where the documents are saved, next to the settings file, so that they survive a killed build.
-PLACE = Path(".resourcesync", "aside")
+SAVED_FOLDER = Path(".resourcesync", "aside")
 
 
-class Aside:
+class SavedDocuments:
     """The documents in an output as they were before a build, in `folder`, which is `None` where there are none.
 
     Every method raises `OSError` where the disk fails.
@@ -43,7 +43,7 @@ class Aside:
 
     def _take(self, folder: Path) -> Path:
         if _is_link(folder):  # in an untrusted repository it may lead anywhere: use a temporary folder, lost if killed
-            folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="resourcesync-")), PLACE)
+            folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="resourcesync-")), SAVED_FOLDER)
         folder.parent.mkdir(parents=True, exist_ok=True)
         if not os.path.lexists(folder.parent / ".gitignore"):
             (folder.parent / ".gitignore").write_text("*\n", "ascii")

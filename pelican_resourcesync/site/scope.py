@@ -83,17 +83,17 @@ def find_scope(top: Path, settings: Mapping[str, Any]) -> Scope:
     )
 
 
-def settings_folder(top: Path, scope: Scope) -> Path | None:
+def _settings_folder(top: Path, scope: Scope) -> Path | None:
     """Return the folder of the settings file, of several the one nearest to `top`; `None` where none is known."""
     files = [path for path in scope.settings if _is_settings_file(top / path)]
     return (top / min(files, key=lambda path: (path.count("/"), path))).parent if files else None
 
 
-def beside_settings(settings: Mapping[str, Any]) -> Path:
+def settings_folder_of(settings: Mapping[str, Any]) -> Path:
     """Return the folder of the settings file, with or without a repository; else the parent of Pelican's `PATH`."""
     content = Path(settings["PATH"]).resolve()
     top = next((each for each in (content, *content.parents) if (each / ".git").exists()), content.parent)
-    return settings_folder(top, find_scope(top, settings)) or content.parent
+    return _settings_folder(top, find_scope(top, settings)) or content.parent
 
 
 def _is_settings_file(file: Path) -> bool:

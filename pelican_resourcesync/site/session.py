@@ -15,20 +15,20 @@ from typing import TYPE_CHECKING, Any
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication.model.layout import FOLDER, WELL_KNOWN
 from pelican_resourcesync.settings import Settings, parse_settings, parse_siteurl
-from pelican_resourcesync.site.scope import beside_settings
+from pelican_resourcesync.site.scope import settings_folder_of
 from pelican_resourcesync.site.should_publish import why_not_to_publish
 
 if TYPE_CHECKING:
     from pelican_resourcesync.publication.previous import Predecessor
-    from pelican_resourcesync.site.outputs.written import Run
-    from pelican_resourcesync.site.publisher import Outcome
-    from pelican_resourcesync.site.saved_documents import Aside
+    from pelican_resourcesync.site.outputs import Run
+    from pelican_resourcesync.site.publisher import PublishResult
+    from pelican_resourcesync.site.saved_documents import SavedDocuments
 
 logger = logging.getLogger(__name__)
 
 
 #: The plug-in's folder next to the settings file. It is never a source, even where Pelican's `PATH` contains it.
-_OURS = ".resourcesync"
+_WORK_FOLDER = ".resourcesync"
 
 
 class Session:
@@ -46,10 +46,10 @@ class Session:
         self._settings: Settings = parse_settings(settings.get("RESOURCESYNC"))
         self._siteurl = parse_siteurl(settings.get("SITEURL"))
         self._output, self._path = Path(settings["OUTPUT_PATH"]), Path(settings["PATH"])
-        settings["IGNORE_FILES"] = list(dict.fromkeys([*settings["IGNORE_FILES"], _OURS]))
+        settings["IGNORE_FILES"] = list(dict.fromkeys([*settings["IGNORE_FILES"], _WORK_FOLDER]))
         self._predecessors: dict[str, Predecessor] = {}
-        self._former: Sequence[str] = ()
-        self._aside: Aside | None = None
+        self._removed_sets: Sequence[str] = ()
+        self._saved: SavedDocuments | None = None
         self._run: Run | None = None
         self._published = False
         self._why_not = why_not_to_publish(
@@ -61,46 +61,46 @@ class Session:
         self._seconds = time.perf_counter() - began
 
     def _begin(self, settings: Mapping[str, Any], stack: ExitStack) -> None:
-        base = beside_settings(settings)
-        places = (self._output / FOLDER, self._output / WELL_KNOWN, base / _OURS)
+        base = settings_folder_of(settings)
+        places = (self._output / FOLDER, self._output / WELL_KNOWN, base / _WORK_FOLDER)
         # A build that publishes nothing may still delete what another one published or left to be moved into place.
         if self._why_not is None or any(each.exists() for each in places):
-            aside = self._save_documents(base, stack)
+            saved = self._save_documents(base, stack)
             if self._why_not is None:
-                self._find_predecessors(settings, base, aside, stack)
+                self._find_predecessors(settings, base, saved, stack)
 
-    def _save_documents(self, base: Path, stack: ExitStack) -> "Aside":
+    def _save_documents(self, base: Path, stack: ExitStack) -> "SavedDocuments":
         from pelican_resourcesync.publication.disk.lock import locked
         from pelican_resourcesync.publication.disk.staging import recover
-        from pelican_resourcesync.site.saved_documents import PLACE, Aside
+        from pelican_resourcesync.site.saved_documents import SAVED_FOLDER, SavedDocuments
 
         stack.enter_context(locked(self._output))
         recover(self._output)
-        self._aside = Aside(self._output, None if self.kept else base / PLACE)
-        stack.callback(self._aside.close)
-        return self._aside
+        self._saved = SavedDocuments(self._output, None if self.output_retention else base / SAVED_FOLDER)
+        stack.callback(self._saved.close)
+        return self._saved
 
-    def _find_predecessors(self, settings: Mapping[str, Any], base: Path, aside: "Aside", stack: ExitStack) -> None:
+    def _find_predecessors(
+        self, settings: Mapping[str, Any], base: Path, saved: "SavedDocuments", stack: ExitStack
+    ) -> None:
         from pelican_resourcesync.publication.model.guards import require_same_site
         from pelican_resourcesync.publication.previous import Search, lines_of
-        from pelican_resourcesync.site.outputs.removed_sets import former_sets
-        from pelican_resourcesync.site.outputs.sets import layouts_of
-        from pelican_resourcesync.site.outputs.written import Run
+        from pelican_resourcesync.site.outputs import Run, find_removed_sets, layouts_of
 
         previous, moved_from = self._settings.previous, self._settings.moved_from
         for name, layout in layouts_of(self._settings, self._siteurl).items():
-            search = Search(layout, aside, base, previous=previous, moved_from=moved_from)
+            search = Search(layout, saved, base, previous=previous, moved_from=moved_from)
             stack.callback(search.close)
             found = self._predecessors[name] = search.find()
             if found.previous:
                 require_same_site(found.previous.state.siteurl, self._siteurl, moved_from)
-        self._former = former_sets(self._predecessors, self._settings, self._siteurl, aside, base)
+        self._removed_sets = find_removed_sets(self._predecessors, self._settings, self._siteurl, saved, base)
         self._run = Run(settings, self._siteurl)
         for line in lines_of(self._predecessors):
             print_line(f"ResourceSync: {line}.")
 
     @property
-    def kept(self) -> tuple[str, ...]:
+    def output_retention(self) -> tuple[str, ...]:
         """The names in the output that Pelican must not delete, so that the last publication survives a killed build.
 
         Empty where the output is inside Pelican's `PATH`, because Pelican would read the documents as sources.
@@ -127,20 +127,22 @@ class Session:
     def publish(self) -> None:
         """Publish what was built, and print a one-line summary for each set."""
         with _failing_disk("the site is built but not published"), self._counted():
-            if self._aside:
-                self._aside.restore()
+            if self._saved:
+                self._saved.restore()
             if self._run is None:
                 if self._settings.enabled:
                     logger.info("ResourceSync: %s; nothing was written", self._why_not)
                 return
             from pelican_resourcesync.site.publisher import Publisher
-            from pelican_resourcesync.terminal.progress import Progress
+            from pelican_resourcesync.terminal import Progress
 
             with Progress.shown(sys.stderr) as progress:
-                publisher = Publisher(self._run, self._settings, self._predecessors, self._former, progress.packed)
+                publisher = Publisher(
+                    self._run, self._settings, self._predecessors, self._removed_sets, progress.packed
+                )
                 outcome = publisher.publish()
         self._published = True
-        self._say(outcome)
+        self._report(outcome)
 
     @contextmanager
     def _counted(self) -> Iterator[None]:
@@ -153,12 +155,12 @@ class Session:
     def close(self) -> None:
         """Release the lock and the saved documents. Where nothing was published, restore them first."""
         with _failing_disk("the documents in the output cannot be put back"), self._stack:
-            if self._aside and not self._published:
-                self._aside.restore()
+            if self._saved and not self._published:
+                self._saved.restore()
 
-    def _say(self, outcome: "Outcome") -> None:
+    def _report(self, outcome: "PublishResult") -> None:
         from pelican_resourcesync.publication.documents.discovery import well_known_reachable
-        from pelican_resourcesync.terminal.summary import summaries
+        from pelican_resourcesync.terminal import summaries
 
         for warning in outcome.warnings:
             logger.warning("ResourceSync: %s", warning)

@@ -17,7 +17,7 @@ from pelican_resourcesync.publication.previous import Keepsake
 from pelican_resourcesync.publication.previous.lineage import Lineage, lineage
 from pelican_resourcesync.publication.previous.previous import Previous, publications_in, read_previous, read_state
 from pelican_resourcesync.site.configuration import Configuration, predecessors
-from pelican_resourcesync.site.scope import beside_settings
+from pelican_resourcesync.site.scope import settings_folder_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,7 @@ class Takedown:
     whole: bool
 
 
-def take_down_in(output: Path, uris: Collection[str]) -> Takedown:
+def forget_in_folder(output: Path, uris: Collection[str]) -> Takedown:
     """Forget URIs in the publication in a folder, whatever is public.
 
     Raises `PublicationError` where the folder has no publication, and as `forget` does.
@@ -44,7 +44,7 @@ def take_down_in(output: Path, uris: Collection[str]) -> Takedown:
     return Takedown(forgotten=_named(sets, forgotten), output=output, whole=True)
 
 
-def take_down(site: Configuration, uris: Collection[str], output: Path) -> Takedown:
+def forget_in_site(site: Configuration, uris: Collection[str], output: Path) -> Takedown:
     """Forget URIs in the publication that the next build would continue, and write the result to `output`.
 
     Where `output` contains a later publication, built but not yet public, that one is used. With `previous = "live"`,
@@ -101,7 +101,7 @@ def _required(sets: Mapping[str, Previous], where: str) -> list[Previous]:
 
 def _keep(site: Configuration, layout: Layout, output: Path) -> None:
     """Save a copy of the documents of one set; the output may also contain other sets and the whole site."""
-    keepsake = Keepsake(beside_settings(site.pelican), layout)
+    keepsake = Keepsake(settings_folder_of(site.pelican), layout)
     with keepsake.room() as folder:
         shutil.copytree(output / layout.home, folder / layout.home)
         shutil.copyfile(output / layout.state, folder / layout.state)

@@ -1,1 +1,45 @@
 """Output about publications, as text for people and JSON for programs: of the plug-in, the commands and the bridge."""
+
+from typing import TYPE_CHECKING
+
+from pelican_resourcesync.lazy import names_from
+
+if TYPE_CHECKING:
+    from pelican_resourcesync.terminal.progress import Progress
+    from pelican_resourcesync.terminal.status import Costs, TargetStatus, look_at, status_blocks
+    from pelican_resourcesync.terminal.summary import summaries
+    from pelican_resourcesync.terminal.text import (
+        UNKNOWN,
+        Block,
+        as_json,
+        format_bytes,
+        format_count,
+        printable,
+        render_blocks,
+    )
+else:
+    __getattr__ = names_from(
+        __name__,
+        {
+            "progress": "Progress",
+            "status": "Costs TargetStatus look_at status_blocks",
+            "summary": "summaries",
+            "text": "UNKNOWN Block as_json format_bytes format_count printable render_blocks",
+        },
+    )
+
+__all__ = [
+    "UNKNOWN",
+    "Block",
+    "Costs",
+    "Progress",
+    "TargetStatus",
+    "as_json",
+    "format_bytes",
+    "format_count",
+    "look_at",
+    "printable",
+    "render_blocks",
+    "status_blocks",
+    "summaries",
+]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
-from pelican_resourcesync.terminal.words import counted, in_bytes, plain
+from pelican_resourcesync.terminal.text import format_bytes, format_count, printable
 
 _CLEAR = "\r\033[K"
 
@@ -41,7 +41,7 @@ class Progress:
 
     def say(self, what: str) -> None:
         """Begin a stage, such as `reading the repository`, and show it without waiting for the next update."""
-        self._stage, self._items, self._bytes = plain(what), 0, 0
+        self._stage, self._items, self._bytes = printable(what), 0, 0
         self._next = self._first
         self._show()
 
@@ -72,9 +72,9 @@ class Progress:
         if self._stage:
             yield self._stage
         if self._items:
-            yield f"{counted(self._items, 'item')} read"
+            yield f"{format_count(self._items, 'item')} read"
         if self._bytes:
-            yield f"{in_bytes(self._bytes)} packed"
+            yield f"{format_bytes(self._bytes)} packed"
 
     def _print(self, text: str) -> None:
         self._stream.write(text)

@@ -1,17 +1,88 @@
-"""The status of a publication as text for people: one block, or with several sets one block each."""
+"""The status of a publication in a folder or at a URL, as blocks of text: with several sets, one block each."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from pelican_resourcesync.errors import PublicationError, SettingsError
 from pelican_resourcesync.protocol import render_datetime
+from pelican_resourcesync.publication.costs import Cost, Volume, most_of_dump
+from pelican_resourcesync.publication.model.options import Dumps
 from pelican_resourcesync.publication.sizes import Amount
-from pelican_resourcesync.publication.status.status import SetStatus, Status, WellKnown
-from pelican_resourcesync.terminal.blocks import Block, listed
-from pelican_resourcesync.terminal.estimates import Costs, estimates
-from pelican_resourcesync.terminal.target import Found
-from pelican_resourcesync.terminal.words import UNKNOWN, counted
+from pelican_resourcesync.publication.status.remote_status import visit
+from pelican_resourcesync.publication.status.status import SetStatus, Status, WellKnown, look
+from pelican_resourcesync.terminal.text import UNKNOWN, Block, format_bytes, format_count, labelled
 
 
-def blocks_of(found: Found, costs: Costs) -> list[Block]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetStatus:
+    """What was found at a `target`: its `publication`, or the `problem` that it is missing or damaged."""
+
+    target: str
+    publication: Status | None = None
+    problem: str | None = None
+
+
+def look_at(target: str, *, needed: bool = True) -> TargetStatus:
+    """Inspect a folder or a URL. A folder that is not `needed`, such as an output not yet built, may be missing.
+
+    Raises `SettingsError` for a target that is neither, and `TransportError` where a URL cannot be read.
+    """
+    try:
+        publication = _publication(target, needed=needed)
+    except PublicationError as error:
+        return TargetStatus(target=target, problem=str(error))
+    if publication is None:
+        return TargetStatus(target=target, problem=f"there is no publication at {target}")
+    return TargetStatus(target=target, publication=publication)
+
+
+def _publication(where: str, *, needed: bool) -> Status | None:
+    if "://" in where:
+        with TemporaryDirectory(prefix="resourcesync-") as folder:
+            return visit(where, Path(folder, "publication"))
+    if needed and not Path(where).is_dir():
+        message = f"{where} is no folder and no URL: name an output, or the http(s) URL of a site"
+        raise SettingsError(message)
+    return look(Path(where))
+
+
+#: Costs by the name of the set, then of the setting.
+Costs = Mapping[str, Mapping[str, Cost]]
+
+#: The text for a total without a limit.
+_UNLIMITED = "and all stay"
+
+
+def estimates(volume: Volume, costs: Mapping[str, Cost] | None) -> Iterator[str]:
+    """Yield a text on the cost of each setting for a set of that volume; without settings, on that of a dump."""
+    yield f"{format_bytes(volume.resources)} are all resources"
+    if costs is None:
+        yield f"at most {format_bytes(most_of_dump(volume, Dumps().package_size))} a Resource Dump of them"
+    for setting, cost in (costs or {}).items():
+        yield f"{setting} ({_asked(cost.asked)}): {_cost(setting, cost)}"
+
+
+def _asked(asked: bool | int | None) -> str:  # noqa: FBT001 - the value of a setting
+    if isinstance(asked, bool):
+        return "on" if asked else "off"
+    return "all" if asked is None else f"{asked:,}"
+
+
+def _cost(setting: str, cost: Cost) -> str:
+    """Return a text on the maximum or average size."""
+    each = f"{'at most' if setting.endswith('resourcedump') else 'about'} {format_bytes(cost.each)}"
+    if setting.startswith("archives."):
+        return (
+            f"{each} for each closed range, {_UNLIMITED if cost.most is None else f'{format_bytes(cost.most)} in all'}"
+        )
+    if cost.most is None:
+        return f"{each} for each publication with a change, {_UNLIMITED}"
+    return f"{each} for each publication with a change, {format_bytes(cost.most)} with the one before"
+
+
+def status_blocks(found: TargetStatus, costs: Costs) -> list[Block]:
     """Return at least one block; `costs` are those of the settings, empty where the settings are not known."""
     if found.publication is None:
         return [[("publication", str(found.problem))]]
@@ -19,7 +90,7 @@ def blocks_of(found: Found, costs: Costs) -> list[Block]:
 
 
 def _blocks(status: Status, costs: Costs) -> Iterator[Block]:
-    lists = listed("sets", [UNKNOWN] if status.capability_lists is None else status.capability_lists)
+    lists = labelled("sets", [UNKNOWN] if status.capability_lists is None else status.capability_lists)
     common = [*_sizes(status.sizes, status.total_size), ("well-known", _well_known(status.well_known))]
     if len(status.sets) == 1:
         [alone] = status.sets
@@ -33,7 +104,7 @@ def _blocks(status: Status, costs: Costs) -> Iterator[Block]:
 
 
 def _version(status: SetStatus) -> Iterator[tuple[str, str]]:
-    anew = f", begun anew {counted(status.start - 1, 'time')}" if status.start > 1 else ""
+    anew = f", begun anew {format_count(status.start - 1, 'time')}" if status.start > 1 else ""
     yield "generation", f"{status.generation}{anew}"
     landed = f", landed {render_datetime(status.landed)}" if status.landed else ""
     yield "commit", f"{status.commit or UNKNOWN}{landed}"
@@ -42,7 +113,7 @@ def _version(status: SetStatus) -> Iterator[tuple[str, str]]:
 
 def _lists(status: SetStatus) -> Iterator[tuple[str, str]]:
     yield "resources", f"{status.resources:,}"
-    yield "changes", f"{status.changes:,} in {counted(len(status.ranges), 'Change List')}"
+    yield "changes", f"{status.changes:,} in {format_count(len(status.ranges), 'Change List')}"
     for each in status.ranges:
         until = render_datetime(each.until) if each.until else "open"
         yield "", f"{render_datetime(each.start)} to {until}: {each.changes:,}"
@@ -52,11 +123,11 @@ def _lists(status: SetStatus) -> Iterator[tuple[str, str]]:
 
 def _sizes(sizes: Mapping[str, Amount], total: int) -> Block:
     texts = [f"{each.size:,} {kind}{f' ({each.number:,})' * (each.number > 1)}" for kind, each in sizes.items()]
-    return listed("bytes", [f"{total:,} in all", *texts])
+    return labelled("bytes", [f"{total:,} in all", *texts])
 
 
 def _estimates(status: SetStatus, costs: Costs) -> Block:
-    return listed("estimates", [*estimates(status.volume, costs.get(status.name))])
+    return labelled("estimates", [*estimates(status.volume, costs.get(status.name))])
 
 
 def _well_known(well_known: WellKnown) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication.publish import Publication
-from pelican_resourcesync.terminal.words import counted, in_bytes
+from pelican_resourcesync.terminal.text import format_bytes, format_count
 
 
 def summaries(publications: Mapping[str, Publication], where: str, seconds: float) -> Iterator[str]:
@@ -15,16 +15,16 @@ def summaries(publications: Mapping[str, Publication], where: str, seconds: floa
 
 
 def _holds(publication: Publication) -> str:
-    found = f"{counted(publication.resources, 'resource')}, {counted(publication.changes, 'change')} in "
-    found += counted(publication.ranges, "Change List")
+    found = f"{format_count(publication.resources, 'resource')}, {format_count(publication.changes, 'change')} in "
+    found += format_count(publication.ranges, "Change List")
     packages, size = publication.packages
-    return f"{found}, {counted(packages, 'package')} of {in_bytes(size)}" if packages else found
+    return f"{found}, {format_count(packages, 'package')} of {format_bytes(size)}" if packages else found
 
 
 def _news(publication: Publication) -> str:
     new, gone = publication.new, publication.gone
     if publication.first:
-        names = f", which names {counted(gone, 'URL')} that {'is' if gone == 1 else 'are'} no longer there"
+        names = f", which names {format_count(gone, 'URL')} that {'is' if gone == 1 else 'are'} no longer there"
         return "first publication" + (names if gone else "")
     if not any(new.values()):
         return "nothing changed since the last publication"

@@ -151,6 +151,6 @@ def _moment(at: datetime) -> str:
     return at.isoformat(timespec="milliseconds")
 
 
-def basis_of(*parts: object) -> str:
+def cache_key_of(*parts: object) -> str:
     """Return a digest of everything other than items that an inventory depends on."""
     return hashlib.sha256(repr(parts).encode()).hexdigest()

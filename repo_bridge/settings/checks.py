@@ -9,13 +9,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.publication.model.clock import whole_milliseconds
 from pelican_resourcesync.publication.model.ranges import PERIODS
-from pelican_resourcesync.settings.addresses import IN_EVERY_URI, parse_address
-from pelican_resourcesync.settings.checks import one_of, texts
-from pelican_resourcesync.settings.messages import nearest
-from pelican_resourcesync.settings.setting import Setting
-from repo_bridge.addresses import Interface
-from repo_bridge.crosswalks import CROSSWALKS
-from repo_bridge.settings.secret import is_connection_string, is_nearly_url
+from pelican_resourcesync.settings import IN_EVERY_URI, Setting, one_of, parse_address, suggestion, texts
+from repo_bridge.records import CROSSWALKS, Interface
+from repo_bridge.settings.messages import is_connection_string, is_nearly_url
 
 #: The versions of DSpace with different tables.
 SCHEMAS = (5, 6, 7, 10)
@@ -152,7 +148,7 @@ def timezone(setting: Setting, value: object) -> ZoneInfo:
             return ZoneInfo(value)
         except (ZoneInfoNotFoundError, ValueError, OSError):
             pass
-    near = nearest(value, sorted(available_timezones()))
+    near = suggestion(value, sorted(available_timezones()))
     raise setting.wrong(value, f"the name of a time zone, such as 'Europe/Berlin'{near}")
 
 

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 from pelican_resourcesync.publication.model.clock import build_time
 from pelican_resourcesync.publication.model.options import Archives, Dumps
-from repo_bridge.addresses import Interface
+from repo_bridge.records import Interface
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

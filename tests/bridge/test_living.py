@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
-from tests.bridge.garden import PREFIX
-from tests.bridge.host import hosted
-from tests.bridge.life import SET, WORD, Life, Past, RepositoryWalker, files_in, lived
-from tests.bridge.living import FIRST, ZONE
+from tests.bridge.support.garden import PREFIX
+from tests.bridge.support.host import hosted
+from tests.bridge.support.life import SET, WORD, Life, Past, RepositoryWalker, files_in, lived
+from tests.bridge.support.living import FIRST, ZONE
 from tests.e2e.test_mirror import Mirror
 from tests.support.follower import Follower
-from tests.support.reader import Item, moment
+from tests.support.reader import XmlEntry, moment
 
 VERSIONS = (7, 10)
 
@@ -74,7 +74,7 @@ def life(
         yield life
 
 
-def _fresh(life: Life, number: int) -> list[Item]:
+def _fresh(life: Life, number: int) -> list[XmlEntry]:
     """Give the changes that an evening's publication adds to those of the evening before."""
     old, new = life.seen(number - 1).changes if number else [], life.seen(number).changes
     assert [(each.uri, each.md, each.lastmod) for each in new[: len(old)]] == [
@@ -214,8 +214,8 @@ def test_independent_client_follows(life: Life, tmp_path: Path) -> None:
         life.turn_to(number)
         if evening.stands.changes:
             since = life.evenings[number - 1].stands.at
-            index = life.seen(number).papers["changelist"]
-            for pointer in index.items:
+            index = life.seen(number).documents["changelist"]
+            for pointer in index.entries:
                 if pointer.interval[1] > since:
                     mirror.follow(pointer.uri)
         count = len(evening.stands.listed)
@@ -238,6 +238,6 @@ def test_move_is_a_deletion_where_it_was(life: Life, tmp_path: Path) -> None:
         for name, found in sets.items()
     }
     assert told == {"": [], "-123456789_col1": [], "-123456789_col2": [("deleted", life.evenings[monday].stands.at)]}
-    indexes = [found.papers["changelist"].md["from"] for found in sets.values() if "changelist" in found.papers]
+    indexes = [found.documents["changelist"].md["from"] for found in sets.values() if "changelist" in found.documents]
     assert [moment(begin) for begin in indexes] == [FIRST] * 3  # however quiet a set was at first
     assert b"zqdonors" not in b"".join(files_in(tmp_path / "public").values())

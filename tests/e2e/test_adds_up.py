@@ -11,7 +11,7 @@ from lxml import etree
 
 from pelican_resourcesync.protocol import Root
 from tests.protocol.test_schemas import schema
-from tests.support.follower import Document, parse
+from tests.support.reader import XmlDocument, parse
 from tests.support.servers import file_of, public_files
 from tests.support.sites import ROOT, Site, expected_changes, import_sample_site
 
@@ -42,7 +42,7 @@ class Published:
         self.index = self.document("changelist.xml")
         self.lists = [self.document(entry.uri.rpartition("/")[2]) for entry in self.index.entries]
 
-    def document(self, name: str) -> Document:
+    def document(self, name: str) -> XmlDocument:
         """Read a document."""
         return parse((self._output / "resourcesync" / "site" / name).read_bytes())
 

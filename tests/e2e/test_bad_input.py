@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.errors import ResourceSyncError
-from tests.support.follower import Document, parse
+from tests.support.reader import XmlDocument, parse
 from tests.support.servers import public_files
 from tests.support.sites import Row, Site, strip
 
@@ -43,7 +43,7 @@ def documents(output: Path) -> set[str]:
     }
 
 
-def resource_list(site: Site) -> Document:
+def resource_list(site: Site) -> XmlDocument:
     """Read the Resource List."""
     return parse((site.output / "resourcesync/site/resourcelist.xml").read_bytes())
 

@@ -15,11 +15,11 @@ import pytest
 from resync.sitemap import Sitemap
 
 from tests.e2e.test_mirror import PRIVATE
-from tests.support.reader import Item, Paper, Parcel, Set
+from tests.support.reader import XmlEntry, parse
 from tests.support.resync_client import READERS, uses_client
 from tests.support.servers import public_files, served
 from tests.support.sites import ROOT, Row, expected_changes, import_sample_site
-from tests.support.walker import CAPABILITIES, Walker
+from tests.support.walker import CAPABILITIES, Package, Set, Walker
 
 SITEURL = "https://museum.example"
 EXPECTED = expected_changes(ROOT / "tests" / "data" / "sample_site_changes.txt")
@@ -163,7 +163,7 @@ def dumped(museum: Museum, request: pytest.FixtureRequest) -> Set:
     return museum.walker.sets[request.param]
 
 
-def path_of(item: Item) -> str:
+def path_of(item: XmlEntry) -> str:
     """Give the file that an entry is of."""
     return unquote(item.uri.removeprefix(f"{SITEURL}/"))
 
@@ -172,7 +172,7 @@ def test_walk_meets_every_document_and_no_fault(museum: Museum) -> None:
     """All eight capabilities, none a stub; nothing lies there to which nothing leads, but for readers of before."""
     assert set(museum.walker.sets) == set(SETS)
     for name, each in museum.walker.sets.items():
-        assert tuple(each.papers) == (PLAIN if name == "brass" else CAPABILITIES)
+        assert tuple(each.documents) == (PLAIN if name == "brass" else CAPABILITIES)
     folder = museum.output / "resourcesync"
     states = set(folder.rglob("publication.json"))
     superseded = {path for each in states for path in json.loads(each.read_bytes())["superseded"]}
@@ -233,8 +233,8 @@ def test_later_publications_tell_what_the_bytes_say(museum: Museum, found: Set) 
 
 def test_change_dumps_say_what_change_lists_say(museum: Museum, dumped: Set) -> None:
     """Change by change, in one order, with one time, kind and hash, from where the Change Dumps begin (CL06)."""
-    begin, _ = dumped.papers["changedump"].items[0].interval
-    packed = [item for parcel in dumped.changed for item in parcel.manifest.items]
+    begin, _ = dumped.documents["changedump"].entries[0].interval
+    packed = [item for package in dumped.changed for item in package.manifest.entries]
     first = museum.publications[0].at[dumped.name]
     listed = [item for item in dumped.changes if item.time > first]
     assert [(*_row(item), item.digest) for item in packed] == [(*_row(item), item.digest) for item in listed]
@@ -247,11 +247,11 @@ def test_dumps_rebuild_the_site_as_of_each_publication(museum: Museum, dumped: S
     begins = [at for at in museum.dump_times(dumped.name) if at in dumps]
     assert museum.publications[0].at[dumped.name] in begins
     for begin in begins:
-        copy = {path_of(item): parcel.bytes_of(item) for parcel in dumps[begin] for item in parcel.manifest.items}
-        packages = [each for each in dumped.changed if each.item.interval[1] > begin]
+        copy = {path_of(item): package.bytes_of(item) for package in dumps[begin] for item in package.manifest.entries}
+        packages = [each for each in dumped.changed if each.entry.interval[1] > begin]
         for publication in museum.publications:
             at = publication.at[dumped.name]
-            while packages and packages[0].item.interval[1] <= at:
+            while packages and packages[0].entry.interval[1] <= at:
                 _apply(copy, packages.pop(0))
             if at >= begin:
                 assert copy == publication.of(dumped.name), (begin, at)
@@ -261,7 +261,7 @@ def test_dumps_rebuild_the_site_as_of_each_publication(museum: Museum, dumped: S
 def test_archives_hold_the_last_of_each_closed_range(museum: Museum, dumped: Set) -> None:
     """Each with its own time, and what was listed, or dumped, then."""
     last: list[int] = []
-    for start, until in (item.interval for item in dumped.papers["changelist-archive"].items):
+    for start, until in (item.interval for item in dumped.documents["changelist-archive"].entries):
         last += [n for n, each in enumerate(museum.publications) if start < each.at[dumped.name] <= until][-1:]
     assert last
     assert list(dumped.lists) == [museum.publications[number].at[dumped.name] for number in last]
@@ -274,10 +274,10 @@ def test_archives_hold_the_last_of_each_closed_range(museum: Museum, dumped: Set
 
 def test_members_lie_where_their_addresses_say(museum: Museum, dumped: Set) -> None:
     """Unpacked, a Resource Dump is the site."""
-    for parcel in dumped.dump:
-        for item in parcel.manifest.items:
+    for package in dumped.dump:
+        for item in package.manifest.entries:
             assert item.md["path"] == f"/resources/{path_of(item)}"
-    assert {path for parcel in dumped.dump for path in parcel.members} == {
+    assert {path for package in dumped.dump for path in package.members} == {
         f"/resources/{path}" for path in museum.publications[-1].of(dumped.name)
     }
 
@@ -297,7 +297,7 @@ def test_client_library_reads_every_document(museum: Museum) -> None:
     for uri, data in museum.walker.read.items():
         if b"<rs:md capability" not in data[:2000] or uri.endswith(".html"):
             continue
-        paper = Paper.parse(uri, data)
+        paper = parse(data, uri)
         capability = paper.md["capability"]
         if paper.root == "sitemapindex":
             found = Sitemap().parse_xml(io.BytesIO(data), sitemapindex=True).resources
@@ -305,7 +305,7 @@ def test_client_library_reads_every_document(museum: Museum) -> None:
             found = READERS[capability]()
             found.parse(str_data=data.decode())
             assert found.capability == capability
-        assert sorted(each.uri for each in found) == sorted(item.uri for item in paper.items), uri
+        assert sorted(each.uri for each in found) == sorted(item.uri for item in paper.entries), uri
         read.add(capability)
     assert read == READERS.keys()
 
@@ -365,13 +365,13 @@ def test_walker_notices(museum: Museum, tmp_path: Path, pattern: str, change: by
     assert any(fault in each for each in walk(copy).faults)
 
 
-def _row(item: Item) -> Row:
+def _row(item: XmlEntry) -> Row:
     return str(item.lastmod), item.md["change"], item.uri.removeprefix(SITEURL)
 
 
-def _apply(copy: dict[str, bytes | None], package: Parcel) -> None:
+def _apply(copy: dict[str, bytes | None], package: Package) -> None:
     """Let a copy be what a package of a Change Dump makes of it; each change must be possible."""
-    for item in package.manifest.items:
+    for item in package.manifest.entries:
         path = path_of(item)
         assert (path in copy) == (item.md["change"] != "created"), (path, item.md)
         assert quote(path) == item.uri.removeprefix(f"{SITEURL}/")

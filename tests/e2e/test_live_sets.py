@@ -14,7 +14,7 @@ import pytest
 from tests.e2e.test_bad_input import run, warnings
 from tests.support.live import files, hosts, status
 from tests.support.museum import ARCHIVE, KEPT, MUSEUM, Museum, digest, public_museum, tree
-from tests.support.reader import Paper
+from tests.support.reader import parse_file
 from tests.support.servers import served
 from tests.support.sites import ROOT
 from tests.support.walker import CAPABILITIES, Walker
@@ -81,7 +81,7 @@ def test_all_sets_are_carried_forward_from_what_is_live(museum: Museum) -> None:
         assert {path: there[path] for path in kept if path in there} == {p: kept[p] for p in kept if p in there}
         kept |= {path: data for path, data in there.items() if path.endswith((".zip", "-manifest.xml"))}
         walker = walk(museum.www)
-    assert [set(each.papers) for each in walker.sets.values()][:2] == [{*CAPABILITIES}, {*CAPABILITIES}]
+    assert [set(each.documents) for each in walker.sets.values()][:2] == [{*CAPABILITIES}, {*CAPABILITIES}]
     assert [len(walker.sets[name].changed) for name in ("pages", "site", "texts")] == [3, 3, 1]
     assert sum(path.endswith(".zip") for path in kept) >= 12
 
@@ -203,7 +203,7 @@ def test_sets_begin_anew_together(museum: Museum) -> None:
     assert [each["start"] for each in states(museum.site.output).values()] == [2, 2, 2]
     assert generations(museum) == [3, 3, 3]
     walker = walk(museum.site.output)
-    assert {f"/{name}/2/" in each.papers["resourcedump"].uri for name, each in walker.sets.items()} == {True}
+    assert {f"/{name}/2/" in each.documents["resourcedump"].uri for name, each in walker.sets.items()} == {True}
     museum.deploy()
     museum.publish(3)
     assert generations(museum) == [4, 4, 4]
@@ -227,7 +227,7 @@ def test_what_is_forgotten_in_sets_stays_forgotten(museum: Museum) -> None:
     assert generations(museum) == [4, 4, 3]
     for each in walk(museum.site.output).sets.values():
         parcels = [*each.changed, *each.dump]
-        said_of_it = [*each.changes, *(item for parcel in parcels for item in parcel.manifest.items)]
+        said_of_it = [*each.changes, *(item for parcel in parcels for item in parcel.manifest.entries)]
         assert {item.md.get("change") for item in said_of_it if item.uri == f"{MUSEUM}/a.html"} <= {"deleted"}
     museum.deploy()
     museum.edit(4)
@@ -255,9 +255,9 @@ def test_sets_move_to_another_host(museum: Museum) -> None:
     assert generations(museum) == [3, 3, 3]
     for name in SETS:
         home = museum.site.output / "resourcesync" / name
-        manifest = Paper.parse("", (home / "changedump-20240301T100000Z-manifest.xml").read_bytes())
-        here = {item.uri for item in Paper.parse("", (home / "resourcelist.xml").read_bytes()).items}
-        changed = {(item.uri, "created") for item in manifest.items if "path" in item.md}
+        manifest = parse_file(home / "changedump-20240301T100000Z-manifest.xml")
+        here = {item.uri for item in parse_file(home / "resourcelist.xml").entries}
+        changed = {(item.uri, "created") for item in manifest.entries if "path" in item.md}
         assert changed == {(uri, "created") for uri in here}
-        gone = {item.uri for item in manifest.items if item.md["change"] == "deleted"}
+        gone = {item.uri for item in manifest.entries if item.md["change"] == "deleted"}
         assert gone == {uri.replace(ARCHIVE, MUSEUM) for uri in here}

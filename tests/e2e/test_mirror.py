@@ -11,7 +11,8 @@ from urllib.parse import unquote
 
 import pytest
 
-from tests.support.follower import Follower, parse
+from tests.support.follower import Follower
+from tests.support.reader import parse
 from tests.support.servers import file_of, public_files, served
 from tests.support.sites import Site, import_sample_site
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.e2e.test_everything import EVERYTHING, NOW, is_in
 from tests.e2e.test_mirror import PRIVATE, Mirror
-from tests.support.follower import parse
+from tests.support.reader import parse
 from tests.support.servers import public_files, served
 from tests.support.sites import Site, import_sample_site
 

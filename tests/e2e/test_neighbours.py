@@ -11,8 +11,8 @@ from textwrap import dedent
 import pytest
 
 from tests.e2e.test_bad_input import run
-from tests.support.follower import parse
 from tests.support.museum import tree
+from tests.support.reader import parse
 from tests.support.sites import Site, strip
 
 OTHER = "resourcesync/other"

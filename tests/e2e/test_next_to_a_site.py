@@ -8,9 +8,9 @@ import pytest
 
 from pelican_resourcesync.cli import main as check
 from repo_bridge.cli import main
-from tests.bridge.living import AT_FIRST, DAYS, FIRST, begin, live
-from tests.support.follower import Listed, parse
+from tests.bridge.support.living import AT_FIRST, DAYS, FIRST, begin, live
 from tests.support.museum import Tree, tree
+from tests.support.reader import XmlEntry, parse
 from tests.support.sites import Site, strip
 
 SITEURL = "https://example.org"
@@ -54,7 +54,7 @@ class Pair:
         live(self.folder / "dspace.db", day.edits(7))
         self._at = day.at
 
-    def listed(self, name: str) -> Sequence[Listed]:
+    def listed(self, name: str) -> Sequence[XmlEntry]:
         """Give what the Resource List of a set has."""
         return parse((self.site.output / f"resourcesync/{name}/resourcelist.xml").read_bytes()).entries
 

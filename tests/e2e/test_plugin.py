@@ -14,7 +14,7 @@ from pelican import Pelican
 from pelican.settings import read_settings
 
 import pelican_resourcesync
-from tests.support.follower import parse
+from tests.support.reader import parse
 from tests.support.servers import file_of, public_files
 from tests.support.sites import Site
 

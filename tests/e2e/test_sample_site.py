@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.bridge.repository import BITSTREAM, key
-from tests.support.follower import Listed, parse
+from tests.bridge.support.repository import BITSTREAM, key
+from tests.support.reader import XmlEntry, parse
 from tests.support.sites import ROOT, Site, expected_changes
 
 EXPECTED = ROOT / "tests" / "data" / "sample_site_changes.txt"
@@ -74,7 +74,7 @@ def test_demo_tells_what_happened_in_the_repository(demo: tuple[Path, str]) -> N
     assert sorted(found) == sorted(_expected())
 
 
-def _changes(output: Path) -> Iterator[Listed]:
+def _changes(output: Path) -> Iterator[XmlEntry]:
     index = parse((output / "resourcesync/repository/changelist.xml").read_bytes())
     for pointer in index.entries:
         yield from parse((output / pointer.uri.removeprefix(f"{HERE}/")).read_bytes()).entries

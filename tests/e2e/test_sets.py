@@ -9,8 +9,8 @@ from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication.disk import installing
 from tests.e2e.test_bad_input import run
 from tests.e2e.test_neighbours import CAPABILITY_LIST
-from tests.support.follower import parse
 from tests.support.museum import tree
+from tests.support.reader import parse
 from tests.support.servers import file_of, served
 from tests.support.sites import Row, Site
 from tests.support.walker import Walker
@@ -205,7 +205,7 @@ def test_build_warns_of_what_fits_nothing(blog: Site) -> None:
     blog.configure(RESOURCESYNC={"sets": {"site": {}, "news": {"categories": ["News", "Nots"]}}})
     status, said = run(blog, "--fatal", "warnings")
     assert status == 1
-    warning = "['categories'] has 'Nots', which fits no resource of this build (did you mean 'notes'?)"
+    warning = "['categories'] has 'Nots', which matches no resource of this build (did you mean 'notes'?)"
     assert warning in " ".join(said.split())
 
 

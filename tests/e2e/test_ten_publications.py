@@ -5,8 +5,9 @@ from datetime import datetime
 from pathlib import Path
 
 from tests.e2e.test_mirror import PRIVATE, Mirror
-from tests.support.follower import Follower, parse
+from tests.support.follower import Follower
 from tests.support.museum import tree
+from tests.support.reader import parse
 from tests.support.servers import file_of, public_files, served
 from tests.support.sites import import_sample_site
 

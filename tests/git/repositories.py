@@ -9,7 +9,7 @@ from typing import Any
 from unittest.mock import patch
 
 from pelican_resourcesync.git.repository import Repository, find_repository
-from pelican_resourcesync.site.publisher import Outcome
+from pelican_resourcesync.site.publisher import PublishResult
 from pelican_resourcesync.site.session import Session
 from tests.support.sites import Row, Site, strip
 
@@ -107,10 +107,10 @@ def said(site: Site) -> list[str]:
     """Build a site, and give our warnings and notes."""
     found: list[str] = []
 
-    def say(_session: Session, outcome: Outcome) -> None:
+    def say(_session: Session, outcome: PublishResult) -> None:
         found.extend((*outcome.warnings, *outcome.notes))
 
-    with patch.object(Session, "_say", say):  # Pelican logs no message twice in one process
+    with patch.object(Session, "_report", say):  # Pelican logs no message twice in one process
         built(site)
     return found
 

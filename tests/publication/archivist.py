@@ -4,7 +4,7 @@ It knows the well-known URI, lxml and `zipfile` alone.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -17,9 +17,10 @@ from lxml import etree
 
 from pelican_resourcesync.protocol import Root
 from tests.protocol.test_schemas import schema
-from tests.publication.support import Item, Paper, Source, paper
+from tests.publication.support import Source
 from tests.publication.unpacking import Package, change_dumps, rebuilt, resource_dump, resources_in, time_in
 from tests.publication.watching import follow, time_of
+from tests.support.reader import XmlDocument, XmlEntry, parse
 
 _STATES = ("resourcelist", "resourcedump")
 _LEAVES = ("resourcelist", "changelist", "resourcedump-manifest", "changedump-manifest")
@@ -34,10 +35,10 @@ class Kept:
     at: datetime
     last: datetime
     opened: str | None
-    listed: Mapping[str, Item]
+    listed: Mapping[str, XmlEntry]
     dump: Sequence[Package] | None
     dump_at: str | None
-    dump_items: Sequence[Item]
+    dump_items: Sequence[XmlEntry]
     listed_at: str
 
 
@@ -51,19 +52,19 @@ def walk(source: Source) -> dict[str, bytes]:
             continue
         found[uri] = read(source, uri)
         if not uri.endswith(".zip"):
-            waiting += _leads(paper(found[uri]), source.siteurl)
+            waiting += _leads(parse(found[uri]), source.siteurl)
     return found
 
 
-def _leads(seen: Paper, siteurl: str) -> Iterator[str]:
+def _leads(seen: XmlDocument, siteurl: str) -> Iterator[str]:
     leaf = seen.root == "urlset" and seen.md.get("capability") in _LEAVES
-    for each in () if leaf else seen.items:
-        yield from (each.loc, *_followed(each.links))
-    yield from (href for href in _followed(seen.links) if href.startswith(f"{siteurl}/resourcesync/"))
+    for each in () if leaf else seen.entries:
+        yield from (each.uri, *_followed(each.links))
+    yield from (href for href in _followed(seen.links.items()) if href.startswith(f"{siteurl}/resourcesync/"))
 
 
-def _followed(links: Mapping[str, str]) -> list[str]:
-    return [href for rel, href in links.items() if rel in {"up", "index", "archives", "contents"}]
+def _followed(links: Iterable[tuple[str, str]]) -> list[str]:
+    return [href for rel, href in links if rel in {"up", "index", "archives", "contents"}]
 
 
 def read(source: Source, uri: str) -> bytes:
@@ -84,8 +85,8 @@ def _schemas(edition: int) -> Mapping[str, Any]:
 def check_valid(found: Mapping[str, bytes], edition: int = 2017) -> None:
     """Every document is valid by the official schemas, where these are at hand; an empty list cannot be (V1105)."""
     for uri, data in found.items():
-        seen = None if uri.endswith(".zip") else paper(data)
-        if seen and seen.items and _schemas(edition):
+        seen = None if uri.endswith(".zip") else parse(data)
+        if seen and seen.entries and _schemas(edition):
             _schemas(edition)[seen.root].assertValid(etree.fromstring(data))
 
 
@@ -132,8 +133,8 @@ class Archivist:
         source = self.source
         lists = source.change_lists()
         dump = resource_dump(self.read, capabilities["resourcedump"]) if "resourcedump" in capabilities else None
-        top = source.paper(capabilities["resourcedump"]) if dump is not None else None
-        times = [time_of(item) for _, each in lists for item in each.items]
+        top = source.document(capabilities["resourcedump"]) if dump is not None else None
+        times = [time_of(item) for _, each in lists for item in each.entries]
         return Kept(
             expected=expected,
             at=source.at(),
@@ -143,16 +144,16 @@ class Archivist:
             dump=dump,
             dump_at=top.md["at"] if top else None,
             dump_items=self.whole(capabilities["resourcedump"]) if top else [],
-            listed_at=source.paper(capabilities["resourcelist"]).md["at"],
+            listed_at=source.document(capabilities["resourcelist"]).md["at"],
         )
 
-    def whole(self, uri: str) -> list[Item]:
+    def whole(self, uri: str) -> list[XmlEntry]:
         """Give the entries of a document or of its parts."""
-        top = self.source.paper(uri)
-        parts = [top] if top.root == "urlset" else [self.source.paper(each.loc) for each in top.items]
+        top = self.source.document(uri)
+        parts = [top] if top.root == "urlset" else [self.source.document(each.uri) for each in top.entries]
         assert all(part.md == top.md for part in parts)
         assert top.root == "urlset" or all(part.links["index"] == uri for part in parts)
-        return [item for part in parts for item in part.items]
+        return [item for part in parts for item in part.entries]
 
     def check_lasting(self, found: Mapping[str, bytes]) -> None:
         """Check that what has a URI of its own has the same bytes there for ever: the superseded ones too."""
@@ -184,7 +185,7 @@ class Archivist:
         """Check that the Change Dumps have every change that is listed after their `from`, and no other."""
         if not dumped:
             return
-        begin = time_in(self.source.paper(capabilities["changedump"]).md, "from")
+        begin = time_in(self.source.document(capabilities["changedump"]).md, "from")
         listed = [_said(item) for item in self.source.changes() if time_of(item) > begin]
         there = [
             (each.uri, each.lastmod, {name: value for name, value in each.md.items() if name != "path"})
@@ -199,7 +200,7 @@ class Archivist:
             if before.dump is None or before.dump_at is None or not dumped:
                 continue
             at = datetime.fromisoformat(before.dump_at)
-            if time_in(self.source.paper(capabilities["changedump"]).md, "from") > at:
+            if time_in(self.source.document(capabilities["changedump"]).md, "from") > at:
                 continue
             for later in [*self.past[number:], now]:
                 since = [each for each in dumped if at < time_in(each.said, "until") <= later.last]
@@ -219,26 +220,28 @@ class Archivist:
             self.archived[kind] = archived = archived if keep is None else archived[max(0, len(archived) - keep) :]
             assert len(set(archived)) == len(archived)
             uri = capabilities.get(f"{kind}-archive")
-            assert self.source.paper(capabilities[kind]).links.get("archives") == uri if kind in capabilities else True
+            assert (
+                self.source.document(capabilities[kind]).links.get("archives") == uri if kind in capabilities else True
+            )
             items = self.whole(uri) if uri else []
             assert [item.md["at"] for item in items] == archived
             for item in items:
                 self.check_archived(kind, item)
         self.check_steps()
 
-    def check_archived(self, kind: str, pointer: Item) -> None:
+    def check_archived(self, kind: str, pointer: XmlEntry) -> None:
         """Check that an archived document is what the current one was."""
         assert pointer.changefreq == "never"
         at = pointer.md["at"]
-        assert self.source.paper(pointer.loc).md == {"capability": kind, "at": at}
-        items = self.whole(pointer.loc)
+        assert self.source.document(pointer.uri).md == {"capability": kind, "at": at}
+        items = self.whole(pointer.uri)
         if kind == "resourcelist":
             seen = next(each for each in reversed(self.past) if each.listed_at == at)
             assert items == [seen.listed[uri] for uri in sorted(seen.listed)]
         else:
             seen = next(each for each in reversed(self.past) if each.dump_at == at)
             assert items == seen.dump_items
-            assert resources_in(resource_dump(self.read, pointer.loc)) == seen.expected
+            assert resources_in(resource_dump(self.read, pointer.uri)) == seen.expected
 
     def check_steps(self) -> None:
         """Check that an archived Resource List and the changes up to the next make the next, if lists reach."""
@@ -249,28 +252,28 @@ class Archivist:
             begin, until = time_in(one.md, "at"), time_in(other.md, "at")
             if time_in(lists[0][1].md, "from") <= begin:
                 changes = [each for each in self.source.changes() if begin < time_of(each) <= until]
-                hashes = {item.loc: item.md.get("hash") for item in self.whole(one.loc)}
-                assert follow(hashes, changes) == {item.loc: item.md["hash"] for item in self.whole(other.loc)}
+                hashes = {item.uri: item.md.get("hash") for item in self.whole(one.uri)}
+                assert follow(hashes, changes) == {item.uri: item.md["hash"] for item in self.whole(other.uri)}
 
     def check_changes(self, capabilities: Mapping[str, str]) -> None:
         """AR03, AR06: the archives of changes lead to what is closed, and touch."""
         for kind in ("changelist", "changedump"):
-            index = self.source.paper(capabilities[kind]) if kind in capabilities else None
+            index = self.source.document(capabilities[kind]) if kind in capabilities else None
             uri = capabilities.get(f"{kind}-archive")
-            closed = [(item.loc, item.md) for item in index.items if "until" in item.md] if index else []
+            closed = [(item.uri, item.md) for item in index.entries if "until" in item.md] if index else []
             items = self.whole(uri) if uri else []
-            assert [(item.loc, item.md) for item in items] == closed
+            assert [(item.uri, item.md) for item in items] == closed
             assert bool(uri) == bool(closed)
             if index:
                 assert index.links.get("archives") == uri
 
 
-def _said(item: Item) -> tuple[str, str | None, Mapping[str, str]]:
-    return item.loc, item.lastmod, item.md
+def _said(item: XmlEntry) -> tuple[str, str | None, Mapping[str, str]]:
+    return item.uri, item.lastmod, item.md
 
 
 def _lasts(uri: str, data: bytes) -> bool:
     """Tell whether what is at a URI may never change: packages, manifests, parts, what is closed or archived."""
     if uri.endswith((".zip", "-manifest.xml")) or _PART.search(uri) or "/archive/" in uri:
         return True
-    return uri.endswith(".xml") and b"until=" in data and paper(data).root == "urlset" and "until" in paper(data).md
+    return uri.endswith(".xml") and b"until=" in data and parse(data).root == "urlset" and "until" in parse(data).md

@@ -1,15 +1,13 @@
 """What the tests of publications share: a set of resources to publish, and lxml as the witness of what was written."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 from types import EllipsisType
 from typing import Any
-
-from lxml import etree
 
 from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication.model.change import Change, Representation
@@ -22,14 +20,13 @@ from pelican_resourcesync.publication.previous.lineage import Known
 from pelican_resourcesync.publication.previous.previous import Previous, read_previous
 from pelican_resourcesync.publication.publish import Publication, publish
 from pelican_resourcesync.publication.request import Request
+from tests.support.reader import XmlDocument, XmlEntry, parse_file
 
 SITEURL = "https://example.org"
 LAYOUT = Layout(SITEURL)
 STATE = "resourcesync/publication.json"
 MILLISECOND = timedelta(milliseconds=1)
 CREATED, UPDATED, DELETED = ChangeKind.CREATED, ChangeKind.UPDATED, ChangeKind.DELETED
-_SITEMAP = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
-_RS = "{http://www.openarchives.org/rs/terms/}"
 
 Contents = Mapping[str, bytes]
 
@@ -42,59 +39,6 @@ def utc(text: str) -> datetime:
 def change(time: str, path: str, kind: ChangeKind = CREATED, representation: Representation | None = None) -> Change:
     """Make a change of the resource at a path of the site."""
     return Change(utc(time), f"{SITEURL}/{path}", kind, representation)
-
-
-@dataclass(frozen=True)
-class Item:
-    """One entry of a document, as lxml sees it: texts as they stand, links by relation."""
-
-    loc: str
-    lastmod: str | None
-    changefreq: str | None
-    md: Mapping[str, str]
-    links: Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class Paper:
-    """A document, as lxml sees it."""
-
-    root: str
-    md: Mapping[str, str]
-    links: Mapping[str, str]
-    items: Sequence[Item]
-
-
-def paper(data: bytes) -> Paper:
-    """Parse a document with lxml alone."""
-    root = etree.fromstring(data)
-    return Paper(
-        root=str(root.tag).removeprefix(_SITEMAP),
-        md=_md(root),
-        links=_links(root),
-        items=[
-            Item(
-                loc=each.findtext(f"{_SITEMAP}loc") or "",
-                lastmod=each.findtext(f"{_SITEMAP}lastmod"),
-                changefreq=each.findtext(f"{_SITEMAP}changefreq"),
-                md=_md(each),
-                links=_links(each),
-            )
-            for each in root
-            if str(each.tag) in (f"{_SITEMAP}url", f"{_SITEMAP}sitemap")
-        ],
-    )
-
-
-def _md(element: etree._Element) -> dict[str, str]:
-    md = element.find(f"{_RS}md")
-    return {} if md is None else {str(name): str(value) for name, value in md.attrib.items()}
-
-
-def _links(element: etree._Element) -> dict[str, str]:
-    links = [(str(each.attrib["rel"]), str(each.attrib["href"])) for each in element.findall(f"{_RS}ln")]
-    assert len(dict(links)) == len(links), f"a relation twice: {links}"
-    return dict(links)
 
 
 def tree(folder: Path) -> dict[str, object]:
@@ -181,42 +125,42 @@ class Source:
         files = [*(self.output / "resourcesync").rglob("*"), *(self.output / ".well-known").rglob("*")]
         return {file.relative_to(self.output).as_posix(): file.read_bytes() for file in files if file.is_file()}
 
-    def paper(self, uri: str) -> Paper:
+    def document(self, uri: str) -> XmlDocument:
         """Give the document at a URI of the site."""
         assert uri.startswith(f"{self.siteurl}/")
-        return paper((self.output / uri.removeprefix(f"{self.siteurl}/")).read_bytes())
+        return parse_file(self.output / uri.removeprefix(f"{self.siteurl}/"))
 
     def capabilities(self) -> dict[str, str]:
         """Give the URIs of the documents of the set, found by following links from the well-known URI."""
-        items = self.paper(f"{self.siteurl}/.well-known/resourcesync").items
-        (item,) = [each for each in items if each.loc.startswith(f"{self.siteurl}/{self.layout.home}/")]
-        return {each.md["capability"]: each.loc for each in self.paper(item.loc).items}
+        items = self.document(f"{self.siteurl}/.well-known/resourcesync").entries
+        (item,) = [each for each in items if each.uri.startswith(f"{self.siteurl}/{self.layout.home}/")]
+        return {each.md["capability"]: each.uri for each in self.document(item.uri).entries}
 
-    def resource_list(self) -> dict[str, Item]:
+    def resource_list(self) -> dict[str, XmlEntry]:
         """Give the entries of the Resource List, or of its parts, by URI."""
-        top = self.paper(self.capabilities()["resourcelist"])
-        parts = [top] if top.root == "urlset" else [self.paper(each.loc) for each in top.items]
-        items = [item for part in parts for item in part.items]
-        assert len({item.loc for item in items}) == len(items)
-        return {item.loc: item for item in items}
+        top = self.document(self.capabilities()["resourcelist"])
+        parts = [top] if top.root == "urlset" else [self.document(each.uri) for each in top.entries]
+        items = [item for part in parts for item in part.entries]
+        assert len({item.uri for item in items}) == len(items)
+        return {item.uri: item for item in items}
 
-    def change_lists(self) -> list[tuple[Item, Paper]]:
+    def change_lists(self) -> list[tuple[XmlEntry, XmlDocument]]:
         """Give the Change Lists, each with the entry of the index that leads to it."""
         uri = self.capabilities().get("changelist")
-        return [(item, self.paper(item.loc)) for item in self.paper(uri).items] if uri else []
+        return [(item, self.document(item.uri)) for item in self.document(uri).entries] if uri else []
 
-    def changes(self) -> Iterator[Item]:
+    def changes(self) -> Iterator[XmlEntry]:
         """Give every change that is listed, in the order listed."""
         for _item, change_list in self.change_lists():
-            yield from change_list.items
+            yield from change_list.entries
 
     def rows(self) -> list[tuple[str | None, str, str]]:
         """Give every listed change as (time, kind, path)."""
-        return [(each.lastmod, each.md["change"], each.loc.removeprefix(f"{self.siteurl}/")) for each in self.changes()]
+        return [(each.lastmod, each.md["change"], each.uri.removeprefix(f"{self.siteurl}/")) for each in self.changes()]
 
     def at(self) -> datetime:
         """Give the time of the Resource List."""
-        return datetime.fromisoformat(self.paper(self.capabilities()["resourcelist"]).md["at"])
+        return datetime.fromisoformat(self.document(self.capabilities()["resourcelist"]).md["at"])
 
     def state(self) -> dict[str, Any]:
         """Give what `publication.json` holds."""

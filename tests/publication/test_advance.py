@@ -162,11 +162,11 @@ def test_a_range_of_which_nothing_can_be_packed(source: Source) -> None:
     state["here"] = Known(b"222", Representation(None, 3), at(95))
     publish(source, state, at(95))
     assert dumped_changes(source) == [("here", "updated", b"11"), ("here", "updated", b"222")]
-    lists = source.paper(source.capabilities()["changelist"]).items
+    lists = source.document(source.capabilities()["changelist"]).entries
     assert [item.md["from"] for item in lists] == [
         f"2024-0{month}-01T{'12' if month == 1 else '00'}:00:00Z" for month in range(1, 5)
     ]
-    dumps = source.paper(source.capabilities()["changedump"]).items
+    dumps = source.document(source.capabilities()["changedump"]).entries
     assert [item.md for item in dumps] == [lists[0].md, {"from": lists[0].md["until"]}]
     walk(source)
 
@@ -319,7 +319,7 @@ def test_any_series(
             before = len(source.rows()) if number else 0
             publish(source, state, built, gone, asked)
             fresh = list(source.changes())[before:]
-            paths = [item.loc.removeprefix(f"{SITEURL}/") for item in fresh]
+            paths = [item.uri.removeprefix(f"{SITEURL}/") for item in fresh]
             found = {path: (item.md["change"], time_of(item)) for path, item in zip(paths, fresh, strict=True)}
             assert found == expected
             assert len(paths) == len(found)

@@ -33,8 +33,8 @@ def source(tmp_path: Path) -> Source:
 
 def archived(source: Source, kind: str) -> list[tuple[str, dict[str, str]]]:
     """Give what an archive leads to: paths below the folder of the set, and the attributes of `rs:md`."""
-    items = source.paper(source.capabilities()[f"{kind}-archive"]).items
-    return [(item.loc.removeprefix(f"{SET}/"), dict(item.md)) for item in items]
+    items = source.document(source.capabilities()[f"{kind}-archive"]).entries
+    return [(item.uri.removeprefix(f"{SET}/"), dict(item.md)) for item in items]
 
 
 @pytest.mark.parametrize("kind", ["resourcelist", "resourcedump"])
@@ -45,9 +45,9 @@ def test_the_last_state_of_each_closed_range_stays(source: Source, kind: str) ->
     assert archived(source, kind) == [
         (f"archive/{kind}-{name}.xml", {"at": at}) for name, at in zip(expected, times, strict=True)
     ]
-    papers = [source.paper(f"{SET}/archive/{kind}-{name}.xml") for name in expected]
+    papers = [source.document(f"{SET}/archive/{kind}-{name}.xml") for name in expected]
     assert [each.md["at"] for each in papers] == times
-    assert len({each.items[0].md["hash"] for each in papers}) == 3
+    assert len({each.entries[0].md["hash"] for each in papers}) == 3
     assert all(each.links == {"up": f"{SET}/capabilitylist.xml"} for each in papers)
 
 
@@ -68,11 +68,11 @@ def test_current_documents_lead_to_their_archives(source: Source) -> None:
     capabilities = source.capabilities()
     assert capabilities.keys() == {*KINDS, *(f"{kind}-archive" for kind in KINDS)}
     for kind in KINDS:
-        archive = source.paper(capabilities[f"{kind}-archive"])
-        assert source.paper(capabilities[kind]).links["archives"] == capabilities[f"{kind}-archive"]
+        archive = source.document(capabilities[f"{kind}-archive"])
+        assert source.document(capabilities[kind]).links["archives"] == capabilities[f"{kind}-archive"]
         assert (archive.root, archive.md) == ("urlset", {"capability": f"{kind}-archive"})
         assert archive.links == {"up": f"{SET}/capabilitylist.xml"}
-        assert all(item.changefreq == "never" for item in archive.items)
+        assert all(item.changefreq == "never" for item in archive.entries)
 
 
 def test_nothing_is_archived_before_a_range_ends(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_nothing_is_archived_before_a_range_ends(tmp_path: Path) -> None:
     history = [change(f"2024-0{month}-05T12:00", "a.html", UPDATED) for month in range(1, 5)]
     source.publish({"a.html": b"a"}, Told(built=utc("2024-04-06T12:00"), changes=history), **OPTIONS)
     assert source.capabilities().keys() == {"resourcelist", "resourcedump", "changelist", "changelist-archive"}
-    assert source.paper(source.capabilities()["resourcelist"]).links.keys() == {"up"}
+    assert source.document(source.capabilities()["resourcelist"]).links.keys() == {"up"}
     assert not [path for path in source.documents() if "/archive/" in path]
 
 
@@ -119,12 +119,12 @@ def test_archives_past_the_limits(tmp_path: Path) -> None:
         source.publish(contents, f"2024-0{month}-05T12:00", **options)
         archivist.look(contents, options)
     for kind in KINDS:
-        index = source.paper(source.capabilities()[f"{kind}-archive"])
+        index = source.document(source.capabilities()[f"{kind}-archive"])
         assert (index.root, index.md) == ("sitemapindex", {"capability": f"{kind}-archive"})
-        assert len(index.items) >= 3
-        for item in index.items:
-            part = source.paper(item.loc)
+        assert len(index.entries) >= 3
+        for item in index.entries:
+            part = source.document(item.uri)
             assert part.md == index.md
             assert part.links == {"up": f"{SET}/capabilitylist.xml", "index": source.capabilities()[f"{kind}-archive"]}
     lists = archivist.whole(source.capabilities()["resourcelist-archive"])
-    assert {source.paper(item.loc).root for item in lists} == {"sitemapindex"}
+    assert {source.document(item.uri).root for item in lists} == {"sitemapindex"}

@@ -10,18 +10,8 @@ from pelican_resourcesync.publication.model.change import Representation
 from pelican_resourcesync.publication.model.listing import Listing
 from pelican_resourcesync.publication.model.ranges import Range
 from pelican_resourcesync.publication.model.resource import Listed
-from tests.publication.support import (
-    CREATED,
-    DELETED,
-    LAYOUT,
-    SITEURL,
-    UPDATED,
-    Item,
-    Paper,
-    change,
-    paper,
-    utc,
-)
+from tests.publication.support import CREATED, DELETED, LAYOUT, SITEURL, UPDATED, change, utc
+from tests.support.reader import XmlDocument, XmlEntry, parse
 
 ABOUT = f"{SITEURL}/about.html"
 DOCUMENTS = Documents(LAYOUT, ABOUT)
@@ -32,11 +22,11 @@ CLOSED = Range(utc("2024-01-01"), utc("2024-03-01"), (change("2024-01-05T12:00",
 OPEN = Range(utc("2024-03-01"), None, (change("2024-03-05T12:00", "a", UPDATED, SHOWN),))
 
 
-def seen(document: Document, edition: int = 2017) -> Paper:
+def seen(document: Document, edition: int = 2017) -> XmlDocument:
     """Write a document and look at it."""
     stream = BytesIO()
     write(document, stream, edition=edition)
-    return paper(stream.getvalue())
+    return parse(stream.getvalue())
 
 
 def test_description() -> None:
@@ -44,14 +34,18 @@ def test_description() -> None:
     before, after = f"{SITEURL}/resourcesync/books/capabilitylist.xml", "https://other.example/capabilities.xml"
     md = Metadata(capability=Capability.CAPABILITYLIST)
     other = Entry(loc=after, md=md, links=(Link(rel="describedby", href="https://other.example/"),))
-    assert seen(description({f"{SET}/capabilitylist.xml": ABOUT}, ABOUT, [other, Entry(loc=before, md=md)])) == Paper(
+    assert seen(
+        description({f"{SET}/capabilitylist.xml": ABOUT}, ABOUT, [other, Entry(loc=before, md=md)])
+    ) == XmlDocument(
         root="urlset",
         md={"capability": "description"},
         links={"describedby": ABOUT},
-        items=[
-            Item(before, None, None, {"capability": "capabilitylist"}, {}),
-            Item(f"{SET}/capabilitylist.xml", None, None, {"capability": "capabilitylist"}, {"describedby": ABOUT}),
-            Item(after, None, None, {"capability": "capabilitylist"}, {"describedby": "https://other.example/"}),
+        entries=[
+            XmlEntry(before, None, None, {"capability": "capabilitylist"}),
+            XmlEntry(
+                f"{SET}/capabilitylist.xml", None, None, {"capability": "capabilitylist"}, (("describedby", ABOUT),)
+            ),
+            XmlEntry(after, None, None, {"capability": "capabilitylist"}, (("describedby", "https://other.example/"),)),
         ],
     )
 
@@ -63,13 +57,13 @@ def test_capability_list() -> None:
             {Capability.RESOURCELIST: LAYOUT.resource_list, Capability.CHANGELIST: LAYOUT.change_list_index}
         )
     )
-    assert found == Paper(
+    assert found == XmlDocument(
         root="urlset",
         md={"capability": "capabilitylist"},
         links={"describedby": ABOUT, "up": f"{SITEURL}/resourcesync/description.xml"},
-        items=[
-            Item(f"{SET}/resourcelist.xml", None, None, {"capability": "resourcelist"}, {}),
-            Item(f"{SET}/changelist.xml", None, None, {"capability": "changelist"}, {}),
+        entries=[
+            XmlEntry(f"{SET}/resourcelist.xml", None, None, {"capability": "resourcelist"}),
+            XmlEntry(f"{SET}/changelist.xml", None, None, {"capability": "changelist"}),
         ],
     )
 
@@ -79,13 +73,13 @@ def test_resource_list() -> None:
     listed = {f"{SITEURL}/b": Listed(SHOWN, None), f"{SITEURL}/a": Listed(SHOWN, utc("2024-02-01T12:00"))}
     resources = Listing.of(listed.items())
     md = {"hash": f"sha-256:{'ab' * 32}", "length": "17", "type": "text/html"}
-    assert seen(DOCUMENTS.resource_list(utc("2024-03-01T12:00"), resources)) == Paper(
+    assert seen(DOCUMENTS.resource_list(utc("2024-03-01T12:00"), resources)) == XmlDocument(
         root="urlset",
         md={"capability": "resourcelist", "at": "2024-03-01T12:00:00Z"},
         links=UP,
-        items=[
-            Item(f"{SITEURL}/a", "2024-02-01T12:00:00Z", None, md, {}),
-            Item(f"{SITEURL}/b", None, None, md, {}),
+        entries=[
+            XmlEntry(f"{SITEURL}/a", "2024-02-01T12:00:00Z", None, md),
+            XmlEntry(f"{SITEURL}/b", None, None, md),
         ],
     )
 
@@ -96,13 +90,13 @@ def test_change_list(edition: int) -> None:
     changes = (change("2024-03-05T12:00", "a", UPDATED, SHOWN), change("2024-03-06T12:00", "a", DELETED))
     times = [{"datetime": f"2024-03-0{day}T12:00:00Z"} if edition == 2017 else {} for day in (5, 6)]
     md = {"hash": f"sha-256:{'ab' * 32}", "length": "17", "type": "text/html"}
-    assert seen(DOCUMENTS.change_list(Range(utc("2024-03-01"), None, changes)), edition) == Paper(
+    assert seen(DOCUMENTS.change_list(Range(utc("2024-03-01"), None, changes)), edition) == XmlDocument(
         root="urlset",
         md={"capability": "changelist", "from": "2024-03-01T00:00:00Z"},
         links={**UP, "index": f"{SET}/changelist.xml"},
-        items=[
-            Item(f"{SITEURL}/a", "2024-03-05T12:00:00Z", None, {"change": "updated", **times[0], **md}, {}),
-            Item(f"{SITEURL}/a", "2024-03-06T12:00:00Z", None, {"change": "deleted", **times[1]}, {}),
+        entries=[
+            XmlEntry(f"{SITEURL}/a", "2024-03-05T12:00:00Z", None, {"change": "updated", **times[0], **md}),
+            XmlEntry(f"{SITEURL}/a", "2024-03-06T12:00:00Z", None, {"change": "deleted", **times[1]}),
         ],
     )
 
@@ -112,21 +106,21 @@ def test_head_of_a_change_list_is_the_same_for_life() -> None:
     opened = seen(DOCUMENTS.change_list(Range(CLOSED.start, None, CLOSED.changes)))
     closed = seen(DOCUMENTS.change_list(CLOSED))
     assert closed.md == {**opened.md, "until": "2024-03-01T00:00:00Z"}
-    assert (closed.links, closed.items) == (opened.links, opened.items)
-    assert opened.items[0].md["change"] == CREATED
+    assert (closed.links, closed.entries) == (opened.links, opened.entries)
+    assert opened.entries[0].md["change"] == CREATED
 
 
 def test_change_list_index() -> None:
     """CH07, AR05: all lists, oldest first, `until` on the closed ones alone, and a link to the archive of these."""
     found = seen(DOCUMENTS.change_list_index([CLOSED, OPEN], LAYOUT.archive("changelist")))
     first = {"from": "2024-01-01T00:00:00Z", "until": "2024-03-01T00:00:00Z"}
-    assert found == Paper(
+    assert found == XmlDocument(
         root="sitemapindex",
         md={"capability": "changelist", "from": "2024-01-01T00:00:00Z"},
         links={**UP, "archives": f"{SET}/changelist-archive.xml"},
-        items=[
-            Item(f"{SET}/changelist-20240101T000000Z.xml", None, None, first, {}),
-            Item(f"{SET}/changelist-20240301T000000Z.xml", None, None, {"from": "2024-03-01T00:00:00Z"}, {}),
+        entries=[
+            XmlEntry(f"{SET}/changelist-20240101T000000Z.xml", None, None, first),
+            XmlEntry(f"{SET}/changelist-20240301T000000Z.xml", None, None, {"from": "2024-03-01T00:00:00Z"}),
         ],
     )
 
@@ -140,9 +134,9 @@ def test_change_list_archive() -> None:
     """AR01 to AR03, X12: the closed lists, which never change again."""
     md = {"from": "2024-01-01T00:00:00Z", "until": "2024-03-01T00:00:00Z"}
     closed = [(LAYOUT.change_list(CLOSED.start), CLOSED.start, CLOSED.until)]
-    assert seen(DOCUMENTS.archive_of_changes(Capability.CHANGELIST_ARCHIVE, closed)) == Paper(
+    assert seen(DOCUMENTS.archive_of_changes(Capability.CHANGELIST_ARCHIVE, closed)) == XmlDocument(
         root="urlset",
         md={"capability": "changelist-archive"},
         links=UP,
-        items=[Item(f"{SET}/changelist-20240101T000000Z.xml", None, "never", md, {})],
+        entries=[XmlEntry(f"{SET}/changelist-20240101T000000Z.xml", None, "never", md)],
     )

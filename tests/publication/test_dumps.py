@@ -117,7 +117,7 @@ def test_dumps_come_and_go(source: Source) -> None:
         source.publish(contents, f"2024-01-0{day}T12:00", dumps=dumps, archives=ALL)
         archivist.look(contents, {"dumps": dumps, "archives": ALL})
         begins = (
-            source.paper(source.capabilities()["changedump"]).md["from"]
+            source.document(source.capabilities()["changedump"]).md["from"]
             if "changedump" in source.capabilities()
             else ""
         )
@@ -165,7 +165,7 @@ def test_nothing_is_packed_again_where_nothing_changed(source: Source, size: int
     source.publish(CONTENTS, told, dumps=dumps, archives=ALL)
     assert packages_in(source) == before
     assert source.at() == utc("2024-02-05T12:00")
-    assert source.paper(source.capabilities()["resourcedump"]).md["at"] == at.isoformat().replace("+00:00", "Z")
+    assert source.document(source.capabilities()["resourcedump"]).md["at"] == at.isoformat().replace("+00:00", "Z")
     everything = tree(source.output)
     source.publish(CONTENTS, told, dumps=dumps, archives=ALL)
     assert tree(source.output) == everything
@@ -226,7 +226,7 @@ def test_versions_of_one_resource_in_one_package(source: Source, tmp_path: Path)
     assert [each.data for each in january.bitstreams] == [b"one", b"two", None, b"three"]
     assert len({each.md["path"] for each in january.bitstreams if each.data}) == 3
     assert [each.data for each in february.bitstreams] == [b"four"]
-    assert january.said["from"] == source.paper(source.capabilities()["changelist"]).md["from"]
+    assert january.said["from"] == source.document(source.capabilities()["changelist"]).md["from"]
     assert rebuilt({}, [january, february]) == uris({"a.html": b"four"})
 
 
@@ -242,7 +242,9 @@ def test_a_past_without_bytes_is_not_claimed(source: Source) -> None:
     source.publish({"a.html": b"2"}, told, **OPTIONS)
     [package] = changes_of(source)
     assert (
-        package.said["from"] == "2024-02-05T12:00:00Z" == source.paper(source.capabilities()["changedump"]).md["from"]
+        package.said["from"]
+        == "2024-02-05T12:00:00Z"
+        == source.document(source.capabilities()["changedump"]).md["from"]
     )
     assert rebuilt(resources_in(dump), [package]) == uris({"a.html": b"2"})
 
@@ -298,7 +300,7 @@ def test_more_entries_than_a_manifest_holds(source: Source) -> None:
     source.publish({}, "2024-01-04T12:00", **options)
     source.publish(contents, "2024-01-05T12:00", **options)
     assert [len(each.bitstreams) for each in dump_of(source)] == [3, 3, 3, 1]
-    assert source.paper(source.capabilities()["resourcedump"]).root == "sitemapindex"
+    assert source.document(source.capabilities()["resourcedump"]).root == "sitemapindex"
     packages = changes_of(source)
     assert [len(each.bitstreams) for each in packages] == [3, 3, 3, 1]
     untils = [time_in(each.said, "until") for each in packages]
@@ -375,7 +377,7 @@ def test_a_site_that_moves(source: Source) -> None:
     ]
     assert len(documents) > 10
     for path in documents:  # what is archived or closed leads to packages and parts where they lie now
-        leads = [item.loc for item in source.paper(f"{source.siteurl}/{path}").items]
+        leads = [item.uri for item in source.document(f"{source.siteurl}/{path}").entries]
         own = [uri for uri in leads if "/resourcesync/" in uri]
         assert [uri for uri in own if not uri.startswith(f"{source.siteurl}/")] == [], path
         assert [uri for uri in own if uri.removeprefix(f"{source.siteurl}/") not in source.documents()] == [], path

@@ -324,9 +324,9 @@ class Reader(threading.Thread):
     def _follow(self, uri: str, read: set[str]) -> None:
         read.add(uri)
         self.documents += 1
-        document = self._series.source.paper(uri)
+        document = self._series.source.document(uri)
         time.sleep(self._pause)
-        for each in (*(item.loc for item in document.items), *document.links.values()):
+        for each in (*(item.uri for item in document.entries), *document.links.values()):
             if each.startswith(f"{SITEURL}/resourcesync/") and each not in read:
                 self._follow(each, read)
 

@@ -121,7 +121,7 @@ def test_followers_delete_it_and_keep_all_else(tmp_path: Path) -> None:
 def test_the_next_publication_carries_it_forward(source: Source) -> None:
     """It stays at the new start, and what was closed there keeps its bytes for ever."""
     take_down(source, "b.html")
-    closed = {item.loc for item, each in source.change_lists() if "until" in each.md}
+    closed = {item.uri for item, each in source.change_lists() if "until" in each.md}
     before, rows, state = source.documents(), source.rows(), source.state()
     contents = {path: data for path, data in CONTENTS.items() if path != "b.html"}
     told(source, [change("2024-06-01T12:00", "a.html", UPDATED)], {**contents, "a.html": b"new"})
@@ -188,7 +188,7 @@ def test_ranges_of_which_nothing_is_left_leave_no_gap(tmp_path: Path, month: str
     assert ends[0][0] == first
     assert [until for _, until in ends[:-1]] == [begin for begin, _ in ends[1:]]
     assert ends[-1][1] is None
-    assert all(each.items for _, each in source.change_lists())
+    assert all(each.entries for _, each in source.change_lists())
 
 
 def test_everything_may_be_forgotten(source: Source) -> None:
@@ -261,7 +261,7 @@ def test_it_is_published_in_the_same_manner(tmp_path: Path) -> None:
     told(source, HISTORY, edition=2014, describedby=about, site_name="Tom & Ann")
     take_down(source, "b.html")
     assert b"datetime=" not in b"".join(data for path, data in source.documents().items() if path.endswith(".xml"))
-    assert source.paper(f"{SITEURL}/.well-known/resourcesync").links["describedby"] == about
+    assert source.document(f"{SITEURL}/.well-known/resourcesync").links["describedby"] == about
     assert "Tom &amp; Ann over ResourceSync" in (source.output / "resourcesync/index.html").read_text()
     told(source, HISTORY, edition=2017)
     take_down(source, "a.html")
@@ -282,7 +282,7 @@ def test_neighbours_stay(source: Source) -> None:
     other.publish({"p.pdf": b"p"}, "2024-03-01T12:00")
     before = {path: data for path, data in source.documents().items() if path.startswith("resourcesync/papers/")}
     take_down(source, "b.html")
-    named = [item.loc for item in source.paper(f"{SITEURL}/.well-known/resourcesync").items]
+    named = [item.uri for item in source.document(f"{SITEURL}/.well-known/resourcesync").entries]
     assert named == [
         f"{SITEURL}/resourcesync/papers/capabilitylist.xml",
         f"{SITEURL}/resourcesync/site/2/capabilitylist.xml",
@@ -369,8 +369,8 @@ def test_whoever_follows_comes_along(data: st.DataObject, tmp_path_factory: pyte
             copy = dict(held)
             for each in source.changes():
                 if datetime.fromisoformat(each.lastmod or "") > at:
-                    copy.pop(each.loc, None)
-                    copy |= {each.loc: each.md["hash"]} if each.md["change"] != "deleted" else {}
+                    copy.pop(each.uri, None)
+                    copy |= {each.uri: each.md["hash"]} if each.md["change"] != "deleted" else {}
             assert copy == now
         seen.append((source.at(), now))
         for uri in forgotten:

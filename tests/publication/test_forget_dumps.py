@@ -23,8 +23,9 @@ from pelican_resourcesync.publication.previous.previous import publications_in
 from pelican_resourcesync.publication.publish import publish
 from pelican_resourcesync.publication.request import Request
 from tests.publication.archivist import check_valid, read, walk
-from tests.publication.support import SITEURL, Source, paper, publish_one, tree, utc
+from tests.publication.support import SITEURL, Source, publish_one, tree, utc
 from tests.publication.unpacking import Package, change_dumps, rebuilt, resource_dump, resources_in
+from tests.support.reader import parse
 
 OPTIONS: dict[str, Any] = {
     "dumps": Dumps(resourcedump=True, changedump=True),
@@ -69,11 +70,13 @@ def archived(source: Source, kind: str) -> list[tuple[str, Sequence[Any]]]:
     """Give `at` and the resources of each archived list or dump: URI, `lastmod` and hash."""
     uri = source.capabilities().get(f"{kind}-archive")
     found: list[tuple[str, Sequence[Any]]] = []
-    for item in source.paper(uri).items if uri else []:
+    for item in source.document(uri).entries if uri else []:
         if kind == "resourcelist":
-            listed: list[Any] = [(each.loc, each.lastmod, each.md["hash"]) for each in source.paper(item.loc).items]
+            listed: list[Any] = [
+                (each.uri, each.lastmod, each.md["hash"]) for each in source.document(item.uri).entries
+            ]
         else:
-            packages = resource_dump(lambda each: read(source, each), item.loc)
+            packages = resource_dump(lambda each: read(source, each), item.uri)
             listed = [(each.uri, each.lastmod, each.md["hash"]) for package in packages for each in package.bitstreams]
         found.append((item.md["at"], listed))
     return found
@@ -98,7 +101,7 @@ def test_no_package_holds_it_any_more(source: Source) -> None:
     assert set(naming.values()) == {1}
     assert len(naming) == 3
     kinds = {
-        paper(data.partition(b"\n")[2] if ".zip/" in path else data).md["capability"]
+        parse(data.partition(b"\n")[2] if ".zip/" in path else data).md["capability"]
         for path, data in said(source)
         if path in naming
     }
@@ -130,7 +133,7 @@ def test_all_else_is_as_it_was(source: Source) -> None:
     last = (SECRET, "2024-09-01T12:00:00Z", "deleted", None)
     assert changes_in(since) == [*(each for each in changes_in(changes) if each[0] != SECRET), last]
     assert [item.md for item, _ in source.change_lists()] == ranges
-    listed = [item.md for item in source.paper(source.capabilities()["changedump"]).items]
+    listed = [item.md for item in source.document(source.capabilities()["changedump"]).entries]
     assert listed[0]["from"] == "2024-01-05T12:00:00Z"
     source.publish({"a.html": b"6"}, "2024-10-05T12:00", **OPTIONS)
     later, since = dumps_of(source)
@@ -149,11 +152,11 @@ def test_links_to_it_go_too(source: Source) -> None:
         ]
         told = Told(built=utc(f"2024-0{month}-05T12:00"))
         publish_one(resources, told, source.cuts, source.options(**OPTIONS), source.previous())
-    assert SECRET in source.resource_list()[f"{SITEURL}/a.html"].links.values()
+    assert ("collection", SECRET) in source.resource_list()[f"{SITEURL}/a.html"].links
     previous = source.previous()
     assert previous
     forget([previous], [SECRET], source.output, built=NOW)
-    assert source.resource_list()[f"{SITEURL}/a.html"].links == {"tag": f"{SITEURL}/b.html"}
+    assert source.resource_list()[f"{SITEURL}/a.html"].links == (("tag", f"{SITEURL}/b.html"),)
     assert {path for path, data in said(source) if data.count(b"secret") > 1} == set()
     assert (
         len([path for path, data in source.documents().items() if b"secret.html" in data and path.endswith(".xml")])
@@ -303,7 +306,7 @@ def witness(time: datetime) -> Callable[[Sequence[str]], Mapping[str, datetime]]
 def unpacked(source: Source) -> tuple[list[bytes], list[bytes]]:
     """Give the states of the resource without a hash in the Resource Dumps, the archived ones first, and of changes."""
     capabilities = source.capabilities()
-    archive = [item.loc for item in source.paper(capabilities["resourcedump-archive"]).items]
+    archive = [item.uri for item in source.document(capabilities["resourcedump-archive"]).entries]
     uris = [*archive, capabilities["resourcedump"]]
     dumps = [resource_dump(lambda each: read(source, each), uri, partly=True) for uri in uris]
     changes = change_dumps(lambda each: read(source, each), capabilities["changedump"], partly=True)
@@ -331,4 +334,4 @@ def test_what_is_left_of_a_package_is_never_nothing(tmp_path: Path) -> None:
     assert packages
     for data in packages:
         with zipfile.ZipFile(BytesIO(data)) as package:
-            assert paper(package.read("manifest.xml")).items
+            assert parse(package.read("manifest.xml")).entries

@@ -8,7 +8,8 @@ from lxml import etree
 from pelican_resourcesync.protocol import Limits, Root
 from pelican_resourcesync.publication.model.told import Told
 from tests.protocol.test_schemas import schema
-from tests.publication.support import LAYOUT, SITEURL, UPDATED, Paper, Source, change, utc
+from tests.publication.support import LAYOUT, SITEURL, UPDATED, Source, change, utc
+from tests.support.reader import XmlDocument
 
 SET = f"{SITEURL}/resourcesync/site"
 DESCRIPTION = f"{SITEURL}/resourcesync/description.xml"
@@ -26,15 +27,15 @@ def told(*times: str, built: str = "2024-06-01T12:00") -> Told:
     return Told(built=utc(built), changes=changes, commit="cc", landed=changes[-1].time)
 
 
-def uris(source: Source) -> dict[str, Paper]:
+def uris(source: Source) -> dict[str, XmlDocument]:
     """Follow every link and entry from the well-known URI on, and give the documents met, by URI."""
-    met: dict[str, Paper] = {}
+    met: dict[str, XmlDocument] = {}
     waiting = [f"{SITEURL}/.well-known/resourcesync"]
     while waiting:
         uri = waiting.pop()
         if uri not in met and not uri.endswith((".html", ".txt")):
-            met[uri] = found = source.paper(uri)
-            waiting += [item.loc for item in found.items]
+            met[uri] = found = source.document(uri)
+            waiting += [item.uri for item in found.entries]
             waiting += [href for rel, href in found.links.items() if rel != "describedby"]
     return met
 
@@ -64,12 +65,12 @@ def test_links_between_documents(source: Source) -> None:
         "changelist": f"{SET}/changelist.xml",
         "changelist-archive": f"{SET}/changelist-archive.xml",
     }
-    index, archive = source.paper(f"{SET}/changelist.xml"), source.paper(f"{SET}/changelist-archive.xml")
+    index, archive = source.document(f"{SET}/changelist.xml"), source.document(f"{SET}/changelist-archive.xml")
     assert (index.links, archive.links) == ({**up, "archives": f"{SET}/changelist-archive.xml"}, up)
-    assert [item.loc for item in index.items] == [first, last]
-    assert [item.loc for item in archive.items] == [first]
-    assert source.paper(first).links == source.paper(last).links == {**up, "index": f"{SET}/changelist.xml"}
-    assert source.paper(first).md["until"] == source.paper(last).md["from"] == "2024-03-01T00:00:00Z"
+    assert [item.uri for item in index.entries] == [first, last]
+    assert [item.uri for item in archive.entries] == [first]
+    assert source.document(first).links == source.document(last).links == {**up, "index": f"{SET}/changelist.xml"}
+    assert source.document(first).md["until"] == source.document(last).md["from"] == "2024-03-01T00:00:00Z"
 
 
 def test_without_history_there_is_no_change_list(source: Source) -> None:
@@ -83,7 +84,7 @@ def test_an_archive_only_with_a_closed_list(source: Source) -> None:
     """One open list is nothing to archive; with the first that closes, the archive is there."""
     source.publish({"a.html": b"a"}, "2024-01-05T12:00")
     assert source.capabilities().keys() == {"resourcelist", "changelist"}
-    assert "archives" not in source.paper(f"{SET}/changelist.xml").links
+    assert "archives" not in source.document(f"{SET}/changelist.xml").links
     source.publish({"a.html": b"b"}, "2024-02-05T12:00")
     assert source.capabilities().keys() == {"resourcelist", "changelist", "changelist-archive"}
 
@@ -93,10 +94,10 @@ def test_described_by_the_page_for_people(source: Source) -> None:
     source.publish({"a.html": b"a"}, "2024-01-05T12:00", site_name="A site")
     assert b"A site over ResourceSync" in source.documents()["resourcesync/index.html"]
     for uri in (DESCRIPTION, f"{SET}/capabilitylist.xml"):
-        assert source.paper(uri).links["describedby"] == f"{SITEURL}/resourcesync/index.html"
+        assert source.document(uri).links["describedby"] == f"{SITEURL}/resourcesync/index.html"
     source.publish({"a.html": b"a"}, "2024-01-05T12:00", describedby="https://other.example/about")
     for uri in (DESCRIPTION, f"{SET}/capabilitylist.xml"):
-        assert source.paper(uri).links["describedby"] == "https://other.example/about"
+        assert source.document(uri).links["describedby"] == "https://other.example/about"
 
 
 def test_the_same_description_in_both_places(source: Source) -> None:
@@ -118,18 +119,18 @@ def test_resource_list_in_parts(source: Source) -> None:
     """X04, RL04: past the limit, an index leads to parts, which lead back; together they are the whole set."""
     contents = {f"{number}.txt": bytes([number]) for number in range(7)}
     source.publish(contents, "2024-01-05T12:00", limits=Limits(entries=3))
-    index = source.paper(source.capabilities()["resourcelist"])
+    index = source.document(source.capabilities()["resourcelist"])
     assert index.root == "sitemapindex"
     assert index.links == {"up": f"{SET}/capabilitylist.xml"}
     assert index.md == {"capability": "resourcelist", "at": "2024-01-05T12:00:00.002Z"}
     stamp = "20240105T120000.002Z"
-    assert [item.loc for item in index.items] == [f"{SET}/resourcelist-{stamp}-0000{n}.xml" for n in (1, 2, 3)]
-    parts = [source.paper(item.loc) for item in index.items]
-    assert [len(part.items) for part in parts] == [3, 3, 1]
+    assert [item.uri for item in index.entries] == [f"{SET}/resourcelist-{stamp}-0000{n}.xml" for n in (1, 2, 3)]
+    parts = [source.document(item.uri) for item in index.entries]
+    assert [len(part.entries) for part in parts] == [3, 3, 1]
     for part in parts:
         assert part.links == {"up": f"{SET}/capabilitylist.xml", "index": f"{SET}/resourcelist.xml"}
         assert part.md == index.md
-    assert [item.loc for part in parts for item in part.items] == [f"{SITEURL}/{path}" for path in contents]
+    assert [item.uri for part in parts for item in part.entries] == [f"{SITEURL}/{path}" for path in contents]
 
 
 def test_parts_are_read_back(source: Source) -> None:
@@ -144,7 +145,7 @@ def test_parts_are_read_back(source: Source) -> None:
     parts = {path for path in source.documents() if path.startswith("resourcesync/site/resourcelist-")}
     assert (len(parts), len(old), old <= parts) == (6, 3, True)
     assert {
-        item.loc.removeprefix(f"{SITEURL}/") for item in source.paper(f"{SET}/resourcelist.xml").items
+        item.uri.removeprefix(f"{SITEURL}/") for item in source.document(f"{SET}/resourcelist.xml").entries
     } == parts - old
     source.publish({**contents, "6.txt": b"newer"}, "2024-01-07T12:00", limits=Limits(entries=3))
     assert not old & source.documents().keys()
@@ -155,7 +156,7 @@ def test_change_lists_keep_the_limit(source: Source) -> None:
     """X04: more changes than one list may hold, of one time, are in several lists, found through the index."""
     contents = {f"{number}.txt": bytes([number]) for number in range(7)}
     source.publish(contents, "2024-01-05T12:00", limits=Limits(entries=3))
-    assert [len(change_list.items) for _item, change_list in source.change_lists()] == [3, 3, 1]
+    assert [len(change_list.entries) for _item, change_list in source.change_lists()] == [3, 3, 1]
     assert [item.md for item, _change_list in source.change_lists()] == [
         {"from": "2024-01-01T00:00:00Z", "until": "2024-01-05T12:00:00Z"},
         {"from": "2024-01-05T12:00:00Z", "until": "2024-01-05T12:00:00.001Z"},

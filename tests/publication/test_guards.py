@@ -150,9 +150,9 @@ def test_a_site_that_moved(source: Source) -> None:
     assert moved.resource_list().keys() == {f"{MOVED}/{number}.html" for number in range(10)}
     assert moved.documents()[closed] == before[closed]
     lists = moved.change_lists()
-    assert lists[0][0].loc == f"{MOVED}/{closed}"
+    assert lists[0][0].uri == f"{MOVED}/{closed}"
     assert [each.md["from"] for _, each in lists] == [f"2024-0{month}-01T00:00:00Z" for month in (1, 2, 3)]
-    assert {(each.loc, each.md["change"]) for each in lists[-1][1].items} == {
+    assert {(each.uri, each.md["change"]) for each in lists[-1][1].entries} == {
         *((f"{SITEURL}/{number}.html", "deleted") for number in range(10)),
         *((f"{MOVED}/{number}.html", "created") for number in range(10)),
     }

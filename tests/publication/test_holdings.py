@@ -21,8 +21,9 @@ from pelican_resourcesync.publication.model.told import Told
 from pelican_resourcesync.publication.previous.lineage import layout_after
 from pelican_resourcesync.publication.previous.previous import publications_in
 from tests.publication.faults import MODES, READY, Mode, coming_in
-from tests.publication.support import SITEURL, STATE, Source, paper, publish_one, tree, utc
+from tests.publication.support import SITEURL, STATE, Source, publish_one, tree, utc
 from tests.publication.test_faults import Ground, check_failed, fail_each, kill_in, kill_often, publish_disturbed
+from tests.support.reader import parse
 
 FILES = {"dc/10/1.xml": b"<one/>", "dc/10/2.xml": b"<two/>", "dc/~item/ä 100%.xml": b"<three/>"}
 
@@ -195,8 +196,8 @@ def test_a_held_record_is_forgotten(source: Holder, mode: Mode) -> None:
     assert source.inodes() == {"dc/10/2.xml": before["dc/10/2.xml"]}
     assert tree(source.output / "resourcesync/papers") == other
     layout = layout_after(source.layout, source.previous(), None)
-    listed = paper((source.output / layout.resource_list).read_bytes())
-    assert [item.loc for item in listed.items] == [source.uri("dc/10/2.xml")]
+    listed = parse((source.output / layout.resource_list).read_bytes())
+    assert [item.uri for item in listed.entries] == [source.uri("dc/10/2.xml")]
 
 
 def test_a_resource_with_the_same_path_elsewhere(source: Holder) -> None:
@@ -295,7 +296,7 @@ class Reader(threading.Thread):
             items = self._source.resource_list()
             faults = []
             for uri, item in items.items():
-                digest = sha256(self._source.files()[item.loc.split(f"/{HOLDINGS}/")[1]].read_bytes()).hexdigest()
+                digest = sha256(self._source.files()[item.uri.split(f"/{HOLDINGS}/")[1]].read_bytes()).hexdigest()
                 if item.md["hash"] != f"sha-256:{digest}":
                     faults.append(f"{uri} is not what is listed")
             if len(items) != len(self._source.files()):

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.publication.documents.other_publishers import find_neighbours
 from pelican_resourcesync.publication.model.layout import SHARED, Layout
-from tests.publication.support import LAYOUT, SITEURL, Item, Source, paper, tree
+from tests.publication.support import LAYOUT, SITEURL, Source, tree
+from tests.support.reader import XmlEntry, parse
 
 DESCRIPTION, WELL_KNOWN = "resourcesync/description.xml", ".well-known/resourcesync"
 OWN = f"{SITEURL}/resourcesync/site/capabilitylist.xml"
@@ -39,7 +40,7 @@ def entry(loc: str, more: str = "", capability: str = "capabilitylist") -> str:
 
 def named(source: Source) -> list[str]:
     """Give the Capability Lists that the Source Description names, in its order."""
-    return [item.loc for item in source.paper(f"{SITEURL}/{DESCRIPTION}").items]
+    return [item.uri for item in source.document(f"{SITEURL}/{DESCRIPTION}").entries]
 
 
 def found(source: Source, layout: Layout = LAYOUT, former: tuple[str, ...] = ()) -> list[str]:
@@ -65,12 +66,12 @@ def test_neighbours_stay_as_they_are(source: Source) -> None:
     assert named(source) == [f"{SITEURL}/{BOOKS}", OWN, FAR]
     documents = source.documents()
     assert documents[DESCRIPTION] == documents[WELL_KNOWN]
-    assert paper(documents[DESCRIPTION]).items[0] == Item(
+    assert parse(documents[DESCRIPTION]).entries[0] == XmlEntry(
         f"{SITEURL}/{BOOKS}",
         None,
         None,
         {"capability": "capabilitylist"},
-        {"describedby": "https://books.example/about"},
+        (("describedby", "https://books.example/about"),),
     )
     assert documents[BOOKS] == b"books"
     before = tree(source.output)
@@ -195,7 +196,7 @@ def both(output: Path, order: str, times: int) -> dict[str, bytes]:
         assert previous is not None
         assert previous.state.generation == 1 + (times - 1) // 2
         assert previous.resources.keys() == {f"{SITEURL}/{name}.html"}
-        assert [len(each.items) for _item, each in sets[name].change_lists()] == [1] * (1 + (times - 1) // 2)
+        assert [len(each.entries) for _item, each in sets[name].change_lists()] == [1] * (1 + (times - 1) // 2)
     assert named(sets["s"]) == [f"{SITEURL}/{BOOKS}", OWN]
     return {path: data for path, data in sets["s"].documents().items() if path != SHARED[0]}
 

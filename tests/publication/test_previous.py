@@ -239,7 +239,7 @@ def test_parts_that_lead_elsewhere(tmp_path: Path) -> None:
     source = Source(tmp_path / "output")
     source.publish({"a.html": b"a", "b.html": b"b"}, "2024-01-05T12:00", limits=Limits(entries=1))
     index = (source.output / RESOURCE_LIST).read_bytes()
-    part = source.paper(f"{SITEURL}/{RESOURCE_LIST}").items[0].loc.encode()
+    part = source.document(f"{SITEURL}/{RESOURCE_LIST}").entries[0].uri.encode()
     for loc, what in [
         (b"https://other.example/part.xml", "is not named by"),
         (f"{SITEURL}/../secret".encode(), "is not named by"),

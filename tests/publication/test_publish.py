@@ -29,8 +29,6 @@ from tests.publication.support import (
     STATE,
     UPDATED,
     Contents,
-    Item,
-    Paper,
     Source,
     change,
     publish_one,
@@ -38,6 +36,7 @@ from tests.publication.support import (
     utc,
 )
 from tests.publication.watching import time_of
+from tests.support.reader import XmlDocument, XmlEntry
 
 PATHS = ("a.html", "b.txt", "c/d.html", "e")
 
@@ -70,47 +69,47 @@ class Seen:
 
     documents: Mapping[str, bytes]
     at: datetime
-    resources: Mapping[str, Item]
-    lists: Mapping[str, Paper]
+    resources: Mapping[str, XmlEntry]
+    lists: Mapping[str, XmlDocument]
     state: Mapping[str, object]
 
     @classmethod
     def of(cls, source: Source) -> "Seen":
         """Look at what is published now."""
-        lists = {item.loc: change_list for item, change_list in source.change_lists()}
+        lists = {item.uri: change_list for item, change_list in source.change_lists()}
         return cls(source.documents(), source.at(), source.resource_list(), lists, source.state())
 
     @property
-    def changes(self) -> list[Item]:
+    def changes(self) -> list[XmlEntry]:
         """All changes, in the order listed."""
-        return [item for each in self.lists.values() for item in each.items]
+        return [item for each in self.lists.values() for item in each.entries]
 
     def hashes(self) -> dict[str, str | None]:
         """Give the hashes of the Resource List by URI."""
         return {uri: item.md["hash"] for uri, item in self.resources.items()}
 
 
-def follow(hashes: Mapping[str, str | None], changes: Sequence[Item]) -> dict[str, str | None]:
+def follow(hashes: Mapping[str, str | None], changes: Sequence[XmlEntry]) -> dict[str, str | None]:
     """Do what changes say to a Resource List, as a Destination does, where those of the first time have no hash."""
     copy = dict(hashes)
     for each in changes:
-        assert (each.loc in copy) == (each.md["change"] != "created"), each
+        assert (each.uri in copy) == (each.md["change"] != "created"), each
         if each.md["change"] == "deleted":
-            del copy[each.loc]
+            del copy[each.uri]
         else:
-            copy[each.loc] = each.md.get("hash")
+            copy[each.uri] = each.md.get("hash")
     return copy
 
 
 def check_resources(source: Source, contents: Contents, seen: Seen) -> None:
     """Promise 3: hashes and lengths are those of the files; `lastmod` is the time of the last listed change."""
     assert seen.resources.keys() == {f"{SITEURL}/{path}" for path in contents}
-    last = {item.loc: item.lastmod for item in seen.changes}
+    last = {item.uri: item.lastmod for item in seen.changes}
     for path, data in contents.items():
         item = seen.resources[f"{SITEURL}/{path}"]
         assert item.md["hash"] == f"sha-256:{sha256(data).hexdigest()}"
         assert item.md["length"] == str(len(data)) == str((source.output / path).stat().st_size)
-        assert item.lastmod == last.get(item.loc)
+        assert item.lastmod == last.get(item.uri)
 
 
 def check_ranges(seen: Seen) -> None:
@@ -120,9 +119,9 @@ def check_ranges(seen: Seen) -> None:
     assert ["until" in each.md for each in lists] == [True] * (len(lists) - 1) + [False] * bool(lists)
     for each in lists:
         until = datetime.fromisoformat(each.md["until"]) if "until" in each.md else seen.at
-        assert each.items
-        assert all(datetime.fromisoformat(each.md["from"]) < time_of(item) <= until for item in each.items)
-    assert all((time_of(one), one.loc) < (time_of(other), other.loc) for one, other in pairwise(seen.changes))
+        assert each.entries
+        assert all(datetime.fromisoformat(each.md["from"]) < time_of(item) <= until for item in each.entries)
+    assert all((time_of(one), one.uri) < (time_of(other), other.uri) for one, other in pairwise(seen.changes))
 
 
 def check_state(seen: Seen) -> None:
@@ -148,8 +147,8 @@ def check_since(before: Seen, now: Seen) -> None:
         if "until" in change_list.md:
             assert now.documents[path] == before.documents[path]
         else:
-            assert now.documents[path].split(b"<url>")[1 : 1 + len(change_list.items)]
-            assert now.lists[uri].items[: len(change_list.items)] == change_list.items
+            assert now.documents[path].split(b"<url>")[1 : 1 + len(change_list.entries)]
+            assert now.lists[uri].entries[: len(change_list.entries)] == change_list.entries
             assert now.lists[uri].md.items() >= change_list.md.items()
             assert now.lists[uri].links == change_list.links
 
@@ -158,7 +157,7 @@ def check_summary(publication: Publication, seen: Seen, before: Seen | None) -> 
     """Compare the counts that the user is told with the documents."""
     fresh = seen.changes[len(before.changes) if before else 0 :]
     if before:
-        assert len({item.loc for item in fresh}) == len(fresh)
+        assert len({item.uri for item in fresh}) == len(fresh)
         assert all(("hash" in item.md) == (item.md["change"] != "deleted") for item in fresh)
     assert replace(publication, restless={}) == Publication(
         first=before is None,
@@ -166,7 +165,7 @@ def check_summary(publication: Publication, seen: Seen, before: Seen | None) -> 
         changes=len(seen.changes),
         ranges=len(seen.lists),
         new={kind: sum(item.md["change"] == kind for item in fresh) for kind in ChangeKind},
-        gone=len({item.loc for item in fresh} - seen.resources.keys()),
+        gone=len({item.uri for item in fresh} - seen.resources.keys()),
     )
 
 
@@ -436,7 +435,7 @@ def test_a_site_in_a_subpath(tmp_path: Path) -> None:
     source.publish({"a.html": b"b"}, "2024-02-05T12:00")
     assert source.layout == Layout(f"{SITEURL}/~me/blog")
     assert source.rows()[-1] == ("2024-02-05T12:00:00Z", "updated", "a.html")
-    locs = [item.loc for _item, each in source.change_lists() for item in each.items]
+    locs = [item.uri for _item, each in source.change_lists() for item in each.entries]
     assert all(loc.startswith(f"{SITEURL}/~me/blog/") for loc in [*locs, *source.capabilities().values()])
 
 
@@ -448,9 +447,9 @@ def test_change_lists_keep_to_the_size_limit(tmp_path: Path) -> None:
         told = landed(time, time)
         source.publish(dict.fromkeys(contents, data), told, limits=Limits(size=80_000))
         documents = source.documents()
-        sizes = [len(documents[item.loc.removeprefix(f"{SITEURL}/")]) for item, _ in source.change_lists()]
+        sizes = [len(documents[item.uri.removeprefix(f"{SITEURL}/")]) for item, _ in source.change_lists()]
         assert max(sizes) <= 80_000
         assert sum(sizes) > 80_000
-    changed = [(each.loc, each.md["change"]) for each in source.changes()]
+    changed = [(each.uri, each.md["change"]) for each in source.changes()]
     assert len(changed) == len(set(changed)) == 240
     assert len(source.change_lists()) >= 6

@@ -17,7 +17,8 @@ from pelican_resourcesync.publication.model.options import Archives, Dumps
 from pelican_resourcesync.publication.model.resource import Resource
 from pelican_resourcesync.publication.model.told import Told
 from tests.publication.archivist import walk
-from tests.publication.support import SITEURL, Item, Source, paper, publish_one, utc
+from tests.publication.support import SITEURL, Source, publish_one, utc
+from tests.support.reader import XmlEntry, parse
 from tests.support.resync_client import READERS, uses_client
 
 pytestmark = uses_client
@@ -68,9 +69,9 @@ def timed(md: Mapping[str, str]) -> dict[str, object]:
     return {name: moment(value) if name == "datetime" else value for name, value in md.items()}
 
 
-def check_entry(resource: Any, item: Item) -> None:
+def check_entry(resource: Any, item: XmlEntry) -> None:
     """Compare what the client read of an entry with what lxml sees, but for intervals: it reads those of documents."""
-    assert resource.uri == item.loc
+    assert resource.uri == item.uri
     expected = {name: value for name, value in item.md.items() if name not in {"at", "from", "until"}}
     assert timed(md_of(resource)) == timed(expected)
     assert {link["rel"]: link["href"] for link in resource.ln or ()} == dict(item.links)
@@ -84,7 +85,7 @@ def test_every_document_is_read(tmp_path: Path, entries: int) -> None:
     for uri, data in walk(source).items():
         if uri.endswith(".zip"):
             continue
-        seen = paper(data)
+        seen = parse(data)
         kind = seen.md["capability"]
         kinds.add((kind, seen.root))
         file = source.output / uri.removeprefix(f"{SITEURL}/")
@@ -97,9 +98,9 @@ def test_every_document_is_read(tmp_path: Path, entries: int) -> None:
         assert {name.removeprefix("md_"): value for name, value in read.md.items()} == dict(seen.md)
         assert {link["rel"]: link["href"] for link in read.ln} == dict(seen.links)
         found = {(each.uri, moment(each.lastmod)): each for each in read.resources}
-        assert len(found) == len(seen.items)
-        for item in seen.items:
-            check_entry(found[item.loc, moment(item.lastmod)], item)
+        assert len(found) == len(seen.entries)
+        for item in seen.entries:
+            check_entry(found[item.uri, moment(item.lastmod)], item)
     assert {kind for kind, root in kinds if root == "urlset"} == READERS.keys()
     indexes = {kind for kind, root in kinds if root == "sitemapindex"}
     never = {"description", "capabilitylist", "resourcedump-manifest", "changedump-manifest"}

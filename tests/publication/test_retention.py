@@ -31,7 +31,7 @@ def publish(source: Source, month: int, **options: Any) -> int:
 
 def listed(source: Source) -> list[str]:
     """Give the paths of the Change Lists that the index names."""
-    return [item.loc.removeprefix(f"{SITEURL}/") for item, _list in source.change_lists()]
+    return [item.uri.removeprefix(f"{SITEURL}/") for item, _list in source.change_lists()]
 
 
 def test_all_stay_by_default(source: Source) -> None:
@@ -44,11 +44,11 @@ def test_the_oldest_go(source: Source) -> None:
     before = source.documents()
     assert publish(source, 5, archives=Archives(changelist=2)) == 3
     assert listed(source) == LISTS[2:5]
-    index = source.paper(f"{SITEURL}/{SET}/changelist.xml")
-    archive = source.paper(f"{SITEURL}/{SET}/changelist-archive.xml")
-    assert index.md["from"] == archive.items[0].md["from"] == "2024-03-01T00:00:00Z"
-    assert [item.loc.removeprefix(f"{SITEURL}/") for item in archive.items] == LISTS[2:4]
-    assert [item.md.get("until") for item in index.items] == ["2024-04-01T00:00:00Z", "2024-05-01T00:00:00Z", None]
+    index = source.document(f"{SITEURL}/{SET}/changelist.xml")
+    archive = source.document(f"{SITEURL}/{SET}/changelist-archive.xml")
+    assert index.md["from"] == archive.entries[0].md["from"] == "2024-03-01T00:00:00Z"
+    assert [item.uri.removeprefix(f"{SITEURL}/") for item in archive.entries] == LISTS[2:4]
+    assert [item.md.get("until") for item in index.entries] == ["2024-04-01T00:00:00Z", "2024-05-01T00:00:00Z", None]
     assert [source.documents()[path] for path in LISTS[2:5]] == [before[path] for path in LISTS[2:5]]
     assert source.state()["changes"] == 3
 

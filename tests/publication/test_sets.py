@@ -55,9 +55,9 @@ def publish_day(sources: list[Source], day: int) -> list[Publication]:
 
 def described(source: Source) -> list[str]:
     """Give the Capability Lists that the Source Description names."""
-    items = source.paper(f"{SITEURL}/.well-known/resourcesync").items
-    assert items == source.paper(f"{SITEURL}/resourcesync/description.xml").items
-    return [item.loc for item in items]
+    items = source.document(f"{SITEURL}/.well-known/resourcesync").entries
+    assert items == source.document(f"{SITEURL}/resourcesync/description.xml").entries
+    return [item.uri for item in items]
 
 
 def files_of(source: Source) -> dict[str, bytes]:

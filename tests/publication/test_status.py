@@ -56,7 +56,7 @@ def test_a_folder_is_told_as_it_is(source: Source) -> None:
     assert (seen.commit, seen.landed, seen.at) == ("c1", HISTORY[-1].time, source.at())
     assert (seen.resources, seen.changes, seen.archived) == (2, 3, {"changelist": 1})
     assert [(each.uri, each.changes) for each in seen.ranges] == [
-        (item.loc, len(each.items)) for item, each in source.change_lists()
+        (item.uri, len(each.entries)) for item, each in source.change_lists()
     ]
     assert [(each.start, each.until) for each in seen.ranges] == [
         (utc("2024-01-01"), utc("2024-02-01")),

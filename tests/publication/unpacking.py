@@ -1,4 +1,4 @@
-"""Unpacking: a Resource Dump and Change Dumps turned into what they say there was, by `zipfile` and lxml alone.
+"""Unpacks a Resource Dump and Change Dumps into what they say there was, with `zipfile` and the tests' own reader.
 
 A witness written apart from the product, of which it imports nothing: every path, hash and length is checked.
 """
@@ -13,10 +13,8 @@ from itertools import pairwise
 from pathlib import Path
 from urllib.parse import unquote
 
-from lxml import etree
+from tests.support.reader import XmlDocument, XmlEntry, parse
 
-_SITEMAP = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
-_RS = "{http://www.openarchives.org/rs/terms/}"
 _MANIFEST = "manifest.xml"
 
 #: Gives the bytes at a URI.
@@ -62,7 +60,7 @@ def resource_dump(read: Read, uri: str, *, partly: bool = False) -> list[Package
     packages = [
         _unpacked(read, entry, "resourcedump-manifest", partly)
         for document in _documents(read, uri, "resourcedump")
-        for entry in document.findall(f"{_SITEMAP}url")
+        for entry in document.entries
     ]
     for each in packages:
         assert each.said["at"] == each.md["at"]
@@ -74,16 +72,15 @@ def resource_dump(read: Read, uri: str, *, partly: bool = False) -> list[Package
 
 def change_dumps(read: Read, uri: str, *, partly: bool = False) -> list[Package]:
     """Unpack all Change Dumps that an index names, oldest first (CD01 to CD05); they and their packages touch."""
-    index = etree.fromstring(read(uri))
-    assert index.tag == f"{_SITEMAP}sitemapindex"
-    assert _md(index)["capability"] == "changedump"
-    pointers = index.findall(f"{_SITEMAP}sitemap")
-    intervals = [_md(each) for each in pointers]
-    assert _md(index)["from"] == intervals[0]["from"]
+    index = parse(read(uri))
+    assert index.root == "sitemapindex"
+    assert index.md["capability"] == "changedump"
+    intervals = [each.md for each in index.entries]
+    assert index.md["from"] == intervals[0]["from"]
     assert [each.get("until") for each in intervals[:-1]] == [each["from"] for each in intervals[1:]]
     packages: list[Package] = []
-    for pointer, interval in zip(pointers, intervals, strict=True):
-        packages += _change_dump(read, _loc(pointer), interval, partly)
+    for pointer in index.entries:
+        packages += _change_dump(read, pointer.uri, pointer.md, partly)
     times = [bitstream.time for each in packages for bitstream in each.bitstreams]
     assert times == sorted(times)
     return packages
@@ -116,10 +113,10 @@ def lay_out(resources: Mapping[str, bytes], siteurl: str, folder: Path) -> None:
 
 
 def _change_dump(read: Read, uri: str, interval: Mapping[str, str], partly: bool) -> Iterator[Package]:
-    document = etree.fromstring(read(uri))
-    md = _md(document)
+    document = parse(read(uri))
+    md = document.md
     assert md == {"capability": "changedump", **interval}
-    packages = [_unpacked(read, entry, "changedump-manifest", partly) for entry in document.findall(f"{_SITEMAP}url")]
+    packages = [_unpacked(read, entry, "changedump-manifest", partly) for entry in document.entries]
     assert packages, "a Change Dump without packages"
     assert packages[0].said["from"] == md["from"]
     assert all(one.said["until"] == other.said["from"] for one, other in pairwise(packages))
@@ -134,32 +131,31 @@ def _change_dump(read: Read, uri: str, interval: Mapping[str, str], partly: bool
         yield each
 
 
-def _unpacked(read: Read, entry: etree._Element, capability: str, partly: bool) -> Package:
+def _unpacked(read: Read, entry: XmlEntry, capability: str, partly: bool) -> Package:
     """Read a package that an entry leads to, and believe nothing."""
-    uri, said = _loc(entry), _md(entry)
+    uri, said = entry.uri, entry.md
     data = read(uri)
     assert said["type"] == "application/zip"
     assert said["length"] == str(len(data))
     assert said["hash"] == f"sha-256:{hashlib.sha256(data).hexdigest()}"
-    (contents,) = [each.attrib["href"] for each in entry.findall(f"{_RS}ln") if each.attrib["rel"] == "contents"]
+    (contents,) = [href for rel, href in entry.links if rel == "contents"]
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         assert archive.testzip() is None
         names = archive.namelist()
         assert len({name.casefold() for name in names}) == len(names)
         members = {name: archive.read(name) for name in names}
     manifest = members.pop(_MANIFEST)
-    assert read(str(contents)) == manifest
-    root = etree.fromstring(manifest)
-    md = _md(root)
-    assert md["capability"] == capability
-    bitstreams = [_bitstream(each, members, partly) for each in root.findall(f"{_SITEMAP}url")]
+    assert read(contents) == manifest
+    document = parse(manifest)
+    assert document.md["capability"] == capability
+    bitstreams = [_bitstream(each, members, partly) for each in document.entries]
     assert not members, f"in {uri}, but not in its manifest: {sorted(members)}"
-    return Package(uri, said, md, bitstreams, len(data))
+    return Package(uri, said, document.md, bitstreams, len(data))
 
 
-def _bitstream(entry: etree._Element, members: dict[str, bytes], partly: bool) -> Bitstream:
+def _bitstream(entry: XmlEntry, members: dict[str, bytes], partly: bool) -> Bitstream:
     """Take what an entry of a manifest names from the members, so that no two can name the same."""
-    uri, md, lastmod = _loc(entry), _md(entry), entry.findtext(f"{_SITEMAP}lastmod")
+    uri, md, lastmod = entry.uri, entry.md, entry.lastmod
     if md.get("change") == "deleted":
         assert not {"path", "hash", "length"} & md.keys()
         return Bitstream(uri, lastmod, md, None)
@@ -177,21 +173,12 @@ def _bitstream(entry: etree._Element, members: dict[str, bytes], partly: bool) -
     return Bitstream(uri, lastmod, md, data)
 
 
-def _documents(read: Read, uri: str, capability: str) -> list[etree._Element]:
+def _documents(read: Read, uri: str, capability: str) -> list[XmlDocument]:
     """Give a document, or the parts that it is the index of."""
-    top = etree.fromstring(read(uri))
-    assert _md(top)["capability"] == capability
-    if top.tag == f"{_SITEMAP}urlset":
+    top = parse(read(uri))
+    assert top.md["capability"] == capability
+    if top.root == "urlset":
         return [top]
-    parts = [etree.fromstring(read(_loc(each))) for each in top.findall(f"{_SITEMAP}sitemap")]
-    assert all(_md(each) == _md(top) for each in parts)
+    parts = [parse(read(each.uri)) for each in top.entries]
+    assert all(each.md == top.md for each in parts)
     return parts
-
-
-def _loc(entry: etree._Element) -> str:
-    return entry.findtext(f"{_SITEMAP}loc") or ""
-
-
-def _md(element: etree._Element) -> dict[str, str]:
-    md = element.find(f"{_RS}md")
-    return {} if md is None else {str(name): str(value) for name, value in md.attrib.items()}

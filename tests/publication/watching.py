@@ -9,7 +9,8 @@ from datetime import datetime
 from hashlib import sha256
 from itertools import pairwise
 
-from tests.publication.support import Item, Source
+from tests.publication.support import Source
+from tests.support.reader import XmlEntry
 
 
 @dataclass(frozen=True)
@@ -23,18 +24,18 @@ class Seen:
     lastmods: Mapping[str, str | None]
     closed: Mapping[str, bytes]
     intervals: Sequence[Mapping[str, str]]
-    changes: Sequence[Item]
+    changes: Sequence[XmlEntry]
 
     @classmethod
     def of(cls, source: Source) -> "Seen":
         """Look at what is published now."""
         documents, resources = source.documents(), source.resource_list()
-        lists = [(item, each, item.loc.removeprefix(f"{source.siteurl}/")) for item, each in source.change_lists()]
+        lists = [(item, each, item.uri.removeprefix(f"{source.siteurl}/")) for item, each in source.change_lists()]
         for item, each, _path in lists:
             assert item.md == {name: each.md[name] for name in ("from", "until") if name in each.md}
             begin, until = each.md["from"], each.md.get("until")
-            assert all(datetime.fromisoformat(begin) < time_of(change) for change in each.items)
-            assert not until or all(time_of(change) <= datetime.fromisoformat(until) for change in each.items)
+            assert all(datetime.fromisoformat(begin) < time_of(change) for change in each.entries)
+            assert not until or all(time_of(change) <= datetime.fromisoformat(until) for change in each.entries)
         return cls(
             documents=documents,
             named=named_by(source),
@@ -43,7 +44,7 @@ class Seen:
             lastmods={uri: item.lastmod for uri, item in resources.items()},
             closed={path: documents[path] for _item, each, path in lists if "until" in each.md},
             intervals=[each.md for _item, each, _path in lists],
-            changes=[change for _item, each, _path in lists for change in each.items],
+            changes=[change for _item, each, _path in lists for change in each.entries],
         )
 
 
@@ -53,27 +54,27 @@ def named_by(source: Source) -> set[str]:
     while waiting:
         uri = waiting.pop()
         paths.add(uri.removeprefix(f"{source.siteurl}/"))
-        found = source.paper(uri)
+        found = source.document(uri)
         leads = found.root == "sitemapindex" or found.md["capability"] in {"description", "capabilitylist"}
-        waiting += [item.loc for item in found.items] if leads else []
+        waiting += [item.uri for item in found.entries] if leads else []
     return paths
 
 
-def time_of(item: Item) -> datetime:
+def time_of(item: XmlEntry) -> datetime:
     """Give the time of a change."""
     assert item.lastmod
     return datetime.fromisoformat(item.lastmod)
 
 
-def follow(hashes: Mapping[str, str | None], changes: Sequence[Item]) -> dict[str, str | None]:
+def follow(hashes: Mapping[str, str | None], changes: Sequence[XmlEntry]) -> dict[str, str | None]:
     """Do what changes say to a copy, as a Destination does; each must be possible."""
     copy = dict(hashes)
     for each in changes:
-        assert (each.loc in copy) == (each.md["change"] != "created"), each
+        assert (each.uri in copy) == (each.md["change"] != "created"), each
         if each.md["change"] == "deleted":
-            del copy[each.loc]
+            del copy[each.uri]
         else:
-            copy[each.loc] = each.md["hash"]
+            copy[each.uri] = each.md["hash"]
     return copy
 
 
@@ -98,7 +99,7 @@ class Watch:
         assert now.hashes == {
             f"{self.source.siteurl}/{path}": f"sha-256:{sha256(data).hexdigest()}" for path, data in expected.items()
         }
-        last = {item.loc: item.lastmod for item in now.changes if item.loc in now.hashes}
+        last = {item.uri: item.lastmod for item in now.changes if item.uri in now.hashes}
         assert now.lastmods.items() >= last.items()
         self.check_lists(now)
         for before in self.past:
@@ -111,7 +112,7 @@ class Watch:
         """CH03, CH05, CH06, AR06, X16: lists touch, hold what is theirs, and once closed keep their bytes for ever."""
         assert [each.get("until") for each in now.intervals[:-1]] == [each["from"] for each in now.intervals[1:]]
         assert all("until" in each for each in now.intervals[:-1])
-        assert all((time_of(one), one.loc) < (time_of(other), other.loc) for one, other in pairwise(now.changes))
+        assert all((time_of(one), one.uri) < (time_of(other), other.uri) for one, other in pairwise(now.changes))
         for path, data in now.closed.items():
             assert self.closed.setdefault(path, data) == data
         if self.keep is not None:
@@ -131,16 +132,16 @@ class Watch:
         """Promises 2 and 4: one change a URI, with its bytes, later than all before; and no reader is left halfway."""
         latest = max([before.at, *(time_of(item) for item in before.changes)])
         fresh = [item for item in now.changes if time_of(item) > latest]
-        assert len({item.loc for item in fresh}) == len(fresh)
+        assert len({item.uri for item in fresh}) == len(fresh)
         changed = {uri for uri in before.hashes.keys() | now.hashes if before.hashes.get(uri) != now.hashes.get(uri)}
         if self.keep is None:
             assert [item for item in now.changes if time_of(item) <= latest] == before.changes
-            assert {item.loc for item in fresh} == changed
+            assert {item.uri for item in fresh} == changed
             assert before.closed.keys() <= now.closed.keys()
         assert now.at >= latest
         assert all(time_of(item) <= now.at for item in fresh)
         for item in fresh:
-            assert item.md.get("hash") == now.hashes.get(item.loc)
+            assert item.md.get("hash") == now.hashes.get(item.uri)
             assert ("length" in item.md, "type" in item.md) == (("hash" in item.md),) * 2
         assert set(before.named) <= now.documents.keys()
         for path in before.closed:

@@ -9,7 +9,7 @@ from pelican import Pelican, signals
 from pelican.settings import read_settings
 
 from pelican_resourcesync.publication.model.change import Change
-from pelican_resourcesync.site.outputs.written import Run
+from pelican_resourcesync.site.outputs.run import Run
 from tests.support.sites import Row, Site
 
 SITEURL = "https://example.org"

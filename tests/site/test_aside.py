@@ -9,7 +9,7 @@ import pytest
 
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, STATE, WELL_KNOWN
 from pelican_resourcesync.site import saved_documents as module
-from pelican_resourcesync.site.saved_documents import PLACE, Aside
+from pelican_resourcesync.site.saved_documents import SAVED_FOLDER, SavedDocuments
 from tests.e2e.test_bad_input import run
 from tests.support.museum import Tree, tree
 from tests.support.sites import Site, strip
@@ -46,7 +46,7 @@ def output(tmp_path: Path) -> Path:
 @pytest.fixture
 def safe(output: Path) -> Path:
     """Give where a copy outlives a build that is killed."""
-    return output.parent / PLACE
+    return output.parent / SAVED_FOLDER
 
 
 def clean(output: Path, *kept: str) -> None:
@@ -62,7 +62,7 @@ def clean(output: Path, *kept: str) -> None:
 def test_documents_that_stay_are_not_copied(output: Path) -> None:
     """They are read where they are, and the well-known copy comes back with its time."""
     before = tree(output)
-    aside = Aside(output)
+    aside = SavedDocuments(output)
     assert aside.folder == output
     clean(output, "resourcesync")
     aside.restore()
@@ -74,15 +74,15 @@ def test_documents_that_stay_are_not_copied(output: Path) -> None:
 def test_well_known_copy_that_a_killed_build_lost(output: Path) -> None:
     """Its other copy is as good."""
     clean(output, "resourcesync")
-    aside = Aside(output)
+    aside = SavedDocuments(output)
     aside.restore()
     assert (output / WELL_KNOWN).read_text() == DESCRIPTION
 
 
 def test_nothing_there(tmp_path: Path) -> None:
     """Where there are no documents none are taken, or put back."""
-    for safe in (None, tmp_path / PLACE):
-        aside = Aside(tmp_path / "output", safe)
+    for safe in (None, tmp_path / SAVED_FOLDER):
+        aside = SavedDocuments(tmp_path / "output", safe)
         assert aside.folder is None
         aside.restore()
         aside.close()
@@ -92,7 +92,7 @@ def test_nothing_there(tmp_path: Path) -> None:
 def test_output_is_known_by_any_name(output: Path) -> None:
     """So that a folder that is the output is read before it is cleaned."""
     (output.parent / "link").symlink_to(output)
-    aside = Aside(output)
+    aside = SavedDocuments(output)
     assert aside.holds(output.parent / "link")
     assert aside.holds(output / ".." / "output")
     assert not aside.holds(output / "resourcesync")
@@ -115,7 +115,7 @@ def _either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
 def test_documents_that_are_cleaned_away_come_back(output: Path, safe: Path) -> None:
     """With their times, and another's set with its links; nothing is left aside."""
     before = tree(output)
-    aside = Aside(output, safe)
+    aside = SavedDocuments(output, safe)
     assert aside.folder == safe
     clean(output)
     aside.restore()
@@ -130,10 +130,10 @@ def test_documents_that_are_cleaned_away_come_back(output: Path, safe: Path) -> 
 def test_build_killed_while_the_output_was_cleaned(output: Path, safe: Path, gone: list[str]) -> None:
     """Whatever was gone by then is put back by the next build, and goes aside again."""
     before = tree(output / "resourcesync")
-    Aside(output, safe)  # killed
+    SavedDocuments(output, safe)  # killed
     for path in gone:
         (shutil.rmtree if (output / path).is_dir() else Path.unlink)(output / path)
-    aside = Aside(output, safe)
+    aside = SavedDocuments(output, safe)
     assert tree(output / "resourcesync") == before
     assert tree(safe / "resourcesync") == before
     aside.close()
@@ -142,11 +142,11 @@ def test_build_killed_while_the_output_was_cleaned(output: Path, safe: Path, gon
 
 def test_build_killed_after_it_published(output: Path, safe: Path) -> None:
     """What lies aside is of the publication before: it stays past."""
-    Aside(output, safe)  # killed
+    SavedDocuments(output, safe)  # killed
     (output / STATE).unlink()
     (output / STATE).write_text("the next")
     (output / "resourcesync/site/resourcelist.xml").unlink()
-    aside = Aside(output, safe)
+    aside = SavedDocuments(output, safe)
     assert not (output / "resourcesync/site/resourcelist.xml").exists()
     assert (safe / STATE).read_text() == "the next"
     aside.close()
@@ -157,7 +157,7 @@ def test_build_killed_while_it_took_them(output: Path, safe: Path) -> None:
     before = tree(output)
     (safe.with_name("aside.part") / "resourcesync").mkdir(parents=True)
     (safe.with_name("aside.part") / STATE).write_text("half")
-    aside = Aside(output, safe)
+    aside = SavedDocuments(output, safe)
     assert tree(safe / "resourcesync") == tree(output / "resourcesync")
     aside.close()
     assert tree(output) == before
@@ -167,7 +167,7 @@ def test_build_killed_while_it_took_them(output: Path, safe: Path) -> None:
 def test_what_cannot_be_put_back_stays_aside(output: Path, safe: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a disk that fails, the next build puts it back."""
     before = tree(output / "resourcesync")
-    aside = Aside(output, safe)
+    aside = SavedDocuments(output, safe)
     clean(output)
 
     def fail(*_: object) -> None:
@@ -178,7 +178,7 @@ def test_what_cannot_be_put_back_stays_aside(output: Path, safe: Path, monkeypat
         with pytest.raises(OSError):  # noqa: PT011 - any
             aside.restore()
         aside.close()
-    Aside(output, safe).close()
+    SavedDocuments(output, safe).close()
     assert tree(output / "resourcesync") == before
 
 
@@ -188,7 +188,7 @@ def test_link_is_not_followed(output: Path, safe: Path, tmp_path: Path) -> None:
     (tmp_path / "theirs/aside/precious").write_text("precious")
     safe.parent.symlink_to(tmp_path / "theirs")
     before = tree(output)
-    aside = Aside(output, safe)
+    aside = SavedDocuments(output, safe)
     clean(output)
     aside.restore()
     aside.close()
@@ -231,7 +231,7 @@ def test_killed_build_loses_nothing_among_the_sources(flat: Site) -> None:
     flat.commit("2024-02-01T10:00:00Z")
     kill(flat)
     assert documents(flat) == {}
-    assert tree(flat.folder / PLACE / "resourcesync") == before
+    assert tree(flat.folder / SAVED_FOLDER / "resourcesync") == before
     assert flat.git("status", "--porcelain") == ""
     kill(flat)
     status, said = run(flat)
@@ -242,7 +242,7 @@ def test_killed_build_loses_nothing_among_the_sources(flat: Site) -> None:
     assert {path: before[path] for path in before if "other" in path} == {
         path: found for path, found in documents(flat).items() if "other" in path
     }
-    assert not (flat.folder / PLACE).exists()
+    assert not (flat.folder / SAVED_FOLDER).exists()
 
 
 def test_killed_build_is_followed_by_one_that_publishes_nothing(flat: Site) -> None:
@@ -314,7 +314,7 @@ def test_build_of_sets_killed_after_it_published(sets: Site) -> None:
         sets.build()
     before = documents(sets)
     assert documents(sets).keys() < {*before, *tree(old / "resourcesync")}
-    shutil.copytree(old, sets.folder / PLACE)
+    shutil.copytree(old, sets.folder / SAVED_FOLDER)
     shutil.rmtree(sets.output / OTHER)
     sets.build(SITEURL="")
     assert documents(sets) == before
@@ -326,7 +326,7 @@ def test_set_that_is_gone_does_not_come_back(sets: Site) -> None:
     shutil.copytree(sets.output / "resourcesync", old / "resourcesync")
     sets.configure(RESOURCESYNC={"previous": "output", "sets": {"pages": {"paths": ["*.html"]}}})
     sets.build()
-    shutil.copytree(old, sets.folder / PLACE)
+    shutil.copytree(old, sets.folder / SAVED_FOLDER)
     sets.build()
     assert {path.split("/")[0] for path in documents(sets)} == {"pages", "other", "index.html", "description.xml"}
 

@@ -5,8 +5,8 @@ from pelican.settings import DEFAULT_CONFIG
 
 from pelican_resourcesync.settings import Selection, SetSettings
 from pelican_resourcesync.site.outputs.facets import Facets
-from pelican_resourcesync.site.outputs.selection_warnings import doubts_of
-from pelican_resourcesync.site.outputs.written import Written
+from pelican_resourcesync.site.outputs.run import OutputFile
+from pelican_resourcesync.site.outputs.selection import selection_warnings
 from tests.site.support import SITEURL
 
 FACETS = {
@@ -14,17 +14,17 @@ FACETS = {
     "blog/b.html": Facets("olds", (), "pt-br"),
     "index.html": Facets(),
 }
-WRITTEN = [Written(path, f"{SITEURL}/{path}") for path in FACETS]
+WRITTEN = [OutputFile(path, f"{SITEURL}/{path}") for path in FACETS]
 BY_URI = {f"{SITEURL}/{path}": facets for path, facets in FACETS.items()}
 EMPTY = (
-    "no resource of this build fits RESOURCESYNC['sets']['mine'], so nothing is in that set: ask for less, "
-    "or leave it out"
+    "no resource of this build matches RESOURCESYNC['sets']['mine'], so that set is empty: "
+    "use fewer criteria, or remove the set"
 )
 
 
 def doubts(selection: Selection) -> list[str]:
     """Give what is doubted of a set of that selection."""
-    return list(doubts_of(SetSettings(name="mine", selection=selection), DEFAULT_CONFIG, WRITTEN, BY_URI))
+    return list(selection_warnings(SetSettings(name="mine", selection=selection), DEFAULT_CONFIG, WRITTEN, BY_URI))
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_what_fits_is_not_doubted(selection: Selection) -> None:
 def test_a_value_that_fits_nothing(criterion: str, value: str, near: str) -> None:
     """The warning names it, and the nearest there is; if nothing is left, the set is empty."""
     known = {"paths": "*", "types": "text/html", "categories": "news", "tags": "red", "languages": "en"}[criterion]
-    said = f"RESOURCESYNC['sets']['mine'][{criterion!r}] has {value!r}, which fits no resource of this build{near}"
+    said = f"RESOURCESYNC['sets']['mine'][{criterion!r}] has {value!r}, which matches no resource of this build{near}"
     assert doubts(Selection(**{criterion: (value,)})) == [said, EMPTY]
     assert doubts(Selection(**{criterion: (known, value)})) == [said]
 

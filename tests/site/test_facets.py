@@ -9,8 +9,8 @@ from pelican.plugins import signals
 
 from pelican_resourcesync.protocol import Link
 from pelican_resourcesync.site.outputs.facets import Facets, facets_of, links_of
-from pelican_resourcesync.site.outputs.inventory import Exclusion, take_inventory
-from pelican_resourcesync.site.outputs.written import Run, Written
+from pelican_resourcesync.site.outputs.resources import Exclusion, take_inventory
+from pelican_resourcesync.site.outputs.run import OutputFile, Run
 from tests.site.support import SITEURL, built, configured
 from tests.support.sites import Site
 
@@ -40,7 +40,7 @@ def blog(tmp_path: Path) -> Site:
     return site
 
 
-def build(site: Site, *exclude: str, **overrides: Any) -> tuple[Run, list[Written]]:
+def build(site: Site, *exclude: str, **overrides: Any) -> tuple[Run, list[OutputFile]]:
     """Build a site and give the run and its resources."""
     run = built(site, **{**FEEDS, **overrides})
     return run, take_inventory(run.outputs(), Exclusion(exclude))

@@ -9,7 +9,7 @@ import pytest
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication.model.layout import Layout
 from pelican_resourcesync.publication.model.state import State, parse_state, render_state
-from pelican_resourcesync.site.outputs.removed_sets import lying_in, warnings_of
+from pelican_resourcesync.site.outputs.removed_sets import removed_layouts, removed_set_warnings
 from tests.e2e.test_sets import IMAGES, NEWS, blog, publish
 from tests.support.museum import tree
 from tests.support.sites import Site
@@ -56,12 +56,12 @@ def test_what_is_ours_in_an_output(tmp_path: Path) -> None:
     put(tmp_path, "damaged", b"{")
     put(tmp_path, "site", render_state(state(), "a tool"))
     names = ["together", "git", "alone", "damaged", "site", "absent"]
-    assert [each.set_name for each in lying_in(tmp_path, SITEURL, names)] == ["together", "git", "site"]
+    assert [each.set_name for each in removed_layouts(tmp_path, SITEURL, names)] == ["together", "git", "site"]
 
 
 def test_nothing_to_say() -> None:
     """Where no set is gone."""
-    assert list(warnings_of([])) == []
+    assert list(removed_set_warnings([])) == []
 
 
 def test_hostile_state_stops_the_build(blog: Site) -> None:

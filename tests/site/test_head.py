@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.site.outputs.head import add_link, with_link
+from pelican_resourcesync.site.outputs.discovery import add_link, with_link
 
 URI = "https://example.org/resourcesync/site/capabilitylist.xml"
 LINK = f'<link rel="resourcesync" type="application/xml" href="{URI}" />\n'.encode()

@@ -3,19 +3,20 @@
 import pytest
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.site.outputs.inventory import Exclusion, is_html, take_inventory
-from pelican_resourcesync.site.outputs.written import Written
+from pelican_resourcesync.site.outputs.resources import Exclusion, take_inventory
+from pelican_resourcesync.site.outputs.run import OutputFile
+from pelican_resourcesync.site.outputs.uris import is_html
 from tests.site.support import SITEURL
 
 NOTHING = Exclusion(())
 
 
-def written(path: str, uri: str | None = None, *, source: str | None = None, public: bool = True) -> Written:
+def written(path: str, uri: str | None = None, *, source: str | None = None, public: bool = True) -> OutputFile:
     """Make an output by hand."""
-    return Written(path, f"{SITEURL}/{path if uri is None else uri}", source, public=public)
+    return OutputFile(path, f"{SITEURL}/{path if uri is None else uri}", source, public=public)
 
 
-def paths(outputs: list[Written], *patterns: str) -> list[str]:
+def paths(outputs: list[OutputFile], *patterns: str) -> list[str]:
     """Give the paths of the resources among outputs."""
     return [each.path for each in take_inventory(outputs, Exclusion(patterns))]
 
@@ -103,7 +104,7 @@ def test_excluding_one_of_two_is_the_cure() -> None:
 )
 def test_uris_of_the_past_are_excluded_as_their_files_are(uri: str, pattern: str, covered: bool) -> None:
     """Whatever file a host may have answered with, an exclusion of it covers the URI too."""
-    assert Exclusion((pattern,)).covers_uri(SITEURL, f"{SITEURL}/{uri}") is covered
+    assert Exclusion((pattern,)).excludes_uri(SITEURL, f"{SITEURL}/{uri}") is covered
 
 
 def test_html_by_name() -> None:

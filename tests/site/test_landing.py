@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.git.landing import Landing, committer_time, land
+from pelican_resourcesync.git.landing import Landing, committer_time, landing_times
 from pelican_resourcesync.git.log import Commit
 
 BUILT = datetime(2025, 1, 1, 12, tzinfo=UTC)
@@ -37,13 +37,13 @@ def commits(times: Sequence[int | datetime]) -> list[Commit]:
 def landed(*times: int | datetime, **known: datetime) -> list[Landing]:
     """Land commits of these committer times; `known` names them by number, as in `c1`."""
     published = {f"{int(name[1:]):040}": time for name, time in known.items()}
-    return list(land(commits(times), built=BUILT, known=published))
+    return list(landing_times(commits(times), built=BUILT, known=published))
 
 
 @given(TIMES)
 def test_strictly_increasing_and_never_on_midnight(times: list[int]) -> None:
     """Whatever the clocks said, landing times increase, and none lies where two calendar periods touch."""
-    found = [each.time for each in land(commits(times), built=BUILT)]
+    found = [each.time for each in landing_times(commits(times), built=BUILT)]
     assert all(one < other for one, other in pairwise(found))
     assert all((each.hour, each.minute, each.second, each.microsecond) != (0, 0, 0, 0) for each in found)
     assert len(found) == len(times)
@@ -52,23 +52,23 @@ def test_strictly_increasing_and_never_on_midnight(times: list[int]) -> None:
 @given(TIMES, TIMES)
 def test_adding_commits_changes_no_earlier_time(times: list[int], more: list[int]) -> None:
     """What landed has landed: later commits alter nothing."""
-    alone = list(land(commits(times), built=BUILT))
-    assert list(land(commits(times + more), built=BUILT))[: len(times)] == alone
+    alone = list(landing_times(commits(times), built=BUILT))
+    assert list(landing_times(commits(times + more), built=BUILT))[: len(times)] == alone
 
 
 @given(TIMES, st.integers(0, 3000))
 def test_held_times_once_published_stay(times: list[int], days: int) -> None:
     """With the held times kept, a build at any later time gives all commits the times of the first."""
-    first = list(land(commits(times), built=BUILT))
+    first = list(landing_times(commits(times), built=BUILT))
     known = {each.commit.sha: each.time for each in first if each.held}
-    assert list(land(commits(times), built=BUILT + timedelta(days=days), known=known)) == first
+    assert list(landing_times(commits(times), built=BUILT + timedelta(days=days), known=known)) == first
 
 
 @given(TIMES)
 def test_none_is_far_ahead_of_the_build(times: list[int]) -> None:
     """No commit lands more than a day, and a millisecond or two a commit, after the build."""
     limit = BUILT + timedelta(days=1) + 2 * MS * len(times)
-    assert all(each.time <= limit for each in land(commits(times), built=BUILT))
+    assert all(each.time <= limit for each in landing_times(commits(times), built=BUILT))
 
 
 def test_committer_times_that_increase_are_taken_as_they_are() -> None:

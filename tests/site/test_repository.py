@@ -239,7 +239,7 @@ def test_what_is_expected_is_asked_for_ahead(committed: Site, monkeypatch: pytes
     trace = tmp_path / "trace"
     monkeypatch.setenv("GIT_TRACE", str(trace))
     found = find_repository(committed.folder)
-    found.expect(["HEAD", "0" * 40, *names[:90]])
+    found.prefetch(["HEAD", "0" * 40, *names[:90]])
     order = [*names[:30:2], *names[:30], *names[60:], *names[30:60]]
     expected = {name: f"{number}\n".encode() for number, name in enumerate(names)} | {damaged: None}
     assert [(name, found.blob(name)) for name in order] == [(name, expected[name]) for name in order]
@@ -258,7 +258,7 @@ def test_what_was_expected_and_is_never_asked_for(committed: Site) -> None:
     lies.chmod(0o600)
     lies.write_bytes(zlib.compress(b"blob 99\x00and no more"))
     found = find_repository(committed.folder)
-    found.expect(names)
+    found.prefetch(names)
     asked = [number for number in range(150) if number % 40 == 0]
     assert [found.blob(names[number]) for number in asked] == [f"{number}\n".encode() for number in asked]
     found.close()
@@ -281,7 +281,7 @@ def test_only_a_blob_that_is_asked_for_is_fetched(committed: Site, tmp_path: Pat
     assert len(repository.uncommitted(HERE)) == 1
     assert f"?{name}" in subprocess.run(listing, cwd=clone, check=True, capture_output=True, text=True).stdout
     assert repository.blob(name) is None
-    repository.expect([name])
+    repository.prefetch([name])
     assert repository.blob(name) is not None
     assert "?" not in subprocess.run(listing, cwd=clone, check=True, capture_output=True, text=True).stdout
 

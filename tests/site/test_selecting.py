@@ -7,14 +7,14 @@ from pelican.settings import DEFAULT_CONFIG
 
 from pelican_resourcesync.settings import Selection
 from pelican_resourcesync.site.outputs.facets import UNFILED, Facets
-from pelican_resourcesync.site.outputs.selecting import Selector
+from pelican_resourcesync.site.outputs.selection import Selector
 from tests.site.support import SITEURL
 
 
 def selects(path: str, facets: Facets = UNFILED, settings: dict[str, Any] | None = None, **criteria: Any) -> bool:
     """Tell whether a selection covers an output."""
     selector = Selector(Selection(**criteria), {**DEFAULT_CONFIG, **(settings or {})}, SITEURL)
-    return selector.covers(path, facets)
+    return selector.matches(path, facets)
 
 
 def test_everything() -> None:

@@ -16,14 +16,14 @@ from unittest.mock import patch
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from pelican_resourcesync.git.landing import Landing, land
+from pelican_resourcesync.git.landing import Landing, landing_times
 from pelican_resourcesync.git.log import Commit
 from pelican_resourcesync.publication.diff.changes import changes_since, spread
 from pelican_resourcesync.publication.model.change import Change, Representation
 from pelican_resourcesync.publication.model.ranges import PERIODS, Calendar, Cuts, Marks, Range, cut
 from tests.e2e.test_adds_up import published
 from tests.publication.support import CREATED, DELETED, UPDATED
-from tests.support.follower import Document
+from tests.support.reader import XmlDocument
 from tests.support.sites import Row, Site, strip
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -52,7 +52,7 @@ History = Sequence[tuple[int, Mapping[str, bool]]]
 def landed(clocks: Iterable[int], built: datetime = NOW, known: Mapping[str, datetime] | None = None) -> list[Landing]:
     """Land commits of these clocks."""
     commits = [Commit(f"{number:040}", clock, ()) for number, clock in enumerate(clocks)]
-    return list(land(commits, built=built, known=known))
+    return list(landing_times(commits, built=built, known=known))
 
 
 @given(st.lists(CLOCKS, max_size=40))
@@ -306,7 +306,7 @@ class Listing:
     """What is published at one time: all changes, and the Change Lists that are closed."""
 
     rows: list[Row] = field(default_factory=list)
-    closed: list[Document] = field(default_factory=list)
+    closed: list[XmlDocument] = field(default_factory=list)
 
     def grew_from(self, before: "Listing") -> bool:
         """Tell whether all that was listed before still is, as it was."""

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.site.outputs.uris import leads_to, uri_of, uri_of_path
+from pelican_resourcesync.site.outputs.uris import serves, uri_of, uri_of_path
 from tests.site.support import SITEURL
 
 #: Any names of files: text, and bytes that are none.
@@ -108,4 +108,4 @@ def test_siteurl_comes_before(siteurl: str) -> None:
 )
 def test_what_a_static_host_answers(url: str, save_as: str, leads: bool) -> None:
     """A host finds the file itself, the index of a folder, or the page without its ending."""
-    assert leads_to(url, save_as) is leads
+    assert serves(url, save_as) is leads

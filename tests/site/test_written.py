@@ -7,12 +7,12 @@ import pytest
 from pelican import Pelican
 
 from pelican_resourcesync.site.outputs.roles import Role
-from pelican_resourcesync.site.outputs.written import Run, Written, walk
+from pelican_resourcesync.site.outputs.run import OutputFile, Run, walk
 from tests.site.support import BARE, SITEURL, built, configured
 from tests.support.sites import Site
 
 
-def outputs(site: Site, **overrides: Any) -> dict[str, Written]:
+def outputs(site: Site, **overrides: Any) -> dict[str, OutputFile]:
     """Build a site and give its outputs by path."""
     return {each.path: each for each in built(site, **overrides).outputs()}
 

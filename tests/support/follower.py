@@ -1,65 +1,19 @@
-"""A small Destination, written apart from the product: the standard library alone, and the standard's own words.
+"""A small Destination, independent of the product.
 
 It copies a Source over HTTP, follows its changes, and says what does not agree.
 """
 
 import hashlib
-import xml.etree.ElementTree as ET
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from datetime import datetime
 from urllib.error import HTTPError, URLError
 from urllib.request import ProxyHandler, build_opener
 
-SITEMAP = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
-RS = "{http://www.openarchives.org/rs/terms/}"
+from tests.support.reader import XmlDocument, XmlEntry, parse
+
 WELL_KNOWN = "/.well-known/resourcesync"
 
 _open = build_opener(ProxyHandler({})).open
-
-
-@dataclass(frozen=True)
-class Listed:
-    """One entry of a document: its URI, its `lastmod` and the attributes of its `rs:md`."""
-
-    uri: str
-    lastmod: str | None
-    md: Mapping[str, str]
-
-    @property
-    def time(self) -> datetime:
-        """The time of a change: `datetime`, else `lastmod` (V1104)."""
-        return datetime.fromisoformat(self.md.get("datetime") or self.lastmod or "")
-
-
-@dataclass(frozen=True)
-class Document:
-    """A document: the name of its root, the attributes of its `rs:md`, its links by relation, its entries."""
-
-    root: str
-    md: Mapping[str, str]
-    links: Mapping[str, str]
-    entries: Sequence[Listed]
-
-
-def parse(data: bytes) -> Document:
-    """Read a document."""
-    root = ET.fromstring(data)
-    entries = [each for each in root if each.tag in (f"{SITEMAP}url", f"{SITEMAP}sitemap")]
-    return Document(
-        root=root.tag.removeprefix(SITEMAP),
-        md=_md(root),
-        links={link.attrib["rel"]: link.attrib["href"] for link in root.findall(f"{RS}ln")},
-        entries=[
-            Listed(each.findtext(f"{SITEMAP}loc") or "", each.findtext(f"{SITEMAP}lastmod"), _md(each))
-            for each in entries
-        ],
-    )
-
-
-def _md(element: ET.Element) -> Mapping[str, str]:
-    md = element.find(f"{RS}md")
-    return {} if md is None else dict(md.attrib)
 
 
 class Follower:
@@ -87,7 +41,7 @@ class Follower:
     def incremental(self) -> list[str]:
         """Apply the changes later than `at` (DE02), oldest first; give the faults met."""
         self.read.clear()
-        last: dict[str, Listed] = {}
+        last: dict[str, XmlEntry] = {}
         faults = []
         there = set(self.held)
         for change in self._changes():
@@ -122,7 +76,7 @@ class Follower:
         capability_list = self._document(entry.uri, "capabilitylist")
         return {each.md["capability"]: each.uri for each in capability_list.entries}
 
-    def _resources(self) -> Iterator[Listed]:
+    def _resources(self) -> Iterator[XmlEntry]:
         """Give the entries of the Resource List, of all its parts where it is an index (RL04)."""
         document = self._document(self.capabilities()["resourcelist"], "resourcelist")
         self.at = datetime.fromisoformat(document.md["at"])
@@ -132,7 +86,7 @@ class Follower:
         for part in document.entries:
             yield from self._document(part.uri, "resourcelist").entries
 
-    def _changes(self) -> Iterator[Listed]:
+    def _changes(self) -> Iterator[XmlEntry]:
         """Give the changes later than `at`, of every list that may hold such (CH07)."""
         uri = self.capabilities().get("changelist")
         if uri is None or self.at is None:
@@ -145,13 +99,13 @@ class Follower:
         for document in documents:
             yield from (change for change in document.entries if change.time > since)
 
-    def _lists(self, index: Document, since: datetime) -> Iterator[Document]:
+    def _lists(self, index: XmlDocument, since: datetime) -> Iterator[XmlDocument]:
         for pointer in index.entries:
             until = pointer.md.get("until")
             if until is None or datetime.fromisoformat(until) > since:
                 yield self._document(pointer.uri, "changelist")
 
-    def _fetch(self, entry: Listed) -> list[str]:
+    def _fetch(self, entry: XmlEntry) -> list[str]:
         try:
             data = self._get(entry.uri)
         except (HTTPError, URLError) as error:
@@ -159,7 +113,7 @@ class Follower:
         self.held[entry.uri] = data
         return _verify(entry, data)
 
-    def _document(self, uri: str, capability: str) -> Document:
+    def _document(self, uri: str, capability: str) -> XmlDocument:
         self.read.append(uri)
         document = parse(self._get(uri))
         if document.md.get("capability") != capability:
@@ -177,7 +131,7 @@ class Follower:
         return data
 
 
-def _step(there: set[str], change: Listed) -> list[str]:
+def _step(there: set[str], change: XmlEntry) -> list[str]:
     """Note in `there` what a change does; give the fault where it cannot follow what came before it."""
     kind = change.md["change"]
     possible = (change.uri in there) == (kind != "created")
@@ -185,7 +139,7 @@ def _step(there: set[str], change: Listed) -> list[str]:
     return [] if possible else [f"{change.uri} cannot be {kind} at {change.time}"]
 
 
-def _verify(entry: Listed, data: bytes) -> list[str]:
+def _verify(entry: XmlEntry, data: bytes) -> list[str]:
     """Compare bytes with the hash and the length that an entry gives, where it gives them."""
     faults = []
     for each in entry.md.get("hash", "").split():

@@ -1,110 +1,98 @@
-"""What a walk through a Source reads: documents, packages and sets, written apart from the product."""
+"""The one reader of published XML for all tests. It knows lxml and the standard, and nothing of the product."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 
 from lxml import etree
 
 SITEMAP = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
 RS = "{http://www.openarchives.org/rs/terms/}"
 
-#: The end of what has none.
+#: The end of an interval without `until`.
 FOREVER = "9999-12-31T00:00:00Z"
 
 
 @dataclass(frozen=True)
-class Item:
-    """One entry: its URI, its `lastmod`, the attributes of its `rs:md`, its links as (relation, URI)."""
+class XmlEntry:
+    """One entry of a document: texts as they stand, and the links as (relation, URI)."""
 
     uri: str
     lastmod: str | None
+    changefreq: str | None
     md: Mapping[str, str]
-    links: Sequence[tuple[str, str]]
+    links: Sequence[tuple[str, str]] = ()
 
     @property
     def time(self) -> datetime:
-        """The time of its last change, or of the change that it is."""
-        return moment(self.lastmod)
+        """The time of a change: `datetime`, else `lastmod` (V1104)."""
+        return moment(self.md.get("datetime") or self.lastmod)
 
     @property
     def interval(self) -> tuple[datetime, datetime]:
-        """What a pointer or a package covers: the times after the first, up to the second."""
+        """What a document or package covers: the times after the first, up to the second."""
         return moment(self.md["from"]), moment(self.md.get("until", FOREVER))
 
     @property
     def digest(self) -> str:
-        """The SHA-256 that it gives."""
-        return self.md.get("hash", "").removeprefix("sha-256:")
+        """The SHA-256 that it gives, else its hashes as they stand."""
+        hashes = self.md.get("hash", "")
+        return next((each.removeprefix("sha-256:") for each in hashes.split() if each.startswith("sha-256:")), hashes)
 
 
 @dataclass(frozen=True)
-class Paper:
-    """A document as it was read."""
+class XmlDocument:
+    """A document: the name of its root, the attributes of its `rs:md`, its links by relation, its entries.
 
-    uri: str
-    data: bytes
+    `uri` and `data` say where it was read, and do not count when documents are compared.
+    """
+
     root: str
     md: Mapping[str, str]
-    links: Sequence[tuple[str, str]]
-    items: Sequence[Item]
+    links: Mapping[str, str]
+    entries: Sequence[XmlEntry]
+    uri: str = field(default="", compare=False)
+    data: bytes = field(default=b"", compare=False, repr=False)
 
-    @classmethod
-    def parse(cls, uri: str, data: bytes) -> "Paper":
-        """Read a document."""
-        root = etree.fromstring(data)
-        items = [each for each in root if each.tag in (f"{SITEMAP}url", f"{SITEMAP}sitemap")]
-        return cls(
-            uri=uri,
-            data=data,
-            root=str(root.tag).removeprefix(SITEMAP),
-            md=_md(root),
-            links=_links(root),
-            items=[
-                Item(each.findtext(f"{SITEMAP}loc") or "", each.findtext(f"{SITEMAP}lastmod"), _md(each), _links(each))
-                for each in items
-            ],
-        )
-
-    @property
-    def archived(self) -> bool:
-        """Whether it is of the past."""
-        return "/archive/" in self.uri
-
-    def link(self, rel: str) -> str:
-        """Give the URI of a link of the document."""
-        return next((href for each, href in self.links if each == rel), "")
+    def uris(self) -> list[str]:
+        """Return the URIs of the entries, in their order."""
+        return [entry.uri for entry in self.entries]
 
 
-@dataclass(frozen=True)
-class Parcel:
-    """A package: what its dump says of it, what its manifest says, and the bytes of its members by path."""
+def parse(data: bytes, uri: str = "") -> XmlDocument:
+    """Read a document. No relation occurs twice among its own links."""
+    root = etree.fromstring(data)
+    links = _links(root)
+    assert len(dict(links)) == len(links), f"a relation twice: {links}"
+    return XmlDocument(
+        root=str(root.tag).removeprefix(SITEMAP),
+        md=_md(root),
+        links=dict(links),
+        entries=[_entry(each) for each in root if each.tag in (f"{SITEMAP}url", f"{SITEMAP}sitemap")],
+        uri=uri,
+        data=data,
+    )
 
-    item: Item
-    manifest: Paper
-    members: Mapping[str, bytes]
 
-    def bytes_of(self, item: Item) -> bytes | None:
-        """Give the bytes of an entry of the manifest, `None` where it has none."""
-        return self.members[item.md["path"]] if "path" in item.md else None
+def parse_file(file: Path) -> XmlDocument:
+    """Read a document from a file."""
+    return parse(file.read_bytes())
 
 
-@dataclass(repr=False)
-class Set:
-    """A set of resources, as far as it was walked."""
+def moment(text: str | None) -> datetime:
+    """Return a time, or the earliest one for `None`."""
+    return datetime.fromisoformat(text or "0001-01-01T00:00:00+00:00")
 
-    name: str
-    papers: Mapping[str, Paper]
-    resources: Sequence[Item] = ()
-    dump: Sequence[Parcel] = ()
-    changes: list[Item] = field(default_factory=list)
-    changed: list[Parcel] = field(default_factory=list)
-    lists: dict[datetime, Sequence[Item]] = field(default_factory=dict)
-    dumps: dict[datetime, Sequence[Parcel]] = field(default_factory=dict)
 
-    def at(self, capability: str = "resourcelist") -> datetime:
-        """Give the time of the Resource List or the Resource Dump."""
-        return moment(self.papers[capability].md["at"])
+def _entry(element: etree._Element) -> XmlEntry:
+    return XmlEntry(
+        uri=element.findtext(f"{SITEMAP}loc") or "",
+        lastmod=element.findtext(f"{SITEMAP}lastmod"),
+        changefreq=element.findtext(f"{SITEMAP}changefreq"),
+        md=_md(element),
+        links=_links(element),
+    )
 
 
 def _md(element: etree._Element) -> Mapping[str, str]:
@@ -113,9 +101,4 @@ def _md(element: etree._Element) -> Mapping[str, str]:
 
 
 def _links(element: etree._Element) -> Sequence[tuple[str, str]]:
-    return [(str(link.attrib["rel"]), str(link.attrib["href"])) for link in element.findall(f"{RS}ln")]
-
-
-def moment(text: str | None) -> datetime:
-    """Give a time, the earliest there is for none."""
-    return datetime.fromisoformat(text or "0001-01-01T00:00:00+00:00")
+    return tuple((str(link.attrib["rel"]), str(link.attrib["href"])) for link in element.findall(f"{RS}ln"))

@@ -10,13 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lxml import etree
 from pelican import Pelican
 from pelican.settings import read_settings
 
+from tests.support.reader import XmlDocument, parse_file
+
 ROOT = Path(__file__).resolve().parents[2]
-SITEMAP = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
-RS = "{http://www.openarchives.org/rs/terms/}"
 
 SETTINGS = {
     "PATH": "content",
@@ -139,11 +138,8 @@ class Site:
 
     def resources(self) -> dict[str, str | None]:
         """Give the `lastmod` of each entry of the Resource List by the path of its URI."""
-        root = document(self.output, "resourcesync/site/resourcelist.xml")
-        return {
-            _text(entry, "loc").removeprefix(self.settings["SITEURL"]): entry.findtext(f"{SITEMAP}lastmod")
-            for entry in root.iter(f"{SITEMAP}url")
-        }
+        entries = document(self.output, "resourcesync/site/resourcelist.xml").entries
+        return {each.uri.removeprefix(self.settings["SITEURL"]): each.lastmod for each in entries}
 
 
 def strip(site: Site) -> Site:
@@ -184,21 +180,17 @@ def import_sample_site(folder: Path, until: str = "main") -> Site:
     return site
 
 
-def document(output: Path, path: str) -> etree._Element:
-    """Parse a document of the output, with lxml alone."""
-    return etree.parse(output / path).getroot()
+def document(output: Path, path: str) -> XmlDocument:
+    """Read a document of the output."""
+    return parse_file(output / path)
 
 
 def changes(output: Path, siteurl: str) -> list[Row]:
     """Give the changes of all Change Lists, found through the Change List Index, in the order listed."""
-    rows: list[Row] = []
-    for entry in document(output, "resourcesync/site/changelist.xml").iter(f"{SITEMAP}sitemap"):
-        change_list = document(output, _text(entry, "loc").removeprefix(f"{siteurl}/"))
-        rows += [
-            (_text(each, "lastmod"), str(_md(each).attrib["change"]), _text(each, "loc").removeprefix(siteurl))
-            for each in change_list.iter(f"{SITEMAP}url")
-        ]
-    return rows
+    index = document(output, "resourcesync/site/changelist.xml")
+    lists = [document(output, uri.removeprefix(f"{siteurl}/")) for uri in index.uris()]
+    entries = [entry for each in lists for entry in each.entries]
+    return [(str(each.lastmod), each.md["change"], each.uri.removeprefix(siteurl)) for each in entries]
 
 
 def expected_changes(path: Path) -> list[Row]:
@@ -206,15 +198,3 @@ def expected_changes(path: Path) -> list[Row]:
     lines = path.read_text("utf-8").splitlines()
     rows = [tuple(line.split(" ")) for line in lines if line and not line.startswith("#")]
     return [(time, kind, path) for time, kind, path in rows]
-
-
-def _text(entry: etree._Element, name: str) -> str:
-    text = entry.findtext(f"{SITEMAP}{name}")
-    assert text, f"{etree.tostring(entry)!r} has no {name}"
-    return text
-
-
-def _md(entry: etree._Element) -> etree._Element:
-    md = entry.find(f"{RS}md")
-    assert md is not None, f"{etree.tostring(entry)!r} has no rs:md"
-    return md

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pelican_resourcesync.terminal.programs import as_json
+from pelican_resourcesync.terminal.text import as_json
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,8 @@ import pytest
 from pelican_resourcesync.publication.costs import costs_of
 from pelican_resourcesync.publication.model.options import Archives, Dumps
 from pelican_resourcesync.publication.model.told import Told
-from pelican_resourcesync.terminal.blocks import as_text
-from pelican_resourcesync.terminal.status import blocks_of
-from pelican_resourcesync.terminal.target import Found, look_at
+from pelican_resourcesync.terminal.status import TargetStatus, look_at, status_blocks
+from pelican_resourcesync.terminal.text import render_blocks
 from tests.publication.support import SITEURL, UPDATED, Source, change, utc
 
 HISTORY = (change("2024-01-05T12:00", "a"), change("2024-02-06T12:00", "a", UPDATED))
@@ -32,7 +31,7 @@ def names(text: str) -> list[str]:
 
 def test_one_set_is_one_block(source: Source) -> None:
     """With the ranges, what is archived, sizes and estimates."""
-    text = as_text(blocks_of(look_at(str(source.output)), {}))
+    text = render_blocks(status_blocks(look_at(str(source.output)), {}))
     assert "\n\n" not in text
     assert names(text) == [
         *("site", "generation", "commit", "at", "sets", "resources", "changes", "archived", "bytes"),
@@ -53,10 +52,10 @@ def test_costs_are_told_where_settings_are_known(source: Source) -> None:
     """Setting by setting, with what is asked for; else what a dump would take."""
     found = look_at(str(source.output))
     assert found.publication
-    assert "a Resource Dump of them" in as_text(blocks_of(found, {}))
+    assert "a Resource Dump of them" in render_blocks(status_blocks(found, {}))
     volume = found.publication.sets[0].volume
     costs = {"site": costs_of(volume, Dumps(resourcedump=True), Archives(resourcedump=3, changelist=None))}
-    text = as_text(blocks_of(found, costs))
+    text = render_blocks(status_blocks(found, costs))
     assert "a Resource Dump of them" not in text
     for begin in (
         "dumps.resourcedump (on): at most ",
@@ -71,7 +70,7 @@ def test_costs_are_told_where_settings_are_known(source: Source) -> None:
 def test_several_sets_have_a_block_each(source: Source) -> None:
     """And one more for what they share."""
     Source(source.output, set_name="papers").publish({"p": b"12345"}, "2024-03-01T12:00")
-    one, other, shared = as_text(blocks_of(look_at(str(source.output)), {})).split("\n\n")
+    one, other, shared = render_blocks(status_blocks(look_at(str(source.output)), {})).split("\n\n")
     assert names(one)[0] == names(other)[0] == "set"
     assert "set:           papers\n" in other
     assert "estimates:     5 bytes are all resources\n" in other
@@ -80,8 +79,10 @@ def test_several_sets_have_a_block_each(source: Source) -> None:
 
 def test_a_problem_is_a_line(tmp_path: Path) -> None:
     """To which more may be said."""
-    assert as_text(blocks_of(Found(target="x", problem="there\x1b is none"), {})) == (
+    assert render_blocks(status_blocks(TargetStatus(target="x", problem="there\x1b is none"), {})) == (
         "publication:   there\ufffd is none"
     )
     (tmp_path / "empty").mkdir()
-    assert as_text(blocks_of(look_at(str(tmp_path / "empty")), {})).endswith(f"no publication at {tmp_path / 'empty'}")
+    assert render_blocks(status_blocks(look_at(str(tmp_path / "empty")), {})).endswith(
+        f"no publication at {tmp_path / 'empty'}"
+    )

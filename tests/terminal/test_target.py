@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.errors import SettingsError, TransportError
-from pelican_resourcesync.terminal.target import Found, look_at
+from pelican_resourcesync.terminal.status import TargetStatus, look_at
 from tests.publication.support import Source
 from tests.support.live import files, live, status
 
@@ -27,7 +27,7 @@ def test_a_folder_and_its_url_are_told_alike(output: Path) -> None:
         assert public.publication
         assert public.publication.sets == found.publication.sets
         site.manner = status(404)
-        assert look_at(site.url) == Found(target=site.url, problem=f"there is no publication at {site.url}")
+        assert look_at(site.url) == TargetStatus(target=site.url, problem=f"there is no publication at {site.url}")
         site.manner = status(500)
         with pytest.raises(TransportError, match="500"):
             look_at(site.url)
@@ -47,6 +47,8 @@ def test_what_is_named_must_be_there(tmp_path: Path) -> None:
     nowhere = str(tmp_path / "nowhere")
     with pytest.raises(SettingsError, match="is no folder and no URL"):
         look_at(nowhere)
-    assert look_at(nowhere, needed=False) == Found(target=nowhere, problem=f"there is no publication at {nowhere}")
+    assert look_at(nowhere, needed=False) == TargetStatus(
+        target=nowhere, problem=f"there is no publication at {nowhere}"
+    )
     (tmp_path / "nowhere").mkdir()
-    assert look_at(nowhere) == Found(target=nowhere, problem=f"there is no publication at {nowhere}")
+    assert look_at(nowhere) == TargetStatus(target=nowhere, problem=f"there is no publication at {nowhere}")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pelican_resourcesync.terminal.words import counted, in_bytes, plain
+from pelican_resourcesync.terminal.text import format_bytes, format_count, printable
 
 
 @pytest.mark.parametrize(
@@ -10,7 +10,7 @@ from pelican_resourcesync.terminal.words import counted, in_bytes, plain
 )
 def test_numbers_and_nouns_agree(number: int, text: str) -> None:
     """One is one; what is more is easy to read."""
-    assert counted(number, "change") == text
+    assert format_count(number, "change") == text
 
 
 @pytest.mark.parametrize(
@@ -28,10 +28,10 @@ def test_numbers_and_nouns_agree(number: int, text: str) -> None:
 )
 def test_bytes_are_said_in_a_fitting_unit(number: int, text: str) -> None:
     """Thousands, as makers of disks count them; what is more than all units is still said."""
-    assert in_bytes(number) == text
+    assert format_bytes(number) == text
 
 
 def test_what_others_wrote_is_no_command() -> None:
     """Escape sequences and ends of lines are shown as what cannot be shown; letters of all scripts stay."""
-    assert plain("c1\x1b[2J\x9b2J\nsite: other\r\u202e") == "c1\ufffd[2J\ufffd2J\ufffdsite: other\ufffd\ufffd"
-    assert plain("Zürich, 東京: 1 item") == "Zürich, 東京: 1 item"
+    assert printable("c1\x1b[2J\x9b2J\nsite: other\r\u202e") == "c1\ufffd[2J\ufffd2J\ufffdsite: other\ufffd\ufffd"
+    assert printable("Zürich, 東京: 1 item") == "Zürich, 東京: 1 item"

@@ -1,20 +1,19 @@
-"""Backfill: past commits of the site, built one by one with today's tools, and published with their real bytes.
+"""Backfill: past commits of the site, built one by one with today's tools, and published with their real bytes."""
 
-Names are imported lazily, because each build of a past commit imports this package too.
-"""
+from typing import TYPE_CHECKING
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from pelican_resourcesync.lazy import names_from
 
 if TYPE_CHECKING:
     from pelican_resourcesync.site.backfill.history import built_history
-    from pelican_resourcesync.site.backfill.run import BackfillOptions, Outcome, backfill
+    from pelican_resourcesync.site.backfill.run import BackfillOptions, BackfillSummary, run_backfill
+else:
+    __getattr__ = names_from(
+        __name__,
+        {
+            "history": "built_history",
+            "run": "BackfillOptions BackfillSummary run_backfill",
+        },
+    )
 
-__all__ = ["BackfillOptions", "Outcome", "backfill", "built_history"]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        message = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(message)
-    return getattr(import_module(f"{__name__}.{'history' if name == 'built_history' else 'run'}"), name)
+__all__ = ["BackfillOptions", "BackfillSummary", "built_history", "run_backfill"]

@@ -124,7 +124,7 @@ def _build(request: Mapping[str, Any], modules: list[str], missing: list[str]) -
     excluded = _own_exclude(settings)
     pelican = _class_of(settings)(settings)
 
-    from pelican_resourcesync.site.outputs.written import Run
+    from pelican_resourcesync.site.outputs import Run
 
     run = Run(pelican.settings, request["siteurl"])
 
@@ -182,13 +182,14 @@ def _class_of(settings: Mapping[str, Any]) -> Any:
 
 def _files(run: Any, excluded: list[str], folder: Path) -> Iterator[list[Any]]:
     """Yield a row for each file of the output. Files that are not resources have no URI, but belong to the site."""
-    from pelican_resourcesync.site.backfill.records import Objects
-    from pelican_resourcesync.site.outputs.facets import facets_of
-    from pelican_resourcesync.site.outputs.inventory import matches
+    from pelican_resourcesync.site.backfill.records import ObjectStore
+    from pelican_resourcesync.site.outputs import facets_of, matches_pattern
 
-    objects = Objects(folder)
+    objects = ObjectStore(folder)
     public = [
-        each for each in run.outputs() if each.public and not any(matches(each.path, pattern) for pattern in excluded)
+        each
+        for each in run.outputs()
+        if each.public and not any(matches_pattern(each.path, pattern) for pattern in excluded)
     ]
     uris = {each.path: each.uri for each in public}
     facets = facets_of(run, public)

@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from pelican_resourcesync.errors import HistoryError, PublicationError
-from pelican_resourcesync.git.checkout import Checkout, Checkouts
-from pelican_resourcesync.git.landing import Landing
+from pelican_resourcesync.git import Checkout, Checkouts, Landing
 from pelican_resourcesync.site.backfill import build_process
-from pelican_resourcesync.site.backfill.records import Record, Site, Tools, as_text, record_of
+from pelican_resourcesync.site.backfill.records import BuildRecord, Site, Tools, as_text, record_of
 from pelican_resourcesync.site.should_publish import PREVIEWS
 
 #: The timeout of one build, in seconds.
@@ -26,7 +25,7 @@ TIMEOUT = 3600
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class BuildTask:
     """A commit to build, with a seed for Python's hashes: builds with two seeds show what depends on hash order."""
 
     landing: Landing
@@ -34,7 +33,7 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Workshop:
+class BuildConfiguration:
     """What all builds have in common: the `site` in the repository at `top`, and the settings in `override`.
 
     `objects` is the folder in which the bytes are stored, `imports` are the folders from which today's modules are
@@ -68,24 +67,24 @@ class Workshop:
 class Builder:
     """A builder for commits of one site, `jobs` at a time."""
 
-    def __init__(self, workshop: Workshop, checkouts: Checkouts, jobs: int) -> None:
-        """Build with what `workshop` says, in work trees of `checkouts`, `jobs` at a time."""
-        self._workshop = workshop
+    def __init__(self, configuration: BuildConfiguration, checkouts: Checkouts, jobs: int) -> None:
+        """Build with what `configuration` says, in work trees of `checkouts`, `jobs` at a time."""
+        self._configuration = configuration
         self._checkouts = checkouts
         self._jobs = jobs
-        self._tools = workshop.tools()
+        self._tools = configuration.tools()
         self._free: queue.SimpleQueue[Checkout] = queue.SimpleQueue()
         self._trees = 0
         self._running: set[subprocess.Popen[bytes]] = set()
         self._stopped = False
 
-    def build(self, tasks: Sequence[Task]) -> Generator[tuple[Task, Record], None, None]:
+    def build(self, tasks: Sequence[BuildTask]) -> Generator[tuple[BuildTask, BuildRecord], None, None]:
         """Start the builds in this order, and yield each when it is done. Closing the generator ends running builds."""
         while self._trees < min(self._jobs, len(tasks)):
             self._free.put(self._checkouts.add(f"tree{self._trees}", tasks[self._trees].landing.commit.sha))
             self._trees += 1
         with self._threads() as threads:
-            futures: list[Future[tuple[Task, Record]]] = [threads.submit(self._one, each) for each in tasks]
+            futures: list[Future[tuple[BuildTask, BuildRecord]]] = [threads.submit(self._one, each) for each in tasks]
             for future in as_completed(futures):
                 yield future.result()
 
@@ -102,20 +101,20 @@ class Builder:
                 _end(process)
             threads.shutdown(cancel_futures=True)
 
-    def _one(self, task: Task) -> tuple[Task, Record]:
+    def _one(self, task: BuildTask) -> tuple[BuildTask, BuildRecord]:
         checkout = self._free.get()
         try:
             try:
                 checkout.turn_to(task.landing.commit.sha)
             except HistoryError as error:
                 return task, self._failed(task, str(error), retry=True)
-            if not (checkout.top / self._workshop.site.settings).is_file():
-                return task, self._failed(task, f"it has no {self._workshop.site.settings}", tools=False)
+            if not (checkout.top / self._configuration.site.settings).is_file():
+                return task, self._failed(task, f"it has no {self._configuration.site.settings}", tools=False)
             return task, self._built(task, checkout.top)
         finally:
             self._free.put(checkout)
 
-    def _built(self, task: Task, top: Path) -> Record:
+    def _built(self, task: BuildTask, top: Path) -> BuildRecord:
         scratch = top.with_name(f"{top.name}-scratch")
         shutil.rmtree(scratch, ignore_errors=True)
         (scratch / "output").mkdir(parents=True)
@@ -124,7 +123,7 @@ class Builder:
         try:
             status = self._run(task, scratch)
         except subprocess.TimeoutExpired:
-            return self._failed(task, f"it took more than {self._workshop.timeout:g} seconds")
+            return self._failed(task, f"it took more than {self._configuration.timeout:g} seconds")
         with suppress(OSError, ValueError):
             answer = json.loads((scratch / "answer.json").read_text("ascii"))
             if "full" in answer:
@@ -136,26 +135,26 @@ class Builder:
         why = f"it was ended by signal {-status}" if status < 0 else f"exit status {status}"
         return self._failed(task, ": ".join(filter(None, [why, _last_line(scratch)])), retry=status < 0)
 
-    def _request(self, task: Task, top: Path, scratch: Path) -> Mapping[str, Any]:
-        site = self._workshop.site
+    def _request(self, task: BuildTask, top: Path, scratch: Path) -> Mapping[str, Any]:
+        site = self._configuration.site
         folder, settings = top / site.folder, top / site.settings
         return {
             "folder": str(folder if folder.is_dir() else settings.parent),
             "settings": str(settings),
             "override": {
-                **self._workshop.override,
+                **self._configuration.override,
                 "OUTPUT_PATH": str(scratch / "output"),
                 "CACHE_CONTENT": False,  # Pelican's cache would mix commits
                 "LOAD_CONTENT_CACHE": False,
             },
             "siteurl": site.url,
             "epoch": int(task.landing.time.timestamp()),
-            "imports": self._workshop.imports_in(top),
-            "objects": str(self._workshop.objects),
+            "imports": self._configuration.imports_in(top),
+            "objects": str(self._configuration.objects),
             "answer": str(scratch / "answer.json"),
         }
 
-    def _run(self, task: Task, scratch: Path) -> int:
+    def _run(self, task: BuildTask, scratch: Path) -> int:
         """Run the build process and return its exit status. If this process is killed, its pipe closes and it ends too.
 
         No compiled modules are written: all files of a work tree have the same date, so Python could not distinguish
@@ -176,7 +175,7 @@ class Builder:
             try:
                 if self._stopped:
                     _end(process)
-                return process.wait(self._workshop.timeout)
+                return process.wait(self._configuration.timeout)
             finally:
                 if process.returncode is None:
                     _end(process)
@@ -185,15 +184,15 @@ class Builder:
                 if process.stdin:
                     process.stdin.close()
 
-    def _failed(self, task: Task, reason: str, *, tools: bool = True, retry: bool = False) -> Record:
+    def _failed(self, task: BuildTask, reason: str, *, tools: bool = True, retry: bool = False) -> BuildRecord:
         behind = self._tools.behind(["pelican"]) if tools else {}
-        return Record(**self._known(task), tools=behind, failure=reason, retry=retry)
+        return BuildRecord(**self._known(task), tools=behind, failure=reason, retry=retry)
 
-    def _known(self, task: Task) -> dict[str, Any]:
+    def _known(self, task: BuildTask) -> dict[str, Any]:
         landing = task.landing
-        return {"commit": landing.commit.sha, "landed": as_text(landing.time), "site": self._workshop.site}
+        return {"commit": landing.commit.sha, "landed": as_text(landing.time), "site": self._configuration.site}
 
-    def _with_log(self, record: Record, scratch: Path) -> Record:
+    def _with_log(self, record: BuildRecord, scratch: Path) -> BuildRecord:
         """Add Pelican's last log line to a failure that is only an exit status."""
         if not record.failure.startswith("exit status "):
             return record
@@ -209,7 +208,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             process.kill()
 
 
-def _environment(task: Task) -> dict[str, str]:
+def _environment(task: BuildTask) -> dict[str, str]:
     """Return the environment of a build: the user's, without the variables of git, and of hosts for previews.
 
     `SOURCE_DATE_EPOCH`, used by tools for reproducible builds, is the landing time of the commit. The zone is UTC.

@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from pelican_resourcesync.errors import HistoryError, PublicationError
-from pelican_resourcesync.git.landing import Landing, land
-from pelican_resourcesync.git.repository import Repository
+from pelican_resourcesync.git import Landing, Repository, landing_times
 from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication.diff.changes import changes_since
 from pelican_resourcesync.publication.disk.durable import PREFIX
@@ -32,16 +31,28 @@ from pelican_resourcesync.publication.model.ranges import Cuts
 from pelican_resourcesync.publication.model.resource import Listed
 from pelican_resourcesync.publication.model.told import Told
 from pelican_resourcesync.settings import Settings
-from pelican_resourcesync.site.backfill.records import PLACE, File, Record, Records, ends_of, mixed
+from pelican_resourcesync.site.backfill.records import (
+    BACKFILL_FOLDER,
+    BuildRecord,
+    BuildRecordStore,
+    File,
+    ends_of,
+    mixed,
+)
 from pelican_resourcesync.site.backfill.selection import Selection, choose, command, settings_in
 from pelican_resourcesync.site.history import cuts_of, repository_of
-from pelican_resourcesync.site.outputs.head import COMPRESSED, with_link
-from pelican_resourcesync.site.outputs.inventory import Exclusion, is_html
-from pelican_resourcesync.site.outputs.selecting import Selector
-from pelican_resourcesync.site.outputs.sets import ROBOTS, ResourceSet
-from pelican_resourcesync.site.outputs.uris import uri_of_path
-from pelican_resourcesync.site.scope import beside_settings
-from pelican_resourcesync.terminal.words import plain
+from pelican_resourcesync.site.outputs import (
+    COMPRESSED,
+    ROBOTS,
+    Exclusion,
+    ResourceSet,
+    Selector,
+    is_html,
+    uri_of_path,
+    with_link,
+)
+from pelican_resourcesync.site.scope import settings_folder_of
+from pelican_resourcesync.terminal import printable
 from pelican_resourcesync.transport import sha256
 
 _NOTHING = sha256(b"")
@@ -64,12 +75,12 @@ class Published(NamedTuple):
         return self.representation.hash.digest if self.representation.hash else ""
 
 
-class Publisher:
+class BuildOutputs:
     """What each build published, by today's settings. An instance may have a temporary folder: call `close`."""
 
     def __init__(
         self,
-        records: Records,
+        records: BuildRecordStore,
         settings: Settings,
         layouts: Mapping[str, Layout],
         selectors: Mapping[str, Selector],
@@ -90,7 +101,7 @@ class Publisher:
         self._sources: dict[str, tuple[str, str]] = {}
         self._temporary: Path | None = None
 
-    def resources(self, record: Record) -> dict[str, Published]:
+    def resources(self, record: BuildRecord) -> dict[str, Published]:
         """Return the resources of a build by URI; `AddressError` where two of its files have the same URI."""
         files: dict[str, File] = {}
         for each in self._listed(record):
@@ -133,21 +144,21 @@ class Publisher:
             weakref.finalize(self, shutil.rmtree, self._temporary, ignore_errors=True)  # where `close` is not called
         return self._temporary
 
-    def _listed(self, record: Record) -> Iterable[File]:
+    def _listed(self, record: BuildRecord) -> Iterable[File]:
         for each in record.files:
             if each.path not in self._excluded:
-                self._excluded[each.path] = self._exclusion.covers(each.path)
+                self._excluded[each.path] = self._exclusion.excludes(each.path)
         listed = [each for each in record.files if each.uri and not self._excluded[each.path]]
         if (
             self._settings.robots
-            and not self._exclusion.covers(ROBOTS)
+            and not self._exclusion.excludes(ROBOTS)
             and all(each.path != ROBOTS for each in record.files)
         ):
             listed.append(File(ROBOTS, uri_of_path(self._siteurl, ROBOTS), _NOTHING, 0))
         return listed
 
     def _published(self, file: File, paths: set[str]) -> Published:
-        sets = [name for name, each in self._selectors.items() if each.covers(file.path, file.facets)]
+        sets = [name for name, each in self._selectors.items() if each.matches(file.path, file.facets)]
         digest, length = file.sha256, file.length
         if file.path == ROBOTS and self._settings.robots:
             digest, length = self._changed_by(digest, ROBOTS, length)
@@ -179,7 +190,7 @@ class Publisher:
         return file.read_bytes()
 
 
-class History:
+class BuildHistory:
     """The history of builds, added one after another, oldest first; `changes` are those of each set so far, with bytes.
 
     For `unstable` resources, which differ in each build, no updates are recorded: their creation has the latest bytes.
@@ -213,9 +224,9 @@ class History:
             changes.append(change)
 
 
-def tell(
-    builds: Sequence[tuple[Landing, Record]], publisher: Publisher, sets: Iterable[str]
-) -> tuple[History, Mapping[str, str], Sequence[str]]:
+def history_of_builds(
+    builds: Sequence[tuple[Landing, BuildRecord]], publisher: BuildOutputs, sets: Iterable[str]
+) -> tuple[BuildHistory, Mapping[str, str], Sequence[str]]:
     """Return the history of builds, given oldest first.
 
     Also return the reasons why builds were left out, by commit, and the URIs of the unstable resources.
@@ -225,7 +236,7 @@ def tell(
         paths = set(record.unstable or ())
         with suppress(AddressError):
             unstable |= {uri for uri, each in publisher.resources(record).items() if each.path in paths}
-    history, skipped = History(sets, unstable), {}
+    history, skipped = BuildHistory(sets, unstable), {}
     for landing, record in builds:
         if record.failure:
             skipped[record.commit] = record.failure
@@ -257,16 +268,16 @@ def built_history(
                 "all of it (git fetch --unshallow)"
             )
             raise HistoryError(message)
-        landings = list(land(repository.line(), built=max(build_time(), datetime.now(UTC))))
+        landings = list(landing_times(repository.first_parent_commits(), built=max(build_time(), datetime.now(UTC))))
         cuts = cuts_of(settings, repository, landings)
-        records = Records(beside_settings(pelican) / PLACE)
+        records = BuildRecordStore(settings_folder_of(pelican) / BACKFILL_FOLDER)
         builds = _builds(records, landings, cuts, repository, sets[0].layout.siteurl)
     finally:
         repository.close()
     layouts = {each.settings.name: each.layout for each in sets}
     selectors = {each.settings.name: each.selector for each in sets}
-    publisher = Publisher(records, settings, layouts, selectors, sets[0].layout.siteurl)
-    history, skipped, _ = tell(builds, publisher, layouts)
+    publisher = BuildOutputs(records, settings, layouts, selectors, sets[0].layout.siteurl)
+    history, skipped, _ = history_of_builds(builds, publisher, layouts)
     built = build_time()
     last = landings[-1]
     now = last.time if last.commit.sha in skipped else max(built, last.time + TICK)
@@ -283,8 +294,8 @@ def built_history(
 
 
 def _builds(
-    records: Records, landings: Sequence[Landing], cuts: Cuts, repository: Repository, siteurl: str
-) -> list[tuple[Landing, Record]]:
+    records: BuildRecordStore, landings: Sequence[Landing], cuts: Cuts, repository: Repository, siteurl: str
+) -> list[tuple[Landing, BuildRecord]]:
     """Return the selected landings with their records; `HistoryError` where some are missing or inconsistent."""
     selection = Selection.parse(records.note("selection"))
     if selection is None or (selection.since and all(each.commit.sha != selection.since for each in landings)):
@@ -309,13 +320,13 @@ def _builds(
     return builds
 
 
-def _is_of(record: Record, selection: Selection, landing: Landing) -> bool:
+def _is_of(record: BuildRecord, selection: Selection, landing: Landing) -> bool:
     return record.site == selection.site and record.is_of(landing.time)
 
 
 def _stop(why: str, settings: str, extra: Mapping[str, Any], by: str | None, since: str | None) -> NoReturn:
     run = command(settings, by=by, since=since, extra=extra)
-    message = plain(f"RESOURCESYNC['history'] is 'built', but {why}: run {run}")
+    message = printable(f"RESOURCESYNC['history'] is 'built', but {why}: run {run}")
     raise HistoryError(message)
 
 

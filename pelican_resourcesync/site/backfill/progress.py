@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TextIO
 
-from pelican_resourcesync.terminal.words import counted, plain
+from pelican_resourcesync.terminal import format_count, printable
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -27,7 +27,7 @@ class Progress:
 
     def say(self, text: str) -> None:
         """Write a line, without control characters."""
-        line = f"ResourceSync: {plain(text)}"
+        line = f"ResourceSync: {printable(text)}"
         if self._bar is None:
             self._stream.write(f"{line}\n")
             self._stream.flush()
@@ -63,7 +63,7 @@ class Progress:
         left = self._total - self._done
         if self._done == _ENOUGH and left:
             needed = (self._clock() - self._begun) / self._done * left
-            self.say(f"{counted(left, 'build')} left, which may take {_duration(needed)}.")
+            self.say(f"{format_count(left, 'build')} left, which may take {_duration(needed)}.")
 
     def close(self) -> None:
         """Remove the bar."""
@@ -79,7 +79,7 @@ class Progress:
 def _duration(seconds: float) -> str:
     """Return a duration in a readable unit."""
     if seconds < _SECONDS:
-        return counted(max(1, round(seconds)), "second")
+        return format_count(max(1, round(seconds)), "second")
     if seconds < _MINUTES:
-        return counted(round(seconds / 60), "minute")
+        return format_count(round(seconds / 60), "minute")
     return f"{seconds / 3600:.1f} hours"

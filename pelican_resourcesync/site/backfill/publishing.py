@@ -10,7 +10,7 @@ from pathlib import Path
 from pelican.utils import clean_output_dir
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.git.landing import Landing
+from pelican_resourcesync.git import Landing
 from pelican_resourcesync.publication.documents.discovery import add_link_headers, add_robots_line, keep_dot_folders
 from pelican_resourcesync.publication.model.clock import build_time
 from pelican_resourcesync.publication.model.layout import FOLDER, Layout
@@ -21,12 +21,10 @@ from pelican_resourcesync.publication.model.told import Told
 from pelican_resourcesync.publication.previous.lineage import Known, Sealed, layout_after
 from pelican_resourcesync.publication.publish import Publication, publish
 from pelican_resourcesync.publication.request import Request
-from pelican_resourcesync.site.backfill.history import History, Published, Publisher, tell
-from pelican_resourcesync.site.backfill.records import Record, Records, as_text
+from pelican_resourcesync.site.backfill.history import BuildHistory, BuildOutputs, Published, history_of_builds
+from pelican_resourcesync.site.backfill.records import BuildRecord, BuildRecordStore, as_text
 from pelican_resourcesync.site.configuration import Configuration
-from pelican_resourcesync.site.outputs.removed_sets import lying_in
-from pelican_resourcesync.site.outputs.selecting import Selector
-from pelican_resourcesync.site.outputs.sets import ROBOTS
+from pelican_resourcesync.site.outputs import ROBOTS, Selector, removed_layouts
 from pelican_resourcesync.site.publisher import options_of
 from pelican_resourcesync.transport import sha256
 from pelican_resourcesync.version import __version__
@@ -39,36 +37,36 @@ _NOTE = "published"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Past:
+class PastBuilds:
     """What was built: all `landings`, the `builds` with their records, and where commit ranges may be cut."""
 
     landings: Sequence[Landing]
-    builds: Sequence[tuple[Landing, Record]]
+    builds: Sequence[tuple[Landing, BuildRecord]]
     cuts: Cuts
 
     @property
-    def last(self) -> Record:
+    def last(self) -> BuildRecord:
         """The record of the last commit, whose files are published."""
         return self.builds[-1][1]
 
 
-class Publishing:
+class BackfillPublisher:
     """The publication of a site's past. Sets that are `public` already are restarted next to what is public."""
 
     def __init__(
-        self, today: Configuration, records: Records, public: Mapping[str, Known | None], former: Sequence[str]
+        self, today: Configuration, records: BuildRecordStore, public: Mapping[str, Known | None], former: Sequence[str]
     ) -> None:
         """Publish `records` of the site `today`; `former` are the names of sets that are no longer published."""
         self._today = today
         self._records = records
         self._public = public
-        self._former = former
+        self._removed_sets = former
         self.skipped: Mapping[str, str] = {}
         self.unstable: Sequence[str] = ()
         self.layouts: Mapping[str, Layout] = {}
         self._over: Mapping[str, Known | None] = public
 
-    def publish(self, past: Past) -> dict[str, Publication]:
+    def publish(self, past: PastBuilds) -> dict[str, Publication]:
         """Publish the past to the output; nothing is done where it is already there.
 
         Afterwards, `skipped` has the commits left out with the reasons, `unstable` the URIs of resources that differ in
@@ -80,8 +78,8 @@ class Publishing:
         self.layouts = layouts
         settings, siteurl = self._today.settings, self._today.siteurl
         selectors = {each.name: Selector(each.selection, self._today.pelican, siteurl) for each in settings.sets}
-        with closing(Publisher(self._records, settings, layouts, selectors, siteurl)) as publisher:
-            history, self.skipped, self.unstable = tell(past.builds, publisher, layouts)
+        with closing(BuildOutputs(self._records, settings, layouts, selectors, siteurl)) as publisher:
+            history, self.skipped, self.unstable = history_of_builds(past.builds, publisher, layouts)
             if past.last.commit in self.skipped:
                 message = f"the last commit, {past.last.commit[:10]}, is no site: {self.skipped[past.last.commit]}"
                 raise PublicationError(message)
@@ -95,7 +93,7 @@ class Publishing:
         self._records.keep_note(_NOTE, {"key": key, "over": self._over_note(), "states": states})
         return publications
 
-    def _key(self, past: Past) -> str:
+    def _key(self, past: PastBuilds) -> str:
         """Return a digest of everything in the documents, except for the publication that they restart."""
         settings = {name: value for name, value in asdict(self._today.settings).items() if name not in _NO_MATTER}
         said = [
@@ -108,7 +106,7 @@ class Publishing:
         ]
         return sha256(json.dumps(said, sort_keys=True, default=str).encode("utf-8", "surrogatepass"))
 
-    def _find_over(self, key: str, past: Past) -> Mapping[str, Known | None]:
+    def _find_over(self, key: str, past: PastBuilds) -> Mapping[str, Known | None]:
         """Return the publications to restart from: the public ones, unless these are already this publication.
 
         In that case, return the ones that it restarted from, so that a second run, even after a killed one, makes the
@@ -137,7 +135,7 @@ class Publishing:
         }
 
     def _is_there(
-        self, key: str, resources: Mapping[str, Published], record: Record, layouts: Mapping[str, Layout]
+        self, key: str, resources: Mapping[str, Published], record: BuildRecord, layouts: Mapping[str, Layout]
     ) -> bool:
         """Return whether this publication was the last one, and the output still contains it."""
         note, output = self._records.note(_NOTE), self._today.output
@@ -154,7 +152,11 @@ class Publishing:
             return False
 
     def _write_output(
-        self, record: Record, resources: Mapping[str, Published], publisher: Publisher, layouts: Mapping[str, Layout]
+        self,
+        record: BuildRecord,
+        resources: Mapping[str, Published],
+        publisher: BuildOutputs,
+        layouts: Mapping[str, Layout],
     ) -> None:
         """Write what a build by Pelican would have written. After an interruption, the command can be run again."""
         output, settings = self._today.output, self._today.settings
@@ -188,10 +190,10 @@ class Publishing:
 
     def _publish(
         self,
-        past: Past,
-        history: History,
+        past: PastBuilds,
+        history: BuildHistory,
         resources: Mapping[str, Published],
-        publisher: Publisher,
+        publisher: BuildOutputs,
         layouts: Mapping[str, Layout],
     ) -> dict[str, Publication]:
         told = Told(
@@ -217,7 +219,7 @@ class Publishing:
                     over=self._over[own.name],
                 )
             )
-        former = list(lying_in(output, self._today.siteurl, self._former))
+        former = list(removed_layouts(output, self._today.siteurl, self._removed_sets))
         return dict(zip(layouts, publish(requests, former=former), strict=True))
 
 

@@ -21,11 +21,11 @@ from typing import Any, NamedTuple
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication.disk.durable import PREFIX, beside, remove
-from pelican_resourcesync.site.outputs.facets import UNFILED, Facets
+from pelican_resourcesync.site.outputs import UNFILED, Facets
 from pelican_resourcesync.transport import measure
 
 #: Where records and bytes are stored, next to the settings file.
-PLACE = Path(".resourcesync", "backfill")
+BACKFILL_FOLDER = Path(".resourcesync", "backfill")
 
 #: The version of the format of records. Commits with records in another format are built again.
 FORMAT = 2
@@ -62,7 +62,7 @@ class Site:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class BuildRecord:
     """The result of building a commit at its landing time: its `files`, or the `failure`, as a message.
 
     It depends on the `site` and on the versions of `tools`. `missing` are plug-ins that could not be imported.
@@ -97,7 +97,7 @@ class Record:
         return sha256(json.dumps(said).encode()).hexdigest()
 
     @classmethod
-    def parse(cls, text: str) -> "Record":
+    def parse(cls, text: str) -> "BuildRecord":
         """Parse a record; `ValueError` where it is invalid."""
         try:
             content = json.loads(text)
@@ -116,7 +116,7 @@ class Record:
         return record
 
 
-class Objects:
+class ObjectStore:
     """A store of bytes in a folder, by their SHA-256. Several processes may write to it at the same time."""
 
     def __init__(self, folder: Path) -> None:
@@ -167,23 +167,23 @@ class Objects:
         return PublicationError(f"{self.path(digest)} is damaged: remove it, and run backfill again")
 
 
-class Records:
+class BuildRecordStore:
     """The records in a folder, by commit, and notes about the last run."""
 
     def __init__(self, place: Path) -> None:
         self.place = place
-        self.objects = Objects(place / "objects")
+        self.objects = ObjectStore(place / "objects")
         self._folder = place / "records"
 
-    def get(self, sha: str) -> Record | None:
+    def get(self, sha: str) -> BuildRecord | None:
         """Return the record of a commit; `None` where there is none, or some of its bytes are missing."""
         with suppress(OSError, ValueError):
-            record = Record.parse(self._file(sha).read_text("ascii"))
+            record = BuildRecord.parse(self._file(sha).read_text("ascii"))
             if record.commit == sha and all(self.objects.holds(each.sha256, each.length) for each in record.files):
                 return record
         return None
 
-    def keep(self, record: Record) -> None:
+    def keep(self, record: BuildRecord) -> None:
         """Write the record of a commit atomically."""
         self._write(self._file(record.commit), record.render())
 
@@ -247,7 +247,7 @@ class Tools:
             **{name: self._versions[name] for name in sorted(names) if name in self._versions},
         }
 
-    def difference(self, record: Record) -> str:
+    def difference(self, record: BuildRecord) -> str:
         """Return which tool of a record has another version today; an empty string where none has."""
         for name, version in record.tools.items():
             now = self._python if name == "Python" else self._versions.get(name)
@@ -275,7 +275,7 @@ def as_text(time: datetime) -> str:
     return time.astimezone(UTC).isoformat(timespec="milliseconds")
 
 
-def mixed(records: Iterable[Record]) -> str:
+def mixed(records: Iterable[BuildRecord]) -> str:
     """Return a tool of which these records used several versions, so that they cannot be compared; empty for none."""
     versions: dict[str, str] = {}
     for record in records:
@@ -308,20 +308,20 @@ def _require_strings(values: Iterable[object]) -> None:
             raise TypeError(message)
 
 
-def record_of(answer: Mapping[str, Any], **known: Any) -> Record:
+def record_of(answer: Mapping[str, Any], **known: Any) -> BuildRecord:
     """Return the record for the answer of a build process; `ValueError` where the answer is invalid."""
     try:
         missing = tuple(str(each) for each in answer["missing"])
         if "reason" in answer:
-            return Record(**known, missing=missing, failure=str(answer["reason"]))
+            return BuildRecord(**known, missing=missing, failure=str(answer["reason"]))
         files = tuple(_file(row[0], row[1], row[2], row[3], row[4] or ()) for row in answer["files"])
     except (LookupError, TypeError) as error:
         message = f"this is no answer: {error}"
         raise ValueError(message) from error
-    return Record(**known, missing=missing, files=files)
+    return BuildRecord(**known, missing=missing, files=files)
 
 
-def ends_of(records: Sequence[Record]) -> Sequence[Record]:
+def ends_of(records: Sequence[BuildRecord]) -> Sequence[BuildRecord]:
     """Return the first and the last record without failure: these commits are built twice, to find unstable files."""
     built = [each for each in records if not each.failure]
     return built if len(built) < 2 else [built[0], built[-1]]  # noqa: PLR2004 - the two ends

@@ -10,9 +10,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from pelican_resourcesync.errors import HistoryError, PublicationError
-from pelican_resourcesync.git.checkout import Checkouts
-from pelican_resourcesync.git.landing import Landing, land
-from pelican_resourcesync.git.repository import Repository
+from pelican_resourcesync.git import Checkouts, Landing, Repository, landing_times
 from pelican_resourcesync.publication.disk.lock import locked
 from pelican_resourcesync.publication.disk.staging import recover
 from pelican_resourcesync.publication.model.clock import build_time
@@ -21,16 +19,16 @@ from pelican_resourcesync.publication.model.ranges import Cuts
 from pelican_resourcesync.publication.previous import LastingOutput
 from pelican_resourcesync.publication.previous.lineage import Known
 from pelican_resourcesync.publication.publish import Publication
-from pelican_resourcesync.site.backfill.builds import TIMEOUT, Builder, Task, Workshop, default_jobs
+from pelican_resourcesync.site.backfill.builds import TIMEOUT, BuildConfiguration, Builder, BuildTask, default_jobs
 from pelican_resourcesync.site.backfill.progress import Progress
-from pelican_resourcesync.site.backfill.publishing import Past, Publishing
-from pelican_resourcesync.site.backfill.records import PLACE, Record, Records, Site, ends_of
+from pelican_resourcesync.site.backfill.publishing import BackfillPublisher, PastBuilds
+from pelican_resourcesync.site.backfill.records import BACKFILL_FOLDER, BuildRecord, BuildRecordStore, Site, ends_of
 from pelican_resourcesync.site.backfill.selection import MOST, Selection, choose, first_commit, since
 from pelican_resourcesync.site.configuration import Configuration, predecessors, read_configuration
 from pelican_resourcesync.site.history import cuts_of, repository_of
-from pelican_resourcesync.site.outputs.removed_sets import former_sets, warnings_of
-from pelican_resourcesync.site.scope import beside_settings
-from pelican_resourcesync.terminal.words import counted
+from pelican_resourcesync.site.outputs import find_removed_sets, removed_set_warnings
+from pelican_resourcesync.site.scope import settings_folder_of
+from pelican_resourcesync.terminal import format_count
 
 #: The maximum number of unstable resources that a message names.
 _SHOWN = 5
@@ -55,7 +53,7 @@ class BackfillOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class BackfillSummary:
     """The result of a backfill: the publication of each set, or none where the output already contained exactly that.
 
     `built` is the number of commits built now, `known` of those built before. `skipped` are the commits left out, with
@@ -72,7 +70,7 @@ class Outcome:
     output: Path
 
 
-def backfill(file: Path, options: BackfillOptions, stream: TextIO, output: Path | None = None) -> Outcome:
+def run_backfill(file: Path, options: BackfillOptions, stream: TextIO, output: Path | None = None) -> BackfillSummary:
     """Build the past of the site with that settings file, and publish it to its output, or to another folder.
 
     Progress is written to `stream`. Raises a `ResourceSyncError` where it fails or is interrupted; the documents in the
@@ -87,7 +85,7 @@ def backfill(file: Path, options: BackfillOptions, stream: TextIO, output: Path 
         raise PublicationError(message)
     repository, progress = repository_of(today.pelican), Progress(stream)
     try:
-        place = _own_folder(beside_settings(today.pelican) / PLACE)
+        place = _own_folder(settings_folder_of(today.pelican) / BACKFILL_FOLDER)
         with locked(today.output), locked(place):
             return _Backfill(today, repository, imports, place, options, progress).run()
     except KeyboardInterrupt:
@@ -115,10 +113,10 @@ class _Backfill:
     ) -> None:
         self._today, self._repository = today, repository
         self._options, self._progress = options, progress
-        self._records = Records(place)
+        self._records = BuildRecordStore(place)
         self._records.clean()
         own = {name: value for name, value in options.extra.items() if name not in _TODAY}
-        self._workshop = Workshop(
+        self._configuration = BuildConfiguration(
             site=_site_of(today, repository.top, own),
             top=repository.top,
             override={**own, "SITEURL": today.pelican["SITEURL"]},
@@ -126,12 +124,12 @@ class _Backfill:
             imports=imports,
             timeout=options.timeout,
         )
-        self._tools = self._workshop.tools()
-        self._former: Sequence[str] = ()
+        self._tools = self._configuration.tools()
+        self._removed_sets: Sequence[str] = ()
         self._again = ""
         self._said: set[str] = set()
 
-    def run(self) -> Outcome:
+    def run(self) -> BackfillSummary:
         """Build the missing commits, and publish the history in all records."""
         public = self._find_public()
         landings = self._landings(public)
@@ -139,16 +137,16 @@ class _Backfill:
         chosen = self._choose(landings, cuts)
         before = {each.commit.sha for each in chosen if self._is_known(each)}
         with Checkouts(self._repository.top, self._records.place) as checkouts:  # also removes those of a killed run
-            builder = Builder(self._workshop, checkouts, self._options.jobs or default_jobs())
+            builder = Builder(self._configuration, checkouts, self._options.jobs or default_jobs())
             if len(before) < len(chosen):
                 self._build(builder, [each for each in chosen if each.commit.sha not in before], last=chosen[-1])
             self._build_ends_again(builder, chosen)
-        past = Past(landings=landings, builds=[(each, self._record(each)) for each in chosen], cuts=cuts)
+        past = PastBuilds(landings=landings, builds=[(each, self._record(each)) for each in chosen], cuts=cuts)
         self._say_missing([record for _, record in past.builds])
-        publishing = Publishing(self._today, self._records, public, self._former)
+        publishing = BackfillPublisher(self._today, self._records, public, self._removed_sets)
         publications = publishing.publish(past)
         self._say_what_is_published(publishing, publications)
-        return Outcome(
+        return BackfillSummary(
             publications=publications,
             built=len({each.commit.sha for each in chosen} - before - publishing.skipped.keys()),
             known=len(before - publishing.skipped.keys()),
@@ -165,8 +163,10 @@ class _Backfill:
         if today.settings.previous == "live":
             today = replace(today, settings=replace(today.settings, previous="none"))
         with predecessors(today, today.output) as found:
-            base = beside_settings(today.pelican)
-            self._former = former_sets(found, today.settings, today.siteurl, LastingOutput(today.output), base)
+            base = settings_folder_of(today.pelican)
+            self._removed_sets = find_removed_sets(
+                found, today.settings, today.siteurl, LastingOutput(today.output), base
+            )
             return {name: each.previous or each.over for name, each in found.items()}
 
     def _landings(self, public: Mapping[str, Known | None]) -> list[Landing]:
@@ -175,7 +175,11 @@ class _Backfill:
             message = f"the repository {top} is a shallow clone, so its past is not there: run git fetch --unshallow"
             raise HistoryError(message)
         held = {sha: time for each in public.values() if each for sha, time in each.state.held.items()}
-        return list(land(self._repository.line(), built=max(build_time(), datetime.now(UTC)), known=held))
+        return list(
+            landing_times(
+                self._repository.first_parent_commits(), built=max(build_time(), datetime.now(UTC)), known=held
+            )
+        )
 
     def _choose(self, landings: Sequence[Landing], cuts: Cuts) -> list[Landing]:
         """Return the commits to build; report which and why, and store the selection for later builds of the site."""
@@ -194,8 +198,8 @@ class _Backfill:
         which = (
             "each of them is built" if by == "commit" else f"the last of each range is built, {len(chosen):,} in all"
         )
-        self._progress.say(f"the past has {counted(number, 'commit')}, and {which} (--by {by}, {why}).")
-        self._records.keep_note("selection", Selection(by=by, since=begin, site=self._workshop.site).note())
+        self._progress.say(f"the past has {format_count(number, 'commit')}, and {which} (--by {by}, {why}).")
+        self._records.keep_note("selection", Selection(by=by, since=begin, site=self._configuration.site).note())
         return chosen
 
     def _is_known(self, landing: Landing) -> bool:
@@ -204,8 +208,8 @@ class _Backfill:
         if record is None or record.retry:
             return False
         why = ""
-        if record.site != self._workshop.site:
-            why = _difference(record.site, self._workshop.site)
+        if record.site != self._configuration.site:
+            why = _difference(record.site, self._configuration.site)
         elif not record.is_of(landing.time):
             why = f"{landing.commit.sha[:10]} counted as landed at another time"
         else:
@@ -218,7 +222,7 @@ class _Backfill:
     def _build(self, builder: Builder, missing: Sequence[Landing], last: Landing) -> None:
         """Build the missing commits, the last one first: if that fails, there is nothing to publish."""
         order = sorted(missing, key=lambda each: each is not last)
-        for task, record in self._run(builder, [Task(each) for each in order]):
+        for task, record in self._run(builder, [BuildTask(each) for each in order]):
             if record.failure and task.landing is last:
                 message = (
                     f"the last commit, {record.commit[:10]}, does not build: {record.failure}; nothing was published"
@@ -232,7 +236,7 @@ class _Backfill:
         """Build the first and the last commit a second time, and record which of their files differ."""
         landings = {each.commit.sha: each for each in chosen}
         ends = {each.commit: each for each in ends_of([self._record(each) for each in chosen]) if each.unstable is None}
-        tasks = [Task(landings[sha], seed=1) for sha in ends]
+        tasks = [BuildTask(landings[sha], seed=1) for sha in ends]
         for task, again in self._run(builder, tasks) if tasks else ():
             first = ends[task.landing.commit.sha]
             if again.failure:
@@ -241,7 +245,7 @@ class _Backfill:
             unstable = [path for path in sorted(before) if now.get(path, before[path]) != before[path]]
             self._records.keep(replace(first, unstable=unstable))
 
-    def _run(self, builder: Builder, tasks: Sequence[Task]) -> Iterator[tuple[Task, Record]]:
+    def _run(self, builder: Builder, tasks: Sequence[BuildTask]) -> Iterator[tuple[BuildTask, BuildRecord]]:
         """Run the builds, and show their progress."""
         self._progress.begin(len(tasks))
         with closing(builder.build(tasks)) as builds:
@@ -250,20 +254,20 @@ class _Backfill:
                 yield task, record
         self._progress.close()
 
-    def _record(self, landing: Landing) -> Record:
+    def _record(self, landing: Landing) -> BuildRecord:
         record = self._records.get(landing.commit.sha)
         if record is None:
             message = f"what was built of {landing.commit.sha[:10]} is no longer in {self._records.place}: run it again"
             raise PublicationError(message)
         return record
 
-    def _say_missing(self, records: Sequence[Record]) -> None:
+    def _say_missing(self, records: Sequence[BuildRecord]) -> None:
         """Report each plug-in that could not be imported, once."""
         for name in sorted({name for each in records for name in each.missing}):
             number = sum(name in each.missing for each in records)
             self._progress.say(
-                f"the plug-in {name!r} cannot be imported and is left out of {counted(number, 'commit')}: install it, "
-                "and run backfill again, if the site is to be as it was"
+                f"the plug-in {name!r} cannot be imported and is left out of {format_count(number, 'commit')}: "
+                "install it and run backfill again to build the site as it was"
             )
 
     def _say_skipped(self, sha: str, reason: str) -> None:
@@ -271,19 +275,19 @@ class _Backfill:
             self._said.add(sha)
             self._progress.say(f"{sha[:10]} is skipped: {reason}")
 
-    def _say_what_is_published(self, publishing: Publishing, publications: Mapping[str, Publication]) -> None:
+    def _say_what_is_published(self, publishing: BackfillPublisher, publications: Mapping[str, Publication]) -> None:
         for sha, reason in publishing.skipped.items():
             self._say_skipped(sha, reason)
         if publishing.unstable:
             names = ", ".join(publishing.unstable[:_SHOWN]) + (", …" if publishing.unstable[_SHOWN:] else "")
-            differ = counted(len(publishing.unstable), "resource") + " differ"
+            differ = format_count(len(publishing.unstable), "resource") + " differ"
             self._progress.say(f"{differ} between two builds of one commit, so no updates are told of: {names}")
         folders = [f"{layout.folder}/" for layout in publishing.layouts.values() if layout.start > 1]
         if publications and folders:
             self._progress.say(
                 f"what was public stays as it is, and this begins anew beside it: in {', '.join(folders)}"
             )
-        for line in warnings_of(self._former) if publications else ():
+        for line in removed_set_warnings(self._removed_sets) if publications else ():
             self._progress.say(f"{line}.")
 
 

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pelican_resourcesync.errors import HistoryError
-from pelican_resourcesync.git.landing import Landing
-from pelican_resourcesync.git.repository import Repository
+from pelican_resourcesync.git import Landing, Repository
 from pelican_resourcesync.publication.model.ranges import Cuts
 from pelican_resourcesync.site.backfill.records import Site
 

@@ -14,9 +14,7 @@ from typing import Any, cast
 from urllib.parse import unquote
 
 from pelican_resourcesync.errors import HistoryError
-from pelican_resourcesync.git.landing import Landing, committer_time, land
-from pelican_resourcesync.git.log import PathChange
-from pelican_resourcesync.git.repository import Repository, find_repository
+from pelican_resourcesync.git import Landing, PathChange, Repository, committer_time, find_repository, landing_times
 from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication.model.change import Change
 from pelican_resourcesync.publication.model.clock import build_time
@@ -25,20 +23,18 @@ from pelican_resourcesync.publication.model.resource import Listed
 from pelican_resourcesync.publication.model.told import Told
 from pelican_resourcesync.publication.previous.previous import Previous
 from pelican_resourcesync.settings import Settings
-from pelican_resourcesync.site.history.rule import Rule, tree_of
+from pelican_resourcesync.site.history.first_publication import FirstHistoryReader, tree_of
 from pelican_resourcesync.site.history.sources import Sources, quiet_reading
 from pelican_resourcesync.site.history.states import States
-from pelican_resourcesync.site.outputs.inventory import Exclusion
-from pelican_resourcesync.site.outputs.sets import ResourceSet
-from pelican_resourcesync.site.outputs.written import Run, Written
+from pelican_resourcesync.site.outputs import Exclusion, OutputFile, ResourceSet, Run
 from pelican_resourcesync.site.scope import Scope, find_scope
 
 #: The history of a set, and where its commit ranges may be cut.
-Tells = tuple[Told, Cuts]
+SetHistory = tuple[Told, Cuts]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Since:
+class PreviousState:
     """What publications made together have in common: their `commit`, and the landing times `held` in their state.
 
     `resources` are those of all of them.
@@ -49,7 +45,7 @@ class Since:
     resources: Mapping[str, Listed]
 
     @classmethod
-    def group(cls, previous: Mapping[str, Previous | None]) -> "list[tuple[Since | None, Collection[str]]]":
+    def group(cls, previous: Mapping[str, Previous | None]) -> "list[tuple[PreviousState | None, Collection[str]]]":
         """Group sets, by name, that continue from the same commit; those without a publication are under `None`."""
         groups: dict[object, dict[str, Previous | None]] = {}
         for name, each in previous.items():
@@ -58,7 +54,7 @@ class Since:
         return [(cls._of([each for each in group.values() if each]), group.keys()) for group in groups.values()]
 
     @classmethod
-    def _of(cls, previous: Sequence[Previous]) -> "Since | None":
+    def _of(cls, previous: Sequence[Previous]) -> "PreviousState | None":
         if not previous:
             return None
         return cls(
@@ -71,7 +67,7 @@ class Since:
 class GitHistory:
     """A reader of the history of one build. `warnings` need action by the user, `notes` are for information."""
 
-    def __init__(self, run: Run, settings: Settings, since: Since | None) -> None:
+    def __init__(self, run: Run, settings: Settings, since: PreviousState | None) -> None:
         """Read the history of `run`; `since` is what was published before, `None` for a first publication."""
         self._run = run
         self._settings = settings
@@ -82,7 +78,7 @@ class GitHistory:
         self.warnings: list[str] = []
         self.notes: list[str] = []
 
-    def read(self, written: Sequence[Written], sets: Sequence[ResourceSet]) -> dict[str, Tells]:
+    def read(self, written: Sequence[OutputFile], sets: Sequence[ResourceSet]) -> dict[str, SetHistory]:
         """Return, for each set, the changes and times for a build of these outputs."""
         told, cuts = self._read(written)
         if self._previous is not None:  # the bytes decide, and sets contain what they select today
@@ -92,7 +88,7 @@ class GitHistory:
             each.settings.name: (replace(told, changes=each.changes_within(told.changes, built)), cuts) for each in sets
         }
 
-    def _read(self, written: Sequence[Written]) -> Tells:
+    def _read(self, written: Sequence[OutputFile]) -> SetHistory:
         try:
             repository = repository_of(self._run.settings)
         except HistoryError as error:
@@ -103,8 +99,8 @@ class GitHistory:
         finally:
             repository.close()
 
-    def _read_repository(self, repository: Repository, written: Sequence[Written]) -> Tells:
-        line = list(repository.line() if self._previous else repository.log())
+    def _read_repository(self, repository: Repository, written: Sequence[OutputFile]) -> SetHistory:
+        line = list(repository.first_parent_commits() if self._previous else repository.log())
         if repository.is_shallow():
             without = "the bytes alone tell what changed" if self._previous else "no Change List begins"
             self.warnings.append(
@@ -115,7 +111,7 @@ class GitHistory:
             told = Told(built=self._built, complete=False, commit=line[-1].sha, landed=landed)
             return told, self._cuts(repository, [])
         known = self._previous.held if self._previous else {}
-        landings = list(land(line, built=max(self._built, datetime.now(UTC)), known=known))
+        landings = list(landing_times(line, built=max(self._built, datetime.now(UTC)), known=known))
         self._warn_of_clocks(landings, known)
         scope = find_scope(repository.top, self._run.settings)
         uncommitted = repository.uncommitted(scope.paths())
@@ -152,7 +148,7 @@ class GitHistory:
         scope: Scope,
         since: Sequence[Landing],
         uncommitted: Sequence[PathChange],
-        written: Sequence[Written],
+        written: Sequence[OutputFile],
     ) -> Sequence[Change]:
         """Return an update for each resource whose source was changed or removed since, at the time of that change."""
         commits: list[tuple[datetime, Sequence[PathChange]]] = [(each.time, each.commit.changes) for each in since]
@@ -173,11 +169,13 @@ class GitHistory:
         scope: Scope,
         landings: Sequence[Landing],
         uncommitted: Sequence[PathChange],
-        written: Sequence[Written],
+        written: Sequence[OutputFile],
     ) -> Sequence[Change]:
         """Return the changes for a first publication, by the rule."""
         with Sources(self._run.settings, self._run.siteurl, written) as sources, quiet_reading():
-            history = Rule(repository, sources, scope, self._is_excluded).read(landings, uncommitted, self._built)
+            history = FirstHistoryReader(repository, sources, scope, self._is_excluded).read(
+                landings, uncommitted, self._built
+            )
         if history.left_out:
             self.notes.append(
                 f"{history.left_out} past URLs and states of sources are left out of the Change Lists, because they "
@@ -186,7 +184,7 @@ class GitHistory:
         return history.changes
 
     def _is_excluded(self, uri: str) -> bool:
-        excluded = self._exclusion.covers_uri(self._run.siteurl, uri)
+        excluded = self._exclusion.excludes_uri(self._run.siteurl, uri)
         self._past |= {uri} if excluded else set()
         return excluded
 

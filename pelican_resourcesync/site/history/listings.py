@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from pelican.paginator import Page, Paginator
 from pelican.urlwrappers import URLWrapper
 
-from pelican_resourcesync.site.outputs.uris import uri_of, uri_of_path
+from pelican_resourcesync.site.outputs import uri_of, uri_of_path
 
 _PERIODS = ("YEAR", "MONTH", "DAY")
 _FORMATS = ("ATOM", "RSS")
@@ -193,7 +193,7 @@ class Listings:
         return known
 
 
-class Entry(NamedTuple):
+class ListedArticle(NamedTuple):
     """An article in a listing: its sort key, its source, and a value that changes with what the listing shows of it."""
 
     order: Any
@@ -201,7 +201,7 @@ class Entry(NamedTuple):
     shown: Hashable
 
 
-class Members:
+class ListingPages:
     """The articles of one listing, in Pelican's order, and its pages."""
 
     def __init__(self, listing: Listing, listings: Listings, *, standing: bool) -> None:
@@ -215,7 +215,7 @@ class Members:
         self._first, self._last = maxsize, -1  # the indexes between which articles were added or removed
         self._pages: list[str] = []
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: ListedArticle) -> None:
         """Add an article."""
         key = (entry.order, entry.source)
         at = bisect_left(self._keys, key)
@@ -223,7 +223,7 @@ class Members:
         self._keys.insert(at, key)
         self._shown.insert(at, entry.shown)
 
-    def remove(self, entry: Entry) -> None:
+    def remove(self, entry: ListedArticle) -> None:
         """Remove an article."""
         at = bisect_left(self._keys, (entry.order, entry.source))
         self._touch(at)
@@ -234,7 +234,7 @@ class Members:
             self._before = self._shown.copy()
         self._first, self._last = min(at, self._first), max(at, self._last) + 1
 
-    def turn(self) -> tuple[Collection[str], Collection[str]]:
+    def update_pages(self) -> tuple[Collection[str], Collection[str]]:
         """Return the URIs of the pages that were removed, and of those that are new or changed, since the last call."""
         before, old, count = self._before, self._pages, len(self._shown)
         total = self._listings.total(self._listing, count) if count or self._standing else 0

@@ -18,7 +18,7 @@ from typing import Any
 
 from pelican.settings import DEFAULT_CONFIG
 
-from pelican_resourcesync.site.outputs.roles import Role
+from pelican_resourcesync.site.outputs import Role
 
 #: The settings on which metadata, and so the names in a URL, depend, in addition to the source.
 _METADATA = (
@@ -71,7 +71,7 @@ class PastSettings:
         """Add a version of the settings files, valid from a time on; versions are added in order."""
         self._past.append((time, _read(files)))
 
-    def same_since(self, names: Sequence[str], source: str = "") -> datetime | None:
+    def unchanged_since(self, names: Sequence[str], source: str = "") -> datetime | None:
         """Return since when these settings have had today's values, as far as they concern `source`.
 
         `None` where that is unknown, for example because no settings file is in the repository.

@@ -15,27 +15,25 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
 
-from pelican.contents import Article, Page, SkipStub, Static
-from pelican.contents import Content as PelicanContent
+from pelican.contents import Article, Content, Page, SkipStub, Static
 from pelican.readers import Readers
 
-from pelican_resourcesync.site.history.heads import FromMemory, head_of, replace_readers
+from pelican_resourcesync.site.history.head_readers import InMemoryReader, head_of, replace_readers
 from pelican_resourcesync.site.history.listings import Listing, Listings
-from pelican_resourcesync.site.outputs.roles import Role, Roles
-from pelican_resourcesync.site.outputs.uris import uri_of, uri_of_path
-from pelican_resourcesync.site.outputs.written import Written, copied_source
+from pelican_resourcesync.site.outputs import OutputFile, Role, Roles, copied_source, uri_of, uri_of_path
 
-_CLASSES: Mapping[Role, type[PelicanContent]] = {Role.ARTICLE: Article, Role.PAGE: Page, Role.STATIC: Static}
+_CLASSES: Mapping[Role, type[Content]] = {Role.ARTICLE: Article, Role.PAGE: Page, Role.STATIC: Static}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Content:
+class SourceOutput:
     """What one state of a source publishes.
 
     `uris` are those of its page or file and of a copy of the source (`OUTPUT_SOURCES`): none where it is a draft,
     hidden or skipped, or where nothing is written. `listings` are those that an article is in unless it is a
-    translation, `listings_of_any` those that it is always in. `family` is a key that it shares with its translations.
-    `head` changes with the metadata. `waits` is the time until which an article is a draft (`WITH_FUTURE_DATES`).
+    translation, `listings_of_any` those that it is always in. `translation_group` is a key that it
+    shares with its translations. `head` changes with the metadata. `draft_until` is the time until which an article is
+    a draft (`WITH_FUTURE_DATES`).
     """
 
     source: str
@@ -44,18 +42,18 @@ class Content:
     published: bool = True
     head: str = ""
     order: Any = None
-    family: tuple[object, ...] = ()
+    translation_group: tuple[object, ...] = ()
     in_default_lang: bool = True
     marked_translation: bool = False
     listings: tuple[Listing, ...] = ()
     listings_of_any: tuple[Listing, ...] = ()
-    waits: datetime | None = None
+    draft_until: datetime | None = None
 
 
 class Sources:
     """A reader of what the sources of one site publish. It has a temporary folder: use it as a context manager."""
 
-    def __init__(self, settings: Mapping[str, Any], siteurl: str, written: Sequence[Written]) -> None:
+    def __init__(self, settings: Mapping[str, Any], siteurl: str, written: Sequence[OutputFile]) -> None:
         """Use Pelican's `settings`; `siteurl` has no trailing slash, and `written` are the resources of the build."""
         self._settings = {
             **settings,
@@ -78,8 +76,8 @@ class Sources:
         self._roles = Roles(settings, tuple(self._readers.extensions))
         self._written = {(each.source, each.role): each for each in written if each.source and each.role}
         self._moved = {each.role: each for each in self._written.values() if _is_moved(each.content)}
-        self._built: dict[tuple[str, Role], Content] = {}
-        self._read: dict[tuple[str, Role, str], Content | None] = {}
+        self._built: dict[tuple[str, Role], SourceOutput] = {}
+        self._read: dict[tuple[str, Role, str], SourceOutput | None] = {}
         self._follows_rules: dict[tuple[str, Role], bool] = {}
         self.listings = Listings(settings, siteurl)
 
@@ -110,22 +108,22 @@ class Sources:
         """Return whether the build published this source."""
         return (source, role) in self._written
 
-    def built(self, source: str, role: Role, data: Callable[[], bytes | None] | None) -> Content:
+    def built(self, source: str, role: Role, data: Callable[[], bytes | None] | None) -> SourceOutput:
         """Return what a source of the build publishes; `data` returns its bytes, where the head is needed."""
         content = self._built.get((source, role))
         if content is None:
             written = self._written[source, role]
-            content = Content(source, role, (written.uri,))
+            content = SourceOutput(source, role, (written.uri,))
             with suppress(Exception):  # a plug-in may have changed the object in any way
                 content = self._content(written.content, source, role, "", written.uri)
             head = self._head(source, data()) if data and role is not Role.STATIC else ""
             content = replace(content, head=head)
             if head:
                 self._read[source, role, head] = content
-            self._built[source, role] = content = replace(content, waits=None)
+            self._built[source, role] = content = replace(content, draft_until=None)
         return content
 
-    def past(self, source: str, role: Role, read: Callable[[], bytes | None]) -> Content | None:
+    def past(self, source: str, role: Role, read: Callable[[], bytes | None]) -> SourceOutput | None:
         """Return what a past state of a source publishes; `None` where that is uncertain.
 
         It is uncertain where the bytes are missing, where Pelican's readers cannot parse them, and where a plug-in
@@ -145,7 +143,7 @@ class Sources:
             self._read[key] = content if certain else None
         return self._read[key]
 
-    def _is_certain(self, content: Content, written: Written) -> bool:
+    def _is_certain(self, content: SourceOutput, written: OutputFile) -> bool:
         """Return whether the rules give the same URL as the build, for this state or for the output `written`."""
         if not content.uris or written.uri in content.uris:
             return True
@@ -160,7 +158,7 @@ class Sources:
         reader = self._readers.readers.get(posixpath.splitext(source)[1][1:])
         return hashlib.sha1(head_of(reader, data or b""), usedforsecurity=False).hexdigest()
 
-    def _parsed(self, source: str, role: Role, data: bytes, head: str) -> Content | None:
+    def _parsed(self, source: str, role: Role, data: bytes, head: str) -> SourceOutput | None:
         try:
             with self._file(source, data):  # plug-ins get their signals: they may decide what is public
                 found = self._readers.read_file(
@@ -171,7 +169,7 @@ class Sources:
                     context={},
                 )
                 if isinstance(found, SkipStub):
-                    return Content(source, role, published=False, head=head)
+                    return SourceOutput(source, role, published=False, head=head)
                 if role is not Role.STATIC:
                     relative = found.relative_source_path
                     found.get_relative_source_path = lambda *_: relative
@@ -186,9 +184,9 @@ class Sources:
     @contextmanager
     def _file(self, source: str, data: bytes) -> Iterator[None]:
         reader = self._readers.readers.get(posixpath.splitext(source)[1][1:])
-        if isinstance(reader, FromMemory):
+        if isinstance(reader, InMemoryReader):
             reader.data = data
-        if isinstance(reader, FromMemory) or not data:
+        if isinstance(reader, InMemoryReader) or not data:
             yield
             return
         file = Path(self._path, source)
@@ -199,29 +197,29 @@ class Sources:
         finally:
             file.unlink(missing_ok=True)
 
-    def _content(self, found: Any, source: str, role: Role, head: str, uri: str) -> Content:
+    def _content(self, found: Any, source: str, role: Role, head: str, uri: str) -> SourceOutput:
         """Return what Pelican's object `found` publishes; `uri` is its URI, empty where nothing is written."""
         if role is Role.STATIC:
-            return Content(source, role, (uri,))
+            return SourceOutput(source, role, (uri,))
         if found.status != "published":
-            return Content(source, role, published=False, head=head)
+            return SourceOutput(source, role, published=False, head=head)
         copy = copied_source(found, self._settings)
         copies = (uri_of_path(self.siteurl, copy),) if copy else ()
         if role is Role.PAGE:
             uris = (*filter(None, [uri]), *copies)
-            return Content(source, role, uris, head=head, in_default_lang=found.in_default_lang)
-        return Content(
+            return SourceOutput(source, role, uris, head=head, in_default_lang=found.in_default_lang)
+        return SourceOutput(
             source=source,
             role=role,
             uris=(*filter(None, [uri]), *copies),
             head=head,
             order=_order(found, self._settings["ARTICLE_ORDER_BY"]),
-            family=_family(found, source, self._settings["ARTICLE_TRANSLATION_ID"]),
+            translation_group=_translation_group(found, source, self._settings["ARTICLE_TRANSLATION_ID"]),
             in_default_lang=found.in_default_lang,
             marked_translation=str(found.metadata.get("translation", "false")).lower() != "false",
             listings=self.listings.of_original(found),
             listings_of_any=self.listings.of_any(found),
-            waits=None if self.settings["WITH_FUTURE_DATES"] else found.date,
+            draft_until=None if self.settings["WITH_FUTURE_DATES"] else found.date,
         )
 
 
@@ -230,13 +228,13 @@ def _is_moved(content: Any) -> bool:
     return hasattr(content, "override_save_as") and "save_as" not in content.metadata
 
 
-def originals(family: Sequence[Content]) -> Sequence[Content]:
+def originals(translation_group: Sequence[SourceOutput]) -> Sequence[SourceOutput]:
     """Return the articles of a family that are not translations of another, as Pelican's `get_original_items` does."""
-    candidates = [content for content in family if not content.marked_translation] or family
+    candidates = [content for content in translation_group if not content.marked_translation] or translation_group
     return [content for content in candidates if content.in_default_lang] or candidates
 
 
-def _family(found: Any, source: str, translation_id: Any) -> tuple[object, ...]:
+def _translation_group(found: Any, source: str, translation_id: Any) -> tuple[object, ...]:
     if not translation_id:
         return (source,)
     names = [translation_id] if isinstance(translation_id, str) else sorted(translation_id)

@@ -6,16 +6,14 @@ from datetime import datetime
 from functools import partial
 from typing import NamedTuple
 
-from pelican_resourcesync.git.log import LINK, SUBMODULE, PathChange
-from pelican_resourcesync.git.repository import UNCOMMITTED, Repository
+from pelican_resourcesync.git import LINK, SUBMODULE, UNCOMMITTED, PathChange, Repository
 from pelican_resourcesync.site.history.past_settings import (
     SETTINGS_OF_TEMPLATE_PAGE,
     SETTINGS_OF_THEME,
     settings_of_source,
 )
-from pelican_resourcesync.site.history.sources import Content, Sources
-from pelican_resourcesync.site.outputs.roles import Role
-from pelican_resourcesync.site.outputs.uris import uri_of_path
+from pelican_resourcesync.site.history.sources import SourceOutput, Sources
+from pelican_resourcesync.site.outputs import Role, uri_of_path
 from pelican_resourcesync.site.scope import Scope
 
 #: The start of a blob whose content is in Git LFS, not in the repository.
@@ -25,7 +23,7 @@ _POINTER = b"version https://git-lfs.github.com/spec/"
 class State(NamedTuple):
     """A file at one time: what it publishes, its blob, and the settings that determine its URL."""
 
-    content: Content
+    content: SourceOutput
     blob: str
     settings: Sequence[str]
 
@@ -54,10 +52,10 @@ class States:
             return
         source = self._scope.source(change.path)
         for uri, settings in self._copied(change.path, source):
-            yield State(Content(change.path, Role.STATIC, (uri,)), change.new, settings)
+            yield State(SourceOutput(change.path, Role.STATIC, (uri,)), change.new, settings)
         for role in self._sources.roles(source) if source is not None else ():
             data = partial(self._as_built if today else self.data, change)
-            content: Content | None = None
+            content: SourceOutput | None = None
             if today and self._sources.is_built(source or "", role):
                 content = self._sources.built(source or "", role, data if head_matters else None)
             elif change.mode != LINK or role is Role.STATIC:
@@ -76,7 +74,7 @@ class States:
         for role in self._sources.roles(source) if source is not None else ():
             if role is not Role.STATIC and not self._sources.is_built(source or "", role):
                 content = self._sources.past(source or "", role, partial(self._as_built, change))
-                if content and (content.waits is None or content.waits <= now):
+                if content and (content.draft_until is None or content.draft_until <= now):
                     yield from content.uris
 
     def _copied(self, path: str, source: str | None) -> Iterator[tuple[str, Sequence[str]]]:

@@ -11,8 +11,8 @@ from pelican.contents import Article, Page
 from pelican.urlwrappers import Category, Tag, URLWrapper
 
 from pelican_resourcesync.protocol import Link
+from pelican_resourcesync.site.outputs.run import OutputFile, Run
 from pelican_resourcesync.site.outputs.uris import uri_of_path
-from pelican_resourcesync.site.outputs.written import Run, Written
 
 _KINDS: Mapping[str, type[URLWrapper]] = {"category": Category, "tag": Tag}
 
@@ -40,7 +40,7 @@ def slug_of(kind: str, name: str, settings: Mapping[str, Any]) -> str:
     return str(_KINDS[kind](name, settings).slug)
 
 
-def facets_of(run: Run, written: Iterable[Written]) -> dict[str, Facets]:
+def facets_of(run: Run, written: Iterable[OutputFile]) -> dict[str, Facets]:
     """Return the facets of the outputs of a build, by URI, without outputs that have none.
 
     They are read from Pelican's objects, including what plug-ins changed there. Of a run within the run (a site's
@@ -51,7 +51,7 @@ def facets_of(run: Run, written: Iterable[Written]) -> dict[str, Facets]:
     return {uri: each for uri, each in found.items() if each != UNFILED}
 
 
-def links_of(written: Iterable[Written]) -> dict[str, tuple[Link, ...]]:
+def links_of(written: Iterable[OutputFile]) -> dict[str, tuple[Link, ...]]:
     """Return the links from articles and pages to their category and tags, by URI, without those that have none.
 
     An article links to the page of its category (`LN06`, `rel="collection"`). Articles and pages link to the pages of
@@ -71,7 +71,7 @@ def _links(content: Any, pages: Mapping[tuple[type, str], str]) -> Iterator[Link
         yield Link(href=uri, rel="tag")
 
 
-def _is_first_page(written: Written) -> bool:
+def _is_first_page(written: OutputFile) -> bool:
     """Return whether this is the page at the URL of a category or tag: the first page of its listing."""
     about = written.about
     return isinstance(about, Category | Tag) and posixpath.normpath(str(about.save_as)) == written.path

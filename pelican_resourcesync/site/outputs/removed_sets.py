@@ -12,7 +12,7 @@ from pelican_resourcesync.publication.previous.previous import read_state
 from pelican_resourcesync.settings import Settings
 
 
-def former_sets(
+def find_removed_sets(
     found: Mapping[str, Predecessor], settings: Settings, siteurl: str, output: Output, base: Path
 ) -> Sequence[str]:
     """Return the names of former sets: those published together with the predecessors of today's sets.
@@ -45,7 +45,7 @@ def _sets_in(folder: Path, siteurl: str) -> Iterator[str]:
             yield layout.set_name
 
 
-def lying_in(output: Path, siteurl: str, names: Iterable[str]) -> Iterator[Layout]:
+def removed_layouts(output: Path, siteurl: str, names: Iterable[str]) -> Iterator[Layout]:
     """Yield the layouts of former sets in an output, without sets that others have published there since."""
     for layout in (Layout(siteurl, name) for name in names):
         state = _state_in(output, layout)
@@ -61,7 +61,7 @@ def _state_in(folder: Path, layout: Layout) -> State | None:
     return None
 
 
-def warnings_of(names: Sequence[str]) -> Iterator[str]:
+def removed_set_warnings(names: Sequence[str]) -> Iterator[str]:
     """Yield one warning that sets are no longer published, and what to do; nothing where there are none."""
     if names:
         several = len(names) > 1

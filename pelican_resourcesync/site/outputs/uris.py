@@ -1,6 +1,8 @@
 """URIs of what Pelican writes: from Pelican's URL where it leads to the file, else from the path (`X10`)."""
 
 import posixpath
+from fnmatch import fnmatchcase
+from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
 _INDEX = "index.html"
@@ -22,12 +24,12 @@ def uri_of(siteurl: str, url: str, save_as: str) -> str:
     """
     relative = _relative(url)
     for candidate in (relative, unquote(relative, errors="surrogateescape")):
-        if leads_to(candidate, save_as):
+        if serves(candidate, save_as):
             return uri_of_path(siteurl, candidate)
     return uri_of_path(siteurl, posixpath.normpath(save_as))
 
 
-def leads_to(url: str, save_as: str) -> bool:
+def serves(url: str, save_as: str) -> bool:
     """Return whether a static host returns the file `save_as` for `url` (decoded, relative)."""
     folder = url if not url or url.endswith("/") else f"{url}/"
     return posixpath.normpath(save_as) in (url, f"{folder}{_INDEX}", f"{url}.html")
@@ -45,3 +47,22 @@ def _relative(url: str) -> str:
     if path == ".":
         return ""
     return f"{path}/" if url.endswith(("/", "/.")) else path
+
+
+def files_of(siteurl: str, uri: str) -> tuple[str, ...]:
+    """Return the paths of the files that a static host may return for `uri`, a URI of the past."""
+    path = unquote(uri.removeprefix(f"{siteurl}/"), errors="surrogateescape")
+    if not path or path.endswith("/"):
+        return (path + _INDEX,)
+    return (path,) if posixpath.splitext(path)[1] else (path, f"{path}.html", f"{path}/{_INDEX}")
+
+
+def matches_pattern(path: str, pattern: str) -> bool:
+    """Return whether a path matches a pattern. A folder matches all below it; a leading `/` has no effect."""
+    bare = pattern.strip("/")
+    return fnmatchcase(path, f"{bare}/*") or (not pattern.endswith("/") and fnmatchcase(path, bare))
+
+
+def is_html(path: str) -> bool:
+    """Return whether a file is an HTML page, by its name."""
+    return Path(path).suffix.lower() in (".html", ".htm")

@@ -10,7 +10,8 @@ from zipfile import ZipFile, ZipInfo
 
 from pelican_resourcesync.protocol import ChangeKind, Document, Entry, Hash, Link, Metadata, Root
 from pelican_resourcesync.publication.dumps.package import Bitstream, write_package
-from tests.publication.support import SITEURL, Paper, paper
+from tests.publication.support import SITEURL
+from tests.support.reader import XmlDocument, parse
 
 NOON = datetime(2024, 2, 29, 12, 0, 7, tzinfo=UTC)
 UP = Link(rel="up", href=f"{SITEURL}/resourcesync/site/capabilitylist.xml")
@@ -67,6 +68,6 @@ def infos(package: bytes) -> Sequence[ZipInfo]:
         return archive.infolist()
 
 
-def listed(package: bytes) -> Paper:
+def listed(package: bytes) -> XmlDocument:
     """Read the manifest of a package with lxml alone."""
-    return paper(members(package)["manifest.xml"])
+    return parse(members(package)["manifest.xml"])

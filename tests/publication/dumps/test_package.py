@@ -28,7 +28,8 @@ from tests.publication.dumps.support import (
     members,
     packed,
 )
-from tests.publication.support import SITEURL, Item, Paper
+from tests.publication.support import SITEURL
+from tests.support.reader import XmlDocument, XmlEntry
 
 PAGE, PICTURE = b"<p>A page</p>" * 400, bytes(range(256)) * 300
 LARGE = 40_000  # bytes
@@ -47,17 +48,16 @@ def test_resource_dump_package() -> None:
     assert list(found) == ["resources/index.html", "resources/a/Knöpfe.jpg", "resources/b.txt", "manifest.xml"]
     assert list(found.values())[:3] == [PAGE, PICTURE, b""]
     assert manifest == found["manifest.xml"]  # RD02
-    assert listed(package) == Paper(
+    assert listed(package) == XmlDocument(
         root="urlset",
         md={"capability": "resourcedump-manifest", "at": "2024-02-29T12:00:07Z"},
         links={"up": UP.href},
-        items=[
-            Item(
+        entries=[
+            XmlEntry(
                 f"{SITEURL}/{path}",
                 "2024-02-29T12:00:07Z",
                 None,
                 {"hash": f"sha-256:{sha256(data).hexdigest()}", "length": str(len(data)), "type": kind, "path": name},
-                {},
             )
             for path, data, kind, name in (
                 ("", PAGE, "text/html", "/resources/index.html"),
@@ -77,7 +77,7 @@ def test_change_dump_package() -> None:
         "resources/a.html": b"one", "resources/a~2.html": b"two", "manifest.xml": b""
     }  # fmt: skip
     changes = [
-        (item.loc, item.md["change"], item.md.get("path"), item.md["datetime"]) for item in listed(package).items
+        (item.uri, item.md["change"], item.md.get("path"), item.md["datetime"]) for item in listed(package).entries
     ]
     uri, time = f"{SITEURL}/a.html", "2024-02-29T12:00:07Z"
     assert changes == [
@@ -95,15 +95,15 @@ def test_change_dump_package() -> None:
 def test_edition_reaches_the_manifest() -> None:
     """V1103: the manifest is in the edition asked for."""
     changes = [bitstream("a.html", b"one", change=ChangeKind.CREATED)]
-    assert "datetime" in listed(packed(changes, CHANGES)[0]).items[0].md
-    assert "datetime" not in listed(packed(changes, CHANGES, edition=2014)[0]).items[0].md
+    assert "datetime" in listed(packed(changes, CHANGES)[0]).entries[0].md
+    assert "datetime" not in listed(packed(changes, CHANGES, edition=2014)[0]).entries[0].md
 
 
 def test_nothing_to_pack() -> None:
     """A package of no bitstreams has a manifest of no entries."""
     package, manifest = packed([])
     assert members(package) == {"manifest.xml": manifest}
-    assert listed(package).items == []
+    assert listed(package).entries == []
 
 
 def test_how_members_are_packed() -> None:
@@ -148,8 +148,8 @@ def test_any_bitstreams(files: list[tuple[str, bytes, str, bool]]) -> None:
     package, _ = packed(bitstream(path, data * factor if large else data, kind) for path, data, kind, large in files)
     found = members(package)
     found.pop("manifest.xml")
-    seen = [(item.md["hash"], item.md["length"]) for item in listed(package).items]
-    paths = [item.md["path"].removeprefix("/") for item in listed(package).items]
+    seen = [(item.md["hash"], item.md["length"]) for item in listed(package).entries]
+    paths = [item.md["path"].removeprefix("/") for item in listed(package).entries]
     assert seen == [(f"sha-256:{sha256(found[path]).hexdigest()}", str(len(found[path]))) for path in paths]
     assert paths == list(found)
 

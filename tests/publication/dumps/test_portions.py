@@ -172,7 +172,7 @@ def test_a_large_file_is_alone() -> None:
     large = bitstream("large.jpg", _NOISE, "image/jpeg")
     small = [bitstream(f"{number}.html", b"x" * 100) for number in range(4)]
     found = [packed(each)[0] for each in portions([*small[:2], large, *small[2:]], PackageLimits(size=50_000))]
-    assert [len(listed(each).items) for each in found] == [2, 1, 2]
+    assert [len(listed(each).entries) for each in found] == [2, 1, 2]
     assert members(found[1])["resources/large.jpg"] == _NOISE
 
 

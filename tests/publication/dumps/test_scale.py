@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.publication.support import paper
+from tests.support.reader import parse
 
 MEMORY = 64  # MB
 #: 10 MB pictures, 20 kB pages, 1 MB of what is neither.
@@ -37,7 +37,7 @@ def look(folder: Path, size: int = 100_000_000) -> int:
             manifest = archive.read("manifest.xml")
             found = [(f"/{info.filename}", str(info.file_size)) for info in archive.infolist()[:-1]]
         assert file.with_suffix(".xml").read_bytes() == manifest
-        assert [(item.md["path"], item.md["length"]) for item in paper(manifest).items] == found
+        assert [(item.md["path"], item.md["length"]) for item in parse(manifest).entries] == found
         count += len(found)
     return count
 

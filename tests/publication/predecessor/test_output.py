@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.publication.previous import LastingOutput, Output
-from pelican_resourcesync.site.saved_documents import Aside
+from pelican_resourcesync.site.saved_documents import SavedDocuments
 
 
 def test_documents_are_there_or_are_not(tmp_path: Path) -> None:
@@ -37,6 +37,6 @@ def test_it_is_known_by_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_what_pelican_cleans_looks_the_same(tmp_path: Path) -> None:
     """Of an output that is not to be cleaned the plug-in says what this says."""
     (tmp_path / "output/resourcesync").mkdir(parents=True)
-    outputs: list[Output] = [Aside(tmp_path / "output"), LastingOutput(tmp_path / "output")]
+    outputs: list[Output] = [SavedDocuments(tmp_path / "output"), LastingOutput(tmp_path / "output")]
     assert [each.folder for each in outputs] == [tmp_path / "output"] * 2
     assert [each.holds(tmp_path / "output") for each in outputs] == [True, True]

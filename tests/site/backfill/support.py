@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from lxml import etree
-
-from pelican_resourcesync.site.backfill import BackfillOptions, Outcome, backfill
-from tests.support.sites import RS, SITEMAP, Row, Site, strip
+from pelican_resourcesync.site.backfill import BackfillOptions, BackfillSummary, run_backfill
+from tests.support.reader import parse_file
+from tests.support.sites import Row, Site, strip
 
 TIMES = [f"2024-0{month}-15T10:00:00Z" for month in range(1, 10)]
 
@@ -24,13 +23,13 @@ class Terminal(io.StringIO):
         return True
 
 
-def run(site: Site, stream: io.StringIO | None = None, output: Path | None = None, **options: Any) -> Outcome:
+def run(site: Site, stream: io.StringIO | None = None, output: Path | None = None, **options: Any) -> BackfillSummary:
     """Backfill a site by its settings file, from the folder that lies in."""
     here = Path.cwd()
     os.chdir(site.folder)
     try:
         with patch.object(sys, "path", list(sys.path)):
-            return backfill(
+            return run_backfill(
                 Path("pelicanconf.py"),
                 BackfillOptions(**{"by": "commit", "jobs": 1, **options}),
                 stream or io.StringIO(),
@@ -76,11 +75,7 @@ def changes_now(site: Site) -> list[Row]:
     folder = "resourcesync/site" if state["start"] == 1 else f"resourcesync/site/{state['start']}"
     found = []
     for file in sorted((site.output / folder).glob("changelist-2*.xml")):
-        for url in etree.parse(file).iter(f"{SITEMAP}url"):
-            loc, time, md = (url.find(name) for name in (f"{SITEMAP}loc", f"{SITEMAP}lastmod", f"{RS}md"))
-            assert loc is not None
-            assert time is not None
-            assert md is not None
-            path = str(loc.text).removeprefix(site.settings["SITEURL"])
-            found.append((str(time.text), str(md.get("change")), path))
+        siteurl = site.settings["SITEURL"]
+        entries = parse_file(file).entries
+        found += [(str(each.lastmod), each.md["change"], each.uri.removeprefix(siteurl)) for each in entries]
     return sorted(found)

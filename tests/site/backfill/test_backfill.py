@@ -23,8 +23,8 @@ from pelican_resourcesync.publication.model.ranges import Calendar
 from pelican_resourcesync.publication.model.resource import Resource
 from pelican_resourcesync.publication.model.told import Told
 from pelican_resourcesync.publication.previous.previous import read_previous
-from pelican_resourcesync.site.backfill.records import Records
-from pelican_resourcesync.site.outputs.head import add_link
+from pelican_resourcesync.site.backfill.records import BuildRecordStore
+from pelican_resourcesync.site.outputs.discovery import add_link
 from tests.publication.support import publish_one
 from tests.site.backfill.support import TIMES, Terminal, documents, run, with_past, worktrees
 from tests.support.follower import Follower
@@ -136,7 +136,7 @@ def test_the_next_build_goes_on(past: Site) -> None:
 def test_one_publication_says_what_many_would(past: Site, tmp_path: Path) -> None:
     """The documents are those of publishing each build on the one before, byte for byte."""
     run(past)
-    records = Records(past.folder / ".resourcesync" / "backfill")
+    records = BuildRecordStore(past.folder / ".resourcesync" / "backfill")
     layout = Layout(SITEURL)
     options = Options(output=tmp_path / "steps", layout=layout, site_name="A site", allow_deletions=True)
     first = True
@@ -323,7 +323,7 @@ def test_damage_is_found(past: Site) -> None:
     """A record whose bytes are gone is none; bytes that are others are not published."""
     run(past)
     before = documents(past.output)
-    records = Records(past.folder / ".resourcesync" / "backfill")
+    records = BuildRecordStore(past.folder / ".resourcesync" / "backfill")
     record = records.get(past.git("rev-parse", "HEAD"))
     assert record
     file = records.objects.path(next(each.sha256 for each in record.files if each.path == "third.html"))

@@ -14,7 +14,7 @@ import pytest
 from tests.e2e.test_everything import SITEURL, is_in, path_of, walk
 from tests.e2e.test_mirror import PRIVATE
 from tests.site.backfill.support import run
-from tests.support.reader import Item
+from tests.support.reader import XmlEntry
 from tests.support.servers import public_files
 from tests.support.sites import ROOT, Site, import_sample_site
 from tests.support.walker import CAPABILITIES, Walker
@@ -61,23 +61,25 @@ def test_dumps_rebuild_each_commit(past: Site) -> None:
     """Set by set: from the very first change on, each commit's site, byte for byte; at the end the Resource Dump."""
     walker = walk(past.output)
     assert walker.faults == []
-    assert {name: tuple(each.papers) for name, each in walker.sets.items()} == dict.fromkeys(
+    assert {name: tuple(each.documents) for name, each in walker.sets.items()} == dict.fromkeys(
         sorted(SETS), tuple(each for each in CAPABILITIES if not each.startswith("resource") or "-" not in each)
     )
     commits = past.git("log", "--first-parent", "--reverse", "--format=%ct", f"{SINCE}~1..main").split()
     sites = list(builds(past))
     assert len(commits) == len(sites)
     for each in walker.sets.values():
-        changes = [(item, parcel.bytes_of(item)) for parcel in each.changed for item in parcel.manifest.items]
+        changes = [(item, package.bytes_of(item)) for package in each.changed for item in package.manifest.entries]
         assert [_said(item) for item, _ in changes] == [_said(item) for item in each.changes]
-        assert each.papers["changedump"].md["from"] == each.papers["changelist"].md["from"]
+        assert each.documents["changedump"].md["from"] == each.documents["changelist"].md["from"]
         copy: dict[str, bytes | None] = {}
         for time, files in zip(commits, sites, strict=True):
             while changes and changes[0][0].time.timestamp() < int(time) + 1:  # some landed a moment later
                 _apply(copy, *changes.pop(0))
             assert copy == {path: data for path, data in files.items() if is_in(each.name, path)}, (each.name, time)
         assert changes == []
-        assert copy == {path_of(item): parcel.bytes_of(item) for parcel in each.dump for item in parcel.manifest.items}
+        assert copy == {
+            path_of(item): package.bytes_of(item) for package in each.dump for item in package.manifest.entries
+        }
 
 
 def test_forget_in_sets_with_packages(past: Site) -> None:
@@ -117,11 +119,11 @@ def test_forget_in_sets_with_packages(past: Site) -> None:
 def _check_forgotten(site: Site, walker: Walker, slug: str, title: str) -> None:
     """Check that what is forgotten is named by its deletion alone, and its bytes are in no package."""
     for each in walker.sets.values():
-        for item in (*each.changes, *(every for parcel in each.changed for every in parcel.manifest.items)):
+        for item in (*each.changes, *(every for package in each.changed for every in package.manifest.entries)):
             assert slug not in item.uri or item.md["change"] == "deleted"
-        for parcel in (*each.changed, *each.dump):
-            assert not any(slug in path for path in parcel.members)
-            assert not any(f"<h1>{title}".encode() in data for data in parcel.members.values())
+        for package in (*each.changed, *each.dump):
+            assert not any(slug in path for path in package.members)
+            assert not any(f"<h1>{title}".encode() in data for data in package.members.values())
         assert not any(slug in item.uri for item in each.resources)
 
 
@@ -159,11 +161,11 @@ def _command(site: Site, *arguments: str) -> str:
     return done.stdout + done.stderr
 
 
-def _said(item: Item) -> tuple[str, str | None, str, str]:
+def _said(item: XmlEntry) -> tuple[str, str | None, str, str]:
     return item.uri, item.lastmod, item.md["change"], item.digest
 
 
-def _apply(copy: dict[str, bytes | None], item: Item, data: bytes | None) -> None:
+def _apply(copy: dict[str, bytes | None], item: XmlEntry, data: bytes | None) -> None:
     path = path_of(item)
     assert (path in copy) == (item.md["change"] != "created"), (path, item.md)
     if item.md["change"] == "deleted":

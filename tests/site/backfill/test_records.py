@@ -9,7 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.site.backfill.records import File, Record, Records, Site, Tools, ends_of, mixed, record_of
+from pelican_resourcesync.site.backfill.records import (
+    BuildRecord,
+    BuildRecordStore,
+    File,
+    Site,
+    Tools,
+    ends_of,
+    mixed,
+    record_of,
+)
 from pelican_resourcesync.site.outputs.facets import UNFILED, Facets
 
 SHA = "a" * 40
@@ -21,9 +30,9 @@ _FACETS = st.just(UNFILED) | st.builds(Facets, st.text(), st.lists(st.text()).ma
 _FILES = st.builds(File, _NAMES, st.none() | st.text(), _DIGESTS, st.integers(0), _FACETS)
 
 
-def a_record(*files: File, **known: Any) -> Record:
+def a_record(*files: File, **known: Any) -> BuildRecord:
     """Make a record."""
-    return Record(
+    return BuildRecord(
         **{"commit": SHA, "landed": "2024", "site": SITE, "tools": {"Python": "3.11"}, "files": files, **known}
     )
 
@@ -32,7 +41,7 @@ def a_record(*files: File, **known: Any) -> Record:
 def test_round_trip(files: list[File], unstable: tuple[str, ...] | None, failure: str) -> None:
     """Names that are no text (lone surrogates) too."""
     record = a_record(*files, unstable=unstable, failure=failure)
-    assert Record.parse(record.render()) == record
+    assert BuildRecord.parse(record.render()) == record
     assert record.render().isascii()
 
 
@@ -70,26 +79,26 @@ def _with(change: Callable[[dict[str, Any]], object]) -> str:
 def test_damaged(tmp_path: Path, text: str) -> None:
     """It is as if there were none, and nothing leads out of the output or of the folder of the bytes."""
     with pytest.raises(ValueError):  # noqa: PT011 - of many kinds
-        Record.parse(text)
+        BuildRecord.parse(text)
     (tmp_path / "records").mkdir()
     (tmp_path / "records" / f"{SHA}.json").write_text(text)
-    assert Records(tmp_path).get(SHA) is None
+    assert BuildRecordStore(tmp_path).get(SHA) is None
 
 
 def test_no_record_without_its_bytes(tmp_path: Path) -> None:
     """A record counts while all its bytes are there, as many as they were."""
     file = tmp_path / "file"
     file.write_bytes(b"bytes")
-    objects = Records(tmp_path).objects
+    objects = BuildRecordStore(tmp_path).objects
     digest, length = objects.put(file)
     record = a_record(File("file", None, digest, length))
-    Records(tmp_path).keep(record)
-    assert Records(tmp_path).get(SHA) == record
-    assert Records(tmp_path).get("b" * 40) is None
-    assert Records(tmp_path).get("../records/" + SHA) is None
+    BuildRecordStore(tmp_path).keep(record)
+    assert BuildRecordStore(tmp_path).get(SHA) == record
+    assert BuildRecordStore(tmp_path).get("b" * 40) is None
+    assert BuildRecordStore(tmp_path).get("../records/" + SHA) is None
     objects.path(digest).write_bytes(b"other bytes")
-    assert Records(tmp_path).get(SHA) is None
-    assert Records(tmp_path).objects.put(file) == (digest, length)
+    assert BuildRecordStore(tmp_path).get(SHA) is None
+    assert BuildRecordStore(tmp_path).objects.put(file) == (digest, length)
     assert objects.path(digest).read_bytes() == b"bytes"
 
 

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 from pelican_resourcesync.publication.model.layout import Layout
 from tests.site.backfill.support import documents, run, worktrees
-from tests.support.follower import RS, SITEMAP, Follower
+from tests.support.follower import Follower
 from tests.support.servers import served
 from tests.support.sites import Site, document, import_sample_site
 from tests.truth.builds import Command, builders
@@ -35,13 +35,10 @@ def the_truth(site: Site, folder: Path) -> tuple[Clone, Window, Truth]:
 def hashes(output: Path) -> dict[tuple[str, datetime], str]:
     """Give the hash that each change has, by the path of its URI and its time."""
     found = {}
-    for pointer in document(output, "resourcesync/site/changelist.xml").iter(f"{SITEMAP}loc"):
-        for entry in document(output, str(pointer.text).removeprefix(f"{SITEURL}/")).iter(f"{SITEMAP}url"):
-            md, uri, time = entry.find(f"{RS}md"), entry.findtext(f"{SITEMAP}loc"), entry.findtext(f"{SITEMAP}lastmod")
-            assert md is not None
-            if md.attrib["change"] != "deleted":
-                digest = str(md.attrib["hash"]).removeprefix("sha-256:")
-                found[unquote(str(uri).removeprefix(f"{SITEURL}/")), datetime.fromisoformat(str(time))] = digest
+    for uri in document(output, "resourcesync/site/changelist.xml").uris():
+        for entry in document(output, uri.removeprefix(f"{SITEURL}/")).entries:
+            if entry.md["change"] != "deleted":
+                found[unquote(entry.uri.removeprefix(f"{SITEURL}/")), entry.time] = entry.digest
     return found
 
 

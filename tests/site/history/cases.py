@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from pelican_resourcesync.site.publisher import Outcome
+from pelican_resourcesync.site.publisher import PublishResult
 from pelican_resourcesync.site.session import Session
 from tests.support.sites import Site
 
@@ -165,11 +165,11 @@ def build(site: Site, time: datetime, **settings: Any) -> list[str]:
     """Build a site at a time; return the warnings and notes of the plug-in."""
     found: list[str] = []
 
-    def say(_session: Session, outcome: Outcome) -> None:
+    def say(_session: Session, outcome: PublishResult) -> None:
         found.extend((*outcome.warnings, *outcome.notes))
 
     environment = {"SOURCE_DATE_EPOCH": str(int(time.timestamp()))}
-    with patch.object(Session, "_say", say), patch.dict(os.environ, environment):
+    with patch.object(Session, "_report", say), patch.dict(os.environ, environment):
         site.build(**settings)
     return found
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pelican.readers import Readers
 from pelican.settings import read_settings
 
-from pelican_resourcesync.site.history.heads import FromMemory, head_of, replace_readers
+from pelican_resourcesync.site.history.head_readers import InMemoryReader, head_of, replace_readers
 
 BODY = "\n\nA *paragraph*.\n\nDate: 1999-01-01\n\n    code\n"
 
@@ -115,7 +115,7 @@ SOURCES = [
 def read(readers: Readers, file: Path) -> dict[str, Any] | str:
     """Return the metadata of a source, save the summary; that it cannot be read, where it cannot."""
     reader = readers.readers[file.suffix[1:]]
-    if isinstance(reader, FromMemory):
+    if isinstance(reader, InMemoryReader):
         reader.data = file.read_bytes()
     try:
         _content, metadata = reader.read(str(file))
@@ -239,6 +239,6 @@ def test_only_pelicans_own_readers_are_replaced(tmp_path: Path) -> None:
     readers = Readers(configuration)
     replace_readers(readers)
     assert type(readers.readers["md"]) is Own
-    assert isinstance(readers.readers["markdown"], FromMemory)
+    assert isinstance(readers.readers["markdown"], InMemoryReader)
     assert "html" not in readers.readers
     assert head_of(readers.readers["md"], b"Title: a\n\nText") == b"Title: a\n\nText"

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pelican import signals
 
-from pelican_resourcesync.site.history.listings import Entry, Listing, Listings, Members
-from pelican_resourcesync.site.history.sources import Content, Sources, originals, quiet_reading
+from pelican_resourcesync.site.history.listings import ListedArticle, Listing, ListingPages, Listings
+from pelican_resourcesync.site.history.sources import SourceOutput, Sources, originals, quiet_reading
 from pelican_resourcesync.site.outputs.roles import Role
-from pelican_resourcesync.site.outputs.written import Run, Written
+from pelican_resourcesync.site.outputs.run import OutputFile, Run
 from tests.site.support import BARE, SITEURL, built, configured
 from tests.support.sites import Site
 
@@ -119,30 +119,30 @@ def built_pages(site: Site, **overrides: Any) -> tuple[Run, dict[str, list[str]]
         return built(site, **overrides), found
 
 
-def public(run: Run) -> list[Written]:
+def public(run: Run) -> list[OutputFile]:
     """Return the outputs of a run that are public, without the theme's."""
     return [each for each in run.outputs() if each.public and not each.path.startswith("theme/")]
 
 
-def contents_of(sources: Sources, written: Sequence[Written]) -> Iterator[Content]:
+def contents_of(sources: Sources, written: Sequence[OutputFile]) -> Iterator[SourceOutput]:
     """Return what the sources of a build publish."""
     for each in written:
         if each.source and each.role:
             yield sources.built(each.source, each.role, None)
 
 
-def members_of(sources: Sources, contents: Sequence[Content]) -> dict[Listing, Members]:
+def members_of(sources: Sources, contents: Sequence[SourceOutput]) -> dict[Listing, ListingPages]:
     """Return every listing with the articles in it."""
     articles = [each for each in contents if each.role is Role.ARTICLE]
-    families: dict[object, list[Content]] = {}
+    groups: dict[object, list[SourceOutput]] = {}
     for each in articles:
-        families.setdefault(each.family, []).append(each)
-    shown = {each for family in families.values() for each in originals(family)}
-    found = {each: Members(each, sources.listings, standing=True) for each in sources.listings.standing()}
+        groups.setdefault(each.translation_group, []).append(each)
+    shown = {each for translation_group in groups.values() for each in originals(translation_group)}
+    found = {each: ListingPages(each, sources.listings, standing=True) for each in sources.listings.standing()}
     for each in articles:
         for listing in (*(each.listings if each in shown else ()), *each.listings_of_any):
-            found.setdefault(listing, Members(listing, sources.listings, standing=False))
-            found[listing].add(Entry(each.order, each.source, each.source))
+            found.setdefault(listing, ListingPages(listing, sources.listings, standing=False))
+            found[listing].add(ListedArticle(each.order, each.source, each.source))
     return found
 
 
@@ -157,7 +157,7 @@ def test_listings_and_their_pages_are_those_of_pelican(full: Site, name: str) ->
         contents = list(contents_of(sources, written))
         uris = {uri for each in contents for uri in each.uris}
         for listing, members in members_of(sources, contents).items():
-            gone, new = members.turn()
+            gone, new = members.update_pages()
             assert not gone
             uris |= set(new)
             pages = list(members._pages)
@@ -183,7 +183,7 @@ def test_the_past_is_read_as_the_build_was(full: Site, name: str) -> None:
             then = sources.past(each.source, each.role, (full.folder / "content" / each.source).read_bytes)
             now = sources.built(each.source, each.role, None)
             assert then is not None
-            assert (then.uris, then.order, then.family) == (now.uris, now.order, now.family)
+            assert (then.uris, then.order, then.translation_group) == (now.uris, now.order, now.translation_group)
             assert (then.listings, then.listings_of_any) == (now.listings, now.listings_of_any)
 
 
@@ -233,7 +233,7 @@ def test_pages_that_changed_are_those_that_show_something_else(
     listing = Listing("x", "x", "index", "INDEX", per_page=0 if limit else per_page, limit=limit)
     for number in range(1, 12):
         listing.names.update({(number, last): f"p{number}" for last in (True, False)})
-    members = Members(listing, listings, standing=standing)
+    members = ListingPages(listing, listings, standing=standing)
     there: dict[int, int] = {}
 
     def pages() -> dict[str, list[tuple[int, int]]]:
@@ -249,11 +249,11 @@ def test_pages_that_changed_are_those_that_show_something_else(
     for step in edits:
         for key, version in step:
             if key in there:
-                members.remove(Entry(key, "", (key, there.pop(key))))
+                members.remove(ListedArticle(key, "", (key, there.pop(key))))
             if version:
                 there[key] = version
-                members.add(Entry(key, "", (key, version)))
-        gone, others = members.turn()
+                members.add(ListedArticle(key, "", (key, version)))
+        gone, others = members.update_pages()
         now = pages()
         assert set(gone) == before.keys() - now.keys()
         assert set(others) >= {page for page in now if now[page] != before.get(page)}

@@ -24,7 +24,7 @@ def since(*files: str, name: str = "A", source: str = "") -> int | None:
     settings = PastSettings(versions[-1])
     for day, version in zip(DAYS, versions, strict=False):
         settings.add(day, version)
-    time = settings.same_since((name,), source)
+    time = settings.unchanged_since((name,), source)
     return None if time is None else DAYS.index(time)
 
 
@@ -47,8 +47,11 @@ def test_several_settings_are_the_same_where_each_is() -> None:
     settings = PastSettings(versions[-1])
     for day, version in zip(DAYS, versions, strict=False):
         settings.add(day, version)
-    assert [settings.same_since(names) for names in (("A",), ("B",), ("A", "B"), ("C",))] == [*DAYS[1:3], *DAYS[2::-2]]
-    assert settings.same_since(("A", "B")) == DAYS[2]
+    assert [settings.unchanged_since(names) for names in (("A",), ("B",), ("A", "B"), ("C",))] == [
+        *DAYS[1:3],
+        *DAYS[2::-2],
+    ]
+    assert settings.unchanged_since(("A", "B")) == DAYS[2]
 
 
 @pytest.mark.parametrize(
@@ -151,8 +154,8 @@ def test_two_files() -> None:
     settings.add(DAYS[1], {**base, "site/base.py": b"A = 1\nB = 0"})
     settings.add(DAYS[2], {"site/conf.py": b"from base import *\nB = 3"})
     settings.add(DAYS[3], base)
-    assert settings.same_since(("A",)) == DAYS[3]
-    assert settings.same_since(("B",)) == DAYS[2]
+    assert settings.unchanged_since(("A",)) == DAYS[3]
+    assert settings.unchanged_since(("B",)) == DAYS[2]
 
 
 def test_files_that_import_each_other() -> None:
@@ -160,17 +163,17 @@ def test_files_that_import_each_other() -> None:
     files = {"a.py": b"from b import *\nA = 1", "b.py": b"from a import *\nB = 2"}
     settings = PastSettings(files)
     settings.add(DAYS[0], files)
-    assert settings.same_since(("A", "B", "C")) == DAYS[0]
+    assert settings.unchanged_since(("A", "B", "C")) == DAYS[0]
 
 
 def test_no_settings_file() -> None:
     """Nothing is known where there is no file, or none that there is today."""
     settings = PastSettings({"conf.py": b""})
-    assert settings.same_since(("A",)) is None
+    assert settings.unchanged_since(("A",)) is None
     settings = PastSettings({"conf.py": b""})
     settings.add(DAYS[0], {"old.py": b""})
     settings.add(DAYS[1], {})
-    assert settings.same_since(("A",)) is None
+    assert settings.unchanged_since(("A",)) is None
 
 
 def test_code_is_never_run(tmp_path: Path) -> None:
@@ -194,7 +197,7 @@ def test_any_bytes(one: bytes, other: bytes) -> None:
     settings = PastSettings({"conf.py": other})
     settings.add(DAYS[0], {"conf.py": one})
     settings.add(DAYS[1], {"conf.py": other})
-    assert settings.same_since(("A", "STATIC_PATHS"), "a") in DAYS[:2]
+    assert settings.unchanged_since(("A", "STATIC_PATHS"), "a") in DAYS[:2]
 
 
 def test_settings_that_form_urls() -> None:

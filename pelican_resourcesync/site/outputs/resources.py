@@ -1,0 +1,168 @@
+"""The resources of a build: which files are resources, and of which sets."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.publication.documents.discovery import add_link_headers, add_robots_line, keep_dot_folders
+from pelican_resourcesync.publication.model.change import Change
+from pelican_resourcesync.publication.model.layout import FOLDER, WELL_KNOWN, Layout
+from pelican_resourcesync.settings import SetSettings, Settings
+from pelican_resourcesync.site.outputs.discovery import COMPRESSED, add_link
+from pelican_resourcesync.site.outputs.facets import UNFILED, facets_of
+from pelican_resourcesync.site.outputs.run import OutputFile, Run
+from pelican_resourcesync.site.outputs.selection import Selector, selection_warnings
+from pelican_resourcesync.site.outputs.uris import files_of, is_html, matches_pattern, uri_of_path
+
+#: Files in the output that configure the host and are not served.
+HOST_FILES = ("_headers", "_redirects", "CNAME")
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusion:
+    """The files that are never resources: the plug-in's own documents, host files, and matches of `exclude`."""
+
+    patterns: Sequence[str]
+
+    def excludes(self, path: str) -> bool:
+        """Return whether the output file at `path` is excluded."""
+        if path == WELL_KNOWN or path.startswith(f"{FOLDER}/"):
+            return True
+        return path in HOST_FILES or any(matches_pattern(path, pattern) for pattern in self.patterns)
+
+    def unused(self, paths: Iterable[str]) -> list[str]:
+        """Return the patterns that match none of these paths: a pattern meant to hide a file may be misspelt."""
+        paths = list(paths)
+        return [pattern for pattern in self.patterns if not any(matches_pattern(path, pattern) for path in paths)]
+
+    def excludes_uri(self, siteurl: str, uri: str) -> bool:
+        """Return whether a file that a static host may return for `uri`, a URI of the past, is excluded."""
+        return any(map(self.excludes, files_of(siteurl, uri)))
+
+
+def take_inventory(outputs: Iterable[OutputFile], exclusion: Exclusion) -> list[OutputFile]:
+    """Return the outputs that are resources, in the order of their URIs.
+
+    Raises `PublicationError` where two files have the same URI.
+    """
+    found: dict[str, OutputFile] = {}
+    for output in outputs:
+        if not output.public or exclusion.excludes(output.path):
+            continue
+        other = found.setdefault(output.uri, output)
+        if other is not output:
+            message = (
+                f"{_named(other)} and {_named(output)} both have the URI {output.uri}: "
+                "give one of them another URL, or exclude it (RESOURCESYNC['exclude'])"
+            )
+            raise PublicationError(message)
+    return [found[uri] for uri in sorted(found)]
+
+
+def _named(output: OutputFile) -> str:
+    return f"{output.path} (of {output.source})" if output.source else output.path
+
+
+ROBOTS = "robots.txt"
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceSet:
+    """A set: its settings, the selector of its resources, the layout of its documents, and the outputs in it."""
+
+    settings: SetSettings
+    selector: Selector
+    layout: Layout
+    written: Sequence[OutputFile]
+
+    def changes_within(self, changes: Sequence[Change], built: Collection[str]) -> Sequence[Change]:
+        """Return the changes that belong to this set, from those of the whole site before its first publication.
+
+        A URI that was `built` belongs to the set if it is in the set now. A URI that is gone belongs to it if a
+        selection by path or type matches; its category, tags and language are unknown.
+        """
+        if self.settings.selection.everything:
+            return changes
+        within = {each.uri for each in self.written}
+        if not self.selector.by_facets:
+            gone = {each.uri for each in changes}.difference(built)
+            within.update(filter(self.selector.may_match_uri, gone))
+        return [each for each in changes if each.uri in within]
+
+
+@dataclass(frozen=True, slots=True)
+class SiteResources:
+    """All outputs of a build that are resources, in the order of their URIs, and the sets that they belong to.
+
+    `doubts` are warnings about selections that match nothing.
+    """
+
+    written: Sequence[OutputFile]
+    sets: Sequence[ResourceSet]
+    doubts: Sequence[str]
+
+    @property
+    def listed(self) -> Sequence[OutputFile]:
+        """The outputs that are in at least one set."""
+        within = {each.uri for found in self.sets for each in found.written}
+        return [each for each in self.written if each.uri in within]
+
+
+def layouts_of(settings: Settings, siteurl: str) -> dict[str, Layout]:
+    """Return the layout of the documents of each set, by its name, for sets that were not restarted."""
+    return {each.name: Layout(siteurl, each.name) for each in settings.sets}
+
+
+def collect(run: Run, settings: Settings, layouts: Mapping[str, Layout]) -> SiteResources:
+    """Add links to the documents to the output, and return its resources and sets.
+
+    The links lead Destinations to the documents: in pages, in `robots.txt` and in HTTP headers, by the settings.
+    """
+    keep_dot_folders(run.output)
+    if settings.robots:
+        for layout in layouts.values():
+            add_robots_line(run.output, layout)
+    whole = next((each.name for each in settings.sets if each.selection.everything), None)
+    if whole is not None:
+        add_link_headers(run.output, layouts[whole], settings.link_headers)
+    written = take_inventory(_outputs(run, settings), Exclusion(settings.exclude))
+    collected = _divide(run, settings, layouts, written)
+    if settings.html_links:
+        _link_pages(run, collected.sets, written)
+    return collected
+
+
+def _divide(
+    run: Run, settings: Settings, layouts: Mapping[str, Layout], written: Sequence[OutputFile]
+) -> SiteResources:
+    selectors = [Selector(each.selection, run.settings, run.siteurl) for each in settings.sets]
+    facets = facets_of(run, written) if any(each.by_facets for each in selectors) else {}
+    sets: list[ResourceSet] = []
+    doubts: list[str] = []
+    for each, selector in zip(settings.sets, selectors, strict=True):
+        within = [every for every in written if selector.matches(every.path, facets.get(every.uri, UNFILED))]
+        sets.append(ResourceSet(each, selector, layouts[each.name], within))
+        if settings.names_sets:
+            doubts += selection_warnings(each, run.settings, written, facets)
+    return SiteResources(written, sets, doubts)
+
+
+def _outputs(run: Run, settings: Settings) -> Iterable[OutputFile]:
+    """Return every file of this build. With the setting `robots`, this includes the `robots.txt` just written."""
+    outputs = {each.path: each for each in run.outputs()}
+    if settings.robots:
+        outputs.setdefault(ROBOTS, OutputFile(ROBOTS, uri_of_path(run.siteurl, ROBOTS)))
+    return outputs.values()
+
+
+def _link_pages(run: Run, sets: Iterable[ResourceSet], written: Iterable[OutputFile]) -> None:
+    """Add to each page a link to the Capability List of the first set that it is in (`DI02`)."""
+    paths = {each.path for each in written}
+    linked: set[str] = set()
+    for each in sets:
+        capability_list = each.layout.uri(each.layout.capability_list)
+        for path in (every.path for every in each.written if is_html(every.path) and every.path not in linked):
+            linked.add(path)
+            if not any(path + end in paths for end in COMPRESSED):
+                add_link(Path(run.output, path), capability_list)

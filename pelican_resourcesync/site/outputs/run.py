@@ -1,0 +1,232 @@
+"""What Pelican wrote in one run, from its signals and generators."""
+
+import os
+import posixpath
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pelican.contents import Content
+from pelican.generators import ArticlesGenerator, PagesGenerator, StaticGenerator
+
+from pelican_resourcesync.site.outputs.roles import Role
+from pelican_resourcesync.site.outputs.uris import uri_of, uri_of_path
+
+_CONTENTS = (("article", Role.ARTICLE), ("page", Role.PAGE))
+_WRAPPERS = ("tag", "category", "author")
+
+
+@dataclass(frozen=True, slots=True)
+class OutputFile:
+    """One output file: its path relative to the output, its URI, and its source, if known.
+
+    `public` is false for drafts and hidden content. `content` is Pelican's content object, if there is one. `about` is
+    also an object of Pelican, of a nested run too: the content object of a page or of a copied source, or the category,
+    tag or author of a listing.
+    """
+
+    path: str
+    uri: str
+    source: str | None = None
+    role: Role | None = None
+    public: bool = True
+    content: Any = None
+    about: Any = None
+
+
+class Run:
+    """One run of Pelican, from its start until all handlers of `finalized` have run."""
+
+    def __init__(self, settings: Mapping[str, Any], siteurl: str) -> None:
+        """Record the files in the output before the run; `settings` are Pelican's, `siteurl` has no trailing slash."""
+        self.settings = settings
+        self.siteurl = siteurl
+        self.output = Path(settings["OUTPUT_PATH"])
+        self.generators: list[Any] = []
+        self._direct = {
+            str(name): str(settings.get(f"{name.upper()}_SAVE_AS", f"{name}.html"))
+            for name in settings["DIRECT_TEMPLATES"]
+        }
+        self._written: dict[str, OutputFile] = {}
+        self._overridden: set[str] = set()
+        self._stale = {path: _stamp(file) for path, file in walk(self.output)}
+
+    def content_written(self, file: str, context: Mapping[str, Any]) -> None:
+        """Record a page that a writer rendered (the signal `content_written`)."""
+        path = self._relative(file)
+        if path is None or path in self._overridden:
+            return
+        contents = [(context[name], role) for name, role in _CONTENTS if isinstance(context.get(name), Content)]
+        for content, role in contents:
+            if _file_of(content) == os.path.realpath(file):
+                self._content(path, content, role)
+                return
+        uri = uri_of(self.siteurl, self._listing_url(path, context), path)
+        public = all(map(is_public, (content for content, _ in contents)))
+        about = next((context[name] for name in _WRAPPERS if name in context), None)
+        self._written[path] = OutputFile(path, uri, public=public, about=about)
+
+    def feed_written(self, file: str) -> None:
+        """Record a feed (the signal `feed_written`)."""
+        path = self._relative(file)
+        if path is not None:
+            self._written[path] = OutputFile(path, uri_of_path(self.siteurl, path))
+
+    def outputs(self) -> Iterator[OutputFile]:
+        """Yield every file that belongs to this build, in the order of the paths.
+
+        Files without a signal are found by walking the output. A file that was there before the run and is unchanged is
+        stale, and left out.
+        """
+        known = {**{each.path: each for each in self._copied()}, **self._written}
+        for path, file in walk(self.output):
+            if path in known:
+                yield known[path]
+            elif self._stale.get(path) != _stamp(file):
+                yield OutputFile(path, uri_of_path(self.siteurl, path))
+
+    def paths(self) -> Iterator[str]:
+        """Return the path of every file of the output, public or not."""
+        return (path for path, _file in walk(self.output))
+
+    def articles(self) -> Iterator[Any]:
+        """Return the articles of this build, without their translations."""
+        return self._generated("articles")
+
+    def _content(self, path: str, content: Any, role: Role) -> None:
+        """Record the page of a content object. For a nested run, no source is recorded, so it has no history in git."""
+        if hasattr(content, "override_save_as"):
+            self._overridden.add(path)
+        folder = self._relative(content.settings["OUTPUT_PATH"]) or ""
+        uri = uri_of(self.siteurl, posixpath.join(folder, str(content.url).lstrip("/")), path)
+        written = OutputFile(path, uri, public=is_public(content), about=content)
+        if folder in ("", "."):
+            source = content.get_relative_source_path()
+            written = replace(written, source=source, role=role, content=content)
+        self._written[path] = written
+
+    def _listing_url(self, path: str, context: Mapping[str, Any]) -> str:
+        """Return the URL that Pelican gives to a listing; its path where there is none."""
+        page = context.get("articles_page")
+        if page is not None:
+            return str(page.url)
+        for name in _WRAPPERS:
+            wrapper = context.get(name)
+            if wrapper is not None and wrapper.save_as == path:
+                return str(wrapper.url)
+        for periods in (context.get("period_archives") or {}).values():
+            for period in periods:
+                if period["save_as"] == path:
+                    return str(period["url"])
+        for template, save_as in self._direct.items():
+            if save_as == path:
+                return str(self.settings.get(f"{template.upper()}_URL", path))
+        return path
+
+    def _copied(self) -> Iterator[OutputFile]:
+        """Yield what is copied without a signal: static files, files of the theme, and sources (`OUTPUT_SOURCES`)."""
+        for path in self._theme_files():
+            yield OutputFile(path, uri_of_path(self.siteurl, path))
+        for content in self._contents():
+            copy = copied_source(content, self.settings)
+            if copy:
+                yield OutputFile(copy, uri_of_path(self.siteurl, copy), public=is_public(content), about=content)
+        private = self._private_links()
+        here = set(map(posixpath.normpath, self._static_paths())) if private else set()
+        for static in self._generated("staticfiles"):
+            source = static.get_relative_source_path()
+            path = posixpath.normpath(static.save_as)
+            public = source not in private or (source in here and not _is_attached(static))
+            uri = uri_of(self.siteurl, static.url, static.save_as)
+            yield OutputFile(path, uri, source, Role.STATIC, public=public, content=static)
+
+    def _theme_files(self) -> Iterator[str]:
+        theme, target = Path(self.settings["THEME"]), str(self.settings["THEME_STATIC_DIR"])
+        for name in self.settings["THEME_STATIC_PATHS"]:
+            source = theme / name
+            if source.is_file():
+                yield posixpath.normpath(posixpath.join(target, source.name))
+            for path, _file in walk(source):
+                yield posixpath.normpath(posixpath.join(target, path))
+
+    def _private_links(self) -> set[str]:
+        """Return the static sources that only drafts and hidden content link to."""
+        contents = list(self._contents())
+        private = _links(content for content in contents if not is_public(content))
+        return private - _links(filter(is_public, contents)) if private else private
+
+    def _static_paths(self) -> Iterator[str]:
+        for generator in self._own_generators():
+            if isinstance(generator, StaticGenerator):
+                yield from generator.get_files(
+                    self.settings["STATIC_PATHS"], exclude=self.settings["STATIC_EXCLUDES"], extensions=False
+                )
+
+    def _contents(self) -> Iterator[Any]:
+        for names in ("articles", "hidden_articles", "drafts", "pages", "hidden_pages", "draft_pages"):
+            for content in self._generated(names):
+                yield content
+                yield from content.translations
+
+    def _generated(self, name: str) -> Iterator[Any]:
+        for generator in self._own_generators():
+            if isinstance(generator, ArticlesGenerator | PagesGenerator | StaticGenerator):
+                yield from getattr(generator, name, ())
+
+    def _own_generators(self) -> Iterator[Any]:
+        """Return Pelican's generators, without those of a nested run."""
+        return (each for each in self.generators if self._relative(each.output_path) == ".")
+
+    def _relative(self, file: str) -> str | None:
+        path = os.path.relpath(os.path.realpath(file), os.path.realpath(self.output))
+        return None if path.startswith(os.pardir) else Path(path).as_posix()
+
+
+def copied_source(content: Any, settings: Mapping[str, Any]) -> str | None:
+    """Return the output path of the copied source of a content object (`OUTPUT_SOURCES`); `None` without a copy."""
+    if not settings["OUTPUT_SOURCES"] or not content.save_as:
+        return None
+    return str(posixpath.splitext(content.save_as)[0] + settings["OUTPUT_SOURCES_EXTENSION"])
+
+
+def is_public(content: Any) -> bool:
+    """Return whether a content object is neither a draft nor hidden."""
+    return bool(content.status == "published")
+
+
+def _file_of(content: Any) -> str:
+    """Return the real path of the file that a content object is written to, by the settings of its own run."""
+    return os.path.realpath(Path(content.settings["OUTPUT_PATH"], content.save_as))
+
+
+def _is_attached(static: Any) -> bool:
+    """Return whether an `{attach}` link moved a static file next to the page that links to it."""
+    return hasattr(static, "override_save_as") and "save_as" not in static.metadata
+
+
+def _links(contents: Iterable[Any]) -> set[str]:
+    """Return the static files that content objects link to."""
+    links: set[str] = set()
+    for content in contents:
+        with suppress(Exception):  # Pelican may fail to find the links in a plug-in's content
+            links |= set(map(posixpath.normpath, content.get_static_links()))
+    return links
+
+
+def walk(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Return each file below `folder` with its relative path, in the order of the paths.
+
+    Names that begin with a dot are private (`.git`, `.htaccess`) and left out, except `.well-known`.
+    """
+    found = []
+    for root, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".") or name == ".well-known"]
+        found += [Path(root, name) for name in files if not name.startswith(".")]
+    return iter(sorted((file.relative_to(folder).as_posix(), file) for file in found if file.is_file()))
+
+
+def _stamp(file: Path) -> tuple[int, ...]:
+    stat = file.stat()
+    return (stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
