@@ -176,7 +176,7 @@ def test_a_known_package_that_is_damaged_is_fetched_and_stays(
 
 @pytest.mark.parametrize(
     ("manner", "said"),
-    [(content(b"damaged"), "is another file"), (page, "is an HTML page"), (status(404), "not found")],
+    [(content(b"damaged"), " is another file"), (page, " is an HTML page"), (status(404), ": not found")],
 )
 def test_a_package_that_is_missing_or_wrong(site: Live, new: Source, into: Path, manner: Manner, said: str) -> None:
     """It is damage as that of any document: all is asked anew for a minute, and only what is lacking."""
@@ -185,7 +185,7 @@ def test_a_package_that_is_missing_or_wrong(site: Live, new: Source, into: Path,
     now = [0.0]
     pace = Pace(clock=lambda: now[0], sleep=lambda seconds: now.append(now.pop() + seconds))
     found = failure(site, into, pace=pace)
-    assert f"URL/{path} {said}" in found
+    assert f"URL/{path}{said}" in found
     assert "the publication is damaged, or its deployment is not done" in found
     asked = site.asked()
     assert (now, asked[STATE], asked[path]) == ([60.0], 7, 7)

@@ -59,6 +59,7 @@ def test_many(client: Client, site: Live) -> None:
 
 def test_failures_beside_others(client: Client, site: Live) -> None:
     """A failure is the result of its request alone."""
+
     def cut(ask: Ask) -> None:
         truncated(b"abc")(ask)
         ask.handler.close_connection = True

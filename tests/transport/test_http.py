@@ -343,10 +343,7 @@ def test_chunk_of_a_negative_length(site: Live) -> None:
 
 def test_encoded(site: Live) -> None:
     """What is encoded has other bytes than those that were published."""
-    assert (
-        failure(site, zipped(b"abc"))
-        == "URL: the server sent it encoded as 'gzip', which was not asked for"
-    )
+    assert failure(site, zipped(b"abc")) == "URL: the server sent it encoded as 'gzip', which was not asked for"
     assert failure(site, content(b"", Content_Encoding="br")).startswith("URL: the server sent it encoded as 'br'")
     site.manner = content(b"abc", Content_Encoding="Identity")
     assert Web(site.url).read("a")[1] == b"abc"
