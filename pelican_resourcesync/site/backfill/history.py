@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from pelican_resourcesync.errors import HistoryError, PublicationError
 from pelican_resourcesync.git import Landing, Repository, landing_times
+from pelican_resourcesync.printable import printable
 from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication.diff.changes import changes_since
 from pelican_resourcesync.publication.disk.durable import PREFIX
@@ -52,7 +53,6 @@ from pelican_resourcesync.site.outputs import (
     with_link,
 )
 from pelican_resourcesync.site.scope import settings_folder_of
-from pelican_resourcesync.terminal import printable
 from pelican_resourcesync.transport import sha256
 
 _NOTHING = sha256(b"")
