@@ -123,7 +123,7 @@ def _publish(options: Namespace) -> int:
 
 
 def _publish_now(settings: Settings, options: Namespace) -> int:
-    from pelican_resourcesync.publication.model.layout import FOLDER
+    from pelican_resourcesync.publication import FOLDER
     from pelican_resourcesync.terminal import Progress, as_json
     from repo_bridge.publisher import publish
     from repo_bridge.report import result_text

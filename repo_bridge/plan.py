@@ -5,11 +5,18 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
-from pelican_resourcesync.publication.documents.discovery import well_known_reachable
-from pelican_resourcesync.publication.model.layout import FOLDER, Layout
-from pelican_resourcesync.publication.model.options import Dumps, Options
-from pelican_resourcesync.publication.previous import LastingOutput, Predecessor, Search, lines_of
-from pelican_resourcesync.publication.previous.previous import read_state
+from pelican_resourcesync.publication import (
+    FOLDER,
+    Dumps,
+    Layout,
+    Options,
+    PlainOutput,
+    Predecessor,
+    PredecessorSearch,
+    predecessor_messages,
+    read_state,
+    well_known_reachable,
+)
 from repo_bridge.inventory import Cache, Inventory
 from repo_bridge.settings import Settings
 from repo_bridge.source import Source
@@ -38,7 +45,7 @@ class Plan:
 
     def notes(self) -> Iterator[str]:
         """Yield what the user may want to know."""
-        yield from lines_of({each.name: each.predecessor for each in self.sets})
+        yield from predecessor_messages({each.name: each.predecessor for each in self.sets})
         layout = self.sets[0].options.layout
         if not well_known_reachable(layout.siteurl):
             yield (
@@ -66,7 +73,10 @@ def needs_records_set(settings: Settings) -> bool:
 
 @contextmanager
 def planned(settings: Settings, cache: Cache, source: Source, inventory: Inventory) -> Iterator[Plan]:
-    """Yield the plan; what was fetched for it is removed at the end of the block. Raises what `Search.find` raises."""
+    """Yield the plan; what was fetched for it is removed at the end of the block.
+
+    Raises what `PredecessorSearch.find` raises.
+    """
     with ExitStack() as stack:
         planning = _Planning(settings, cache, source, stack)
         yield planning.plan(inventory)
@@ -93,9 +103,9 @@ class _Planning:
 
     def _find(self, name: str) -> Predecessor:
         settings = self._settings
-        search = Search(
+        search = PredecessorSearch(
             Layout(settings.base_url, name),
-            LastingOutput(settings.out),
+            PlainOutput(settings.out),
             settings.beside,
             previous=settings.previous,
             moved_from=settings.moved_from,

@@ -13,18 +13,23 @@ from typing import Any
 from pelican_resourcesync.errors import BytesError, PublicationError, SettingsError
 from pelican_resourcesync.printable import get_logger
 from pelican_resourcesync.protocol import ChangeKind, render_datetime
-from pelican_resourcesync.publication.disk.lock import locked
-from pelican_resourcesync.publication.disk.staging import recover
-from pelican_resourcesync.publication.model.change import MD5
-from pelican_resourcesync.publication.model.layout import Layout
-from pelican_resourcesync.publication.model.ranges import Calendar
-from pelican_resourcesync.publication.model.rows import parse_time
-from pelican_resourcesync.publication.model.told import Told
-from pelican_resourcesync.publication.next_generation import Advance
-from pelican_resourcesync.publication.previous.previous import Previous, read_state
-from pelican_resourcesync.publication.publish import Publication, expect, guard
-from pelican_resourcesync.publication.publish import publish as publish_sets
-from pelican_resourcesync.publication.request import Request
+from pelican_resourcesync.publication import (
+    MD5,
+    Calendar,
+    ChangeHistory,
+    Layout,
+    PlannedPublication,
+    PreviousPublication,
+    Publication,
+    Request,
+    locked,
+    parse_time,
+    plan,
+    publish_sets,
+    read_state,
+    recover,
+    require_plausible,
+)
 from repo_bridge.errors import InventoryError
 from repo_bridge.files import Files
 from repo_bridge.inventory import Cache, Inventory, RecordFiles, cache_key_of, new_record_files
@@ -63,10 +68,10 @@ def dry_run(settings: Settings, progress: Progress) -> DryRun:
         requests = run.requests()
         stopped = ""
         try:
-            guard(requests)
+            require_plausible(requests)
         except PublicationError as error:
             stopped = str(error)
-        sets = {each.request.options.layout.set_name: _expected(each) for each in expect(requests)}
+        sets = {each.request.options.layout.set_name: _expected(each) for each in plan(requests)}
         return DryRun(sets=sets, stopped=stopped, **run.told())
 
 
@@ -80,7 +85,7 @@ def _require_not_ahead(at: datetime) -> None:
         raise SettingsError(message)
 
 
-def _expected(made: Advance) -> ExpectedSet:
+def _expected(made: PlannedPublication) -> ExpectedSet:
     kinds: dict[ChangeKind, list[str]] = {}
     for change in made.fresh:
         kinds.setdefault(change.kind, []).append(change.uri)
@@ -186,11 +191,11 @@ class _Run:
     def _listing(self, number: int) -> Path:
         return self.room / f"listing-{number}.db"
 
-    def _told(self, previous: Previous | None) -> Told:
+    def _told(self, previous: PreviousPublication | None) -> ChangeHistory:
         at = self.settings.at
-        return Told(built=at, evaluated=at, complete=False, times=partial(self._times, previous))
+        return ChangeHistory(built=at, evaluated=at, complete=False, times=partial(self._times, previous))
 
-    def _times(self, previous: Previous | None, uris: Sequence[str]) -> dict[str, datetime]:
+    def _times(self, previous: PreviousPublication | None, uris: Sequence[str]) -> dict[str, datetime]:
         """Return when resources changed, or since when they are not public (rules 12 and 13).
 
         A file that was removed from its item has no time of its own, so that of the item's change is used.
@@ -208,10 +213,10 @@ class _Run:
     def _stored(self) -> Iterator[tuple[str, str | None, Path | None]]:
         """Yield the URIs of all resources, the MD5 given for each, and their files."""
         resources = self.inventory.resources(None, self.files.find)
-        for standing in resources.standings():
-            found = resources.get(standing.uri)
+        for row in resources.rows():
+            found = resources.get(row.uri)
             of = found.measured.hash if found and found.measured else None
-            yield standing.uri, of.digest if of and of.algorithm == MD5 else None, found.file if found else None
+            yield row.uri, of.digest if of and of.algorithm == MD5 else None, found.file if found else None
 
     def told(self) -> dict[str, Any]:
         """Return the values that `Result` and `DryRun` share."""

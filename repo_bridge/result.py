@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from pelican_resourcesync.protocol import ChangeKind
-from pelican_resourcesync.publication.publish import Publication
+from pelican_resourcesync.publication import Publication
 
 #: At most this many of the files left out are named.
 MOST_LEFT_OUT = 100

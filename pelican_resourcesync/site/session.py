@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.printable import get_logger, printable
-from pelican_resourcesync.publication.model.layout import FOLDER, WELL_KNOWN
+from pelican_resourcesync.publication import FOLDER, WELL_KNOWN
 from pelican_resourcesync.settings import Settings, parse_settings, parse_siteurl
 from pelican_resourcesync.site.scope import settings_folder_of
 from pelican_resourcesync.site.should_publish import why_not_to_publish
 
 if TYPE_CHECKING:
-    from pelican_resourcesync.publication.previous import Predecessor
+    from pelican_resourcesync.publication import Predecessor
     from pelican_resourcesync.site.outputs import Run
     from pelican_resourcesync.site.publisher import PublishResult
     from pelican_resourcesync.site.saved_documents import SavedDocuments
@@ -70,8 +70,7 @@ class Session:
                 self._find_predecessors(settings, base, saved, stack)
 
     def _save_documents(self, base: Path, stack: ExitStack) -> "SavedDocuments":
-        from pelican_resourcesync.publication.disk.lock import locked
-        from pelican_resourcesync.publication.disk.staging import recover
+        from pelican_resourcesync.publication import locked, recover
         from pelican_resourcesync.site.saved_documents import SAVED_FOLDER, SavedDocuments
 
         stack.enter_context(locked(self._output))
@@ -83,20 +82,19 @@ class Session:
     def _find_predecessors(
         self, settings: Mapping[str, Any], base: Path, saved: "SavedDocuments", stack: ExitStack
     ) -> None:
-        from pelican_resourcesync.publication.model.guards import require_same_site
-        from pelican_resourcesync.publication.previous import Search, lines_of
+        from pelican_resourcesync.publication import PredecessorSearch, predecessor_messages, require_same_site
         from pelican_resourcesync.site.outputs import Run, find_removed_sets, layouts_of
 
         previous, moved_from = self._settings.previous, self._settings.moved_from
         for name, layout in layouts_of(self._settings, self._siteurl).items():
-            search = Search(layout, saved, base, previous=previous, moved_from=moved_from)
+            search = PredecessorSearch(layout, saved, base, previous=previous, moved_from=moved_from)
             stack.callback(search.close)
             found = self._predecessors[name] = search.find()
             if found.previous:
                 require_same_site(found.previous.state.siteurl, self._siteurl, moved_from)
         self._removed_sets = find_removed_sets(self._predecessors, self._settings, self._siteurl, saved, base)
         self._run = Run(settings, self._siteurl)
-        for line in lines_of(self._predecessors):
+        for line in predecessor_messages(self._predecessors):
             print_line(f"ResourceSync: {line}.")
 
     @property
@@ -159,7 +157,7 @@ class Session:
                 self._saved.restore()
 
     def _report(self, outcome: "PublishResult") -> None:
-        from pelican_resourcesync.publication.documents.discovery import well_known_reachable
+        from pelican_resourcesync.publication import well_known_reachable
         from pelican_resourcesync.terminal import summaries
 
         for warning in outcome.warnings:

@@ -15,8 +15,7 @@ from pathlib import Path
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.printable import get_logger
-from pelican_resourcesync.publication.model.listing import Listing
-from pelican_resourcesync.publication.previous.last_published import PLACE
+from pelican_resourcesync.publication import LIVE_FOLDER, Listing
 from pelican_resourcesync.transport import measure
 from pelican_resourcesync.version import __version__
 
@@ -37,7 +36,7 @@ class Cache:
 
     def __init__(self, beside: Path, set_name: str) -> None:
         """Open the cache next to the settings, in the folder `beside`, for the complete set `set_name`."""
-        self._place = beside / PLACE.parent / f"bridge-{set_name}"
+        self._place = beside / LIVE_FOLDER.parent / f"bridge-{set_name}"
         self._index = self._read()
 
     def inventory(self, basis: str, at: datetime, file: Path) -> None:

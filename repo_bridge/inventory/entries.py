@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from pelican_resourcesync.protocol import render_link, render_metadata
-from pelican_resourcesync.publication.model.change import MD5, SHA_256
-from pelican_resourcesync.publication.model.rows import render_time
+from pelican_resourcesync.publication import MD5, SHA_256, render_time
 from repo_bridge.inventory.inventory import Entry, ItemEntries
 from repo_bridge.inventory.record_files import RecordFiles, StoredFile
 from repo_bridge.model import Item

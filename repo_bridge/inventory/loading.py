@@ -9,7 +9,7 @@ from datetime import datetime
 from itertools import islice
 from typing import TypeVar
 
-from pelican_resourcesync.publication.model.rows import render_time
+from pelican_resourcesync.publication import render_time
 from repo_bridge.errors import QueryError
 from repo_bridge.inventory.entries import EntryBuilder, entries_of
 from repo_bridge.inventory.inventory import Inventory

@@ -9,9 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pelican_resourcesync.publication.disk.durable import PREFIX, remove
-from pelican_resourcesync.publication.disk.takeover import same_bytes
-from pelican_resourcesync.publication.model.layout import HOLDINGS
+from pelican_resourcesync.publication import RECORDS, TEMPORARY_PREFIX, remove_tree, same_bytes
 from pelican_resourcesync.transport import link_or_copy
 from repo_bridge.errors import InventoryError
 from repo_bridge.model import Bitstream
@@ -151,14 +149,14 @@ def new_record_files(output: Path, old: Path) -> Iterator[RecordFiles]:
     """Yield a temporary folder in the output for the files of a set; what is left in it is removed at the end."""
     with _failing(str(output)):
         output.mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=output))
+        folder = Path(tempfile.mkdtemp(prefix=TEMPORARY_PREFIX, dir=output))
     try:
         with _failing(str(output)):
-            (folder / HOLDINGS).mkdir()
-        yield RecordFiles(folder / HOLDINGS, old)
+            (folder / RECORDS).mkdir()
+        yield RecordFiles(folder / RECORDS, old)
     finally:
         with suppress(OSError):
-            remove(folder)
+            remove_tree(folder)
 
 
 @contextmanager

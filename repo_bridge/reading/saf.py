@@ -12,7 +12,7 @@ from pathlib import Path
 
 from lxml import etree
 
-from pelican_resourcesync.publication.model.media_types import media_type
+from pelican_resourcesync.publication import media_type
 from repo_bridge.access import AnonymousView, hidden
 from repo_bridge.errors import ArchiveError
 from repo_bridge.model import Bitstream, Collection, Field, Item, MetadataValue

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from pelican_resourcesync.publication.model.media_types import UNKNOWN
+from pelican_resourcesync.publication import UNKNOWN_TYPE
 from repo_bridge.model import Bitstream, Collection, HiddenItem, Item
 from repo_bridge.records import Crosswalk
 from repo_bridge.records.addresses import Addresses, file_path, record_path
@@ -100,7 +100,7 @@ def resources_of(item: Item, addresses: Addresses, crosswalks: Sequence[Crosswal
             bitstream=bitstream,
             length=bitstream.length,
             md5=bitstream.md5,
-            type=bitstream.type or UNKNOWN,
+            type=bitstream.type or UNKNOWN_TYPE,
             links=about,
             changed=latest(at, since, bitstream.opened),
             path=_path_of(item, bitstream) if addresses.own_files else None,
@@ -151,7 +151,7 @@ def _formats(uri: str, uris: Sequence[str]) -> Iterator[Link]:
 def _describes(placed: Sequence[tuple[str, Bitstream]]) -> Iterator[Link]:
     """Yield links to what a record describes (`LN04`)."""
     for uri, bitstream in placed:
-        yield Link(href=uri, rel="describes", type=bitstream.type or UNKNOWN)
+        yield Link(href=uri, rel="describes", type=bitstream.type or UNKNOWN_TYPE)
 
 
 def _page(item: Item, addresses: Addresses) -> Iterator[Link]:

@@ -6,8 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from pelican_resourcesync.publication.model.clock import build_time
-from pelican_resourcesync.publication.model.options import Archives, Dumps
+from pelican_resourcesync.publication import Archives, Dumps, build_time
 from repo_bridge.records import Interface
 
 

@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import make_url
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication.model.guards import require_few_deletions
+from pelican_resourcesync.publication.model.sanity_checks import require_few_deletions
 from repo_bridge.access import AnonymousView
 from repo_bridge.access.rules import ALWAYS_HIDDEN
 from repo_bridge.model import Bitstream, Collection, Item

@@ -17,7 +17,7 @@ import pytest
 from pelican_resourcesync import __version__
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import ChangeKind
-from pelican_resourcesync.publication.publish import Publication
+from pelican_resourcesync.publication import Publication
 from repo_bridge.cli import main
 from repo_bridge.report import dry_run_text, result_text
 from repo_bridge.result import DryRun, ExpectedSet, Progress, Result

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.publication.publish import Publication
+from pelican_resourcesync.publication import Publication
 from repo_bridge.cli import parser
 from repo_bridge.reading.dump import ImportResult
 from repo_bridge.records import CROSSWALKS

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pelican_resourcesync.check import Level, Request, check
-from pelican_resourcesync.publication.model.options import Dumps
+from pelican_resourcesync.publication import Dumps
 from repo_bridge.files import Files
 from repo_bridge.inventory.record_files import PublishedFile, StoredFile, parse_location
 from repo_bridge.result import MOST_LEFT_OUT, Result

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication.model.options import Archives, Dumps
+from pelican_resourcesync.publication import Archives, Dumps
 from tests.bridge.support.press import BASE, SET, UI, Press, book, ending, shelf
 from tests.bridge.support.repository import Container, Policy, Sample
 from tests.support.reader import parse_file

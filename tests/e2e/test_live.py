@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.publication.previous.lineage import Sealed
+from pelican_resourcesync.publication import HashedState
 from tests.support.live import Ask, Manner, closed_port, content, files, first, hosts, late, page, status
 from tests.support.museum import ARCHIVE, HOME, KEPT, MUSEUM, STATE, Museum, digest, public_museum, tree
 from tests.support.sites import ROOT, Row, Site
@@ -317,7 +317,7 @@ def test_kept_copy_that_is_damaged_gives_way_to_what_is_live(
     museum.publish(3)
     assert "what was last seen live cannot be read, and what is live now takes its place" in capsys.readouterr().out
     assert museum.state()["generation"] == 3
-    assert Sealed.parse((museum.site.folder / KEPT / STATE).read_bytes(), "kept").state.generation == 2
+    assert HashedState.parse((museum.site.folder / KEPT / STATE).read_bytes(), "kept").state.generation == 2
 
 
 def test_kept_document_that_is_damaged_is_fetched_again(museum: Museum) -> None:

@@ -7,11 +7,7 @@ from typing import TextIO
 
 import pytest
 
-from pelican_resourcesync.publication.model.options import Dumps
-from pelican_resourcesync.publication.model.resource import Built, Resource
-from pelican_resourcesync.publication.model.told import Told
-from pelican_resourcesync.publication.publish import publish
-from pelican_resourcesync.publication.request import Request
+from pelican_resourcesync.publication import ChangeHistory, Dumps, FileResources, Request, Resource, publish_sets
 from pelican_resourcesync.terminal.progress import Progress
 from tests.publication.support import SITEURL, Source, utc
 from tests.terminal.screen import CLEAR, Clock, terminal
@@ -153,14 +149,16 @@ def test_all_bytes_that_are_packed_are_told(tmp_path: Path, dumps: Dumps) -> Non
     with terminal() as there:
         progress = Progress(there.stream, clock=clock)
         clock.now += 1.0
-        told = Told(built=utc("2024-03-01T12:00"))
-        request = Request(resources=Built(resources), told=told, cuts=source.cuts, options=source.options(dumps=dumps))
+        told = ChangeHistory(built=utc("2024-03-01T12:00"))
+        request = Request(
+            resources=FileResources(resources), told=told, cuts=source.cuts, options=source.options(dumps=dumps)
+        )
 
         def packed(more: int) -> None:
             clock.now += 0.3
             progress.packed(more)
 
-        publish([request], packed)
+        publish_sets([request], packed)
         shown = there.seen().split(CLEAR)
     assert shown[-1] == ("ResourceSync: 3.0 MB packed" if dumps.resourcedump else "")
     assert len(shown) > 5 or not dumps.resourcedump

@@ -4,7 +4,7 @@ import html
 import re
 from pathlib import Path
 
-from pelican_resourcesync.publication.disk.staging import replace_file
+from pelican_resourcesync.publication import replace_file
 
 #: First the constructs that may contain text that only looks like a tag, then the relevant tags.
 _TOKENS = re.compile(

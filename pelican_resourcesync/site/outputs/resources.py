@@ -5,9 +5,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication.documents.discovery import add_link_headers, add_robots_line, keep_dot_folders
-from pelican_resourcesync.publication.model.change import Change
-from pelican_resourcesync.publication.model.layout import FOLDER, WELL_KNOWN, Layout
+from pelican_resourcesync.publication import (
+    FOLDER,
+    WELL_KNOWN,
+    Change,
+    Layout,
+    add_link_headers,
+    add_robots_line,
+    keep_dot_folders,
+)
 from pelican_resourcesync.settings import SetSettings, Settings
 from pelican_resourcesync.site.outputs.discovery import COMPRESSED, add_link
 from pelican_resourcesync.site.outputs.facets import UNFILED, facets_of

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pelican_resourcesync.publication.model.options import Dumps
+from pelican_resourcesync.publication import Dumps
 from repo_bridge.inventory.cache import Cache, cache_key_of
 from repo_bridge.result import Result
 from tests.bridge.support.days import Stand, lives

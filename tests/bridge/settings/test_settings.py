@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import PublicationError, SettingsError
-from pelican_resourcesync.publication.model.options import Archives, Dumps
+from pelican_resourcesync.publication import Archives, Dumps
 from pelican_resourcesync.settings.setting import Setting
 from repo_bridge.records.addresses import Interface
 from repo_bridge.schema import VERSIONS

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import unquote
 
-from pelican_resourcesync.publication.model.layout import Layout
+from pelican_resourcesync.publication import Layout
 from tests.site.backfill.support import documents, run, worktrees
 from tests.support.follower import Follower
 from tests.support.servers import served

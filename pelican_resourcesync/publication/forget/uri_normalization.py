@@ -15,7 +15,7 @@ _ORIGIN = re.compile(r"[^/]*//[^/]*")
 _NEAR = 2
 
 
-def spelling(uri: str) -> str:
+def normalize_uri(uri: str) -> str:
     """Return the normal form of a URI by RFC 3986 (6.2.2), which equivalent URIs share, including non-ASCII ones.
 
     Scheme and host are in lower case, and only characters that must be are percent-encoded.
@@ -32,15 +32,15 @@ def find_uris(asked: Iterable[str], known: Iterable[str]) -> set[str]:
     """
     spelt: dict[str, set[str]] = defaultdict(set)
     for uri in known:
-        spelt[spelling(uri)].add(uri)
+        spelt[normalize_uri(uri)].add(uri)
     found: set[str] = set()
     for uri in asked:
-        if spelling(uri) not in spelt:
-            near = difflib.get_close_matches(spelling(uri), spelt, n=_NEAR)
+        if normalize_uri(uri) not in spelt:
+            near = difflib.get_close_matches(normalize_uri(uri), spelt, n=_NEAR)
             hint = f"did you mean {' or '.join(near)}?" if near else "write it as the Resource List does"
             message = f"{uri} is not in the publication, and no Change List names it: {hint}"
             raise PublicationError(message)
-        found |= spelt[spelling(uri)]
+        found |= spelt[normalize_uri(uri)]
     return found
 
 

@@ -11,26 +11,25 @@ from typing import BinaryIO, cast
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import Capability, ChangeKind, Entry, Hash, Link
-from pelican_resourcesync.publication.diff.compare import Survey
-from pelican_resourcesync.publication.documents.contents import Contents, DumpedRange, Snapshot
+from pelican_resourcesync.publication.diff import Comparison
+from pelican_resourcesync.publication.documents.contents import ChangeDumpContents, Contents, ResourceSnapshot
 from pelican_resourcesync.publication.dumps.changedump import dumped_after, read_dumped
-from pelican_resourcesync.publication.dumps.splitting import Splitting
-from pelican_resourcesync.publication.model.change import Change
+from pelican_resourcesync.publication.dumps.packing import ChangePacker
+from pelican_resourcesync.publication.model.history import Change
 from pelican_resourcesync.publication.model.layout import MANIFEST
 from pelican_resourcesync.publication.model.listing import Listing
 from pelican_resourcesync.publication.model.options import Options
 from pelican_resourcesync.publication.model.ranges import Range
 from pelican_resourcesync.publication.model.resource import Listed
-from pelican_resourcesync.publication.previous.previous import Previous
-from pelican_resourcesync.publication.previous.proven import listed_of
+from pelican_resourcesync.publication.previous.previous import PreviousPublication, listed_of
 
 _OPEN = 4  # packages kept open: bytes that are packed together mostly come from the same one
 
 
-class Repacking:
+class TakedownContents:
     """The lists and packages of a publication, without some URIs."""
 
-    def __init__(self, previous: Previous, options: Options, uris: Collection[str]) -> None:
+    def __init__(self, previous: PreviousPublication, options: Options, uris: Collection[str]) -> None:
         """Create it from the publication, the options for the next one, and the URIs to remove."""
         self._previous = previous
         self._options = options
@@ -45,19 +44,19 @@ class Repacking:
             at=at,
             listed=listed,
             ranges=ranges,
-            dump=Snapshot(at, listed) if self._options.dumps.resourcedump else None,
+            dump=ResourceSnapshot(at, listed) if self._options.dumps.resourcedump else None,
             dumped=self._dumped(ranges),
             lists=tuple(self._archived(Capability.RESOURCELIST)),
             dumps=tuple(self._archived(Capability.RESOURCEDUMP)),
             bytes=self._find,
         )
 
-    def _dumped(self, ranges: Sequence[Range]) -> Sequence[DumpedRange]:
+    def _dumped(self, ranges: Sequence[Range]) -> Sequence[ChangeDumpContents]:
         before = read_dumped(self._previous)
         if not before:
             return ()
         uris = (change.uri for each in ranges for change in each.changes)
-        splitting = Splitting(self._options, Survey.of(uris).capacity(self._options.limits))
+        splitting = ChangePacker(self._options, Comparison.of(uris).capacity(self._options.limits))
         ends = [package.until for each in before for package in each.packages]
 
         def split(changes: Iterable[Change]) -> Iterator[Sequence[Change]]:
@@ -73,7 +72,7 @@ class Repacking:
         of = change.representation.hash if change.representation else None
         return change.kind is ChangeKind.DELETED or self._find(change.uri, of, change.time) is not None
 
-    def _archived(self, of: Capability) -> Iterator[Snapshot]:
+    def _archived(self, of: Capability) -> Iterator[ResourceSnapshot]:
         layout = self._previous.layout
         for pointer in self._previous.entries(layout.archive(of)):
             at = pointer.md.at if pointer.md else None
@@ -82,7 +81,9 @@ class Repacking:
                 if of == Capability.RESOURCEDUMP:
                     manifests = (layout.manifest(layout.resource_dump_package(at, i + 1)) for i in range(len(entries)))
                     entries = tuple(entry for each in manifests for entry in self._previous.entries(each))
-                yield Snapshot(at, without(Listing.of((each.loc, listed_of(each)) for each in entries), self._uris))
+                yield ResourceSnapshot(
+                    at, without(Listing.of((each.loc, listed_of(each)) for each in entries), self._uris)
+                )
 
     def _find_bytes(self) -> None:
         """Read from the manifests which package contains which bytes."""

@@ -1,15 +1,32 @@
-"""The history of a set: the changes since its last publication, and the times to publish with."""
+"""A change of a resource, and the history of a set since its last publication."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple
 
-from pelican_resourcesync.publication.model.change import Change
+from pelican_resourcesync.protocol import ChangeKind, Link
+from pelican_resourcesync.publication.model.resource import Representation
+
+
+class Change(NamedTuple):
+    """One change (`CH02`): URI, time (UTC) and kind.
+
+    `representation` describes the bytes at that publication. It is `None` for a deletion, and for a change before the
+    first publication, whose bytes were never seen. `links` lead to related resources (LN). This is a tuple because
+    there may be millions, and tuples are created faster.
+    """
+
+    time: datetime
+    uri: str
+    kind: ChangeKind
+    representation: Representation | None = None
+    links: tuple[Link, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class ChangeHistory:
     """The history of a set since its last publication.
 
     - `built`: the time of this build.

@@ -1,14 +1,17 @@
-"""Divide bitstreams into packages (`X04`, `RD07`)."""
+"""Divide bitstreams and changes into packages (`X04`, `RD07`)."""
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby, islice
+from operator import attrgetter
 from typing import Generic, NamedTuple, TypeVar
 
 from pelican_resourcesync.protocol import Entry, Renderer, Root
-from pelican_resourcesync.publication.dumps.package import Bitstream
+from pelican_resourcesync.publication.documents.documents import change_entries
+from pelican_resourcesync.publication.dumps.package import END_SIZE, MEMBER_SIZE, Bitstream, most_packed
 from pelican_resourcesync.publication.dumps.paths import LONGEST_PATH
-from pelican_resourcesync.publication.dumps.zip_writer import END_SIZE, MEMBER_SIZE, most_packed
+from pelican_resourcesync.publication.model.history import Change
+from pelican_resourcesync.publication.model.options import Options
 
 #: The most bytes of a manifest without its entries: leaves about 3,000 for the URIs of its links.
 HEAD_SIZE = 4_096
@@ -34,7 +37,7 @@ class PackageLimits:
 STANDARD_LIMITS = PackageLimits()
 
 
-class Weight(NamedTuple):
+class PackageSize(NamedTuple):
     """The most that an item adds to a package: bytes of the ZIP file, entries, and bytes of its manifest."""
 
     size: int
@@ -42,7 +45,7 @@ class Weight(NamedTuple):
     manifest: int
 
 
-def weight(entry: Entry) -> Weight:
+def size_in_package(entry: Entry) -> PackageSize:
     """Return the weight of a bitstream from its entry; a deletion has no length.
 
     Raises `DocumentError` for an entry that no document can hold.
@@ -50,18 +53,18 @@ def weight(entry: Entry) -> Weight:
     listed = len(_RENDERER.entry(entry).encode()) + _PATH_SIZE + 5 * sum(map(entry.loc.count, _ESCAPED))
     packed = listed + (listed >> 10) + 1
     if entry.md is None or entry.md.length is None:
-        return Weight(packed, 1, listed)
-    return Weight(packed + MEMBER_SIZE + 2 * LONGEST_PATH + most_packed(entry.md.length), 1, listed)
+        return PackageSize(packed, 1, listed)
+    return PackageSize(packed + MEMBER_SIZE + 2 * LONGEST_PATH + most_packed(entry.md.length), 1, listed)
 
 
 def portions(bitstreams: Iterable[Bitstream], limits: PackageLimits = STANDARD_LIMITS) -> Iterator[Iterator[Bitstream]]:
     """Divide bitstreams, in their order, into packages; see `divided`."""
-    return divided(bitstreams, lambda bitstream: weight(bitstream.entry), limits)
+    return divided(bitstreams, lambda bitstream: size_in_package(bitstream.entry), limits)
 
 
 def divided(
     items: Iterable[Item],
-    weigh: Callable[[Item], Weight],
+    weigh: Callable[[Item], PackageSize],
     limits: PackageLimits = STANDARD_LIMITS,
 ) -> Iterator[Iterator[Item]]:
     """Divide items, in their order, into packages: each as full as is sure to fit.
@@ -87,7 +90,7 @@ class _Passing(Generic[Item]):
 
     __slots__ = ("_items", "_next", "_weigh")
 
-    def __init__(self, items: Iterator[Item], weigh: Callable[[Item], Weight]) -> None:
+    def __init__(self, items: Iterator[Item], weigh: Callable[[Item], PackageSize]) -> None:
         self._items = items
         self._weigh = weigh
         self._next: list[Item] = []
@@ -112,3 +115,41 @@ class _Passing(Generic[Item]):
 
     def _step(self) -> None:
         self._next = list(islice(self._items, 1))
+
+
+_by_time = attrgetter("time")
+
+
+class ChangePacker:
+    """Divides changes by what one package can hold.
+
+    Changes of the same time are never separated, because a package ends at a time.
+    """
+
+    def __init__(self, options: Options, limit: int) -> None:
+        """Create it from the options and the number of changes that one document can hold."""
+        self._asked = options.dumps.changedump
+        self._limits = replace(package_limits(options), entries=limit)
+
+    def of_one_time(self, changes: Sequence[Change]) -> Iterable[Sequence[Change]]:
+        """Divide changes of the same time into parts that fit into a package; all but the first must come later."""
+        return self._divide([each] for each in changes) if self._asked else (changes,)
+
+    def into_packages(self, changes: Iterable[Change]) -> Iterable[Sequence[Change]]:
+        """Divide changes, in chronological order, into packages."""
+        return self._divide(list(group) for _, group in groupby(changes, key=_by_time))
+
+    def _divide(self, groups: Iterable[list[Change]]) -> Iterator[list[Change]]:
+        for portion in divided(groups, _weight, self._limits):
+            yield [change for group in portion for change in group]
+
+
+def package_limits(options: Options) -> PackageLimits:
+    """Return the limits of a package: its manifest has the limits of any document (`X04`)."""
+    limits = options.limits
+    return PackageLimits(size=options.dumps.package_size, entries=limits.entries, manifest=limits.size)
+
+
+def _weight(changes: Iterable[Change]) -> PackageSize:
+    weights = [size_in_package(entry) for entry in change_entries(changes)]
+    return PackageSize(*map(sum, zip(*weights, strict=True)))

@@ -9,7 +9,7 @@ from pelican_resourcesync.publication.model.state import State, parse_state
 from pelican_resourcesync.transport import sha256
 
 
-class Known(Protocol):
+class KnownGeneration(Protocol):
     """A generation known by its state and the SHA-256 of the state's bytes."""
 
     @property
@@ -22,19 +22,19 @@ class Known(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Sealed:
+class HashedState:
     """A state and the SHA-256 of its bytes, without any documents."""
 
     state: State
     digest: str
 
     @classmethod
-    def parse(cls, data: bytes, name: str) -> "Sealed":
+    def parse(cls, data: bytes, name: str) -> "HashedState":
         """Parse the bytes of a state. Raises `PublicationError`, which contains `name`, if they are invalid."""
         return cls(parse_state(data, name), sha256(data))
 
 
-class Lineage(Enum):
+class Ancestry(Enum):
     """The relation of one generation to another."""
 
     SAME = auto()
@@ -46,16 +46,16 @@ class Lineage(Enum):
     APART = auto()
 
 
-def lineage(one: Known, other: Known) -> Lineage:
+def compare_ancestry(one: KnownGeneration, other: KnownGeneration) -> Ancestry:
     """Return the relation of `one` to `other`; a state knows up to `MOST_ANCESTORS` ancestors."""
     if one.digest == other.digest:
-        return Lineage.SAME
+        return Ancestry.SAME
     if other.digest in one.state.ancestry:
-        return Lineage.AHEAD
-    return Lineage.BEHIND if one.digest in other.state.ancestry else Lineage.APART
+        return Ancestry.AHEAD
+    return Ancestry.BEHIND if one.digest in other.state.ancestry else Ancestry.APART
 
 
-def layout_after(layout: Layout, previous: Known | None, over: Known | None = None) -> Layout:
+def layout_after(layout: Layout, previous: KnownGeneration | None, over: KnownGeneration | None = None) -> Layout:
     """Return the layout of the next publication.
 
     It has the folder of the `previous` publication, which it continues; or a new folder next to that of the publication

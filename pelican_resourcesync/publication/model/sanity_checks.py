@@ -5,7 +5,7 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication.model.rows import paired
+from pelican_resourcesync.publication.model.resource import paired
 
 #: If more than one in this many resources is deleted at once, it counts as a mistake.
 _FEW = 5

@@ -11,12 +11,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from pelican_resourcesync.publication.disk.durable import is_there, move, remove, sync, sync_all, walk
+from pelican_resourcesync.publication.disk.durable import is_there, move, remove_tree, sync, sync_all, walk
 from pelican_resourcesync.publication.model.layout import (
     DESCRIPTION,
     FOLDER,
+    HTML_PAGE,
     MANIFEST,
-    PEOPLE,
     WELL_KNOWN,
     Layout,
     is_package,
@@ -31,7 +31,7 @@ _STAMP = re.compile(r"-\d{8}T")
 
 
 @dataclass(frozen=True, slots=True)
-class Moves:
+class InstallPlan:
     """The moves that install a publication: the paths to move, in order, and then those to remove."""
 
     moved: tuple[str, ...]
@@ -49,7 +49,7 @@ class Moves:
         sync([stage, stage.parent])
 
 
-def in_order(paths: Iterable[str], layouts: Sequence[Layout]) -> tuple[str, ...]:
+def in_install_order(paths: Iterable[str], layouts: Sequence[Layout]) -> tuple[str, ...]:
     """Sort documents so that each comes after the documents that it links to.
 
     First packages and manifests, then other documents with a time in their name (parts, Change Lists), then lists and
@@ -58,7 +58,7 @@ def in_order(paths: Iterable[str], layouts: Sequence[Layout]) -> tuple[str, ...]
     last = (
         *(each.state for each in layouts),
         *(each.capability_list for each in layouts),
-        PEOPLE,
+        HTML_PAGE,
         DESCRIPTION,
         WELL_KNOWN,
     )
@@ -91,7 +91,7 @@ def roll_forward(stage: Path, output: Path) -> None:
             _make_room(output, path)
             move(new, output / path)
     for path in moves.removed:
-        remove(output / path)
+        remove_tree(output / path)
         with suppress(OSError):
             for folder in PurePosixPath(path).parents[:-1]:
                 (output / folder).rmdir()  # fails unless it is empty
@@ -109,10 +109,10 @@ def _make_room(output: Path, path: str) -> None:
     (output / path).parent.mkdir(parents=True, exist_ok=True)
 
 
-def _read(mark: Path) -> Moves:
+def _read(mark: Path) -> InstallPlan:
     try:
         content = json.loads(mark.read_bytes())
-        moves = Moves(tuple(content["moved"]), tuple(content["removed"]))
+        moves = InstallPlan(tuple(content["moved"]), tuple(content["removed"]))
         safe = all(_is_ours(path) for path in (*moves.moved, *moves.removed))
     except (ValueError, LookupError, TypeError):
         safe = False

@@ -6,12 +6,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from pelican_resourcesync.publication.disk.durable import PREFIX, is_there, remove, sync, sync_all, walk
+from pelican_resourcesync.publication.disk.durable import TEMPORARY_PREFIX, is_there, remove_tree, sync, sync_all, walk
 from pelican_resourcesync.publication.disk.exchange import can_exchange, exchange
-from pelican_resourcesync.publication.disk.holdings import compare
-from pelican_resourcesync.publication.disk.moves import DOCUMENTS, Moves, in_order, roll_forward
-from pelican_resourcesync.publication.disk.takeover import belong, keep_file, same_bytes, take_over
-from pelican_resourcesync.publication.model.layout import FOLDER, HOLDINGS, WELL_KNOWN, Layout, is_package
+from pelican_resourcesync.publication.disk.ordered_install import DOCUMENTS, InstallPlan, in_install_order, roll_forward
+from pelican_resourcesync.publication.disk.reuse import belong, compare_records, copy_unchanged, keep_file, same_bytes
+from pelican_resourcesync.publication.model.layout import FOLDER, RECORDS, WELL_KNOWN, Layout, is_package
 
 
 def install(stage: Path, output: Path, layouts: Sequence[Layout]) -> None:
@@ -42,9 +41,9 @@ class _Installation:
         self._staged = documents_in(stage)
         there = self._there()
         moved = [path for path in self._staged if path not in there or not self._stays(path)]
-        held = [compare(each.holdings, self._documents, output) for each in layouts]
-        self._moves = Moves(
-            (*(path for new, _ in held for path in new), *in_order(moved, layouts)),
+        held = [compare_records(each.holdings, self._documents, output) for each in layouts]
+        self._moves = InstallPlan(
+            (*(path for new, _ in held for path in new), *in_install_order(moved, layouts)),
             (*sorted(there.difference(self._staged)), *(path for _, gone in held for path in gone)),
         )
 
@@ -52,7 +51,7 @@ class _Installation:
         if not self._moves.moved and not self._moves.removed:
             return
         self._check()
-        if self._moves == Moves((WELL_KNOWN,), ()):  # Pelican deletes it on every build
+        if self._moves == InstallPlan((WELL_KNOWN,), ()):  # Pelican deletes it on every build
             self._bring_well_known()
         elif not self._swap():
             self._moves.mark(self._stage)
@@ -63,7 +62,7 @@ class _Installation:
         top = self._output / FOLDER
         points = {path for layout in self._layouts for path in layout.entry_points}
         found = [self._output / path for path in points if (self._output / path).is_file()]
-        found += [file for file in top.iterdir() if file.name.startswith(PREFIX)] if top.is_dir() else []
+        found += [file for file in top.iterdir() if file.name.startswith(TEMPORARY_PREFIX)] if top.is_dir() else []
         for layout in self._layouts:
             found += _files_in(self._output / layout.home, depth=0)
         return {file.relative_to(self._output).as_posix() for file in found}
@@ -95,7 +94,7 @@ class _Installation:
             _make_folder(well_known.parent, undo)
             if not _trade(new, old, undo):
                 for each in taken:
-                    remove(each)
+                    remove_tree(each)
                 return False
             sync([old.parent, self._documents])
             if WELL_KNOWN in self._moves.moved:
@@ -120,7 +119,7 @@ class _Installation:
                 keep_file(self._output / path, self._documents / path, self._stage / "kept")
         new, homes = self._documents / FOLDER, [Path(each.home).name for each in self._layouts]
         points = [Path(path).name for layout in self._layouts for path in layout.entry_points]
-        taken = take_over(old, new, [*homes, *points])
+        taken = copy_unchanged(old, new, [*homes, *points])
         for folder in ("", *homes):
             if (old / folder).is_dir() and (new / folder).is_dir():
                 belong(new / folder, old / folder)
@@ -130,8 +129,8 @@ class _Installation:
 def _files_in(top: Path, *, depth: int) -> Iterator[Path]:
     """Yield the files and links in a folder, except those in folders of records `depth` levels below it."""
     for folder, folders, files in walk(top) if top.is_dir() and not top.is_symlink() else ():
-        if HOLDINGS in folders and len(folder.relative_to(top).parts) == depth and not (folder / HOLDINGS).is_symlink():
-            folders.remove(HOLDINGS)
+        if RECORDS in folders and len(folder.relative_to(top).parts) == depth and not (folder / RECORDS).is_symlink():
+            folders.remove(RECORDS)
         yield from (folder / name for name in files)
         yield from (folder / name for name in folders if (folder / name).is_symlink())
 

@@ -1,12 +1,16 @@
-"""The HTML page that explains the documents to people and links to them. It is the default for `describedby`."""
+"""The documents that all sets share, where Destinations (clients that keep a copy) and people start."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from html import escape
 
-from pelican_resourcesync.protocol import Capability, render_datetime
-from pelican_resourcesync.publication.model.layout import DESCRIPTION, Layout
+from pelican_resourcesync.protocol import Capability, Entry, render_datetime, write
+from pelican_resourcesync.publication.disk.staging import Stage
+from pelican_resourcesync.publication.documents.contents import Contents
+from pelican_resourcesync.publication.documents.documents import description
+from pelican_resourcesync.publication.model.layout import DESCRIPTION, HTML_PAGE, WELL_KNOWN, Layout
+from pelican_resourcesync.publication.model.options import Options
 
 #: The names of the documents on the page, by capability.
 _NAMES = {
@@ -47,7 +51,7 @@ here and of all that changed, for programs to read. {about}, as of
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class PageSet:
     """A set on the page: its layout, its number of resources, and the paths of its documents by capability."""
 
     layout: Layout
@@ -55,7 +59,7 @@ class Shown:
     capabilities: Mapping[Capability, str]
 
 
-def page(site_name: str, at: datetime, sets: Sequence[Shown], others: Sequence[str] = ()) -> str:
+def page(site_name: str, at: datetime, sets: Sequence[PageSet], others: Sequence[str] = ()) -> str:
     """Return the HTML page of a site, whose sets were published as of `at`.
 
     `others` are the URIs of the Capability Lists of other publishers' sets.
@@ -71,12 +75,12 @@ def page(site_name: str, at: datetime, sets: Sequence[Shown], others: Sequence[s
     return _PAGE.format(title=title, about=about, at=render_datetime(at), parts="\n".join(parts))
 
 
-def _section(shown: Shown) -> str:
+def _section(shown: PageSet) -> str:
     name = escape(shown.layout.set_name)
     return f"<h2>{name}</h2>\n<p>{shown.count} resources</p>\n{_list(shown.layout, _documents(shown))}"
 
 
-def _documents(shown: Shown) -> dict[str, str]:
+def _documents(shown: PageSet) -> dict[str, str]:
     named = {_NAMES[capability]: path for capability, path in shown.capabilities.items()}
     return {"Capability List": shown.layout.capability_list, **named}
 
@@ -91,3 +95,29 @@ def _links(named: Iterable[tuple[str, str]]) -> str:
         for name, uri in ((name, escape(uri)) for name, uri in named)
     )
     return f"<dl>\n{items}\n</dl>"
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedSet:
+    """A published set: its options, its contents, and the paths of its documents by capability."""
+
+    options: Options
+    contents: Contents
+    capabilities: Mapping[Capability, str]
+
+
+def write_entry_points(stage: Stage, sets: Sequence[PublishedSet], neighbours: Sequence[Entry]) -> None:
+    """Write the Source Description, its well-known copy and the HTML page, for these sets and other publishers'."""
+    options = sets[0].options
+    people = options.layout.uri(HTML_PAGE)
+    lists = {
+        each.options.layout.uri(each.options.layout.capability_list): each.options.describedby or people
+        for each in sets
+    }
+    document = description(lists, options.describedby or people, neighbours)
+    with stage.open(DESCRIPTION) as stream:
+        write(document, stream, edition=options.edition)
+    stage.write(WELL_KNOWN, stage.read(DESCRIPTION))
+    shown = [PageSet(each.options.layout, len(each.contents.listed), each.capabilities) for each in sets]
+    others = [each.loc for each in neighbours]
+    stage.write(HTML_PAGE, page(options.site_name, sets[0].contents.at, shown, others).encode())

@@ -6,21 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from pelican_resourcesync.errors import (
-    AbsentError,
-    MismatchError,
-    NoHostError,
-    PublicationError,
-    TransportError,
-)
-from pelican_resourcesync.publication.model.layout import DESCRIPTION, FOLDER, PEOPLE, WELL_KNOWN, Layout
-from pelican_resourcesync.publication.previous.fetch import Allowance, Fetched, Reason, fetch_publication
-from pelican_resourcesync.publication.previous.previous import Previous, read_previous
-from pelican_resourcesync.publication.status.status import Status, WellKnown, capability_lists_in, status_of
+from pelican_resourcesync.errors import AbsentError, MismatchError, NoHostError, PublicationError, TransportError
+from pelican_resourcesync.publication.model.layout import DESCRIPTION, FOLDER, HTML_PAGE, WELL_KNOWN, Layout
+from pelican_resourcesync.publication.previous.fetch import Fetched, FetchLimits, NoPublicationReason, fetch_publication
+from pelican_resourcesync.publication.previous.previous import PreviousPublication, read_previous
+from pelican_resourcesync.publication.status.status import Status, WellKnownStatus, capability_lists_in, status_of
 from pelican_resourcesync.transport import Web, is_plain
 
 #: Report the current state: do not wait for a deployment to finish.
-_ALLOWANCE = Allowance(patience=0.0)
+_ALLOWANCE = FetchLimits(patience=0.0)
 #: Limits that our own Source Descriptions never exceed: bytes, and sets.
 _LARGEST, _MOST = 1_000_000, 1_000
 
@@ -30,7 +24,7 @@ OWN = Layout("").set_name
 _CAPABILITY_LIST = re.compile(rf"(.*)/{FOLDER}/([^/]+)/(?:[0-9]+/)?capabilitylist\.xml")
 
 
-def visit(url: str, into: Path) -> Status | None:
+def remote_status(url: str, into: Path) -> Status | None:
     """Return the status of the publications at a URL, or `None` if there are none.
 
     This includes the site's own set, and those that its Source Description names. The documents are saved in `into`, a
@@ -40,7 +34,7 @@ def visit(url: str, into: Path) -> Status | None:
     there.
     """
     web = Web(url)
-    for path in (DESCRIPTION, PEOPLE):
+    for path in (DESCRIPTION, HTML_PAGE):
         _bring(web, path, into / path)
     sites = _sites(capability_lists_in(into) or ())
     names = [OWN, *sorted(sites.keys() - {OWN})]
@@ -77,7 +71,7 @@ def _is_named(layout: Layout, sites: Mapping[str, set[str]]) -> bool:
     return layout.set_name == OWN or layout.siteurl in sites[layout.set_name]
 
 
-def _read(web: Web, layout: Layout, folder: Path) -> Previous | None:
+def _read(web: Web, layout: Layout, folder: Path) -> PreviousPublication | None:
     found = _fetch(web, layout.state, folder)
     if found is None:
         return None
@@ -94,13 +88,13 @@ def _fetch(web: Web, state: str, folder: Path) -> Fetched | None:
         raise
     if isinstance(found, Fetched):
         return found
-    if found.reason is Reason.NO_HOST:
+    if found.reason is NoPublicationReason.NO_HOST:
         message = f"{found.reason.value}: {found.url}"
         raise NoHostError(message)
     return None
 
 
-def _ask(web: Web, well_known: WellKnown, description: Path) -> WellKnown:
+def _ask(web: Web, well_known: WellKnownStatus, description: Path) -> WellKnownStatus:
     """Request the host's well-known URI, and check whether it is the Source Description."""
     parts = urlsplit(web.base)
     host = Web(f"{parts.scheme}://{parts.netloc}")
