@@ -5,7 +5,6 @@ Without it the result is the same but takes longer.
 
 import hashlib
 import json
-import logging
 import shutil
 import tempfile
 import time
@@ -15,11 +14,12 @@ from datetime import datetime
 from pathlib import Path
 
 from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.printable import get_logger
 from pelican_resourcesync.publication import LIVE_FOLDER, Listing
 from pelican_resourcesync.transport import measure
 from pelican_resourcesync.version import __version__
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 #: The age, in seconds, after which a work directory counts as abandoned.
 _LEFT = 172_800.0

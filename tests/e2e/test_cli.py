@@ -249,7 +249,7 @@ def test_what_others_wrote_is_no_command_to_a_terminal(published: Site, capsys: 
     content = json.loads(file.read_bytes())
     file.write_text(json.dumps({**content, "commit": "c1\x1b[2J\x9b2J\nsite: other"}))
     text = told(capsys, "status", "output")
-    assert "commit:        c1\ufffd[2J\ufffd2J\ufffdsite: other, landed" in text
+    assert "commit:        c1\\x1b[2J\\x9b2J\\nsite: other, landed" in text
     assert not set(text) & {"\x1b", "\x9b"}
 
 

@@ -3,7 +3,6 @@
 It is not a cache: if the site is unavailable for a while, it is the only record of what was public.
 """
 
-import logging
 import os
 import shutil
 import tempfile
@@ -12,10 +11,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from pelican_resourcesync.printable import get_logger
 from pelican_resourcesync.publication.model.layout import STATE, Layout
 from pelican_resourcesync.transport import link_or_copy
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 #: The folder of the set `site`, next to the settings file; other sets append their names.
 LIVE_FOLDER = Path(".resourcesync", "live")
