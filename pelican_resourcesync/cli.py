@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeAlias
 
+from pelican_resourcesync.commands import mirror
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError
 from pelican_resourcesync.printable import printable, printable_lines
 from pelican_resourcesync.version import __version__
@@ -45,7 +46,7 @@ def parser() -> ArgumentParser:
     top = ArgumentParser(prog=PROGRAM, description="Look after what a site publishes over ResourceSync.")
     top.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     verbs = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for add in (_add_status, _add_forget, _add_backfill, _add_check):
+    for add in (_add_status, _add_forget, _add_backfill, _add_check, _add_mirror):
         add(verbs)
     return top
 
@@ -111,6 +112,12 @@ def _add_check(verbs: Verbs) -> None:
         "--max-documents", type=_count, default=10_000, metavar="N", help="read no more documents (10000)"
     )
     check.add_argument("--jobs", type=_count, default=4, metavar="N", help="ask a host for so many files at a time (4)")
+
+
+def _add_mirror(verbs: Verbs) -> None:
+    verb = verbs.add_parser("mirror", help="copy a Source into a folder, and keep the copy in step with it")
+    verb.set_defaults(verb=mirror.run)
+    mirror.add_arguments(verb)
 
 
 def _count(text: str) -> int:
