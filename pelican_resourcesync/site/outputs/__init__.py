@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pelican_resourcesync.site.outputs.roles import Role, Roles
     from pelican_resourcesync.site.outputs.run import OutputFile, Run, copied_source
     from pelican_resourcesync.site.outputs.selection import Selector
-    from pelican_resourcesync.site.outputs.uris import is_html, matches_pattern, uri_of, uri_of_path
+    from pelican_resourcesync.site.outputs.uris import is_html, matches_pattern, uri_of
 else:
     __getattr__ = names_from(
         __name__,
@@ -31,7 +31,7 @@ else:
             "roles": "Role Roles",
             "run": "OutputFile Run copied_source",
             "selection": "Selector",
-            "uris": "is_html matches_pattern uri_of uri_of_path",
+            "uris": "is_html matches_pattern uri_of",
         },
     )
 
@@ -59,6 +59,5 @@ __all__ = [
     "removed_layouts",
     "removed_set_warnings",
     "uri_of",
-    "uri_of_path",
     "with_link",
 ]

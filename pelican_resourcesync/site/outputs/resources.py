@@ -19,7 +19,8 @@ from pelican_resourcesync.site.outputs.discovery import COMPRESSED, add_link
 from pelican_resourcesync.site.outputs.facets import UNFILED, facets_of
 from pelican_resourcesync.site.outputs.run import OutputFile, Run
 from pelican_resourcesync.site.outputs.selection import Selector, selection_warnings
-from pelican_resourcesync.site.outputs.uris import files_of, is_html, matches_pattern, uri_of_path
+from pelican_resourcesync.site.outputs.uris import files_of, is_html, matches_pattern
+from pelican_resourcesync.transport import uri_of_path
 
 #: Files in the output that configure the host and are not served.
 HOST_FILES = ("_headers", "_redirects", "CNAME")
