@@ -81,7 +81,9 @@ def test_any_error_ends_in_one_safe_line(
     """Whatever an error says, the command line writes one line of it, for each error there is."""
 
     def fail(_: object) -> int:
-        raise error(HOSTILE, "uri") if error is errors.BytesError else error(HOSTILE)
+        failure = error.__new__(error)  # some take more than a message
+        Exception.__init__(failure, HOSTILE)
+        raise failure
 
     monkeypatch.setattr(command, "_status", fail)
     assert command.main(["status"]) == 2  # type: ignore[attr-defined]
