@@ -10,6 +10,7 @@ from threading import current_thread, main_thread
 from typing import TypeAlias
 
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError
+from pelican_resourcesync.printable import printable, printable_lines
 from pelican_resourcesync.settings import suggestion
 from pelican_resourcesync.version import __version__
 from repo_bridge.settings import FILE, KEYS, Settings, given_options, read_configuration, read_output, shown
@@ -177,7 +178,7 @@ def _require_no_more(rest: Sequence[str], known: Sequence[str]) -> None:
 
 
 def _unusable(message: str) -> int:
-    sys.stderr.write(f"{PROGRAM}: {message}\n")
+    sys.stderr.write(f"{PROGRAM}: {printable(message)}\n")
     return UNUSABLE
 
 
@@ -189,14 +190,14 @@ def _stopped(signals: Sequence[int]) -> int:
 
 def _warn(warnings: Sequence[str]) -> None:
     for each in warnings:
-        sys.stderr.write(f"{PROGRAM}: warning: {each}\n")
+        sys.stderr.write(f"{PROGRAM}: warning: {printable(each)}\n")
 
 
 def _say(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
+    sys.stdout.write(f"{printable_lines(text)}\n")
 
 
 def _progress(doing: str) -> None:
     """Write what is being done, if standard error is a terminal."""
     if sys.stderr.isatty():
-        sys.stderr.write(f"{PROGRAM}: {doing} …\n")
+        sys.stderr.write(f"{PROGRAM}: {printable(doing)} …\n")

@@ -1,6 +1,5 @@
 """From a repository to its publication: an inventory of what is public, and the documents that describe it."""
 
-import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pelican_resourcesync.errors import BytesError, PublicationError, SettingsError
+from pelican_resourcesync.printable import get_logger
 from pelican_resourcesync.protocol import ChangeKind, render_datetime
 from pelican_resourcesync.publication import (
     MD5,
@@ -38,7 +38,7 @@ from repo_bridge.result import MOST_EXAMPLES, DryRun, ExpectedSet, Progress, Res
 from repo_bridge.settings import Settings
 from repo_bridge.source import Source, open_source
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 #: A time of evaluation may be this far ahead of our clock.
 _AHEAD = timedelta(minutes=10)

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from pelican_resourcesync.printable import printable
 from pelican_resourcesync.protocol import ChangeKind
-from pelican_resourcesync.terminal import format_count, printable, summaries
+from pelican_resourcesync.terminal import format_count, summaries
 from repo_bridge.reading import ImportResult
 from repo_bridge.result import Counts, DryRun, ExpectedSet, Result
 

@@ -30,6 +30,7 @@ from pelican_resourcesync.check.rule import UNCHECKED, Findings
 from pelican_resourcesync.check.rules import RULES
 from pelican_resourcesync.check.scan import Head, Scan, UnreadableError
 from pelican_resourcesync.errors import TransportError
+from pelican_resourcesync.printable import printable, printable_lines
 
 _EVERY = 0.2  # seconds
 _WIDTH = 100
@@ -41,7 +42,7 @@ def run_command(arguments: Namespace) -> int:
     Raises `CheckError` if nothing can be checked (exit status 2).
     """
     if arguments.rules:
-        sys.stdout.write(f"{list_rules(RULES)}\n")
+        sys.stdout.write(f"{printable_lines(list_rules(RULES))}\n")
         return 0
     if not arguments.target:
         message = "say what to check: a folder, a document, a ZIP package or a URL"
@@ -61,7 +62,7 @@ def run_command(arguments: Namespace) -> int:
     )
     if sys.stderr.isatty():
         sys.stderr.write(f"\r{' ' * _WIDTH}\r")
-    sys.stdout.write(f"{report.as_json() if arguments.json else report.as_text()}\n")
+    sys.stdout.write(f"{printable_lines(report.as_json() if arguments.json else report.as_text())}\n")
     return report.status(strict=arguments.strict)
 
 
@@ -73,7 +74,7 @@ def _progress() -> Callable[[str], None]:
         nonlocal shown
         if monotonic() - shown > _EVERY:
             shown = monotonic()
-            sys.stderr.write(f"\r{ascii(uri)[1:-1][:_WIDTH]:{_WIDTH}}")
+            sys.stderr.write(f"\r{printable(uri)[:_WIDTH]:{_WIDTH}}")
             sys.stderr.flush()
 
     return show

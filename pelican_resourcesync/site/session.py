@@ -3,7 +3,6 @@
 Only what every build needs is imported at the top, because many builds publish nothing.
 """
 
-import logging
 import os
 import sys
 import time
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.printable import get_logger, printable
 from pelican_resourcesync.publication import FOLDER, WELL_KNOWN, WORK_FOLDER, Workspace
 from pelican_resourcesync.settings import Settings, parse_settings, parse_siteurl
 from pelican_resourcesync.site.scope import settings_folder_of
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pelican_resourcesync.site.publisher import PublishResult
     from pelican_resourcesync.site.saved_documents import SavedDocuments
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 
 class Session:
@@ -183,4 +183,4 @@ def print_line(line: str) -> None:
     """Print one line on Pelican's console, without wrapping."""
     from pelican.log import console
 
-    console.print(line, highlight=False, markup=False, soft_wrap=True)
+    console.print(printable(line), highlight=False, markup=False, soft_wrap=True)

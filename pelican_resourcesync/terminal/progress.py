@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
-from pelican_resourcesync.terminal.text import format_bytes, format_count, printable
+from pelican_resourcesync.printable import printable
+from pelican_resourcesync.terminal.text import format_bytes, format_count
 
 _CLEAR = "\r\033[K"
 

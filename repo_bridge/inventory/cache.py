@@ -5,7 +5,6 @@ Without it the result is the same but takes longer.
 
 import hashlib
 import json
-import logging
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -14,11 +13,12 @@ from datetime import datetime
 from pathlib import Path
 
 from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.printable import get_logger
 from pelican_resourcesync.publication import Listing, Workspace
 from pelican_resourcesync.transport import measure
 from pelican_resourcesync.version import __version__
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 _FORMAT = 1
 _INVENTORY, _INDEX = "inventory.db", "index.json"

@@ -258,17 +258,17 @@ def test_no_host(monkeypatch: pytest.MonkeyPatch, into: Path) -> None:
 @pytest.mark.parametrize(
     ("manner", "said"),
     [
-        (status(500), "URL/STATE was answered with 500 Internal Server Error"),
-        (status(503), "URL/STATE was answered with 503 Service Unavailable"),
-        (status(403), "URL/STATE was answered with 403 Forbidden"),
-        (redirect("https://other.example/"), "URL/STATE is redirected elsewhere, to https://other.example/"),
+        (status(500), "URL/STATE: the server answered 500 Internal Server Error"),
+        (status(503), "URL/STATE: the server answered 503 Service Unavailable"),
+        (status(403), "URL/STATE: the server answered 403 Forbidden"),
+        (redirect("https://other.example/"), "URL/STATE redirects elsewhere, to https://other.example/"),
         (
             redirect("/resourcesync/publication.json"),
-            "URL/STATE is redirected more than 5 times, last to URL/STATE",
+            "URL/STATE redirects more than 5 times, last to URL/STATE",
         ),
-        (truncated(b"{}"), "URL/STATE: it ended before it was whole"),
-        (chunked(b"{", end=b""), "URL/STATE: it ended before it was whole"),
-        (zipped(b"{}"), "URL/STATE came encoded as 'gzip', though it was asked for as it is"),
+        (truncated(b"{}"), "URL/STATE: the transfer ended early"),
+        (chunked(b"{", end=b""), "URL/STATE: the transfer ended early"),
+        (zipped(b"{}"), "URL/STATE: the server sent it encoded as 'gzip', which was not asked for"),
         (endless, "URL/STATE is larger than 100000 bytes"),
     ],
 )
@@ -291,8 +291,8 @@ def test_failures(site: Live, into: Path, manner: Manner, said: str, path: str) 
 @pytest.mark.parametrize(
     ("manner", "said"),
     [
-        (late(20, page), "nothing came for 1.5 seconds"),
-        (dripping(b"{}", 0.1), "it did not come whole within 2.5 seconds"),
+        (late(20, page), "no answer for 1.5 seconds"),
+        (dripping(b"{}", 0.1), "the transfer takes longer than 2.5 seconds"),
     ],
 )
 def test_slow(site: Live, into: Path, manner: Manner, said: str) -> None:
@@ -427,8 +427,8 @@ def test_stale_throughout(old: Source, into: Path) -> None:
     ("manner", "said"),
     [
         (content(b"damaged"), f"URL/{RESOURCE_LIST} is another file: {HALF}"),
-        (content(PAGE, Content_Type="text/html"), f"URL/{RESOURCE_LIST} is a page of HTML: {HALF}"),
-        (status(404), f"URL/{RESOURCE_LIST} is not there (404 Not Found): {HALF}"),
+        (content(PAGE, Content_Type="text/html"), f"URL/{RESOURCE_LIST} is an HTML page: {HALF}"),
+        (status(404), f"URL/{RESOURCE_LIST}: not found (404 Not Found): {HALF}"),
     ],
 )
 def test_damaged_for_ever(site: Live, into: Path, manner: Manner, said: str) -> None:
@@ -468,7 +468,7 @@ def test_failure_while_it_is_asked_anew(site: Live, new: Source, into: Path) -> 
     site.manners[RESOURCE_LIST] = status(404)
     site.manners[STATE] = first(1, files(new.output), then=status(503))
     time = Time()
-    assert failure(site, into, pace=time.pace) == f"URL/{STATE} was answered with 503 Service Unavailable"
+    assert failure(site, into, pace=time.pace) == f"URL/{STATE}: the server answered 503 Service Unavailable"
     assert time.slept == [1]
 
 
@@ -625,7 +625,7 @@ def test_time_of_all_is_that_of_each(site: Live, into: Path) -> None:
     """One file that drips cannot take longer than all may."""
     site.manners[STATE] = dripping(b"{}" * 50, 0.05)
     said = failure(site, into, allowance=FetchLimits(seconds=0.4))
-    assert re.fullmatch(rf"URL/{STATE}: it did not come whole within 0\.\d+ seconds", said)
+    assert re.fullmatch(rf"URL/{STATE}: the transfer takes longer than 0\.\d+ seconds", said)
 
 
 def test_many_documents(source: Source, into: Path) -> None:

@@ -176,7 +176,7 @@ def test_a_known_package_that_is_damaged_is_fetched_and_stays(
 
 @pytest.mark.parametrize(
     ("manner", "said"),
-    [(content(b"damaged"), "is another file"), (page, "is a page of HTML"), (status(404), "is not there")],
+    [(content(b"damaged"), " is another file"), (page, " is an HTML page"), (status(404), ": not found")],
 )
 def test_a_package_that_is_missing_or_wrong(site: Live, new: Source, into: Path, manner: Manner, said: str) -> None:
     """It is damage as that of any document: all is asked anew for a minute, and only what is lacking."""
@@ -185,7 +185,7 @@ def test_a_package_that_is_missing_or_wrong(site: Live, new: Source, into: Path,
     now = [0.0]
     pace = Pace(clock=lambda: now[0], sleep=lambda seconds: now.append(now.pop() + seconds))
     found = failure(site, into, pace=pace)
-    assert f"URL/{path} {said}" in found
+    assert f"URL/{path}{said}" in found
     assert "the publication is damaged, or its deployment is not done" in found
     asked = site.asked()
     assert (now, asked[STATE], asked[path]) == ([60.0], 7, 7)
@@ -258,7 +258,7 @@ def test_time_of_a_package(site: Live, new: Source, into: Path) -> None:
     path = max(new.state()["documents"].keys() & packages(new))
     site.manners[path] = dripping(b"x" * 50, 0.05)
     said = failure(site, into, allowance=FetchLimits(package_seconds=0.4))
-    assert f"URL/{path}: it did not come whole within 0.4 seconds" in said
+    assert f"URL/{path}: the transfer takes longer than 0.4 seconds" in said
 
 
 def test_time_of_all_packages(site: Live, new: Source, into: Path) -> None:

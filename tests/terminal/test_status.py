@@ -78,7 +78,7 @@ def test_several_sets_have_a_block_each(source: Source) -> None:
 def test_a_problem_is_a_line(tmp_path: Path) -> None:
     """To which more may be said."""
     assert render_blocks(status_blocks(TargetStatus(target="x", problem="there\x1b is none"), {})) == (
-        "publication:   there\ufffd is none"
+        "publication:   there\\x1b is none"
     )
     (tmp_path / "empty").mkdir()
     assert render_blocks(status_blocks(look_at(str(tmp_path / "empty")), {})).endswith(

@@ -67,7 +67,7 @@ class NoPublicationReason(Enum):
     """Why there is no publication at a URL."""
 
     NONE_THERE = "there is no publication"
-    NO_HOST = "there is no host of that name"
+    NO_HOST = "no such host"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 It is not a cache: if the site is unavailable for a while, it is the only record of what was public.
 """
 
-import logging
 import os
 import shutil
 import tempfile
@@ -11,11 +10,12 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
+from pelican_resourcesync.printable import get_logger
 from pelican_resourcesync.publication.model.layout import Layout
 from pelican_resourcesync.publication.workspace import Workspace
 from pelican_resourcesync.transport import link_or_copy
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 
 class LastPublishedCopy:

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from pelican_resourcesync.errors import HistoryError, PublicationError
 from pelican_resourcesync.git import Landing, Repository, landing_times
+from pelican_resourcesync.printable import printable
 from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication import (
     TEMPORARY_PREFIX,
@@ -56,7 +57,6 @@ from pelican_resourcesync.site.outputs import (
     with_link,
 )
 from pelican_resourcesync.site.scope import settings_folder_of
-from pelican_resourcesync.terminal import printable
 from pelican_resourcesync.transport import sha256
 
 _NOTHING = sha256(b"")

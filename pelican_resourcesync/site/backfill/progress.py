@@ -4,7 +4,8 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TextIO
 
-from pelican_resourcesync.terminal import format_count, printable
+from pelican_resourcesync.printable import printable
+from pelican_resourcesync.terminal import format_count
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar

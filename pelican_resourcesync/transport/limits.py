@@ -1,18 +1,12 @@
-"""Limits on the time and size of one response and of all together, and connections that enforce them."""
+"""Limits on the time and size of one response and of several together."""
 
-import io
-import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
-from http.client import HTTPConnection, HTTPSConnection
 from threading import Lock
-from typing import Any
 
 from pelican_resourcesync.errors import TransportError
-from pelican_resourcesync.transport.addresses import connect_to_public
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,67 +82,16 @@ class Deadline:
 
     def wait(self) -> float:
         """Return how many seconds to wait for the next bytes; raises `TimeoutError` if no time is left."""
-        left = self._end - time.monotonic()
+        left = self.left()
         if left <= 0:
             raise TimeoutError
         return min(left, self._bounds.timeout)
 
+    def left(self) -> float:
+        """Return how many seconds are left for the whole transfer."""
+        return self._end - time.monotonic()
+
     def __str__(self) -> str:
-        if time.monotonic() >= self._end:
-            return f"it did not come whole within {self._bounds.total:g} seconds"
-        return f"nothing came for {self._bounds.timeout:g} seconds"
-
-
-class PlainConnection(HTTPConnection):
-    """A connection that enforces a deadline, however slowly the other side sends."""
-
-    def __init__(self, host: str, *, deadline: Deadline, public: bool = False, **options: Any) -> None:
-        super().__init__(host, **options)
-        self._deadline = deadline
-        if public:
-            self._create_connection = partial(connect_to_public, wait=deadline.wait)
-
-    def connect(self) -> None:
-        """Connect, and enforce the deadline from then on."""
-        super().connect()
-        self.sock = _TimedSocket(self.sock, self._deadline)
-
-
-class SecureConnection(PlainConnection, HTTPSConnection):
-    """A `PlainConnection` over TLS."""
-
-
-class _TimedSocket:
-    """The socket methods that `http.client` uses; the socket's own timeout would restart with every byte."""
-
-    def __init__(self, sock: socket.socket, deadline: Deadline) -> None:
-        self._sock = sock
-        self._deadline = deadline
-
-    def sendall(self, data: bytes) -> None:
-        self._sock.settimeout(self._deadline.wait())
-        self._sock.sendall(data)
-
-    def makefile(self, _mode: str) -> io.BufferedReader:
-        return io.BufferedReader(_TimedReader(self._sock, self._deadline))
-
-    def close(self) -> None:
-        self._sock.close()
-
-
-class _TimedReader(io.RawIOBase):
-    def __init__(self, sock: socket.socket, deadline: Deadline) -> None:
-        self._sock = sock
-        self._raw = sock.makefile("rb", buffering=0)
-        self._deadline = deadline
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int | None:
-        self._sock.settimeout(self._deadline.wait())
-        return self._raw.readinto(buffer)
-
-    def close(self) -> None:
-        self._raw.close()
-        super().close()
+        if self.left() <= 0:
+            return f"the transfer takes longer than {self._bounds.total:g} seconds"
+        return f"no answer for {self._bounds.timeout:g} seconds"
