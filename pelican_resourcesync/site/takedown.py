@@ -35,7 +35,7 @@ def forget_in_folder(output: Path, uris: Collection[str]) -> Takedown:
     Raises `PublicationError` where the folder has no publication, and as `forget` does.
     """
     if not output.is_dir():
-        message = f"there is no folder {output}: name the output that holds the publication"
+        message = f"there is no folder {output}: name the output folder of a publication"
         raise PublicationError(message)
     with locked(output):
         recover(output)
@@ -94,7 +94,7 @@ def _newest(found: Previous | None, output: Path, layout: Layout) -> tuple[Previ
 
 def _required(sets: Mapping[str, Previous], where: str) -> list[Previous]:
     if not sets:
-        message = f"there is no publication to forget anything in: {where} holds none"
+        message = f"there is no publication in {where}, so there is nothing to forget"
         raise PublicationError(message)
     return [*sets.values()]
 
