@@ -158,6 +158,7 @@ def test_moved_to_another_place(backfilled: Site, tmp_path: Path) -> None:
 
 def test_as_many_commits_as_are_built_one_by_one(backfilled: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """Up to a number each commit is built, of more the last of each range; it is said, and stays so the next time."""
+    (backfilled.folder / ".resourcesync" / "backfill" / "selection.json").unlink()
     backfilled.configure(RESOURCESYNC={"changes_by": "year"})
     backfilled.commit(TIMES[4])
     monkeypatch.setattr("pelican_resourcesync.site.backfill.run.MOST", 4)
