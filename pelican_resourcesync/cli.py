@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError
+from pelican_resourcesync.printable import printable, printable_lines
 from pelican_resourcesync.version import __version__
 
 PROGRAM = "pelican-resourcesync"
@@ -30,13 +31,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Raises `SystemExit` for wrong usage, and for `--help` and `--version`, as `argparse` does.
     """
-    from pelican_resourcesync.terminal import printable
-
     options = parser().parse_args(arguments)
     try:
         status: int = options.verb(options)
     except ResourceSyncError as error:
-        sys.stderr.write(f"{PROGRAM}: {printable(str(error))}\n")
+        sys.stderr.write(f"{PROGRAM}: {printable(error)}\n")
         return UNUSABLE
     return status
 
@@ -188,10 +187,10 @@ def _check(options: Namespace) -> int:
 
 
 def _say(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
+    sys.stdout.write(f"{printable_lines(text)}\n")
 
 
 def _progress(doing: str) -> None:
     """Write what is being done to the terminal. Nothing is written where stderr is not a terminal."""
     if sys.stderr.isatty():
-        sys.stderr.write(f"{PROGRAM}: {doing} …\n")
+        sys.stderr.write(f"{PROGRAM}: {printable(doing)} …\n")

@@ -46,5 +46,15 @@ class NoHostError(TransportError):
     """Raised when there is no host with that name."""
 
 
+class StatusError(TransportError):
+    """Raised for any other answer that is a failure; `retry_after` is its header of that name."""
+
+    def __init__(self, message: str, status: int, retry_after: str = "") -> None:
+        """Take the message, the status and the header `Retry-After`."""
+        super().__init__(message)
+        self.status = status
+        self.retry_after = retry_after
+
+
 class MismatchError(TransportError):
     """Raised when the site returns something other than the expected file."""

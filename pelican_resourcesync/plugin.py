@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 from pelican import Pelican, signals
 
 from pelican_resourcesync.errors import ResourceSyncError
+from pelican_resourcesync.printable import get_logger, make_printable
 
 if TYPE_CHECKING:
     from pelican_resourcesync.site import Session
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 #: The name of the plug-in in Pelican's `PLUGINS`.
 NAME = "pelican_resourcesync"
@@ -34,6 +35,7 @@ def _one_sentence(record: logging.LogRecord) -> bool:
     """Drop the traceback where Pelican logs one of our errors: the message already says what to do."""
     if record.exc_info and isinstance(record.exc_info[1], ResourceSyncError):
         record.exc_info = None
+        make_printable(record)
     return True
 
 

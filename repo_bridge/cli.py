@@ -10,10 +10,10 @@ from threading import current_thread, main_thread
 from typing import TypeAlias
 
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError
+from pelican_resourcesync.printable import printable, printable_lines
 from pelican_resourcesync.settings import suggestion
 from pelican_resourcesync.version import __version__
-from repo_bridge.settings import FILE, KEYS, Settings, read_configuration
-from repo_bridge.settings.words import shown
+from repo_bridge.settings import FILE, KEYS, Settings, given_options, read_configuration, read_output, shown
 
 PROGRAM = "repo-bridge"
 DONE, PROBLEMS, UNUSABLE = 0, 1, 2
@@ -123,48 +123,48 @@ def _publish(options: Namespace) -> int:
 
 
 def _publish_now(settings: Settings, options: Namespace) -> int:
-    from pelican_resourcesync.publication.model.layout import FOLDER
+    from pelican_resourcesync.publication import FOLDER
     from pelican_resourcesync.terminal import Progress, as_json
-    from repo_bridge.commands.publish import outcome_text
     from repo_bridge.publisher import publish
+    from repo_bridge.report import result_text
 
     with Progress.shown(sys.stderr, PROGRAM) as progress:
         outcome = publish(settings, progress)
     _warn(outcome.warnings)
-    _say(as_json(outcome) if options.json else outcome_text(outcome, f"{settings.base_url}/{FOLDER}/"))
+    _say(as_json(outcome) if options.json else result_text(outcome, f"{settings.base_url}/{FOLDER}/"))
     return DONE
 
 
 def _foresee(settings: Settings, options: Namespace) -> int:
     from pelican_resourcesync.terminal import Progress, as_json
-    from repo_bridge.commands.publish import foresight_text
-    from repo_bridge.publisher import foresee
+    from repo_bridge.publisher import dry_run
+    from repo_bridge.report import dry_run_text
 
     with Progress.shown(sys.stderr, PROGRAM) as progress:
-        foresight = foresee(settings, progress)
-    _say(as_json(foresight) if options.json else foresight_text(foresight))
+        foresight = dry_run(settings, progress)
+    _say(as_json(foresight) if options.json else dry_run_text(foresight))
     return PROBLEMS if foresight.stopped else DONE
 
 
 def _import(options: Namespace) -> int:
     from pelican_resourcesync.terminal import as_json
-    from repo_bridge.commands.importing import as_text, import_into
-    from repo_bridge.settings.options import given_options
+    from repo_bridge.reading import import_dump
+    from repo_bridge.report import import_text
 
     version = given_options({"schema": options.schema})["schema"].checked() if options.schema else None
     _progress(f"importing {options.dump}")
-    imported = import_into(options.dump, options.export, version)
-    _say(as_json(imported) if options.json else as_text(imported, options.export))
+    result = import_dump(options.dump, options.export, version)
+    _say(as_json(result) if options.json else import_text(result, options.export))
     return DONE
 
 
 def _status(options: Namespace) -> int:
-    from pelican_resourcesync.terminal import as_json
-    from repo_bridge.commands.status import as_text, find
+    from pelican_resourcesync.terminal import as_json, look_at, render_blocks, status_blocks
 
     _progress(f"looking at {options.target or 'the output'}")
-    found = find(options.target, options.config)
-    _say(as_json(found) if options.json else as_text(found))
+    output = options.target or str(read_output(options.config))
+    found = look_at(output, needed=bool(options.target))
+    _say(as_json(found) if options.json else render_blocks(status_blocks(found, {})))
     return DONE if found.publication else PROBLEMS
 
 
@@ -178,7 +178,7 @@ def _require_no_more(rest: Sequence[str], known: Sequence[str]) -> None:
 
 
 def _unusable(message: str) -> int:
-    sys.stderr.write(f"{PROGRAM}: {message}\n")
+    sys.stderr.write(f"{PROGRAM}: {printable(message)}\n")
     return UNUSABLE
 
 
@@ -190,14 +190,14 @@ def _stopped(signals: Sequence[int]) -> int:
 
 def _warn(warnings: Sequence[str]) -> None:
     for each in warnings:
-        sys.stderr.write(f"{PROGRAM}: warning: {each}\n")
+        sys.stderr.write(f"{PROGRAM}: warning: {printable(each)}\n")
 
 
 def _say(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
+    sys.stdout.write(f"{printable_lines(text)}\n")
 
 
 def _progress(doing: str) -> None:
     """Write what is being done, if standard error is a terminal."""
     if sys.stderr.isatty():
-        sys.stderr.write(f"{PROGRAM}: {doing} …\n")
+        sys.stderr.write(f"{PROGRAM}: {printable(doing)} …\n")

@@ -3,11 +3,63 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import md5
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from repo_bridge.assetstore import Found, find_file
-from repo_bridge.inventory.holding import Holding, Stored, parse_place
-from repo_bridge.outcome import MOST_LEFT_OUT
+from repo_bridge.inventory import PublishedFile, StoredFile, parse_location
+from repo_bridge.result import MOST_LEFT_OUT
+
+#: The internal id of a registered file begins with this; the rest is its path in the store.
+_REGISTERED = "-R"
+_LEVELS, _DIGITS = 3, 2
+
+
+@dataclass(frozen=True, slots=True)
+class FileLookup:
+    """The path of a file; or, if `path` is `None`, a sentence that names the file and says why it is not available."""
+
+    path: Path | None
+    reason: str = ""
+
+
+def find_file(stored: StoredFile, stores: Mapping[int, Path]) -> FileLookup:
+    """Find the bytes of a file in the assetstore folders, given by number (0 is the first).
+
+    A file that is missing, lies outside its store, or has another length than the database says counts as not
+    available.
+    """
+    store = stores.get(stored.store_number or 0)
+    where = relative_path(stored.internal_id or "")
+    name = f"the file {stored.name!a} ({stored.id})"
+    if store is None or where is None:
+        what = f"store {stored.store_number}" if store is None else f"internal id {stored.internal_id!a}"
+        return FileLookup(None, f"{name} has the {what}, which is not known")
+    path = store / where
+    try:
+        if not path.resolve().is_relative_to(store.resolve()):
+            return FileLookup(None, f"{name} lies outside its store, at {path}")
+        length = path.stat().st_size
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        return FileLookup(None, f"{name} cannot be had from {str(path)!a}: {reason}")
+    if stored.length not in {None, length}:
+        return FileLookup(None, f"{name} has {length} bytes at {path}, and {stored.length} by the database")
+    return FileLookup(path)
+
+
+def relative_path(internal_id: str) -> PurePosixPath | None:
+    """Return the path of a file in its store; `None` if the internal id is invalid.
+
+    A registered file is at the path in its internal id. Any other file is three folders deep, named after the first
+    digits of the id.
+    """
+    if internal_id.startswith(_REGISTERED):
+        path = PurePosixPath(internal_id.removeprefix(_REGISTERED).lstrip("/"))
+        return path if path.name and ".." not in path.parts else None
+    if not internal_id.isalnum() or not internal_id.isascii() or len(internal_id) < _LEVELS * _DIGITS:
+        return None
+    folders = [internal_id[start : start + _DIGITS] for start in range(0, _LEVELS * _DIGITS, _DIGITS)]
+    return PurePosixPath(*folders, internal_id)
+
 
 _CHUNK = 1 << 20
 
@@ -29,10 +81,10 @@ class Files:
 
     def find(self, uri: str, place: str) -> Path | None:
         """Return the file of a resource; `None` if it is not available."""
-        where = parse_place(place)
+        where = parse_location(place)
         if where is None:
             return None
-        if isinstance(where, Holding):
+        if isinstance(where, PublishedFile):
             return self.holdings / where.path if self.holdings else None
         found = self._look(uri, where)
         if found.path is None:
@@ -41,11 +93,11 @@ class Files:
                 self.reasons.setdefault(uri, found.reason)
         return found.path
 
-    def _look(self, uri: str, stored: Stored) -> Found:
+    def _look(self, uri: str, stored: StoredFile) -> FileLookup:
         if uri in self._other:
-            return Found(None, f"the file {stored.name!a} ({stored.id}) has other bytes than the database says")
+            return FileLookup(None, f"the file {stored.name!a} ({stored.id}) has other bytes than the database says")
         if stored.length is None:
-            return Found(None, f"the file {stored.name!a} ({stored.id}) has no length in the database")
+            return FileLookup(None, f"the file {stored.name!a} ({stored.id}) has no length in the database")
         return find_file(stored, self.stores)
 
     def pass_over(self, uri: str) -> bool:

@@ -100,7 +100,7 @@ class HiddenBitstream:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hidden:
+class HiddenItem:
     """An item that is not public or has files that are not, with what its URIs were made from (rules 9, 13, 20).
 
     The URIs matter if they were once public. `whole` means that the item is not public, and so none of its files.

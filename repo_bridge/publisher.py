@@ -1,6 +1,5 @@
 """From a repository to its publication: an inventory of what is public, and the documents that describe it."""
 
-import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -12,36 +11,40 @@ from pathlib import Path
 from typing import Any
 
 from pelican_resourcesync.errors import BytesError, PublicationError, SettingsError
+from pelican_resourcesync.printable import get_logger
 from pelican_resourcesync.protocol import ChangeKind, render_datetime
-from pelican_resourcesync.publication.disk.lock import locked
-from pelican_resourcesync.publication.disk.staging import recover
-from pelican_resourcesync.publication.model.change import MD5
-from pelican_resourcesync.publication.model.layout import Layout
-from pelican_resourcesync.publication.model.ranges import Calendar
-from pelican_resourcesync.publication.model.rows import parse_time
-from pelican_resourcesync.publication.model.told import Told
-from pelican_resourcesync.publication.next_generation import Advance
-from pelican_resourcesync.publication.previous.previous import Previous, read_state
-from pelican_resourcesync.publication.publish import Publication, expect, guard
-from pelican_resourcesync.publication.publish import publish as publish_sets
-from pelican_resourcesync.publication.request import Request
+from pelican_resourcesync.publication import (
+    MD5,
+    Calendar,
+    ChangeHistory,
+    Layout,
+    PlannedPublication,
+    PreviousPublication,
+    Publication,
+    Request,
+    locked,
+    parse_time,
+    plan,
+    publish_sets,
+    read_state,
+    recover,
+    require_plausible,
+)
 from repo_bridge.errors import InventoryError
 from repo_bridge.files import Files
-from repo_bridge.inventory.cache import Cache, basis_of
-from repo_bridge.inventory.holdings import Holdings, making_ready
-from repo_bridge.inventory.inventory import Inventory
-from repo_bridge.outcome import MOST_EXAMPLES, Expected, Foresight, Outcome, Progress
-from repo_bridge.planning import Plan, needs_records_apart, planned
+from repo_bridge.inventory import Cache, Inventory, RecordFiles, cache_key_of, new_record_files
+from repo_bridge.plan import Plan, needs_records_set, planned
+from repo_bridge.result import MOST_EXAMPLES, DryRun, ExpectedSet, Progress, Result
 from repo_bridge.settings import Settings
 from repo_bridge.source import Source, open_source
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 #: A time of evaluation may be this far ahead of our clock.
 _AHEAD = timedelta(minutes=10)
 
 
-def publish(settings: Settings, progress: Progress) -> Outcome:
+def publish(settings: Settings, progress: Progress) -> Result:
     """Publish what is public in a repository, into the folder that the settings name.
 
     Raises `BridgeError` if the repository cannot be read, and `PublicationError` if it cannot be published; the
@@ -56,20 +59,20 @@ def publish(settings: Settings, progress: Progress) -> Outcome:
             told = run.told()
             warnings = tuple(run.plan.warnings())
             run.keep()
-    return Outcome(publications=publications, warnings=warnings, seconds=time.perf_counter() - begin, **told)
+    return Result(publications=publications, warnings=warnings, seconds=time.perf_counter() - begin, **told)
 
 
-def foresee(settings: Settings, progress: Progress) -> Foresight:
+def dry_run(settings: Settings, progress: Progress) -> DryRun:
     """Return what `publish` would publish and what would stop it, without publishing; raises what `publish` raises."""
     with _failing_disk(settings.out), _begun(settings, progress, writes=False) as run:
         requests = run.requests()
         stopped = ""
         try:
-            guard(requests)
+            require_plausible(requests)
         except PublicationError as error:
             stopped = str(error)
-        sets = {each.request.options.layout.set_name: _expected(each) for each in expect(requests)}
-        return Foresight(sets=sets, stopped=stopped, **run.told())
+        sets = {each.request.options.layout.set_name: _expected(each) for each in plan(requests)}
+        return DryRun(sets=sets, stopped=stopped, **run.told())
 
 
 def _require_not_ahead(at: datetime) -> None:
@@ -82,11 +85,11 @@ def _require_not_ahead(at: datetime) -> None:
         raise SettingsError(message)
 
 
-def _expected(made: Advance) -> Expected:
+def _expected(made: PlannedPublication) -> ExpectedSet:
     kinds: dict[ChangeKind, list[str]] = {}
     for change in made.fresh:
         kinds.setdefault(change.kind, []).append(change.uri)
-    return Expected(
+    return ExpectedSet(
         first=made.request.previous is None,
         resources=len(made.contents.listed),
         changes={kind: len(uris) for kind, uris in kinds.items()},
@@ -99,14 +102,14 @@ def _expected(made: Advance) -> Expected:
 def _begun(settings: Settings, progress: Progress, *, writes: bool) -> Iterator["_Run"]:
     """Open the source and fill the inventory."""
     whole = Layout(settings.base_url, settings.set_name)
-    records, apart = whole.uri(whole.holdings), needs_records_apart(settings)
+    records, apart = whole.uri(whole.holdings), needs_records_set(settings)
     cache = Cache(settings.beside, settings.set_name)
     with ExitStack() as stack:
         room = stack.enter_context(cache.room() if writes else Cache.room_elsewhere())
-        ready = making_ready(settings.out, settings.out / whole.holdings) if writes else None
+        ready = new_record_files(settings.out, settings.out / whole.holdings) if writes else None
         holdings = stack.enter_context(ready) if ready else None
         source = stack.enter_context(open_source(settings, records, progress, apart=apart))
-        basis = basis_of(*source.basis) if source.basis else ""
+        basis = cache_key_of(*source.basis) if source.basis else ""
         if basis:
             cache.inventory(basis, settings.at, cache.inventory_in(room))
         inventory = Inventory(cache.inventory_in(room))
@@ -138,7 +141,7 @@ class _Run:
     basis: str
     source: Source
     inventory: Inventory
-    holdings: Holdings | None
+    holdings: RecordFiles | None
     files: Files
     plan: Plan
 
@@ -188,11 +191,11 @@ class _Run:
     def _listing(self, number: int) -> Path:
         return self.room / f"listing-{number}.db"
 
-    def _told(self, previous: Previous | None) -> Told:
+    def _told(self, previous: PreviousPublication | None) -> ChangeHistory:
         at = self.settings.at
-        return Told(built=at, evaluated=at, complete=False, times=partial(self._times, previous))
+        return ChangeHistory(built=at, evaluated=at, complete=False, times=partial(self._times, previous))
 
-    def _times(self, previous: Previous | None, uris: Sequence[str]) -> dict[str, datetime]:
+    def _times(self, previous: PreviousPublication | None, uris: Sequence[str]) -> dict[str, datetime]:
         """Return when resources changed, or since when they are not public (rules 12 and 13).
 
         A file that was removed from its item has no time of its own, so that of the item's change is used.
@@ -210,13 +213,13 @@ class _Run:
     def _stored(self) -> Iterator[tuple[str, str | None, Path | None]]:
         """Yield the URIs of all resources, the MD5 given for each, and their files."""
         resources = self.inventory.resources(None, self.files.find)
-        for standing in resources.standings():
-            found = resources.get(standing.uri)
+        for row in resources.rows():
+            found = resources.get(row.uri)
             of = found.measured.hash if found and found.measured else None
-            yield standing.uri, of.digest if of and of.algorithm == MD5 else None, found.file if found else None
+            yield row.uri, of.digest if of and of.algorithm == MD5 else None, found.file if found else None
 
     def told(self) -> dict[str, Any]:
-        """Return the values that `Outcome` and `Foresight` share."""
+        """Return the values that `Result` and `DryRun` share."""
         items, records, files = self.inventory.counts()
         return {
             "items": items,

@@ -7,22 +7,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from pelican_resourcesync.errors import SettingsError
-from repo_bridge.addresses import Addresses
-from repo_bridge.crosswalks import find_crosswalks
-from repo_bridge.database import open_database
-from repo_bridge.discretion import View
-from repo_bridge.dump import import_dump
+from repo_bridge.access import AnonymousView
 from repo_bridge.errors import DatabaseError
-from repo_bridge.inventory.filling import Filling, take_departures
-from repo_bridge.inventory.holdings import Holdings
-from repo_bridge.inventory.inventory import Inventory
-from repo_bridge.inventory.making import Maker
+from repo_bridge.inventory import EntryBuilder, Inventory, InventoryLoader, RecordFiles, record_removals
 from repo_bridge.model import Community
-from repo_bridge.outcome import Progress
-from repo_bridge.query import read_query
-from repo_bridge.repository import open_repository
-from repo_bridge.saf import read_archive
-from repo_bridge.sets import Sets
+from repo_bridge.reading import import_dump, open_database, open_repository, read_archive, read_query
+from repo_bridge.records import Addresses, Sets, find_crosswalks
+from repo_bridge.result import Progress
 from repo_bridge.settings import Settings
 
 _SQLITE = b"SQLite format 3\0"
@@ -31,7 +22,7 @@ _SQLITE = b"SQLite format 3\0"
 _NOW = 7
 
 #: Fills an inventory; the holdings are the files to be published with it.
-Fill = Callable[[Inventory, Holdings | None], None]
+Fill = Callable[[Inventory, RecordFiles | None], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +57,7 @@ def open_source(settings: Settings, records: str, progress: Progress, *, apart: 
                 sets = Sets(settings.set_name)
                 rows = read_query(connection, settings.query, settings.timezone)
                 yield Source(
-                    fill=lambda inventory, _: Filling(inventory, progress).from_query(rows, sets, settings.at),
+                    fill=lambda inventory, _: InventoryLoader(inventory, progress).from_query(rows, sets, settings.at),
                     sets=sets,
                 )
         else:
@@ -104,9 +95,9 @@ def _archive(settings: Settings, folder: Path, records: str, progress: Progress)
     sets = Sets(settings.set_name, settings.sets_by)
     addresses = Addresses(version=_NOW, ui=settings.ui_url, records=records, own_files=True)
 
-    def fill(inventory: Inventory, holdings: Holdings | None) -> None:
+    def fill(inventory: Inventory, holdings: RecordFiles | None) -> None:
         items = read_archive(folder, _view(settings))
-        Filling(inventory, progress).from_archive(items, _maker(settings, addresses, sets, holdings))
+        InventoryLoader(inventory, progress).from_archive(items, _maker(settings, addresses, sets, holdings))
 
     return Source(fill=fill, sets=sets)
 
@@ -125,12 +116,12 @@ def _repository(settings: Settings, url: str, records: str, progress: Progress, 
             interface=settings.interface,
         )
 
-        def fill(inventory: Inventory, holdings: Holdings | None) -> None:
+        def fill(inventory: Inventory, holdings: RecordFiles | None) -> None:
             maker = _maker(settings, addresses, sets, holdings, apart=apart)
-            Filling(inventory, progress).from_repository(repository, maker)
+            InventoryLoader(inventory, progress).from_repository(repository, maker)
 
         def depart(inventory: Inventory, uris: Collection[str]) -> None:
-            take_departures(inventory, uris, repository, _maker(settings, addresses, sets, None))
+            record_removals(inventory, uris, repository, _maker(settings, addresses, sets, None))
 
         yield Source(
             fill=fill,
@@ -149,9 +140,9 @@ def _repository(settings: Settings, url: str, records: str, progress: Progress, 
 
 
 def _maker(
-    settings: Settings, addresses: Addresses, sets: Sets, holdings: Holdings | None, *, apart: bool = False
-) -> Maker:
-    return Maker(
+    settings: Settings, addresses: Addresses, sets: Sets, holdings: RecordFiles | None, *, apart: bool = False
+) -> EntryBuilder:
+    return EntryBuilder(
         addresses=addresses,
         crosswalks=find_crosswalks(settings.metadata),
         at=settings.at,
@@ -162,8 +153,8 @@ def _maker(
     )
 
 
-def _view(settings: Settings) -> View:
-    return View(
+def _view(settings: Settings) -> AnonymousView:
+    return AnonymousView(
         at=settings.at,
         zone=settings.timezone,
         bundles=settings.bundles,

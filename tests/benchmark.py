@@ -21,7 +21,7 @@ from unittest.mock import patch
 from pelican import Pelican
 from pelican.settings import read_settings
 
-from pelican_resourcesync.publication.publish import publish
+from pelican_resourcesync.publication import publish_sets
 from pelican_resourcesync.site import publisher
 from pelican_resourcesync.site.history import GitHistory
 from pelican_resourcesync.site.session import Session
@@ -63,7 +63,7 @@ def measure(site: Site) -> Cost:
     with (
         patch.object(Session, "publish", publishing.around(Session.publish)),
         patch.object(GitHistory, "read", history.around(GitHistory.read)),
-        patch.object(publisher, "publish", history.around(publish)),
+        patch.object(publisher, "publish", history.around(publish_sets)),
     ):
         start = time.perf_counter()
         Pelican(settings).run()

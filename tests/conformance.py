@@ -6,7 +6,7 @@
 import sys
 from collections.abc import Iterator
 
-from pelican_resourcesync.check import RULES, UNSEEN
+from pelican_resourcesync.check import RULES, UNCHECKED
 from tests.check.between import DEEP, FAULTS, HOSTED
 from tests.check.faults import ALONE, PACKED
 from tests.check.faults import FAULTS as SINGLE
@@ -74,7 +74,7 @@ X13 publication/documents/documents.py publication/test_generation.py::test_link
 X14 publication/documents/documents.py publication/test_documents.py::test_change_list
 X15 publication/model/ranges.py publication/test_ranges.py::test_every_change_lies_in_one_range
 X16 publication/disk/staging.py e2e/test_live.py::test_each_build_in_a_fresh_clone_carries_the_live_publication_forward
-SD01 publication/documents/description.py publication/test_generation.py::test_the_same_description_in_both_places
+SD01 publication/documents/entry_points.py publication/test_generation.py::test_the_same_description_in_both_places
 SD02 publication/documents/documents.py publication/test_documents.py::test_description
 SD03 publication/documents/documents.py publication/test_documents.py::test_description
 SD04 publication/documents/documents.py publication/test_documents.py::test_description
@@ -84,7 +84,7 @@ CL02 publication/documents/documents.py publication/test_documents.py::test_capa
 CL03 publication/documents/documents.py publication/test_documents.py::test_capability_list
 CL04 publication/documents/documents.py publication/test_documents.py::test_capability_list
 CL05 publication/documents/documents.py publication/test_documents.py::test_capability_list
-CL06 publication/publish.py,repo_bridge/planning.py e2e/test_adds_up.py::test_publications_one_after_another_add_up
+CL06 publication/publish.py,repo_bridge/plan.py e2e/test_adds_up.py::test_publications_one_after_another_add_up
 CL07 publication/documents/documents.py publication/test_documents.py::test_capability_list
 CL08 publication/documents/documents.py publication/test_documents.py::test_capability_list
 RL01 publication/documents/documents.py publication/test_documents.py::test_resource_list
@@ -93,16 +93,16 @@ RL03 publication/documents/documents.py publication/test_documents.py::test_reso
 RL04 protocol/writer.py publication/test_generation.py::test_resource_list_in_parts
 RD01 publication/documents/documents.py e2e/test_everything.py::test_walk_meets_every_document_and_no_fault
 RD02 publication/dumps/writer.py e2e/test_everything.py::test_walk_meets_every_document_and_no_fault
-RD03 publication/dumps/zip_writer.py publication/dumps/test_zip_writer.py::test_any_members
+RD03 publication/dumps/package.py publication/dumps/test_zip_writer.py::test_any_members
 RD04 publication/dumps/package.py publication/dumps/test_package.py::test_resource_dump_package
 RD05 publication/dumps/package.py publication/dumps/test_package.py::test_resource_dump_package
 RD06 publication/dumps/paths.py,publication/dumps/verifier.py publication/dumps/test_paths.py::test_any_uris
-RD07 publication/dumps/portions.py,publication/documents/writer.py publication/dumps/test_portions.py::test_any_division
+RD07 publication/dumps/packing.py,publication/documents/writer.py publication/dumps/test_portions.py::test_any_division
 CH01 publication/documents/documents.py publication/test_documents.py::test_change_list
 CH02 publication/documents/documents.py publication/test_documents.py::test_change_list
 CH03 publication/model/ranges.py publication/test_ranges.py::test_in_steps_or_in_one_go
-CH04 publication/diff/changes.py publication/test_publish.py::test_a_series_of_publications
-CH05 publication/diff/changes.py publication/test_publish.py::test_several_told_changes_are_one
+CH04 publication/diff.py publication/test_publish.py::test_a_series_of_publications
+CH05 publication/diff.py publication/test_publish.py::test_several_told_changes_are_one
 CH06 publication/model/ranges.py publication/test_ranges.py::test_every_change_lies_in_one_range
 CH07 publication/documents/documents.py publication/test_documents.py::test_change_list_index
 CH08 publication/documents/documents.py e2e/test_ten_publications.py::test_ten_publications_are_followed
@@ -111,16 +111,16 @@ CD02 publication/dumps/package.py publication/dumps/test_package.py::test_change
 CD03 publication/dumps/package.py publication/dumps/test_package.py::test_change_dump_package
 CD04 publication/dumps/paths.py publication/dumps/test_paths.py::test_versions_of_one_resource
 CD05 publication/documents/documents.py e2e/test_everything.py::test_walk_meets_every_document_and_no_fault
-LN02 repo_bridge/resources.py bridge/test_resources.py::test_formats_are_linked
-LN04 repo_bridge/resources.py bridge/test_resources.py::test_record
-LN06 site/outputs/facets.py,repo_bridge/resources.py e2e/test_sets.py::test_entries_lead_on_where_sets_are_named
+LN02 repo_bridge/records/resources.py bridge/records/test_resources.py::test_formats_are_linked
+LN04 repo_bridge/records/resources.py bridge/records/test_resources.py::test_record
+LN06 site/outputs/facets.py,repo_bridge/records/resources.py e2e/test_sets.py::test_entries_lead_on_where_sets_are_named
 AR01 publication/archives.py e2e/test_everything.py::test_archives_hold_the_last_of_each_closed_range
 AR02 publication/archives.py e2e/test_everything.py::test_archives_hold_the_last_of_each_closed_range
 AR03 publication/documents/documents.py publication/test_documents.py::test_change_list_archive
 AR04 publication/documents/writer.py protocol/test_parts.py::test_any_limits
 AR05 publication/documents/documents.py publication/test_documents.py::test_change_list_index
 AR06 publication/model/ranges.py publication/test_ranges.py::test_every_change_lies_in_one_range
-DI01 publication/documents/description.py publication/test_generation.py::test_the_same_description_in_both_places
+DI01 publication/documents/entry_points.py publication/test_generation.py::test_the_same_description_in_both_places
 DI02 site/outputs/discovery.py e2e/test_plugin.py::test_every_page_of_the_set_links_to_the_capability_list
 DI03 publication/documents/discovery.py e2e/test_plugin.py::test_headers_link_to_the_capability_list
 DI04 publication/documents/discovery.py e2e/test_plugin.py::test_robots_names_the_resource_list
@@ -129,7 +129,7 @@ V1102 publication/documents/documents.py e2e/test_adds_up.py::test_editions_diff
 V1103 publication/documents/documents.py e2e/test_adds_up.py::test_editions_differ_in_the_time_of_changes_alone
 V1104 publication/documents/documents.py publication/test_documents.py::test_change_list
 V1105 protocol/writer.py,publication/model/media_types.py e2e/test_adds_up.py::test_all_documents_are_valid
-EA01 site/outputs/selection.py,repo_bridge/sets.py e2e/test_everything.py::test_sets_are_what_the_sources_say
+EA01 site/outputs/selection.py,repo_bridge/records/sets.py e2e/test_everything.py::test_sets_are_what_the_sources_say
 EA03 repo_bridge/publisher.py bridge/test_living.py::test_harvesters_see_what_was_written_by_hand
 """
 
@@ -169,7 +169,7 @@ This page is written by `tests/conformance.py`, and a test holds it to the rules
 
 def identifiers() -> list[str]:
     """Give all identifiers, chapter by chapter."""
-    known = {rule.identifier for rule in RULES} | set(UNSEEN)
+    known = {rule.identifier for rule in RULES} | set(UNCHECKED)
     return sorted(known, key=lambda each: (list(CHAPTERS).index(chapter(each)), each))
 
 
@@ -210,7 +210,7 @@ def _cells(identifier: str) -> Iterator[str]:
     modules, test = written().get(identifier, ([], ""))
     yield ", ".join(f"`{module}`" for module in modules) or f"nobody: {_why_not(identifier)}"
     checks = (f"{rule.check.__module__.rpartition('.check.')[2]}.{rule.check.__name__}" for rule in rules)
-    yield ", ".join(f"`{each}`" for each in dict.fromkeys(checks)) or f"nobody: {UNSEEN[identifier]}"
+    yield ", ".join(f"`{each}`" for each in dict.fromkeys(checks)) or f"nobody: {UNCHECKED[identifier]}"
     tests = [*proofs(identifier), *([test] if test else [])]
     yield ", ".join(f"`tests/{each}`" for each in tests) or "no"
 

@@ -1,28 +1,183 @@
-"""Check a target: find out what it is, read it, and run the rules that involve several documents."""
+"""Check a target: find out what it is, read it, run the rules, and print the report."""
 
+import sys
 import zipfile
+from argparse import Namespace
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
+from time import monotonic
 from typing import BinaryIO
 from urllib.parse import urlsplit
 
-from pelican_resourcesync.check.deep import Deep
+from pelican_resourcesync.check.consistency import SnapshotComparison, pairs
+from pelican_resourcesync.check.crawler import Crawler
 from pelican_resourcesync.check.document import Options
-from pelican_resourcesync.check.errors import CheckError
-from pelican_resourcesync.check.findings import Findings
-from pelican_resourcesync.check.judging import ask_neighbours, ask_source
-from pelican_resourcesync.check.limits import STANDARD_LIMITS, Limits
+from pelican_resourcesync.check.fetchers import Fetched, Fetcher, FolderFetcher, WebFetcher
+from pelican_resourcesync.check.limits import STANDARD_LIMITS, CheckLimits
 from pelican_resourcesync.check.package import Package, check_package
-from pelican_resourcesync.check.pages import links_of_headers, links_of_page, looks_like_page, sitemaps
-from pelican_resourcesync.check.places import Folder, Found, Internet, Place
-from pelican_resourcesync.check.report import Report
+from pelican_resourcesync.check.report import CheckError, Report, list_rules
+from pelican_resourcesync.check.resources import (
+    ResourceChecker,
+    links_of_headers,
+    links_of_page,
+    looks_like_page,
+    sitemaps,
+)
+from pelican_resourcesync.check.rule import UNCHECKED, Findings
 from pelican_resourcesync.check.rules import RULES
-from pelican_resourcesync.check.start import SOURCES, WELL_KNOWN, find_around, find_start, peek
-from pelican_resourcesync.check.unseen import UNSEEN
-from pelican_resourcesync.check.walk import Walk
+from pelican_resourcesync.check.scan import Head, Scan, UnreadableError
 from pelican_resourcesync.errors import TransportError
+from pelican_resourcesync.printable import printable, printable_lines
+
+_EVERY = 0.2  # seconds
+_WIDTH = 100
+
+
+def run_command(arguments: Namespace) -> int:
+    """Run the check, print the report and return the exit status: 0 if the target conforms, 1 if it does not.
+
+    Raises `CheckError` if nothing can be checked (exit status 2).
+    """
+    if arguments.rules:
+        sys.stdout.write(f"{printable_lines(list_rules(RULES))}\n")
+        return 0
+    if not arguments.target:
+        message = "say what to check: a folder, a document, a ZIP package or a URL"
+        raise CheckError(message)
+    progress = _progress() if sys.stderr.isatty() else lambda _: None
+    report = check(
+        Request(
+            target=arguments.target,
+            deep=arguments.deep,
+            follow=arguments.follow,
+            edition=arguments.edition,
+            ignore=tuple(arguments.ignore),
+            max_documents=arguments.max_documents,
+            jobs=arguments.jobs,
+            progress=progress,
+        )
+    )
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r{' ' * _WIDTH}\r")
+    sys.stdout.write(f"{printable_lines(report.as_json() if arguments.json else report.as_text())}\n")
+    return report.status(strict=arguments.strict)
+
+
+def _progress() -> Callable[[str], None]:
+    """Return a function that shows what is being read on the terminal, at most five times a second."""
+    shown = 0.0
+
+    def show(uri: str) -> None:
+        nonlocal shown
+        if monotonic() - shown > _EVERY:
+            shown = monotonic()
+            sys.stderr.write(f"\r{printable(uri)[:_WIDTH]:{_WIDTH}}")
+            sys.stderr.flush()
+
+    return show
+
+
+WELL_KNOWN = ".well-known/resourcesync"
+SOURCES = ("description", "capabilitylist")
+
+
+def peek(stream: BinaryIO, limits: CheckLimits) -> Head:
+    """Return the head of a document, reading at most one entry."""
+    stream.seek(0)
+    scan = Scan(stream, limits)
+    with suppress(UnreadableError):
+        next(scan.items(), None)
+    stream.seek(0)
+    return scan.head
+
+
+def find_start(fetcher: FolderFetcher, limits: CheckLimits) -> str | None:
+    """Return the path of the first document of the Source in a folder, and learn the folder's URL, or return None."""
+    found: dict[str, str] = {}
+    for file in _candidates(fetcher.folder, limits):
+        with file.open("rb") as stream:
+            capability = peek(stream, limits).capability
+            path = file.relative_to(fetcher.folder).as_posix()
+            if capability in SOURCES and capability not in found:
+                found[capability] = path
+                _learn(fetcher, stream, limits)
+        if "description" in found:
+            break
+    start = found.get("description") or found.get("capabilitylist")
+    return start if fetcher.base else None
+
+
+def find_around(file: Path, links: list[str], limits: CheckLimits) -> FolderFetcher | None:
+    """Return the site folder that contains a file, found by its well-known URI or by the links of the file."""
+    folders = [FolderFetcher(folder) for folder in file.resolve().parents]
+    for fetcher in folders:
+        if (fetcher.folder / WELL_KNOWN).is_file() and find_start(fetcher, limits) is not None:
+            return fetcher
+    for fetcher, link in product(folders, links):
+        parts = urlsplit(link)
+        fetcher.base = f"{parts.scheme}://{parts.netloc}/"
+        if parts.scheme in ("http", "https") and fetcher.has(link):
+            return fetcher
+    return None
+
+
+def _candidates(folder: Path, limits: CheckLimits) -> Iterator[Path]:
+    known = folder / WELL_KNOWN
+    if known.is_file():
+        yield known
+    for count, file in enumerate(folder.rglob("*.xml")):
+        if count >= limits.search:
+            return
+        if file.is_file():
+            yield file
+
+
+def _learn(fetcher: FolderFetcher, stream: BinaryIO, limits: CheckLimits) -> None:
+    """Learn a folder's URL from what one of its documents lists, or else assume that it is the root of a host."""
+    scan = Scan(stream, limits)
+    uris = []
+    with suppress(UnreadableError):
+        for item in scan.items():
+            uris.append(item.loc)
+            fetcher.learn(item.loc)
+            if fetcher.base is not None:
+                return
+    for link, _ in scan.head.links:
+        uris.append(link.get("href", ""))
+        fetcher.learn(uris[-1])
+    if fetcher.base is None:
+        parts = [urlsplit(uri) for uri in uris if uri.startswith(("http://", "https://"))]
+        fetcher.base = f"{parts[0].scheme}://{parts[0].netloc}/" if parts else None
+
+
+def _check_references(crawler: Crawler) -> None:
+    """Run the rules about two documents of which one names the other."""
+    rules = [rule for rule in RULES if rule.scope == "reference"]
+    for reference in crawler.references:
+        for rule in rules:
+            message = rule.check(reference, crawler)
+            if message is not None:
+                entry = reference.item.loc if reference.item else ""
+                crawler.findings.add(rule.finding(reference.parent.uri, reference.line, message, entry))
+
+
+def _check_source(crawler: Crawler) -> None:
+    """Run the rules about all documents together, and those about snapshots and the changes between them."""
+    for rule in RULES:
+        if rule.scope == "source":
+            for document, line, message in rule.check(crawler):
+                crawler.findings.add(rule.finding(document, line, message))
+    comparison = SnapshotComparison(crawler.database)
+    for pair in pairs(crawler):
+        comparison.begin(pair)
+        for rule in RULES:
+            if rule.scope == "pair":
+                for number, line, message in rule.check(comparison):
+                    crawler.findings.add(rule.finding(crawler.name(number), line, message))
+
 
 EDITIONS = (2014, 2017)
 
@@ -38,7 +193,7 @@ class Request:
     ignore: tuple[str, ...] = ()
     max_documents: int = 10_000
     jobs: int = 4
-    limits: Limits = STANDARD_LIMITS
+    limits: CheckLimits = STANDARD_LIMITS
     progress: Callable[[str], None] = lambda _: None
 
 
@@ -58,7 +213,7 @@ def _refuse(request: Request) -> None:
     known = {rule.identifier for rule in RULES}
     for identifier in request.ignore:
         if identifier not in known:
-            why = f": {UNSEEN[identifier]}" if identifier in UNSEEN else "; --rules lists them"
+            why = f": {UNCHECKED[identifier]}" if identifier in UNCHECKED else "; --rules lists them"
             message = f"there is no rule {identifier[:20]!a} to ignore{why}"
             raise CheckError(message)
     if request.edition not in (None, *EDITIONS):
@@ -72,10 +227,10 @@ def _refuse(request: Request) -> None:
 class _Checker:
     def __init__(self, request: Request) -> None:
         self.request = request
-        self.findings = Findings(places=request.limits.places, ignored=frozenset(request.ignore))
+        self.findings = Findings(most=request.limits.findings, ignored=frozenset(request.ignore))
         self.options = Options(rules=RULES, edition=request.edition, limits=request.limits)
         self.stack = ExitStack()
-        self.walk = self._walk(Internet())
+        self.crawler = self._crawler(WebFetcher())
         self.documents = 0
         self.notes: list[str] = []
 
@@ -94,70 +249,70 @@ class _Checker:
 
     def url(self, url: str) -> None:
         """Check a URL: the Source of a host, a document, a package, an HTML page or robots.txt."""
-        place = Internet(url)
+        fetcher = WebFetcher(url)
         parts = urlsplit(url)
         root = f"{parts.scheme}://{parts.netloc}/"
         asked = f"{root}{WELL_KNOWN}" if parts.path in ("", "/") and not parts.query else url
         try:
-            with place.open(asked, size=self.request.limits.package_size) as found:
-                self._answer(found, asked, root, place)
+            with fetcher.open(asked, size=self.request.limits.package_size) as found:
+                self._answer(found, asked, root, fetcher)
         except TransportError as error:
             if asked == url:
                 message = f"{error}; nothing was checked"
                 raise CheckError(message) from error
-            self._page_instead(url, root, place, error)
+            self._page_instead(url, root, fetcher, error)
 
     def report(self) -> Report:
         """Return the report on everything that was checked."""
         return Report(
             target=self.request.target,
-            documents=len([kept for kept in self.walk.documents.values() if kept]) + self.documents,
+            documents=len([kept for kept in self.crawler.documents.values() if kept]) + self.documents,
             findings=self.findings,
-            packages=self.walk.packages,
-            elsewhere=self.walk.elsewhere,
-            complete=self.walk.complete,
+            packages=self.crawler.packages,
+            elsewhere=self.crawler.elsewhere,
+            complete=self.crawler.complete,
             notes=self.notes + list(self._left_out()),
         )
 
     def _left_out(self) -> Iterator[str]:
-        if not self.walk.complete:
+        if not self.crawler.complete:
             yield f"note: only the first {self.request.max_documents:,} documents were read (--max-documents)"
-        if self.walk.elsewhere:
-            yield f"note: {self.walk.elsewhere:,} links lead elsewhere and were not followed"
+        if self.crawler.elsewhere:
+            yield f"note: {self.crawler.elsewhere:,} links lead elsewhere and were not followed"
 
-    def _walk(self, place: Place, *, root: str = "", hops: int | None = None) -> Walk:
+    def _crawler(self, fetcher: Fetcher, *, root: str = "", hops: int | None = None) -> Crawler:
         request = self.request
-        walk = Walk(
-            place=place,
+        crawler = Crawler(
+            fetcher=fetcher,
             options=self.options,
             findings=self.findings,
             most=request.max_documents,
             progress=request.progress,
             root=root,
             hops=hops,
-            jobs=request.jobs if isinstance(place, Internet) else 1,
+            jobs=request.jobs if isinstance(fetcher, WebFetcher) else 1,
         )
-        walk.deep = Deep(
-            place=place,
+        crawler.deep = ResourceChecker(
+            fetcher=fetcher,
             options=self.options,
             findings=self.findings,
             whole=request.deep,
             jobs=request.jobs,
             progress=request.progress,
-            linked=walk.take_links,
+            linked=crawler.take_links,
         )
-        self.stack.callback(walk.close)
-        return walk
+        self.stack.callback(crawler.close)
+        return crawler
 
     def _folder(self, folder: Path) -> None:
-        place = Folder(folder)
-        start = find_start(place, self.request.limits)
+        fetcher = FolderFetcher(folder)
+        start = find_start(fetcher, self.request.limits)
         if start is None:
             message = (
                 f"{str(folder)!a} holds no Source Description and no Capability List; give the folder that is published"
             )
             raise CheckError(message)
-        self._source(place, place.base or "", f"{place.base}{start}")
+        self._source(fetcher, fetcher.base or "", f"{fetcher.base}{start}")
 
     def _file(self, stream: BinaryIO, path: Path) -> None:
         head = stream.read(self.request.limits.page)
@@ -171,9 +326,9 @@ class _Checker:
         else:
             stream.seek(0)
             # The URLs in the document do not come from the user, so private addresses are not contacted.
-            self.walk = self._walk(Internet(), hops=1 if self.request.follow else 0)
-            self.walk.begin(str(path), stream)
-            ask_neighbours(self.walk)
+            self.crawler = self._crawler(WebFetcher(), hops=1 if self.request.follow else 0)
+            self.crawler.begin(str(path), stream)
+            _check_references(self.crawler)
 
     def _beginning(self, path: Path, find: Callable[[str], list[str]], what: str) -> None:
         """Check the Source that a page or robots.txt file links to, in a folder around the file or on the web."""
@@ -188,31 +343,31 @@ class _Checker:
             message = f"the links of {str(path)!a} lead to no file around it; give its URL"
             raise CheckError(message)
         parts = urlsplit(links[0])
-        self._source(Internet(), f"{parts.scheme}://{parts.netloc}/", *links)
+        self._source(WebFetcher(), f"{parts.scheme}://{parts.netloc}/", *links)
 
-    def _answer(self, found: Found, uri: str, root: str, place: Internet) -> None:
+    def _answer(self, found: Fetched, uri: str, root: str, fetcher: WebFetcher) -> None:
         head = found.stream.read(self.request.limits.page)
         found.stream.seek(0)
         links = links_of_headers(found.headers, uri)
         if head.startswith(b"PK"):
             self._package(found.stream, uri)
         elif urlsplit(uri).path.endswith("/robots.txt"):
-            self._source(place, root, *self._need(sitemaps(head), uri, "Sitemap directive"))
+            self._source(fetcher, root, *self._need(sitemaps(head), uri, "Sitemap directive"))
         elif looks_like_page(head, found.media_type):
             links += links_of_page(head, uri)
-            self._source(place, root, *self._need(links, uri, "link with rel=resourcesync"))
+            self._source(fetcher, root, *self._need(links, uri, "link with rel=resourcesync"))
         elif peek(found.stream, self.request.limits).capability in SOURCES:
-            self._source(place, root, uri)
+            self._source(fetcher, root, uri)
         else:
             found.stream.seek(0)
-            self.walk = self._walk(place, root=root, hops=1 if self.request.follow else 0)
-            self.walk.begin(uri, found.stream)
-            ask_neighbours(self.walk)
+            self.crawler = self._crawler(fetcher, root=root, hops=1 if self.request.follow else 0)
+            self.crawler.begin(uri, found.stream)
+            _check_references(self.crawler)
 
-    def _page_instead(self, url: str, root: str, place: Internet, error: TransportError) -> None:
+    def _page_instead(self, url: str, root: str, fetcher: WebFetcher, error: TransportError) -> None:
         """Look for a link in the page itself if the host serves nothing at its well-known URI."""
         try:
-            with place.open(url, size=self.request.limits.page) as found:
+            with fetcher.open(url, size=self.request.limits.page) as found:
                 data = found.stream.read()
                 links = links_of_headers(found.headers, url) + links_of_page(data, url)
         except TransportError:
@@ -220,7 +375,7 @@ class _Checker:
         if not links:
             message = f"{error}, and its page has no link with rel=resourcesync; give the URL of a document"
             raise CheckError(message) from error
-        self._source(place, root, *links)
+        self._source(fetcher, root, *links)
 
     def _need(self, links: list[str], uri: str, what: str) -> list[str]:
         if not links:
@@ -228,18 +383,18 @@ class _Checker:
             raise CheckError(message)
         return list(dict.fromkeys(links))
 
-    def _source(self, place: Place, root: str, *starts: str) -> None:
-        self.walk = self._walk(place, root=root)
-        self.walk.run(*starts)
-        if not any(self.walk.documents.get(start) for start in starts):
-            message = f"{self.walk.why(starts[0])}; nothing was checked"
+    def _source(self, fetcher: Fetcher, root: str, *starts: str) -> None:
+        self.crawler = self._crawler(fetcher, root=root)
+        self.crawler.run(*starts)
+        if not any(self.crawler.documents.get(start) for start in starts):
+            message = f"{self.crawler.why(starts[0])}; nothing was checked"
             raise CheckError(message)
-        ask_neighbours(self.walk)
-        ask_source(self.walk)
+        _check_references(self.crawler)
+        _check_source(self.crawler)
 
     def _package(self, stream: BinaryIO, name: str) -> None:
         stream.seek(0)
         package = Package(name)
         check_package(stream, package, self.options, self.findings)
-        self.walk.packages += 1
+        self.crawler.packages += 1
         self.documents += int(package.manifest is not None)

@@ -1,15 +1,115 @@
 """Check one document, in a single pass, against the rules that need no other document."""
 
+import datetime as dt
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
-from pelican_resourcesync.check.doc import Doc
-from pelican_resourcesync.check.findings import Findings
-from pelican_resourcesync.check.limits import STANDARD_LIMITS, Limits
-from pelican_resourcesync.check.rule import Check, Rule
+from pelican_resourcesync.check.limits import STANDARD_LIMITS, CheckLimits
+from pelican_resourcesync.check.rule import Check, Findings, Rule
 from pelican_resourcesync.check.scan import Head, Item, Scan, UnreadableError
+from pelican_resourcesync.check.values import read_time
+
+LISTS_OF_CHANGES = frozenset(("changelist", "changedump-manifest", "change-notification"))
+
+
+class SeenTexts:
+    """A set of texts that stores 64-bit hashes to save memory; Python's random seed makes collisions unpredictable."""
+
+    __slots__ = ("_hashes",)
+
+    def __init__(self) -> None:
+        self._hashes: set[int] = set()
+
+    def __contains__(self, text: str) -> bool:
+        return hash(text) in self._hashes
+
+    def add(self, text: str) -> None:
+        """Add a text."""
+        self._hashes.add(hash(text))
+
+    def clear(self) -> None:
+        """Remove all texts."""
+        self._hashes.clear()
+
+
+class DocumentState:
+    """A document's head, and what is known from its entries so far.
+
+    `edition` is the edition to check against; if None, the document itself determines it. `time` is the time of the
+    change that the current entry lists: its `datetime`, or else its `lastmod` (V1104). `certain` says whether this is
+    surely the time of the change; in the edition of 2017, a `lastmod` need not be (V1102). `lists` says what the
+    entries are: "resources", "changes", or empty for anything else.
+    """
+
+    __slots__ = (
+        "at",
+        "capabilities",
+        "certain",
+        "completed",
+        "dated",
+        "edition",
+        "from_",
+        "head",
+        "last",
+        "limits",
+        "lists",
+        "paths",
+        "previous",
+        "time",
+        "together",
+        "types",
+        "until",
+    )  # fmt: skip
+
+    def __init__(self, head: Head, edition: int | None, limits: CheckLimits) -> None:
+        self.head = head
+        self.edition = edition
+        self.limits = limits
+        self.lists = _lists(head)
+        md = head.md
+        self.at = read_time(md.get("at"))
+        self.completed = read_time(md.get("completed"))
+        self.from_ = read_time(md.get("from"))
+        self.until = read_time(md.get("until"))
+        self.time: dt.datetime | None = None
+        self.certain = True
+        self.dated = edition == 2017  # noqa: PLR2004 - a year needs no name
+        self.last: dt.datetime | None = None
+        self.together = SeenTexts()
+        self.previous: tuple[dt.datetime | None, dt.datetime | None] = (None, None)
+        self.capabilities: dict[str, int] = {}
+        self.paths = SeenTexts()
+        self.types: set[str] = set()
+
+    def begin(self, item: Item) -> None:
+        """Set the time of the change that an entry lists, before the entry's rules run."""
+        stated = item.md.get("datetime") if item.md else None
+        if stated is not None:
+            self.dated = True
+            self.time, self.certain = read_time(stated), True
+        else:
+            self.time, self.certain = read_time(item.lastmod), not self.dated
+
+    def end(self, item: Item) -> None:
+        """Remember an entry, after its rules ran."""
+        if self.time is None:
+            return
+        if self.last is None or self.time > self.last:
+            self.last = self.time
+            self.together.clear()
+        if self.time == self.last:
+            self.together.add(item.loc)
+
+
+def _lists(head: Head) -> str:
+    if head.is_index:
+        return ""
+    if head.capability in LISTS_OF_CHANGES:
+        return "changes"
+    return "resources" if head.capability == "resourcelist" else ""
+
 
 #: Capabilities whose entries are documents or packages.
 POINTING = frozenset(
@@ -24,7 +124,7 @@ POINTING = frozenset(
         "changedump-archive",
     )
 )
-Sink = Callable[[Item, Doc], None]
+Sink = Callable[[Item, DocumentState], None]
 Shape = tuple[bool, bool, tuple[str, ...] | None]
 """Whether an entry is unusual, whether it has a lastmod, and the attribute names of its `rs:md`."""
 Plan = tuple[list[tuple[Check, Rule]], list[tuple[Check, Rule]]]
@@ -38,11 +138,11 @@ class Options:
 
     rules: tuple[Rule, ...]
     edition: int | None = None
-    limits: Limits = STANDARD_LIMITS
+    limits: CheckLimits = STANDARD_LIMITS
 
 
 @dataclass(slots=True)
-class Kept:
+class CheckedDocument:
     """What is kept of a document after reading: its head and, if its entries are documents or packages, the entries."""
 
     uri: str
@@ -78,7 +178,9 @@ class _Hashed:
         return data
 
 
-def check_document(stream: BinaryIO, uri: str, options: Options, findings: Findings, sink: Sink | None = None) -> Kept:
+def check_document(
+    stream: BinaryIO, uri: str, options: Options, findings: Findings, sink: Sink | None = None
+) -> CheckedDocument:
     """Check a document against the rules, and return what is kept of it; each entry read is passed to `sink`."""
     hashed: Any = _Hashed(stream)
     scan = Scan(hashed, options.limits)
@@ -94,7 +196,7 @@ def check_document(stream: BinaryIO, uri: str, options: Options, findings: Findi
                 findings.add(rule.finding(uri, error.line if scan.head.size else None, message))
     if scan.head.root:
         checking.end(scan.head, whole=readable)
-    return Kept(uri, scan.head, hashed.digest.hexdigest(), readable, checking.pointers)
+    return CheckedDocument(uri, scan.head, hashed.digest.hexdigest(), readable, checking.pointers)
 
 
 class _Checking:
@@ -106,14 +208,14 @@ class _Checking:
         self._options = options
         self._findings = findings
         self._sink = sink
-        self._doc: Doc | None = None
+        self._doc: DocumentState | None = None
         self._keeps = False
         self._rules: dict[str, list[Rule]] = {}
         self._plans: dict[Shape, Plan] = {}
 
-    def _begin(self, head: Head) -> Doc:
+    def _begin(self, head: Head) -> DocumentState:
         """Choose the rules once, by what the head says."""
-        doc = self._doc = Doc(head, self._options.edition, self._options.limits)
+        doc = self._doc = DocumentState(head, self._options.edition, self._options.limits)
         self._keeps = head.is_index or head.capability in POINTING
         self._rules = {scope: self._applying(scope, head) for scope in ("entry", "md", "link")}
         return doc
@@ -140,7 +242,7 @@ class _Checking:
         if self._keeps and len(self.pointers) < self._options.limits.entries:
             self.pointers.append(item)
 
-    def _ask(self, item: Item, doc: Doc) -> None:
+    def _ask(self, item: Item, doc: DocumentState) -> None:
         md = item.md
         shape = (item.unusual, item.lastmod is not None, item.names)
         plan = self._plans.get(shape) or self._plan(shape, item, doc)
@@ -155,7 +257,7 @@ class _Checking:
                 if (message := rule.check(link, item, doc)) is not None:
                     self._add(rule, item.line, message, item.loc)
 
-    def _plan(self, shape: Shape, item: Item, doc: Doc) -> Plan:
+    def _plan(self, shape: Shape, item: Item, doc: DocumentState) -> Plan:
         """Choose the rules for entries of a shape; most entries of a document share one shape."""
         unusual, dated, names = shape
         has = {name for name, given in (("unusual", unusual), ("lastmod", dated)) if given}

@@ -6,7 +6,7 @@ from pelican_resourcesync.protocol import MOST_BYTES, MOST_ENTRIES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class CheckLimits:
     """How much is read and kept; sizes are in bytes, after any decoding.
 
     `entries` and `document_size` are the limits of the standard (X04). A larger document is faulty but still read, up
@@ -30,7 +30,7 @@ class Limits:
     text: int = 16_384
     elements: int = 200
     attributes: int = 100
-    places: int = 20
+    findings: int = 20
     search: int = 10_000
     directory: int = 16_000_000
     members: int = 100_000
@@ -42,4 +42,4 @@ class Limits:
     resource_size: int = 2_000_000_000
 
 
-STANDARD_LIMITS = Limits()
+STANDARD_LIMITS = CheckLimits()

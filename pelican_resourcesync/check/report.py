@@ -1,14 +1,18 @@
-"""The report of a check, as text for people and as JSON."""
+"""The report of a check as text for people and as JSON."""
 
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from pelican_resourcesync.check.findings import Findings, Group, Level
-from pelican_resourcesync.check.rule import Rule
-from pelican_resourcesync.check.unseen import UNSEEN
-from pelican_resourcesync.check.values import cut
+from pelican_resourcesync.check.rule import UNCHECKED, Findings, Group, Level, Rule
+from pelican_resourcesync.check.values import quoted
+from pelican_resourcesync.errors import ResourceSyncError
+
+
+class CheckError(ResourceSyncError):
+    """Raised when a target or an option cannot be used; the message says why, and what to give instead."""
+
 
 _SHOWN = 5
 
@@ -78,11 +82,11 @@ class Report:
         return "\n".join([*lines, *self.notes, self._summary()])
 
     def _group(self, rule: str, level: Level, group: Group) -> Iterator[str]:
-        asks = "; ".join(dict.fromkeys(found.asks for found in group.first))
-        yield f"{level.word} {rule}: {asks} ({group.count:,} time{'s' * (group.count != 1)})"
+        requirement = "; ".join(dict.fromkeys(found.requirement for found in group.first))
+        yield f"{level.word} {rule}: {requirement} ({group.count:,} time{'s' * (group.count != 1)})"
         for found in group.first[:_SHOWN]:
             line = f", line {found.line}" if found.line else ""
-            entry = f", entry {cut(found.entry)}" if found.entry else ""
+            entry = f", entry {quoted(found.entry)}" if found.entry else ""
             yield f"  {ascii(found.document)[1:-1]}{line}{entry}: {found.message}"
         if group.count > _SHOWN:
             yield f"  and {group.count - _SHOWN:,} more"
@@ -103,5 +107,5 @@ def list_rules(rules: tuple[Rule, ...]) -> str:
         f"{rule.identifier:6} {rule.level:7} {rule.sentence} [{rule.source}]"
         for rule in sorted(rules, key=lambda rule: (rule.identifier, rule.level))
     )
-    hidden = [f"{identifier:6} {'-':7} Not seen from outside: {why}" for identifier, why in sorted(UNSEEN.items())]
+    hidden = [f"{identifier:6} {'-':7} Not seen from outside: {why}" for identifier, why in sorted(UNCHECKED.items())]
     return "\n".join([*lines, "", *hidden])

@@ -1,21 +1,173 @@
-"""Read the XML of a document as written: faults that `protocol.read` would refuse are kept for the rules to check.
+"""One entry of a document as written, including its faults."""
 
-The parser is expat, because it reports the line of each element however long the document is, and is as fast as lxml.
-Entries in the most common form bypass it (see `usual`). Nothing is ever declared or expanded: reading stops at a
-DOCTYPE.
-"""
+import pyexpat
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import islice
+from typing import Any, BinaryIO, NoReturn
 
-import pyexpat  # nothing is declared or expanded: see `_doctype`
-from collections.abc import Iterator
-from typing import BinaryIO, NoReturn
-
-from pelican_resourcesync.check.head import Head
-from pelican_resourcesync.check.item import Attributes, Item
-from pelican_resourcesync.check.limits import Limits
-from pelican_resourcesync.check.usual import END, NAMESPACES, Usual, as_text
+from pelican_resourcesync.check.limits import CheckLimits
 from pelican_resourcesync.protocol import RS_NS, SITEMAP_NS, XML_SPACE
 
-__all__ = ["Attributes", "Head", "Item", "Scan", "UnreadableError"]
+Attributes = dict[str, str]
+"""Attributes by name; a name in a namespace is the namespace, a space and the local name."""
+
+
+class Item:
+    """One entry as written, either `url` or `sitemap`.
+
+    `locs` and `mds` count the `loc` and `rs:md` elements, of which the first is kept. `repeated` names a repeated
+    lastmod or changefreq, of which the last is kept. `names` are the attribute names of `md`. `unusual` is True if the
+    entry holds anything besides loc, lastmod, one `rs:md` and links, if these are in another order, or if the entry
+    does not fit the root.
+    """
+
+    # Defaults are class attributes: there are many entries, and most of them keep most of the defaults.
+    loc = ""
+    locs = 0
+    lastmod: str | None = None
+    changefreq: str | None = None
+    md: Attributes | None = None
+    names: tuple[str, ...] | None = None
+    mds = 0
+    links: Sequence[Attributes] = ()
+    disordered = False
+    nested = ""
+    repeated = ""
+    strange = ""
+    unusual = False
+
+    def __init__(self, tag: str, line: int, number: int) -> None:
+        self.tag = tag
+        self.line = line
+        self.number = number
+
+
+@dataclass(slots=True)
+class Head:
+    """What a document says about itself: its root, and each of its own `rs:md` and `rs:ln` elements with its line.
+
+    `late` is the line of the first of these elements that comes after an entry. `declared` says whether there is an XML
+    declaration, and `encoding` is the encoding stated there.
+    """
+
+    namespace: str = ""
+    root: str = ""
+    line: int = 1
+    declared: bool = False
+    encoding: str = ""
+    mds: list[tuple[Attributes, int]] = field(default_factory=list)
+    links: list[tuple[Attributes, int]] = field(default_factory=list)
+    strange: list[tuple[str, int]] = field(default_factory=list)
+    late: int = 0
+    entries: int = 0
+    size: int = 0
+
+    @property
+    def md(self) -> Attributes:
+        """The attributes of the first `rs:md`; empty if there is none."""
+        return self.mds[0][0] if self.mds else {}
+
+    @property
+    def md_line(self) -> int:
+        """The line of the first `rs:md`, or else of the root."""
+        return self.mds[0][1] if self.mds else self.line
+
+    @property
+    def capability(self) -> str:
+        """The capability, or an empty string."""
+        return self.md.get("capability", "").strip(XML_SPACE)
+
+    @property
+    def is_index(self) -> bool:
+        """Whether the document is an index of other documents."""
+        return self.root == "sitemapindex"
+
+
+NAMESPACES = {None: SITEMAP_NS, "rs": RS_NS}
+"""The namespaces by prefix that the root must declare for the expressions to be valid."""
+END = b"</url>"
+"""The end of an entry in this form."""
+
+Names = tuple[str, ...] | None
+"""The layout of an entry: the attribute names of its `rs:md` in order, or None if it has no `rs:md`."""
+
+# All quantifiers are possessive, so that a failed match takes linear time. The bounds are within `CheckLimits`.
+_SPACE, _BETWEEN = r"[ \t\r\n]*+", r"[ \t\r\n]++"
+_TEXT = r"[!#-%'-;=?-~]{0,4096}+"  # no space, none of " & < >
+_NAME, _VALUE = r"[a-z]{1,32}+", r"[ !#-%'-;=-~]{0,900}+"
+_ATTRIBUTE = re.compile(r'([a-z]+)="[^"]*"')
+_MOST_LAYOUTS = 8  # per document: compiling one takes up to a millisecond
+
+
+def _entry(md: str) -> Any:  # a pattern; the stubs of `re` lack its `scanner`
+    return re.compile(
+        rf"{_SPACE}(<url>){_SPACE}<loc>({_TEXT})</loc>{_SPACE}(?:<lastmod>({_TEXT})</lastmod>{_SPACE})?+{md}</url>"
+    )
+
+
+@lru_cache(maxsize=256)
+def _entry_of(names: Names) -> Any:
+    """Return the expression for entries of a layout, with a group for the value of each attribute."""
+    if names is None:
+        return _entry("")
+    attributes = "".join(rf'{_BETWEEN}{name}="({_VALUE})"' for name in names)
+    return _entry(rf"<rs:md{attributes}{_SPACE}/>{_SPACE}")
+
+
+_ANY = _entry(rf'(?:<rs:md((?:{_BETWEEN}(?!xmlns=){_NAME}="{_VALUE}"){{0,16}}+){_SPACE}/>{_SPACE})?+')
+
+
+def as_text(chunk: bytes) -> str:
+    """Return bytes as text, one character each, or an empty string if the parser would count lines differently."""
+    text = chunk.decode("latin-1")
+    return text if text.count("\r", 0, -1) == text.count("\r\n") else ""
+
+
+class FastEntryReader:
+    """Reads entries in the common form, layout by layout; most entries of a document share one layout."""
+
+    def __init__(self, most: int) -> None:
+        """Take the maximum number of entries of the document."""
+        self._most = most
+        self._met: set[Names] = set()
+
+    def read(self, text: str, start: int, line: int, number: int) -> tuple[list[Item], int]:
+        """Return the consecutive entries in the common form from `start` on, and the position after them.
+
+        An entry may begin at `start`, which is in line `line`; `number` entries came before it.
+        """
+        items: list[Item] = []
+        counted = start
+        while number < self._most and (run := self._run(text, start)) is not None:
+            names, matches = run
+            for matched in islice(matches, self._most - number):
+                _, loc, lastmod, *values = matched.groups()
+                begin, start = matched.start(1), matched.end()
+                line += text.count("\n", counted, begin)
+                counted, number = begin, number + 1
+                item = Item("url", line, number)
+                item.loc, item.locs, item.lastmod = loc, 1, lastmod
+                if names is not None:
+                    item.md, item.names, item.mds = dict(zip(names, values, strict=True)), names, 1
+                items.append(item)
+        return items, start
+
+    def _run(self, text: str, start: int) -> tuple[Names, Iterator[Any]] | None:
+        """Return the next layout and the matches of its entries, or None if the parser must read the next entry."""
+        matched = _ANY.match(text, start)
+        if matched is None:
+            return None
+        names = None if matched[4] is None else tuple(_ATTRIBUTE.findall(matched[4]))
+        if names is not None and len(set(names)) != len(names):
+            return None
+        if names not in self._met and len(self._met) >= _MOST_LAYOUTS:
+            return None
+        self._met.add(names)
+        return names, iter(_entry_of(names).scanner(text, start).match, None)
+
 
 _CHUNK = 65_536
 _ROOT, _CHILD, _FIELD = 1, 2, 3  # depths
@@ -41,7 +193,7 @@ class UnreadableError(Exception):
 class Scan:
     """Reads a stream once; `head` is complete up to the last entry that was yielded."""
 
-    def __init__(self, stream: BinaryIO, limits: Limits) -> None:
+    def __init__(self, stream: BinaryIO, limits: CheckLimits) -> None:
         self.head = Head()
         self._stream = stream
         self._limits = limits
@@ -55,7 +207,7 @@ class Scan:
         self._index = False
         self._namespaces: dict[str | None, str] = {}
         self._plain = False
-        self._usual = Usual(limits.most_entries)
+        self._usual = FastEntryReader(limits.most_entries)
         self._elements = 0
         self._fields = 0
         self._ended = -1  # offset of the last entry's end tag, in the bytes passed to the parser

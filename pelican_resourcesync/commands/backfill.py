@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pelican_resourcesync.errors import SettingsError
-from pelican_resourcesync.publication.publish import Publication
+from pelican_resourcesync.publication import Publication
 from pelican_resourcesync.site import BackfillSummary
 from pelican_resourcesync.terminal import format_count
 

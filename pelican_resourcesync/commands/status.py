@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pelican_resourcesync.publication.costs import costs_of
-from pelican_resourcesync.publication.status.status import Status
+from pelican_resourcesync.publication import Status, costs_of
 from pelican_resourcesync.site import Configuration, Forecast, NewCommits, forecast_build, options_of, unknown_forecast
 from pelican_resourcesync.terminal import (
     UNKNOWN,

@@ -10,7 +10,7 @@ from typing import Self
 
 from pelican_resourcesync.errors import HistoryError
 from pelican_resourcesync.git.repository import prepared
-from pelican_resourcesync.publication.disk.durable import remove
+from pelican_resourcesync.publication import remove_tree
 
 #: The modification time of every file. Git stores none, and a site that shows file times must look the same each time.
 STAMP = 946684800  # 2000-01-01
@@ -101,7 +101,7 @@ class Checkouts:
         folders = {tree.parent for tree in trees if tree.parent.name.startswith(self._prefix)}
         for folder in filter(None, {*folders, self._folder}):
             with suppress(OSError):
-                remove(folder)
+                remove_tree(folder)
         self._git.worktree("prune", "--expire=now")
         self._folder = None
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from pelican_resourcesync.git.log import Commit
-from pelican_resourcesync.publication.model.clock import later
+from pelican_resourcesync.publication import later
 
 #: A commit dated further ahead of the build than this was made on a machine with a wrong clock.
 TOLERANCE = timedelta(days=1)

@@ -6,76 +6,79 @@ from datetime import datetime
 from functools import partial
 
 from pelican_resourcesync.protocol import Capability, Document, read
-from pelican_resourcesync.publication.documents.contents import Contents, DumpedRange, Snapshot
+from pelican_resourcesync.publication.documents.contents import ChangeDumpContents, Contents, ResourceSnapshot
 from pelican_resourcesync.publication.documents.documents import Documents
-from pelican_resourcesync.publication.documents.writer import Writing
+from pelican_resourcesync.publication.documents.writer import DocumentWriter
 from pelican_resourcesync.publication.dumps.changedump import read_dumped
 from pelican_resourcesync.publication.dumps.writer import DumpWriter
 from pelican_resourcesync.publication.model.listing import Listing
 from pelican_resourcesync.publication.model.options import Options
 from pelican_resourcesync.publication.model.ranges import Range
-from pelican_resourcesync.publication.previous.previous import Previous
-from pelican_resourcesync.publication.previous.proven import explained, listed_of
+from pelican_resourcesync.publication.previous.previous import PreviousPublication, explain_damage, listed_of
 
 _LIST, _DUMP = Capability.RESOURCELIST, Capability.RESOURCEDUMP
 
 
-def lists_after(previous: Previous | None, ranges: Sequence[Range], options: Options) -> tuple[Snapshot, ...]:
+def lists_after(
+    previous: PreviousPublication | None, ranges: Sequence[Range], options: Options
+) -> tuple[ResourceSnapshot, ...]:
     """Return the archived Resource Lists: for each closed range, the last one published in it."""
     if previous is None:
         return ()
-    last = Snapshot(previous.state.at, previous.resources)
+    last = ResourceSnapshot(previous.state.at, previous.resources)
     found = [*_kept(previous, _LIST), *([last] if _ends(previous, ranges) else [])]
     return _last(found, options.archives.resourcelist)
 
 
-def dumps_after(previous: Previous | None, ranges: Sequence[Range], options: Options) -> tuple[Snapshot, ...]:
+def dumps_after(
+    previous: PreviousPublication | None, ranges: Sequence[Range], options: Options
+) -> tuple[ResourceSnapshot, ...]:
     """Return the archived Resource Dumps: for each closed range, the last one published in it, with its packages."""
     if previous is None or not options.dumps.resourcedump:
         return ()
     at = dump_of(previous)
-    last = [Snapshot(at)] if at and _ends(previous, ranges) else []
+    last = [ResourceSnapshot(at)] if at and _ends(previous, ranges) else []
     return _last([*_kept(previous, _DUMP), *last], options.archives.resourcedump)
 
 
-def dump_of(previous: Previous) -> datetime | None:
+def dump_of(previous: PreviousPublication) -> datetime | None:
     """Return the `at` of the current Resource Dump, which may be empty; `None` if there is none."""
     path = previous.layout.resource_dump
     if path not in previous.state.documents:
         return None
-    with explained(str(previous.folder)), (previous.folder / path).open("rb") as stream:
+    with explain_damage(str(previous.folder)), (previous.folder / path).open("rb") as stream:
         md = read(stream, name=path).md
     return md.at if md else None
 
 
-def archives_stay(contents: Contents, previous: Previous) -> bool:
+def archives_stay(contents: Contents, previous: PreviousPublication) -> bool:
     """Return whether all archives link to the same documents as in the previous publication."""
     now = [_closed(contents.ranges), _closed(contents.dumped), _times(contents.lists), _times(contents.dumps)]
     kept = [_times(_kept(previous, of)) for of in (_LIST, _DUMP)]
     return now == [_closed(previous.closed), _closed(read_dumped(previous)), *kept]
 
 
-def _closed(ranges: Iterable[Range | DumpedRange]) -> list[datetime]:
+def _closed(ranges: Iterable[Range | ChangeDumpContents]) -> list[datetime]:
     return [each.start for each in ranges if each.closed]
 
 
-def _times(archived: Iterable[Snapshot]) -> list[datetime]:
+def _times(archived: Iterable[ResourceSnapshot]) -> list[datetime]:
     return [each.at for each in archived]
 
 
-def _ends(previous: Previous, ranges: Sequence[Range]) -> bool:
+def _ends(previous: PreviousPublication, ranges: Sequence[Range]) -> bool:
     """Return whether the open range ends now. After a move of the site it does not, because its URIs were different."""
     opened = previous.open
     return opened is not None and any(each.start == opened.start and each.closed for each in ranges)
 
 
-def _kept(previous: Previous, of: Capability) -> list[Snapshot]:
+def _kept(previous: PreviousPublication, of: Capability) -> list[ResourceSnapshot]:
     """Return the documents that are archived already."""
     entries = previous.entries(previous.layout.archive(of))
-    return [Snapshot(entry.md.at) for entry in entries if entry.md and entry.md.at]
+    return [ResourceSnapshot(entry.md.at) for entry in entries if entry.md and entry.md.at]
 
 
-def _last(found: list[Snapshot], keep: int | None) -> tuple[Snapshot, ...]:
+def _last(found: list[ResourceSnapshot], keep: int | None) -> tuple[ResourceSnapshot, ...]:
     ordered = sorted({each.at: each for each in found}.values(), key=lambda each: each.at)
     return tuple(ordered if keep is None else ordered[max(0, len(ordered) - keep) :])
 
@@ -84,7 +87,7 @@ def _last(found: list[Snapshot], keep: int | None) -> tuple[Snapshot, ...]:
 class ArchiveWriter:
     """Writer of the archives of one generation."""
 
-    writing: Writing
+    writing: DocumentWriter
     documents: Documents
     dumps: DumpWriter
     at: datetime
@@ -102,7 +105,7 @@ class ArchiveWriter:
             **self._dumped(contents.dumped),
         }
 
-    def _list(self, archived: Snapshot) -> None:
+    def _list(self, archived: ResourceSnapshot) -> None:
         layout = self.writing.options.layout
         path = layout.archived(_LIST, archived.at)
         if archived.listed is None and self.writing.stays:
@@ -116,7 +119,7 @@ class ArchiveWriter:
         previous = self.writing.previous
         return Listing.of((each.loc, listed_of(each)) for each in (previous.entries(path) if previous else ()))
 
-    def _dump(self, archived: Snapshot) -> None:
+    def _dump(self, archived: ResourceSnapshot) -> None:
         """Archive a Resource Dump: its packages stay where they are, and a new document links to them."""
         layout, previous = self.writing.options.layout, self.writing.previous
         path = layout.archived(_DUMP, archived.at)
@@ -127,7 +130,9 @@ class ArchiveWriter:
             document = self.documents.resource_dump(archived.at, self.dumps.packages(archived))
             self.writing.put_parts(path, document, partial(layout.archived_part, _DUMP, archived.at))
 
-    def _states(self, of: Capability, archive: Capability, archived: Sequence[Snapshot]) -> dict[Capability, str]:
+    def _states(
+        self, of: Capability, archive: Capability, archived: Sequence[ResourceSnapshot]
+    ) -> dict[Capability, str]:
         layout = self.writing.options.layout
         pointers = [(layout.archived(of, each.at), each.at) for each in archived]
         return self._archive(of, archive, self.documents.archive_of_states(archive, pointers)) if pointers else {}
@@ -139,7 +144,7 @@ class ArchiveWriter:
         document = self.documents.archive_of_changes(archive, closed)
         return self._archive(Capability.CHANGELIST, archive, document) if closed else {}
 
-    def _dumped(self, dumped: Sequence[DumpedRange]) -> dict[Capability, str]:
+    def _dumped(self, dumped: Sequence[ChangeDumpContents]) -> dict[Capability, str]:
         layout = self.writing.options.layout
         closed = [(layout.change_dump(each.start), each.start, each.until) for each in dumped if each.closed]
         archive = Capability.CHANGEDUMP_ARCHIVE

@@ -1,28 +1,38 @@
-"""Write all the documents of one generation of a set to a stage, each before the documents that link to it."""
+"""Write all the documents of one generation of a set to a stage, and the state that lists them by hash."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from pelican_resourcesync.protocol import Capability
 from pelican_resourcesync.publication.archives import ArchiveWriter
+from pelican_resourcesync.publication.disk.staging import Stage
 from pelican_resourcesync.publication.documents.contents import Contents
 from pelican_resourcesync.publication.documents.documents import Documents
-from pelican_resourcesync.publication.documents.writer import Writing
+from pelican_resourcesync.publication.documents.writer import DocumentWriter
 from pelican_resourcesync.publication.dumps.writer import DumpWriter
-from pelican_resourcesync.publication.model.layout import PEOPLE
+from pelican_resourcesync.publication.model.layout import HTML_PAGE, Layout
 from pelican_resourcesync.publication.model.ranges import Range
+from pelican_resourcesync.publication.model.state import State, render_state
+from pelican_resourcesync.publication.previous.previous import PreviousPublication
+from pelican_resourcesync.version import __version__
 
 
-class Generation:
+class GenerationWriter:
     """Writer of the documents of one generation of a set."""
 
-    def __init__(self, writing: Writing, contents: Contents, passed: Callable[[int], None] = lambda _: None) -> None:
+    def __init__(
+        self, writing: DocumentWriter, contents: Contents, passed: Callable[[int], None] = lambda _: None
+    ) -> None:
         """Create it from where to write and the contents; `passed` is called with the number of bytes just packed."""
         options = writing.options
         self._writing = writing
         self._layout = options.layout
         self._contents = contents
-        self._documents = Documents(options.layout, options.describedby or options.layout.uri(PEOPLE), options.edition)
+        self._documents = Documents(
+            options.layout, options.describedby or options.layout.uri(HTML_PAGE), options.edition
+        )
         self._dumps = DumpWriter(writing, self._documents, contents.bytes, passed)
 
     def write(self) -> dict[Capability, str]:
@@ -70,3 +80,51 @@ class Generation:
             self._writing.carry(path)
         else:
             self._writing.put(path, self._documents.change_list(commit_range))
+
+
+TOOL = f"pelican-resourcesync {__version__}"
+
+
+def write_state(stage: Stage, state: State, layout: Layout, previous: PreviousPublication | None) -> None:
+    """Write the state of the generation to the stage, and keep documents for readers of the previous one.
+
+    Documents of the previous generation that this one no longer has stay for one more generation, so that a client that
+    has just read an index finds everything it lists. If nothing changed, the previous generation stays as it is: its
+    state, byte for byte, and the documents it superseded.
+    """
+    own = [path for path in stage.paths() if path.startswith(f"{layout.home}/")]
+    state = replace(state, documents={path: stage.measure(path)[0] for path in own})
+    if previous and _says_the_same(state, previous.state):
+        _carry(stage, previous, previous.state.superseded)
+        stage.carry(layout.state, previous.folder / layout.state)
+        return
+    if previous:
+        before = previous.state.documents.items()
+        gone = {path: digest for path, digest in before if path.startswith(f"{layout.home}/") and path not in own}
+        _carry(stage, previous, gone)
+        state = replace(state, superseded=gone)
+    stage.write(layout.state, render_state(state, TOOL))
+
+
+def carry_publication(stage: Stage, previous: PreviousPublication) -> None:
+    """Carry over a publication unchanged, with its state and the documents it superseded."""
+    _carry(stage, previous, [*previous.state.documents, *previous.state.superseded, previous.layout.state])
+
+
+def _says_the_same(state: State, before: State) -> bool:
+    """Return whether two states differ only in their position in the sequence of generations."""
+    place: dict[str, Any] = {
+        "generation": before.generation,
+        "predecessor": before.predecessor,
+        "ancestors": before.ancestors,
+        "superseded": before.superseded,
+        "restless": before.restless,
+    }
+    return replace(state, **place) == before
+
+
+def _carry(stage: Stage, previous: PreviousPublication, paths: Iterable[str]) -> None:
+    for path in paths:
+        file = previous.folder / path
+        if file.is_file():
+            stage.carry(path, file)

@@ -1,4 +1,4 @@
-"""Plan the next publication of a set from its previous publication, its resources and their history."""
+"""A request to publish one set of resources, and the publication that it continues."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,23 +10,50 @@ from typing import BinaryIO
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import ChangeKind, Hash
 from pelican_resourcesync.publication.archives import archives_stay, dump_of, dumps_after, lists_after
-from pelican_resourcesync.publication.diff.changes import changes_since, restless_since, spread
-from pelican_resourcesync.publication.diff.compare import Relisting, Survey, survey
-from pelican_resourcesync.publication.documents.contents import Contents, DumpedRange, Snapshot
-from pelican_resourcesync.publication.dumps.changedump import begin_of, dumped_after, read_dumped, retain_dumped
-from pelican_resourcesync.publication.dumps.splitting import Splitting
-from pelican_resourcesync.publication.model.change import SHA_256, Change, Representation
+from pelican_resourcesync.publication.diff import (
+    Comparison,
+    ListingBuilder,
+    changes_since,
+    compare,
+    count_unstable,
+    make_times_unique,
+)
+from pelican_resourcesync.publication.documents.contents import ChangeDumpContents, Contents, ResourceSnapshot
+from pelican_resourcesync.publication.dumps.changedump import begin_of_dumps, dumped_after, read_dumped, retain_dumped
+from pelican_resourcesync.publication.dumps.packing import ChangePacker
 from pelican_resourcesync.publication.model.clock import later
+from pelican_resourcesync.publication.model.history import Change, ChangeHistory
 from pelican_resourcesync.publication.model.listing import Listing
-from pelican_resourcesync.publication.model.ranges import Range, cut, retain
-from pelican_resourcesync.publication.model.resource import Represented
+from pelican_resourcesync.publication.model.options import Options
+from pelican_resourcesync.publication.model.ranges import Range, RangeBoundaries, cut, retain
+from pelican_resourcesync.publication.model.resource import SHA_256, Representation, RepresentationsByUri, Resources
 from pelican_resourcesync.publication.model.state import MOST_ANCESTORS, State
-from pelican_resourcesync.publication.previous.previous import Previous
-from pelican_resourcesync.publication.request import Request
+from pelican_resourcesync.publication.previous.ancestry import KnownGeneration
+from pelican_resourcesync.publication.previous.previous import PreviousPublication
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Advance:
+class Request:
+    """A request to publish `resources` with the history `told`, in ranges divided by `cuts`, with these `options`.
+
+    `previous` is the publication to continue. Without it the set starts over under new addresses, and with `over`, a
+    known publication, it continues the numbering of that one's generations (see `layout_after`). `holdings` is a folder
+    with the set's records. It is in a folder of its own in the output, whose name begins like that of a stage, and is
+    moved from there. `listing` is a file in which to keep the listing, if given.
+    """
+
+    resources: Resources
+    told: ChangeHistory
+    cuts: RangeBoundaries
+    options: Options
+    previous: PreviousPublication | None = None
+    over: KnownGeneration | None = None
+    holdings: Path | None = None
+    listing: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedPublication:
     """The next publication: the contents of its documents, its state, and the `fresh` (new) changes."""
 
     request: Request
@@ -35,7 +62,7 @@ class Advance:
     fresh: Sequence[Change]
 
 
-def advance(request: Request) -> Advance:
+def plan_next(request: Request) -> PlannedPublication:
     """Plan the next publication of a set.
 
     Raises `PublicationError` if a resource cannot be read or an earlier dump is damaged.
@@ -49,13 +76,13 @@ class _Advancing:
         self._told, self._options, self._previous = request.told, request.options, request.previous
         self._now = request.resources
         changes = self._previous or self._told.complete
-        self._survey = survey(self._now, self._previous) if changes else Survey()
+        self._survey = compare(self._now, self._previous) if changes else Comparison()
         self._survey.see_changes(self._told.changes)
         self._limit = self._survey.capacity(self._options.limits)
-        self._splitting = Splitting(self._options, self._limit)
-        self._relisting = Relisting(self._now, self._previous.resources if self._previous else None, self._survey)
+        self._splitting = ChangePacker(self._options, self._limit)
+        self._relisting = ListingBuilder(self._now, self._previous.resources if self._previous else None, self._survey)
 
-    def run(self) -> Advance:
+    def run(self) -> PlannedPublication:
         fresh = self._fresh()
         ranges = self._ranges(fresh)
         listed = self._relisting.list(fresh, self._request.listing)
@@ -66,7 +93,7 @@ class _Advancing:
             contents = self._contents(fresh, ranges, listed, later(contents.at, contents.at))
         dropped = ranges[: len(ranges) - len(contents.ranges)]
         state = self._state(fresh, contents.at, self._count(dropped))
-        return Advance(request=self._request, contents=contents, state=state, fresh=fresh)
+        return PlannedPublication(request=self._request, contents=contents, state=state, fresh=fresh)
 
     def _contents(self, fresh: Sequence[Change], ranges: Sequence[Range], listed: Listing, at: datetime) -> Contents:
         kept = retain(ranges, self._options.archives.changelist)
@@ -94,12 +121,12 @@ class _Advancing:
         unexplained = told.built if told.landed is None or rebuilt else told.landed
         found = changes_since(
             previous.resources if previous else None,
-            Represented(self._now),
+            RepresentationsByUri(self._now),
             [*told.changes, *self._witnessed(unexplained)],
             unexplained=unexplained,
             among=self._survey.suspects if previous else None,
         )
-        moved = spread(
+        moved = make_times_unique(
             found, floor=previous.last if previous else None, limit=self._limit, divide=self._splitting.of_one_time
         )
         return [self._linked(change) for change in moved]
@@ -138,20 +165,22 @@ class _Advancing:
         unread = self._previous.listed_in(each for each in dropped if each.carried) if self._previous else 0
         return unread + sum(len(each.changes) for each in dropped)
 
-    def _dump(self, listed: Listing, at: datetime) -> Snapshot | None:
+    def _dump(self, listed: Listing, at: datetime) -> ResourceSnapshot | None:
         """Return the Resource Dump: the previous one, with its time, if no resource has changed."""
         if not self._options.dumps.resourcedump:
             return None
         before = dump_of(self._previous) if self._previous else None
         if before and self._relisting.same_bytes:
-            return Snapshot(before)
-        return Snapshot(at, listed)
+            return ResourceSnapshot(before)
+        return ResourceSnapshot(at, listed)
 
-    def _dumped(self, ranges: Sequence[Range], kept: Sequence[Range], fresh: Sequence[Change]) -> list[DumpedRange]:
+    def _dumped(
+        self, ranges: Sequence[Range], kept: Sequence[Range], fresh: Sequence[Change]
+    ) -> list[ChangeDumpContents]:
         if not self._options.dumps.changedump:
             return []
         previous = self._previous
-        begin = previous.last if previous else begin_of(fresh, ranges)
+        begin = previous.last if previous else begin_of_dumps(fresh, ranges)
         before = read_dumped(previous) if previous else []
         if previous and not before:
             begin = dump_of(previous) or begin  # nothing has changed since that Resource Dump
@@ -173,7 +202,7 @@ class _Advancing:
         known = self._previous or self._request.over
         carried = self._previous.state if self._previous else None
         explained = told.touched or told.changes or not told.complete
-        restless = restless_since(carried.restless, fresh) if carried and not explained else {}
+        restless = count_unstable(carried.restless, fresh) if carried and not explained else {}
         return State(
             generation=known.state.generation + 1 if known else 1,
             predecessor=known.digest if known else None,
@@ -209,7 +238,7 @@ class _Advancing:
         file = self._told.objects(of.digest)
         return partial(_open, file) if file else partial(_gone, of.digest)
 
-    def _differs(self, contents: Contents, previous: Previous) -> bool:
+    def _differs(self, contents: Contents, previous: PreviousPublication) -> bool:
         """Return whether any document changes although no resource did."""
         made_anew = contents.dump is not None and contents.dump.listed is not None
         return made_anew or not self._relisting.same or not archives_stay(contents, previous)

@@ -8,16 +8,14 @@ from itertools import groupby
 
 from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication.disk.staging import staging
-from pelican_resourcesync.publication.documents.description import Entered, write_entrance
-from pelican_resourcesync.publication.documents.other_publishers import Neighbours, find_neighbours
-from pelican_resourcesync.publication.documents.writer import Writing
-from pelican_resourcesync.publication.generation import Generation
-from pelican_resourcesync.publication.model.guards import require_few_deletions, require_same_site
+from pelican_resourcesync.publication.documents.entry_points import PublishedSet, write_entry_points
+from pelican_resourcesync.publication.documents.other_publishers import OtherSets, find_other_sets
+from pelican_resourcesync.publication.documents.writer import DocumentWriter
+from pelican_resourcesync.publication.generation import GenerationWriter, write_state
 from pelican_resourcesync.publication.model.layout import Layout
-from pelican_resourcesync.publication.next_generation import Advance, advance
-from pelican_resourcesync.publication.previous.lineage import layout_after
-from pelican_resourcesync.publication.request import Request
-from pelican_resourcesync.publication.sealing import seal
+from pelican_resourcesync.publication.model.sanity_checks import require_few_deletions, require_same_site
+from pelican_resourcesync.publication.next_generation import PlannedPublication, Request, plan_next
+from pelican_resourcesync.publication.previous.ancestry import layout_after
 
 #: After so many unexplained updates in consecutive publications, a URI is reported as unstable.
 _RESTLESS = 2
@@ -44,7 +42,7 @@ class Publication:
     notes: tuple[str, ...] = ()
 
 
-def publish(
+def publish_sets(
     requests: Sequence[Request], passed: Callable[[int], None] = lambda _: None, former: Sequence[Layout] = ()
 ) -> list[Publication]:
     """Publish sets of one site together; return the result for each set.
@@ -63,14 +61,14 @@ def publish(
     with staging(options[0].output, held) as stage:
         entered, packages = [], []
         for each in advances:
-            writing = Writing(stage, each.request.options, each.request.previous)
-            capabilities = Generation(writing, each.contents, passed).write()
-            entered.append(Entered(each.request.options, each.contents, capabilities))
+            writing = DocumentWriter(stage, each.request.options, each.request.previous)
+            capabilities = GenerationWriter(writing, each.contents, passed).write()
+            entered.append(PublishedSet(each.request.options, each.contents, capabilities))
             packages.append(stage.packages(each.request.options.layout))
-        write_entrance(stage, entered, neighbours.entries)
+        write_entry_points(stage, entered, neighbours.entries)
         for each in advances:
             state = replace(each.state, sets=names if len(names) > 1 else ())
-            seal(stage, state, each.request.options.layout, each.request.previous)
+            write_state(stage, state, each.request.options.layout, each.request.previous)
             if each.request.holdings:
                 stage.hold(each.request.options.layout, each.request.holdings)
         stage.install([*(each.layout for each in options), *former])
@@ -78,14 +76,14 @@ def publish(
     return [replace(found[0], notes=neighbours.notes), *found[1:]]
 
 
-def expect(requests: Sequence[Request]) -> list[Advance]:
-    """Plan what `publish` would publish, for each set, without its guards; write nothing."""
-    return [advance(_placed(request)) for request in requests]
+def plan(requests: Sequence[Request]) -> list[PlannedPublication]:
+    """Plan what `publish_sets` would publish, for each set, without its guards; write nothing."""
+    return [plan_next(_placed(request)) for request in requests]
 
 
-def _advances(requests: Sequence[Request]) -> list[Advance]:
-    guard(requests)
-    return expect(requests)
+def _advances(requests: Sequence[Request]) -> list[PlannedPublication]:
+    require_plausible(requests)
+    return plan(requests)
 
 
 def _placed(request: Request) -> Request:
@@ -94,7 +92,7 @@ def _placed(request: Request) -> Request:
     return replace(request, options=replace(request.options, layout=layout))
 
 
-def guard(requests: Sequence[Request]) -> None:
+def require_plausible(requests: Sequence[Request]) -> None:
     """Raise `PublicationError` for likely mistakes: another site, or a large part of it or a whole set deleted.
 
     The limit applies to all sets together, because one page may be a large part of a small set and its deletion is
@@ -122,14 +120,14 @@ def _each_once(sets: Iterable[Iterable[str]]) -> Iterator[str]:
     return (uri for uri, _ in groupby(merge(*sets)))
 
 
-def _neighbours(advances: Sequence[Advance], gone: Sequence[Layout]) -> Neighbours:
+def _neighbours(advances: Sequence[PlannedPublication], gone: Sequence[Layout]) -> OtherSets:
     options = [each.request.options for each in advances]
     before = [each.request.previous for each in advances]
     former = {options[0].moved_from, *(each.state.siteurl for each in before if each)}
-    return find_neighbours(options[0].output, [*(each.layout for each in options), *gone], former)
+    return find_other_sets(options[0].output, [*(each.layout for each in options), *gone], former)
 
 
-def _summary(made: Advance, packages: tuple[int, int]) -> Publication:
+def _summary(made: PlannedPublication, packages: tuple[int, int]) -> Publication:
     kinds = Counter(change.kind for change in made.fresh)
     contents, state = made.contents, made.state
     return Publication(

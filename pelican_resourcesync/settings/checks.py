@@ -8,9 +8,7 @@ from typing import Any, TypeGuard
 from urllib.parse import urlsplit
 
 from pelican_resourcesync.errors import SettingsError
-from pelican_resourcesync.publication.documents.discovery import HEADER_FILES
-from pelican_resourcesync.publication.model.options import Archives, Dumps
-from pelican_resourcesync.publication.model.ranges import PERIODS
+from pelican_resourcesync.publication import HEADER_FILES, PERIODS, Archives, Dumps
 from pelican_resourcesync.settings.setting import Setting, Wording, suggestion
 
 _URI = re.compile(r"[!#-;=?-\[\]_a-z~]+")  # the characters allowed in a URI

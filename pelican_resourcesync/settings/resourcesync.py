@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from pelican_resourcesync.errors import SettingsError
-from pelican_resourcesync.publication.model.options import Archives, Dumps
+from pelican_resourcesync.publication import Archives, Dumps
 from pelican_resourcesync.settings import checks
 from pelican_resourcesync.settings.checks import archives, dumps
 from pelican_resourcesync.settings.sets import THE_SITE, SetSettings, sets

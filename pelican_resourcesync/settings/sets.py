@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pelican_resourcesync.errors import SettingsError
-from pelican_resourcesync.publication.model.options import Archives, Dumps
+from pelican_resourcesync.publication import Archives, Dumps
 from pelican_resourcesync.settings.checks import archives, dumps, texts
 from pelican_resourcesync.settings.setting import Setting
 

@@ -10,8 +10,7 @@ from typing import Any
 from pelican.settings import read_settings
 
 from pelican_resourcesync.errors import PublicationError, SettingsError
-from pelican_resourcesync.publication.model.layout import Layout
-from pelican_resourcesync.publication.previous import LastingOutput, Predecessor, Search
+from pelican_resourcesync.publication import Layout, PlainOutput, Predecessor, PredecessorSearch
 from pelican_resourcesync.settings import Settings, parse_settings, parse_siteurl
 from pelican_resourcesync.site.outputs import layouts_of
 from pelican_resourcesync.site.scope import settings_folder_of
@@ -77,10 +76,10 @@ def predecessors(site: Configuration, output: Path) -> Iterator[Mapping[str, Pre
     """
     with ExitStack() as stack:
         try:
-            lasting, base = LastingOutput(output), settings_folder_of(site.pelican)
+            lasting, base = PlainOutput(output), settings_folder_of(site.pelican)
             found = {}
             for name, layout in site.layouts.items():
-                search = Search(
+                search = PredecessorSearch(
                     layout,
                     lasting,
                     base,

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from pelican_resourcesync.errors import HistoryError, PublicationError
 from pelican_resourcesync.git import Repository, find_repository
-from pelican_resourcesync.publication.model.guards import require_same_site
-from pelican_resourcesync.publication.previous import Predecessor, lines_of
+from pelican_resourcesync.publication import Predecessor, predecessor_messages, require_same_site
 from pelican_resourcesync.site.configuration import Configuration, predecessors
 from pelican_resourcesync.site.should_publish import why_not_to_publish
 
@@ -71,7 +70,7 @@ def forecast_build(site: Configuration, output: Path) -> Forecast:
 
 def _forecast(site: Configuration, found: Mapping[str, Predecessor]) -> Forecast:
     """Forecast from the previous publication of the first set that has one."""
-    why = "; ".join(lines_of(found))
+    why = "; ".join(predecessor_messages(found))
     states = [each.previous.state for each in found.values() if each.previous]
     if not states:
         action = Action.ANEW if any(each.over for each in found.values()) else Action.FIRST

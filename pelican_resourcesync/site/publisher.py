@@ -7,16 +7,21 @@ from pathlib import Path
 from typing import Any
 
 from pelican_resourcesync.protocol import Link
-from pelican_resourcesync.publication.model.change import Representation
-from pelican_resourcesync.publication.model.clock import whole_milliseconds
-from pelican_resourcesync.publication.model.layout import Layout
-from pelican_resourcesync.publication.model.options import Archives, Options
-from pelican_resourcesync.publication.model.resource import Built, Resource
-from pelican_resourcesync.publication.model.told import Told
-from pelican_resourcesync.publication.previous import Predecessor
-from pelican_resourcesync.publication.previous.lineage import layout_after
-from pelican_resourcesync.publication.publish import Publication, publish
-from pelican_resourcesync.publication.request import Request
+from pelican_resourcesync.publication import (
+    Archives,
+    ChangeHistory,
+    FileResources,
+    Layout,
+    Options,
+    Predecessor,
+    Publication,
+    Representation,
+    Request,
+    Resource,
+    layout_after,
+    publish_sets,
+    whole_milliseconds,
+)
 from pelican_resourcesync.settings import SetSettings, Settings
 from pelican_resourcesync.site.history import GitHistory, PreviousState, SetHistory
 from pelican_resourcesync.site.outputs import (
@@ -78,7 +83,7 @@ class Publisher:
         histories = self._read_histories(site, measured)
         requests = [self._request(each, measured, links, histories) for each in site.sets]
         removed = list(removed_layouts(output, self._run.siteurl, self._removed_sets))
-        publications = publish(requests, self._passed, removed)
+        publications = publish_sets(requests, self._passed, removed)
         self._warnings += [*site.warnings, *removed_set_warnings(self._removed_sets), *_unstable(publications)]
         self._notes += [note for each in publications for note in each.notes]
         names = [each.settings.name for each in site.sets]
@@ -126,7 +131,7 @@ class Publisher:
             for each in resource_set.written
         ]
         return Request(
-            resources=Built(resources),
+            resources=FileResources(resources),
             told=history,
             cuts=cuts,
             options=options_of(self._run.settings, self._settings, resource_set.layout, resource_set.settings),
@@ -134,7 +139,7 @@ class Publisher:
             over=self._predecessors[name].over,
         )
 
-    def _modified(self, written: OutputFile, told: Told) -> datetime | None:
+    def _modified(self, written: OutputFile, told: ChangeHistory) -> datetime | None:
         """Return the modification time of the source, else of the output file; `None` where there is a git history."""
         if told.commit is not None:
             return None

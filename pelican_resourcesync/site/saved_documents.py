@@ -8,9 +8,15 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication.disk.durable import beside
-from pelican_resourcesync.publication.model.layout import DESCRIPTION, FOLDER, STATE, WELL_KNOWN, Layout
-from pelican_resourcesync.publication.model.state import parse_state
+from pelican_resourcesync.publication import (
+    DESCRIPTION,
+    FOLDER,
+    STATE,
+    WELL_KNOWN,
+    Layout,
+    parse_state,
+    temporary_sibling,
+)
 
 #: Where the documents are saved, next to the settings file, so that they survive a killed build.
 SAVED_FOLDER = Path(".resourcesync", "aside")
@@ -68,7 +74,7 @@ class SavedDocuments:
         if self._well_known and not file.is_file():
             data, stat = self._well_known
             file.parent.mkdir(parents=True, exist_ok=True)
-            with beside(file) as new:
+            with temporary_sibling(file) as new:
                 new.write_bytes(data)
                 new.chmod(stat.st_mode & 0o7777)
                 os.utime(new, ns=(stat.st_atime_ns, stat.st_mtime_ns))
@@ -132,6 +138,6 @@ def _bring(file: Path, target: Path) -> None:
     try:
         target.hardlink_to(file)
     except OSError:  # another file system, or one without links
-        with beside(target) as new:
+        with temporary_sibling(target) as new:
             shutil.copy2(file, new)
             new.replace(target)

@@ -3,7 +3,6 @@
 Only what every build needs is imported at the top, because many builds publish nothing.
 """
 
-import logging
 import os
 import sys
 import time
@@ -13,18 +12,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication.model.layout import FOLDER, WELL_KNOWN
+from pelican_resourcesync.printable import get_logger, printable
+from pelican_resourcesync.publication import FOLDER, WELL_KNOWN
 from pelican_resourcesync.settings import Settings, parse_settings, parse_siteurl
 from pelican_resourcesync.site.scope import settings_folder_of
 from pelican_resourcesync.site.should_publish import why_not_to_publish
 
 if TYPE_CHECKING:
-    from pelican_resourcesync.publication.previous import Predecessor
+    from pelican_resourcesync.publication import Predecessor
     from pelican_resourcesync.site.outputs import Run
     from pelican_resourcesync.site.publisher import PublishResult
     from pelican_resourcesync.site.saved_documents import SavedDocuments
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 
 #: The plug-in's folder next to the settings file. It is never a source, even where Pelican's `PATH` contains it.
@@ -70,8 +70,7 @@ class Session:
                 self._find_predecessors(settings, base, saved, stack)
 
     def _save_documents(self, base: Path, stack: ExitStack) -> "SavedDocuments":
-        from pelican_resourcesync.publication.disk.lock import locked
-        from pelican_resourcesync.publication.disk.staging import recover
+        from pelican_resourcesync.publication import locked, recover
         from pelican_resourcesync.site.saved_documents import SAVED_FOLDER, SavedDocuments
 
         stack.enter_context(locked(self._output))
@@ -83,20 +82,19 @@ class Session:
     def _find_predecessors(
         self, settings: Mapping[str, Any], base: Path, saved: "SavedDocuments", stack: ExitStack
     ) -> None:
-        from pelican_resourcesync.publication.model.guards import require_same_site
-        from pelican_resourcesync.publication.previous import Search, lines_of
+        from pelican_resourcesync.publication import PredecessorSearch, predecessor_messages, require_same_site
         from pelican_resourcesync.site.outputs import Run, find_removed_sets, layouts_of
 
         previous, moved_from = self._settings.previous, self._settings.moved_from
         for name, layout in layouts_of(self._settings, self._siteurl).items():
-            search = Search(layout, saved, base, previous=previous, moved_from=moved_from)
+            search = PredecessorSearch(layout, saved, base, previous=previous, moved_from=moved_from)
             stack.callback(search.close)
             found = self._predecessors[name] = search.find()
             if found.previous:
                 require_same_site(found.previous.state.siteurl, self._siteurl, moved_from)
         self._removed_sets = find_removed_sets(self._predecessors, self._settings, self._siteurl, saved, base)
         self._run = Run(settings, self._siteurl)
-        for line in lines_of(self._predecessors):
+        for line in predecessor_messages(self._predecessors):
             print_line(f"ResourceSync: {line}.")
 
     @property
@@ -159,7 +157,7 @@ class Session:
                 self._saved.restore()
 
     def _report(self, outcome: "PublishResult") -> None:
-        from pelican_resourcesync.publication.documents.discovery import well_known_reachable
+        from pelican_resourcesync.publication import well_known_reachable
         from pelican_resourcesync.terminal import summaries
 
         for warning in outcome.warnings:
@@ -189,4 +187,4 @@ def print_line(line: str) -> None:
     """Print one line on Pelican's console, without wrapping."""
     from pelican.log import console
 
-    console.print(line, highlight=False, markup=False, soft_wrap=True)
+    console.print(printable(line), highlight=False, markup=False, soft_wrap=True)

@@ -7,15 +7,23 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pelican_resourcesync.errors import PublicationError, SettingsError
-from pelican_resourcesync.publication.disk.lock import locked
-from pelican_resourcesync.publication.disk.staging import recover
-from pelican_resourcesync.publication.forget.forget import Forgotten, forget
-from pelican_resourcesync.publication.model.clock import build_time
-from pelican_resourcesync.publication.model.guards import is_loopback, require_same_site
-from pelican_resourcesync.publication.model.layout import Layout
-from pelican_resourcesync.publication.previous import Keepsake
-from pelican_resourcesync.publication.previous.lineage import Lineage, lineage
-from pelican_resourcesync.publication.previous.previous import Previous, publications_in, read_previous, read_state
+from pelican_resourcesync.publication import (
+    Ancestry,
+    LastPublishedCopy,
+    Layout,
+    PreviousPublication,
+    TakedownResult,
+    build_time,
+    compare_ancestry,
+    forget_uris,
+    is_loopback,
+    locked,
+    publications_in,
+    read_previous,
+    read_state,
+    recover,
+    require_same_site,
+)
 from pelican_resourcesync.site.configuration import Configuration, predecessors
 from pelican_resourcesync.site.scope import settings_folder_of
 
@@ -24,7 +32,7 @@ from pelican_resourcesync.site.scope import settings_folder_of
 class Takedown:
     """The result: what was `forgotten` in each set, by its name, and whether `output` contains the `whole` site."""
 
-    forgotten: Mapping[str, Forgotten]
+    forgotten: Mapping[str, TakedownResult]
     output: Path
     whole: bool
 
@@ -32,7 +40,7 @@ class Takedown:
 def forget_in_folder(output: Path, uris: Collection[str]) -> Takedown:
     """Forget URIs in the publication in a folder, whatever is public.
 
-    Raises `PublicationError` where the folder has no publication, and as `forget` does.
+    Raises `PublicationError` where the folder has no publication, and as `forget_uris` does.
     """
     if not output.is_dir():
         message = f"there is no folder {output}: name the output folder of a publication"
@@ -40,7 +48,7 @@ def forget_in_folder(output: Path, uris: Collection[str]) -> Takedown:
     with locked(output):
         recover(output)
         sets = {each.layout.set_name: each for each in publications_in(output)}
-        forgotten = forget(_required(sets, str(output)), uris, output, built=build_time())
+        forgotten = forget_uris(_required(sets, str(output)), uris, output, built=build_time())
     return Takedown(forgotten=_named(sets, forgotten), output=output, whole=True)
 
 
@@ -50,7 +58,7 @@ def forget_in_site(site: Configuration, uris: Collection[str], output: Path) -> 
     Where `output` contains a later publication, built but not yet public, that one is used. With `previous = "live"`,
     the result is also saved next to the settings file: a build before it is public would otherwise continue the live
     publication, which still names the URIs. Raises `SettingsError` where `SITEURL` is empty, `PublicationError` where
-    there is no publication, and as `forget` does.
+    there is no publication, and as `forget_uris` does.
     """
     if not site.siteurl:
         message = (
@@ -65,18 +73,18 @@ def forget_in_site(site: Configuration, uris: Collection[str], output: Path) -> 
             for each in _required(sets, f"what {site.file} names"):
                 require_same_site(each.state.siteurl, site.siteurl, "")
             name = str(site.pelican.get("SITENAME") or "")
-            forgotten = forget([*sets.values()], uris, output, built=build_time(), site_name=name)
+            forgotten = forget_uris([*sets.values()], uris, output, built=build_time(), site_name=name)
         if any(each.uris for each in forgotten) and site.settings.previous == "live" and not is_loopback(site.siteurl):
             for each in sets.values():
                 _keep(site, each.layout, output)
     return Takedown(forgotten=_named(sets, forgotten), output=output, whole=all(whole for _, whole in newest.values()))
 
 
-def _named(sets: Mapping[str, Previous], forgotten: Iterable[Forgotten]) -> dict[str, Forgotten]:
+def _named(sets: Mapping[str, PreviousPublication], forgotten: Iterable[TakedownResult]) -> dict[str, TakedownResult]:
     return dict(zip(sets, forgotten, strict=True))
 
 
-def _newest(found: Previous | None, output: Path, layout: Layout) -> tuple[Previous | None, bool]:
+def _newest(found: PreviousPublication | None, output: Path, layout: Layout) -> tuple[PreviousPublication | None, bool]:
     """Return the newest publication, and whether the output contains it.
 
     This is the one in the output where it descends from `found`, else `found`.
@@ -86,13 +94,13 @@ def _newest(found: Previous | None, output: Path, layout: Layout) -> tuple[Previ
         there = read_state(output, layout)
     if there is None:
         return found, False
-    relation = lineage(there, found) if found else Lineage.AHEAD
-    if relation is Lineage.AHEAD:
+    relation = compare_ancestry(there, found) if found else Ancestry.AHEAD
+    if relation is Ancestry.AHEAD:
         return read_previous(output, layout, str(output)), True
-    return found, relation is Lineage.SAME
+    return found, relation is Ancestry.SAME
 
 
-def _required(sets: Mapping[str, Previous], where: str) -> list[Previous]:
+def _required(sets: Mapping[str, PreviousPublication], where: str) -> list[PreviousPublication]:
     if not sets:
         message = f"there is no publication in {where}, so there is nothing to forget"
         raise PublicationError(message)
@@ -101,7 +109,7 @@ def _required(sets: Mapping[str, Previous], where: str) -> list[Previous]:
 
 def _keep(site: Configuration, layout: Layout, output: Path) -> None:
     """Save a copy of the documents of one set; the output may also contain other sets and the whole site."""
-    keepsake = Keepsake(settings_folder_of(site.pelican), layout)
+    keepsake = LastPublishedCopy(settings_folder_of(site.pelican), layout)
     with keepsake.room() as folder:
         shutil.copytree(output / layout.home, folder / layout.home)
         shutil.copyfile(output / layout.state, folder / layout.state)

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
         as_json,
         format_bytes,
         format_count,
-        printable,
         render_blocks,
     )
 else:
@@ -24,7 +23,7 @@ else:
             "progress": "Progress",
             "status": "Costs TargetStatus look_at status_blocks",
             "summary": "summaries",
-            "text": "UNKNOWN Block as_json format_bytes format_count printable render_blocks",
+            "text": "UNKNOWN Block as_json format_bytes format_count render_blocks",
         },
     )
 
@@ -38,7 +37,6 @@ __all__ = [
     "format_bytes",
     "format_count",
     "look_at",
-    "printable",
     "render_blocks",
     "status_blocks",
     "summaries",

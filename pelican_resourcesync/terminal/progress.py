@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
-from pelican_resourcesync.terminal.text import format_bytes, format_count, printable
+from pelican_resourcesync.printable import printable
+from pelican_resourcesync.terminal.text import format_bytes, format_count
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Display

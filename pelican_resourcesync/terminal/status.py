@@ -7,11 +7,18 @@ from tempfile import TemporaryDirectory
 
 from pelican_resourcesync.errors import PublicationError, SettingsError
 from pelican_resourcesync.protocol import render_datetime
-from pelican_resourcesync.publication.costs import Cost, Volume, most_of_dump
-from pelican_resourcesync.publication.model.options import Dumps
-from pelican_resourcesync.publication.sizes import Amount
-from pelican_resourcesync.publication.status.remote_status import visit
-from pelican_resourcesync.publication.status.status import SetStatus, Status, WellKnown, look
+from pelican_resourcesync.publication import (
+    Cost,
+    Dumps,
+    FileTotals,
+    SetStatus,
+    Status,
+    Volume,
+    WellKnownStatus,
+    local_status,
+    most_of_dump,
+    remote_status,
+)
 from pelican_resourcesync.terminal.text import UNKNOWN, Block, format_bytes, format_count, labelled
 
 
@@ -41,11 +48,11 @@ def look_at(target: str, *, needed: bool = True) -> TargetStatus:
 def _publication(where: str, *, needed: bool) -> Status | None:
     if "://" in where:
         with TemporaryDirectory(prefix="resourcesync-") as folder:
-            return visit(where, Path(folder, "publication"))
+            return remote_status(where, Path(folder, "publication"))
     if needed and not Path(where).is_dir():
         message = f"{where} is neither a folder nor a URL: give an output folder, or the http(s) URL of a site"
         raise SettingsError(message)
-    return look(Path(where))
+    return local_status(Path(where))
 
 
 #: Costs by the name of the set, then of the setting.
@@ -121,7 +128,7 @@ def _lists(status: SetStatus) -> Iterator[tuple[str, str]]:
         yield "archived", ", ".join(f"{number:,} {kind}" for kind, number in status.archived.items())
 
 
-def _sizes(sizes: Mapping[str, Amount], total: int) -> Block:
+def _sizes(sizes: Mapping[str, FileTotals], total: int) -> Block:
     texts = [f"{each.size:,} {kind}{f' ({each.number:,})' * (each.number > 1)}" for kind, each in sizes.items()]
     return labelled("bytes", [f"{total:,} in all", *texts])
 
@@ -130,7 +137,7 @@ def _estimates(status: SetStatus, costs: Costs) -> Block:
     return labelled("estimates", [*estimates(status.volume, costs.get(status.name))])
 
 
-def _well_known(well_known: WellKnown) -> str:
+def _well_known(well_known: WellKnownStatus) -> str:
     is_right = {True: "is the Source Description", False: "is not the Source Description", None: UNKNOWN}
     outside = "" if well_known.in_site else ", outside the site, because SITEURL has a path"
     return f"{well_known.uri}: {is_right[well_known.right]}{outside}"

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from pelican_resourcesync.protocol import ChangeKind
-from pelican_resourcesync.publication.publish import Publication
+from pelican_resourcesync.publication import Publication
 from pelican_resourcesync.terminal.text import format_bytes, format_count
 
 

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from pelican_resourcesync.printable import printable
 from pelican_resourcesync.protocol import render_datetime
 
 if TYPE_CHECKING:
@@ -29,11 +30,6 @@ def format_bytes(number: int) -> str:
     while size >= _STEP and unit < len(_UNITS) - 1:
         size, unit = size / _STEP, unit + 1
     return f"{size:.1f} {_UNITS[unit]}" if unit else format_count(number, "byte")
-
-
-def printable(text: str) -> str:
-    """Return text with control characters and line breaks replaced: much of it comes from untrusted sources."""
-    return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text)
 
 
 #: Lines of text, each with its label; the label of a continuation line is empty.

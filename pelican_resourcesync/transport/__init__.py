@@ -1,18 +1,24 @@
 """Fetch files over HTTP within limits, and measure, link or copy files on disk."""
 
 from pelican_resourcesync.transport.addresses import connect_to_public, is_public
-from pelican_resourcesync.transport.bounds import STANDARD_BOUNDS, Bounds, Budget
+from pelican_resourcesync.transport.client import Client, Pace, PooledClient, Request, Response, Sink, new_client
 from pelican_resourcesync.transport.folder import link_or_copy, measure, sha256
-from pelican_resourcesync.transport.http import Received, Web
-from pelican_resourcesync.transport.paths import is_plain
+from pelican_resourcesync.transport.limits import STANDARD_BOUNDS, Bounds, Budget
 from pelican_resourcesync.transport.store import Store
-from pelican_resourcesync.transport.urls import shown
+from pelican_resourcesync.transport.urls import is_plain, shown
+from pelican_resourcesync.transport.web import Received, Web
 
 __all__ = [
     "STANDARD_BOUNDS",
     "Bounds",
     "Budget",
+    "Client",
+    "Pace",
+    "PooledClient",
     "Received",
+    "Request",
+    "Response",
+    "Sink",
     "Store",
     "Web",
     "connect_to_public",
@@ -20,6 +26,7 @@ __all__ = [
     "is_public",
     "link_or_copy",
     "measure",
+    "new_client",
     "sha256",
     "shown",
 ]

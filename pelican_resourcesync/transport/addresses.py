@@ -39,22 +39,20 @@ def check_literal(host: str) -> None:
 
     This is all that can be checked if a proxy connects, because only the proxy resolves other names.
     """
-    bare = host.rpartition("@")[2]
-    bare = bare[1:].partition("]")[0] if bare.startswith("[") else bare.partition(":")[0]
-    name = bare.rstrip(".").lower()
+    name = host.rstrip(".").lower()
     if name == "localhost" or name.endswith(".localhost"):
-        _require_public(bare, name)
+        _require_public(host, name)
     try:
-        found = socket.getaddrinfo(bare, None, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
     except (OSError, UnicodeError):
         return
     for each in found:
-        _require_public(bare, str(each[4][0]))
+        _require_public(host, str(each[4][0]))
 
 
 def _require_public(host: str, address: str) -> None:
     if not is_public(address):
-        message = f"{host} is not asked: a document names it, and its address {address} is not public"
+        message = f"{host} is not requested: only a document names it, and its address {address} is not public"
         raise TransportError(message)
 
 

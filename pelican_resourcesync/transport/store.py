@@ -8,9 +8,9 @@ from pathlib import Path
 from threading import Lock
 
 from pelican_resourcesync.errors import AbsentError, MismatchError
-from pelican_resourcesync.transport.bounds import Budget
 from pelican_resourcesync.transport.folder import link_or_copy, measure
-from pelican_resourcesync.transport.http import Received, Web
+from pelican_resourcesync.transport.limits import Budget
+from pelican_resourcesync.transport.web import Received, Web
 
 #: As many connections as a browser opens to one host: documents are small, so round trips take most of the time.
 _AT_ONCE = 6
@@ -93,7 +93,7 @@ class Store:
             raise MismatchError(str(error)) from error
         budget.take(received.length)
         if received.digest != digest:
-            message = f"{self._web.url(path)} is {'a page of HTML' if received.is_html else 'another file'}"
+            message = f"{self._web.url(path)} is {'an HTML page' if received.is_html else 'another file'}"
             raise MismatchError(message)
         file.replace(self._folder / digest)
         with self._lock:

@@ -1,4 +1,4 @@
-"""URLs: which may be requested, where a redirect may lead, and how messages show them."""
+"""URLs and paths from outside: which may be requested or written, where a redirect may lead, how messages show them."""
 
 from string import punctuation
 from urllib.parse import quote, urljoin, urlsplit
@@ -6,33 +6,44 @@ from urllib.parse import quote, urljoin, urlsplit
 from pelican_resourcesync.errors import TransportError
 
 _PORTS = {"http": 80, "https": 443}
+_RESERVED = frozenset('\\:*?"<>|')
+
+#: Scheme, host and port.
+Origin = tuple[str, str, int]
+
+
+def is_plain(path: str) -> bool:
+    """Return whether a relative path is safe on every system: no root, drive, `..` or unprintable character."""
+    return all(name.strip(". ") and name.isprintable() and not _RESERVED.intersection(name) for name in path.split("/"))
+
+
+def origin(url: str) -> Origin | None:
+    """Return the origin of an http(s) URL; None for any other text, and for a URL with a user."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return None
+    if parts.scheme not in _PORTS or not parts.hostname or "@" in parts.netloc or port == 0:
+        return None
+    return parts.scheme, parts.hostname, port or _PORTS[parts.scheme]
 
 
 def check_base(base: str) -> None:
     """Raise `TransportError` unless this is an http(s) URL without user, query and fragment."""
-    try:
-        parts = urlsplit(base)
-        usable = parts.scheme in _PORTS and parts.hostname and parts.port != 0
-    except ValueError:
-        usable = False
-    if not usable or "@" in parts.netloc or parts.query or parts.fragment:
+    if origin(base) is None or "?" in base or "#" in base:
         seen = shown(base.rpartition("@")[2])  # a password may contain slashes
-        message = f"{seen!a} is no address to read from: make it an http(s) URL without user, query and fragment"
+        message = f"{seen!a} cannot be used: give an http(s) URL without user, query and fragment"
         raise TransportError(message)
 
 
-def check_address(url: str) -> None:
-    """Raise `TransportError` unless this is an http(s) URL without user."""
-    if not _origin_of_any(url):
-        message = f"{shown(url)!a} is no address to read from: make it an http(s) URL without user"
+def check_url(url: str) -> Origin:
+    """Return the origin of an http(s) URL without user; raises `TransportError` for anything else."""
+    found = origin(url)
+    if found is None:
+        message = f"{shown(url)!a} cannot be requested: it is not an http(s) URL without user"
         raise TransportError(message)
-
-
-def _origin_of_any(url: str) -> str:
-    try:
-        return _origin(url)[1] if urlsplit(url).port != 0 else ""
-    except ValueError:
-        return ""
+    return found
 
 
 def redirected(url: str, location: str | None) -> str:
@@ -41,20 +52,20 @@ def redirected(url: str, location: str | None) -> str:
     if location:
         try:
             target = quote(urljoin(url, location.strip()), safe=punctuation, encoding="iso-8859-1", errors="replace")
-            old, new = _origin(url), _origin(target)
-            if new == old or (old[0], new[0], old[1]) == ("http", "https", new[1]):
-                return target
         except ValueError:  # not a URL at all
             target = ""
-    message = f"{shown(url)} is redirected elsewhere, to {shown(target) if target else 'no URL'}"
+        old, new = origin(url), origin(target)
+        if old and new and (new == old or (old[0], new[0], old[1]) == ("http", "https", new[1])):
+            return target
+    message = f"{shown(url)} redirects elsewhere, to {shown(target) if _is_url(target) else 'no URL'}"
     raise TransportError(message)
 
 
-def _origin(url: str) -> tuple[str, str, int]:
-    parts = urlsplit(url)
-    if parts.scheme not in _PORTS or not parts.hostname or "@" in parts.netloc:
-        return "", "", 0
-    return parts.scheme, parts.hostname, parts.port or _PORTS[parts.scheme]
+def _is_url(text: str) -> bool:
+    try:
+        return bool(text) and urlsplit(text).port != 0
+    except ValueError:
+        return False
 
 
 def shown(url: str) -> str:

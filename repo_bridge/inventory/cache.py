@@ -5,7 +5,6 @@ Without it the result is the same but takes longer.
 
 import hashlib
 import json
-import logging
 import shutil
 import tempfile
 import time
@@ -15,12 +14,12 @@ from datetime import datetime
 from pathlib import Path
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication.model.listing import Listing
-from pelican_resourcesync.publication.previous.last_published import PLACE
+from pelican_resourcesync.printable import get_logger
+from pelican_resourcesync.publication import LIVE_FOLDER, Listing
 from pelican_resourcesync.transport import measure
 from pelican_resourcesync.version import __version__
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 #: The age, in seconds, after which a work directory counts as abandoned.
 _LEFT = 172_800.0
@@ -37,7 +36,7 @@ class Cache:
 
     def __init__(self, beside: Path, set_name: str) -> None:
         """Open the cache next to the settings, in the folder `beside`, for the complete set `set_name`."""
-        self._place = beside / PLACE.parent / f"bridge-{set_name}"
+        self._place = beside / LIVE_FOLDER.parent / f"bridge-{set_name}"
         self._index = self._read()
 
     def inventory(self, basis: str, at: datetime, file: Path) -> None:
@@ -151,6 +150,6 @@ def _moment(at: datetime) -> str:
     return at.isoformat(timespec="milliseconds")
 
 
-def basis_of(*parts: object) -> str:
+def cache_key_of(*parts: object) -> str:
     """Return a digest of everything other than items that an inventory depends on."""
     return hashlib.sha256(repr(parts).encode()).hexdigest()

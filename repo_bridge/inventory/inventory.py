@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-from pelican_resourcesync.publication.model.resource import Resource, Resources
-from pelican_resourcesync.publication.model.rows import (
-    Standing,
+from pelican_resourcesync.publication import (
+    Resource,
+    Resources,
+    Row,
     is_later,
     parse_links,
     parse_representation,
@@ -241,7 +242,7 @@ class Inventory:
         """Return the resources of a set, `None` for the complete set; `find` finds their files."""
         return SetResources(self, set_name, find)
 
-    def standings(self, set_name: str | None) -> Iterator[Standing]:
+    def rows(self, set_name: str | None) -> Iterator[Row]:
         """Yield the resources of a set as rows, sorted by URI."""
         columns = "resource.uri, representation, links, changed"
         if set_name is None:
@@ -249,7 +250,7 @@ class Inventory:
         else:
             join = "FROM member JOIN resource ON resource.uri = member.uri WHERE set_name = ? ORDER BY member.uri"
             rows = self._rows(f"SELECT {columns} {join}", set_name)
-        yield from map(Standing._make, rows)
+        yield from map(Row._make, rows)
 
     def uris(self, set_name: str | None) -> Iterator[str]:
         """Return the URIs of the resources of a set, sorted."""
@@ -308,9 +309,9 @@ class SetResources(Resources):
         """Return all URIs, sorted."""
         return self._inventory.uris(self._set_name)
 
-    def standings(self) -> Iterator[Standing]:
+    def rows(self) -> Iterator[Row]:
         """Return all resources as rows, sorted by URI."""
-        return self._inventory.standings(self._set_name)
+        return self._inventory.rows(self._set_name)
 
     def get(self, uri: str) -> Resource | None:
         """Return the resource at a URI; `None` if there is none."""

@@ -1,1 +1,18 @@
-"""From database rows to values: the SQL statements, and the merging of sorted rows into items."""
+"""Every way in: DSpace's database, a dump of it, Simple Archive Format, and the rows of a user's statement."""
+
+from repo_bridge.reading.database import open_database
+from repo_bridge.reading.dump import ImportResult, import_dump
+from repo_bridge.reading.query import QueryRow, read_query
+from repo_bridge.reading.repository import Repository, open_repository
+from repo_bridge.reading.saf import read_archive
+
+__all__ = [
+    "ImportResult",
+    "QueryRow",
+    "Repository",
+    "import_dump",
+    "open_database",
+    "open_repository",
+    "read_archive",
+    "read_query",
+]

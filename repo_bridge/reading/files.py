@@ -5,16 +5,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from repo_bridge.discretion import Period, View, closed, opened, readable
+from repo_bridge.access import AnonymousView, Period, closed, opened, readable
 from repo_bridge.model import Bitstream, HiddenBitstream
-from repo_bridge.reading.follower import Row
-from repo_bridge.reading.queries import Key
+from repo_bridge.reading.execution import Row
+from repo_bridge.reading.statements import Key
 
 _MD5 = re.compile(r"[0-9a-fA-F]{32}", re.ASCII)
 _MEDIA_TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]*/[a-z0-9][a-z0-9!#$&^_.+-]*", re.ASCII)
 _LAST = 10**9
 
-#: Positions, in a row of `Queries.bitstreams`, of the columns that group, sort and select rows.
+#: Positions, in a row of `Statements.bitstreams`, of the columns that group, sort and select rows.
 _KEY, _BUNDLE, _ORDER = 1, 2, 3
 _TITLE_PLACE, _TITLE_NUMBER, _TITLE = 4, 5, 6
 _SEQUENCE_ID, _ACTION, _START, _END = 7, 14, 15, 16
@@ -28,11 +28,11 @@ class File:
     name: str
     periods: Sequence[Period]
 
-    def is_public(self, view: View) -> bool:
+    def is_public(self, view: AnonymousView) -> bool:
         """Return whether everybody may read the file today, if its item is public (rule 6)."""
         return readable(self.periods, view.today)
 
-    def publish(self, view: View) -> Bitstream:
+    def publish(self, view: AnonymousView) -> Bitstream:
         """Return the value for a public file."""
         _, key, bundle, _, _, _, _, sequence_id, size, *more = self.row
         checksum, algorithm, mimetype, store_number, internal_id, _, _, _ = more
@@ -49,7 +49,7 @@ class File:
             opened=opened(self.periods, view),
         )
 
-    def hide(self, view: View) -> HiddenBitstream:
+    def hide(self, view: AnonymousView) -> HiddenBitstream:
         """Return the value for a file that is not public."""
         return HiddenBitstream(
             id=str(self.row[_KEY]),
@@ -59,8 +59,8 @@ class File:
         )
 
 
-def files_of(rows: Iterable[Row], view: View) -> list[File]:
-    """Return the files in the rows of one item, each once, in the order of `View.bundles`, then of each bundle."""
+def files_of(rows: Iterable[Row], view: AnonymousView) -> list[File]:
+    """Return the files in the rows of one item, each once, in the order of `view.bundles`, then of each bundle."""
     bundles = view.bundles
     files: dict[Key, list[Row]] = {}
     for row in sorted(rows, key=lambda row: (bundles.index(row[_BUNDLE]), _order(row), row[_KEY])):

@@ -7,10 +7,10 @@ from operator import itemgetter
 
 from sqlalchemy import Connection, Table
 
-from repo_bridge.discretion import Period, View, readable
+from repo_bridge.access import AnonymousView, Period, readable
 from repo_bridge.model import Collection, Community
-from repo_bridge.reading.follower import Row
-from repo_bridge.reading.queries import Key, Queries
+from repo_bridge.reading.execution import Row
+from repo_bridge.reading.statements import Key, Statements
 from repo_bridge.schema import ObjectType
 
 
@@ -26,7 +26,7 @@ class Hierarchy:
         return tuple([self.collections[key] for key in dict.fromkeys(keys) if key in self.collections])
 
 
-def read_hierarchy(connection: Connection, queries: Queries) -> Hierarchy:
+def read_hierarchy(connection: Connection, queries: Statements) -> Hierarchy:
     """Read the public communities and collections, without references to those that are not public."""
     tables = queries.tables
     communities = _named(connection, queries, tables.community, ObjectType.COMMUNITY)
@@ -49,7 +49,7 @@ def read_hierarchy(connection: Connection, queries: Queries) -> Hierarchy:
 
 
 def _named(
-    connection: Connection, queries: Queries, table: Table, kind: ObjectType
+    connection: Connection, queries: Statements, table: Table, kind: ObjectType
 ) -> dict[Key, tuple[str | None, str]]:
     """Return the handle and the name of each public collection or community."""
     rows: Iterable[Row] = connection.execute(queries.containers(table, kind))
@@ -61,12 +61,12 @@ def _named(
     return found
 
 
-def _is_public(rows: Iterable[Row], view: View) -> bool:
+def _is_public(rows: Iterable[Row], view: AnonymousView) -> bool:
     return readable({Period.parse(row[4], row[5]) for row in rows}, view.today)
 
 
 def _pairs(
-    connection: Connection, queries: Queries, table: Table, columns: tuple[str, str], public: Mapping[Key, object]
+    connection: Connection, queries: Statements, table: Table, columns: tuple[str, str], public: Mapping[Key, object]
 ) -> dict[Key, list[Key]]:
     """Return, by key, the public communities that each community or collection is directly in."""
     found: dict[Key, list[Key]] = {}

@@ -7,12 +7,10 @@ from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from pelican_resourcesync.errors import SettingsError
-from pelican_resourcesync.publication.model.clock import whole_milliseconds
-from pelican_resourcesync.publication.model.ranges import PERIODS
+from pelican_resourcesync.publication import PERIODS, whole_milliseconds
 from pelican_resourcesync.settings import IN_EVERY_URI, Setting, one_of, parse_address, suggestion, texts
-from repo_bridge.addresses import Interface
-from repo_bridge.crosswalks import CROSSWALKS
-from repo_bridge.settings.secret import is_connection_string, is_nearly_url
+from repo_bridge.records import CROSSWALKS, Interface
+from repo_bridge.settings.messages import is_connection_string, is_nearly_url
 
 #: The versions of DSpace with different tables.
 SCHEMAS = (5, 6, 7, 10)

@@ -6,9 +6,8 @@ from datetime import datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from pelican_resourcesync.publication.model.clock import build_time
-from pelican_resourcesync.publication.model.options import Archives, Dumps
-from repo_bridge.addresses import Interface
+from pelican_resourcesync.publication import Archives, Dumps, build_time
+from repo_bridge.records import Interface
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,15 +21,15 @@ import psycopg
 from sqlalchemy import ClauseElement, make_url
 from sqlalchemy.dialects import postgresql
 
-from repo_bridge.discretion import View
-from repo_bridge.dump import import_dump
-from repo_bridge.reading.queries import Queries
-from repo_bridge.repository import open_repository
+from repo_bridge.access import AnonymousView
+from repo_bridge.reading.dump import import_dump
+from repo_bridge.reading.repository import open_repository
+from repo_bridge.reading.statements import Statements
 from repo_bridge.schema import describe
-from tests.bridge.repository import FIELDS, Sample, rows_of
-from tests.bridge.server import Server, running
+from tests.bridge.support.repository import FIELDS, Sample, rows_of
+from tests.bridge.support.server import Server, running
 
-_VIEW = View(at=datetime(2025, 6, 15, tzinfo=UTC))
+_VIEW = AnonymousView(at=datetime(2025, 6, 15, tzinfo=UTC))
 _SECRETS = FIELDS.index("dc.description.provenance") + 1
 _TITLE = FIELDS.index("dc.title") + 1
 _MEBIBYTE = 1024
@@ -98,7 +98,7 @@ def measure(server: Server, url: str, folder: Path) -> None:
 
 def statements() -> list[str]:
     """Give the statements that reading asks, with their values."""
-    queries = Queries(tables=describe(7), view=_VIEW, titles=[_TITLE], dialect="postgresql")
+    queries = Statements(tables=describe(7), view=_VIEW, titles=[_TITLE], dialect="postgresql")
     among = queries.candidates()
     asked = (queries.handles, queries.memberships, queries.metadata, queries.bitstreams)
     return [_literal(statement) for statement in (queries.items(), *(ask(among) for ask in asked))]

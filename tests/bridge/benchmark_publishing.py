@@ -17,8 +17,8 @@ from pathlib import Path
 import psycopg
 
 from tests.bridge.benchmark import FILL, copy, dsn, timed
-from tests.bridge.repository import Sample, rows_of
-from tests.bridge.server import Server, running
+from tests.bridge.support.repository import Sample, rows_of
+from tests.bridge.support.server import Server, running
 
 _CHANGES = 1_000
 _EDIT = f"""

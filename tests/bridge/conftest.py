@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.bridge.server import NoServerError, Server, running
+from tests.bridge.support.server import NoServerError, Server, running
 
 
 @pytest.fixture(scope="session")

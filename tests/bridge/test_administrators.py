@@ -13,21 +13,21 @@ import pytest
 from sqlalchemy import make_url
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication.model.guards import require_few_deletions
-from repo_bridge.addresses import Addresses, Interface, record_path
-from repo_bridge.crosswalks import CROSSWALKS
-from repo_bridge.discretion import View
-from repo_bridge.discretion.metadata import ALWAYS_HIDDEN
-from repo_bridge.dump import import_dump
+from pelican_resourcesync.publication.model.sanity_checks import require_few_deletions
+from repo_bridge.access import AnonymousView
+from repo_bridge.access.rules import ALWAYS_HIDDEN
 from repo_bridge.model import Bitstream, Collection, Item
-from repo_bridge.query import Queried
-from repo_bridge.resources import resources_of
+from repo_bridge.reading.dump import import_dump
+from repo_bridge.reading.query import QueryRow
+from repo_bridge.records import CROSSWALKS
+from repo_bridge.records.addresses import Addresses, Interface, record_path
+from repo_bridge.records.resources import resources_of
 from repo_bridge.schema import VERSIONS, describe
 from repo_bridge.settings import KEYS, read_configuration
-from tests.bridge.reading import VIEW, read, url_of
-from tests.bridge.repository import rows_of
-from tests.bridge.samples import AT, PUBLIC, every_case
-from tests.bridge.server import Server
+from tests.bridge.support.reading import VIEW, read, url_of
+from tests.bridge.support.repository import rows_of
+from tests.bridge.support.samples import AT, PUBLIC, every_case
+from tests.bridge.support.server import Server
 from tests.support.sites import ROOT
 
 PAGE = (ROOT / "docs/bridge.md").read_text("utf-8").split("\n## Settings\n")[0]
@@ -115,7 +115,7 @@ def test_role_reads_and_dumps_all_that_is_public(reader: str, server: Server, tm
 def test_rules_have_their_numbers() -> None:
     """There are twenty rules; each is named in the code or its tests, and these name no other."""
     assert [*rules()] == [*range(1, 21)]
-    files = [*(ROOT / "repo_bridge").rglob("*.py"), *(ROOT / "tests/bridge").glob("*.py")]
+    files = [*(ROOT / "repo_bridge").rglob("*.py"), *(ROOT / "tests/bridge").rglob("*.py")]
     code = " ".join(file.read_text("utf-8") for file in files)
     named = re.findall(r"[Rr]ules? (\d+)(?:(?:, (\d+))*(?:,? (and|to) (\d+))?)", code)
     numbers = {int(each) for found in named for each in found if each.isdigit()}
@@ -124,7 +124,7 @@ def test_rules_have_their_numbers() -> None:
 
 def test_rules_name_what_is_hidden_and_what_is_not() -> None:
     """Rules 7 and 8 name the bundles and the fields that the code has."""
-    (bundle,) = View(at=AT).bundles
+    (bundle,) = AnonymousView(at=AT).bundles
     assert f"only `{bundle}` is published" in rules()[7]
     assert all(f"`{name}`" in rules()[8] for name in ALWAYS_HIDDEN if not name.endswith(".*"))
 
@@ -166,7 +166,7 @@ def test_links_are_those_of_the_table() -> None:
 
 def test_columns_are_those_of_a_statement() -> None:
     """The columns of a statement are told, and no other."""
-    assert first_cells(section("## Other repositories")) == [field.name for field in fields(Queried)]
+    assert first_cells(section("## Other repositories")) == [field.name for field in fields(QueryRow)]
 
 
 def test_guard_stops_at_more_than_a_fifth() -> None:

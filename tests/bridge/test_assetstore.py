@@ -1,28 +1,17 @@
 """Where the assetstore has the bytes of files."""
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repo_bridge.assetstore import find_file, relative_path
-from repo_bridge.model import Bitstream
+from repo_bridge.files import find_file, relative_path
+from repo_bridge.inventory.record_files import StoredFile
 
 ID = "12345678901234567890123456789012345678"
-FILE = Bitstream(
-    id="f1",
-    name="a.pdf",
-    bundle="ORIGINAL",
-    sequence_id=1,
-    length=5,
-    md5=None,
-    type=None,
-    store_number=0,
-    internal_id=ID,
-)
+FILE = StoredFile(store_number=0, internal_id=ID, length=5, name="a.pdf", id="f1")
 
 
 @pytest.mark.parametrize(
@@ -58,8 +47,8 @@ def test_found(tmp_path: Path) -> None:
     first, second = store(tmp_path / "0"), store(tmp_path / "1", "scans/x")
     stores = {0: first, 1: second}
     assert find_file(FILE, stores).path == first / f"12/34/56/{ID}"
-    assert find_file(replace(FILE, length=None, store_number=None), stores).path == first / f"12/34/56/{ID}"
-    assert find_file(replace(FILE, store_number=1, internal_id="-Rscans/x"), stores).path == second / "scans/x"
+    assert find_file(FILE._replace(length=None, store_number=None), stores).path == first / f"12/34/56/{ID}"
+    assert find_file(FILE._replace(store_number=1, internal_id="-Rscans/x"), stores).path == second / "scans/x"
 
 
 def test_not_found(tmp_path: Path) -> None:
@@ -68,14 +57,14 @@ def test_not_found(tmp_path: Path) -> None:
     os.symlink("/etc/hostname", tmp_path / "0" / "link")  # noqa: PTH211
     for file, reason in (
         (
-            replace(FILE, length=6),
+            FILE._replace(length=6),
             f"the file 'a.pdf' (f1) has 5 bytes at {tmp_path}/0/12/34/56/{ID}, and 6 by the database",
         ),
-        (replace(FILE, internal_id="-Rmissing"), "cannot be had from"),
-        (replace(FILE, internal_id="-Rlink", length=None), "lies outside its store"),
-        (replace(FILE, store_number=3), "has the store 3, which is not known"),
-        (replace(FILE, internal_id=None), "has the internal id None, which is not known"),
-        (replace(FILE, internal_id="-Ra\0b"), "cannot be had"),
+        (FILE._replace(internal_id="-Rmissing"), "cannot be had from"),
+        (FILE._replace(internal_id="-Rlink", length=None), "lies outside its store"),
+        (FILE._replace(store_number=3), "has the store 3, which is not known"),
+        (FILE._replace(internal_id=None), "has the internal id None, which is not known"),
+        (FILE._replace(internal_id="-Ra\0b"), "cannot be had"),
     ):
         found = find_file(file, stores)
         assert found.path is None
@@ -85,5 +74,5 @@ def test_not_found(tmp_path: Path) -> None:
 @given(st.text(max_size=40) | st.text(max_size=20).map("-R{}".format))
 def test_any_internal_id(tmp_path_factory: pytest.TempPathFactory, internal_id: str) -> None:
     """Whatever an internal id is, no file outside the store is found."""
-    found = find_file(replace(FILE, internal_id=internal_id, length=None), {0: tmp_path_factory.getbasetemp()})
+    found = find_file(FILE._replace(internal_id=internal_id, length=None), {0: tmp_path_factory.getbasetemp()})
     assert found.path is None or found.path.is_relative_to(tmp_path_factory.getbasetemp())

@@ -17,13 +17,13 @@ import pytest
 from pelican_resourcesync import __version__
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import ChangeKind
-from pelican_resourcesync.publication.publish import Publication
+from pelican_resourcesync.publication import Publication
 from repo_bridge.cli import main
-from repo_bridge.commands.publish import foresight_text, outcome_text
-from repo_bridge.outcome import Expected, Foresight, Outcome, Progress
+from repo_bridge.report import dry_run_text, result_text
+from repo_bridge.result import DryRun, ExpectedSet, Progress, Result
 from repo_bridge.settings import FILE, Settings
-from tests.bridge.samples import every_case
-from tests.bridge.test_dump import plain_dump
+from tests.bridge.reading.test_dump import plain_dump
+from tests.bridge.support.samples import every_case
 from tests.publication.support import Source
 from tests.support.servers import served
 from tests.support.sites import ROOT
@@ -120,9 +120,9 @@ def test_without_sqlalchemy() -> None:
 
 def test_another_module_that_is_missing_is_our_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
     """A module of ours that is not there is no matter of pip."""
-    monkeypatch.setitem(sys.modules, "repo_bridge.dump", None)
-    monkeypatch.delitem(sys.modules, "repo_bridge.commands.importing", raising=False)
-    with pytest.raises(ModuleNotFoundError, match=r"repo_bridge\.dump"):
+    monkeypatch.setitem(sys.modules, "repo_bridge.reading", None)
+    monkeypatch.delitem(sys.modules, "repo_bridge.report", raising=False)
+    with pytest.raises(ModuleNotFoundError, match=r"repo_bridge\.reading"):
         main(["import", "a.sql", "b.db"])
 
 
@@ -238,7 +238,7 @@ PUBLICATION = Publication(
     packages=(2, 1500),
     notes=("a note of the set",),
 )
-OUTCOME = Outcome(
+OUTCOME = Result(
     publications={"repository": PUBLICATION},
     items=400,
     records=400,
@@ -249,16 +249,16 @@ OUTCOME = Outcome(
     notes=("a note", "a note of the set"),
     seconds=2.5,
 )
-FORESIGHT = Foresight(
+FORESIGHT = DryRun(
     sets={
-        "repository": Expected(
+        "repository": ExpectedSet(
             first=False,
             resources=1200,
             changes={CREATED: 0, UPDATED: 1, DELETED: 1000},
             examples={UPDATED: ("https://e.org/1",), DELETED: ("https://e.org/2", "https://e.org/3")},
             listed=("https://e.org/1\x1b[2J",),
         ),
-        "repository-metadata": Expected(first=True, resources=1, listed=("https://e.org/1",)),
+        "repository-metadata": ExpectedSet(first=True, resources=1, listed=("https://e.org/1",)),
     },
     items=400,
     records=400,
@@ -270,7 +270,7 @@ FORESIGHT = Foresight(
 
 def test_what_is_said_of_what_was_published() -> None:
     """A line a set, the counts, what is left out, the notes, each once."""
-    first, public, left_out, *named, more, note, of_set = outcome_text(OUTCOME, "https://e.org").splitlines()
+    first, public, left_out, *named, more, note, of_set = result_text(OUTCOME, "https://e.org").splitlines()
     assert first == (
         "ResourceSync: 1,200 resources, 3 changes in 1 Change List, 2 packages of 1.5 kB at https://e.org in 2.50 "
         "seconds; 2 created, 1 deleted since the last publication."
@@ -283,9 +283,9 @@ def test_what_is_said_of_what_was_published() -> None:
 
 def test_what_is_said_of_what_would_be_published() -> None:
     """Each set with its changes and examples, nothing that a terminal takes for a command, and the guard's sentence."""
-    assert foresight_text(FORESIGHT).splitlines() == [
+    assert dry_run_text(FORESIGHT).splitlines() == [
         "repository: 1,200 resources; 1 updated, 1,000 deleted since the last publication.",
-        "  such as: https://e.org/1\N{REPLACEMENT CHARACTER}[2J",
+        "  such as: https://e.org/1\\x1b[2J",
         "  updated: https://e.org/1",
         "  deleted: https://e.org/2",
         "  deleted: https://e.org/3",
@@ -300,8 +300,8 @@ def test_what_is_said_of_what_would_be_published() -> None:
 
 def test_what_is_said_of_nothing() -> None:
     """Where nothing is public, or nothing changed, that is said."""
-    nothing = Foresight(sets={"a": Expected(first=False, resources=0)}, items=0, records=0, files=0)
-    assert foresight_text(nothing).splitlines() == [
+    nothing = DryRun(sets={"a": ExpectedSet(first=False, resources=0)}, items=0, records=0, files=0)
+    assert dry_run_text(nothing).splitlines() == [
         "a: 0 resources; nothing changed since the last publication.",
         "Public: nothing.",
         "Nothing was written.",
@@ -313,7 +313,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
     """Put another in place of the publisher, who notes the settings; the command line is what is tested."""
     settings: list[Settings] = []
 
-    def publish(given: Settings, progress: Progress) -> Outcome:
+    def publish(given: Settings, progress: Progress) -> Result:
         settings.append(given)
         progress.say("reading the repository")
         progress.passed(400)
@@ -322,11 +322,11 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
             raise PublicationError(message)
         return OUTCOME
 
-    def foresee(given: Settings, progress: Progress) -> Foresight:
+    def dry_run(given: Settings, progress: Progress) -> DryRun:
         progress.say("reading the repository")
-        return Foresight(sets={}, items=1, records=1, files=1) if given.allow_deletions else FORESIGHT
+        return DryRun(sets={}, items=1, records=1, files=1) if given.allow_deletions else FORESIGHT
 
-    monkeypatch.setitem(sys.modules, "repo_bridge.publisher", SimpleNamespace(publish=publish, foresee=foresee))
+    monkeypatch.setitem(sys.modules, "repo_bridge.publisher", SimpleNamespace(publish=publish, dry_run=dry_run))
     return settings
 
 
@@ -334,7 +334,7 @@ def test_publish(asked: list[Settings], capsys: pytest.CaptureFixture[str]) -> N
     """What was published goes to standard output, warnings to standard error; options become settings."""
     assert main(["publish", *NEEDED, "--dumps", "--no-fingerprints", "--keep", "3"]) == 0
     out, err = capsys.readouterr()
-    assert out == f"{outcome_text(OUTCOME, 'https://example.org/resourcesync/')}\n"
+    assert out == f"{result_text(OUTCOME, 'https://example.org/resourcesync/')}\n"
     assert err == "repo-bridge: warning: look at this\n"
     (settings,) = asked
     assert (settings.dumps.resourcedump, settings.fingerprints, settings.keep) == (True, False, 3)
@@ -351,7 +351,7 @@ def test_publish_that_fails(asked: list[Settings], capsys: pytest.CaptureFixture
 
 def test_dry_run(asked: list[Settings], capsys: pytest.CaptureFixture[str]) -> None:
     """It says what would be, and publishes nothing; where a guard would stop it, the exit is 1."""
-    assert told(capsys, "publish", *NEEDED, "--dry-run", exits=1) == f"{foresight_text(FORESIGHT)}\n"
+    assert told(capsys, "publish", *NEEDED, "--dry-run", exits=1) == f"{dry_run_text(FORESIGHT)}\n"
     found = json.loads(told(capsys, "publish", *NEEDED, "--dry-run", "--json", exits=1))
     assert found["stopped"] == FORESIGHT.stopped
     assert found["sets"]["repository"]["examples"]["updated"] == ["https://e.org/1"]

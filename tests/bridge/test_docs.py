@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.publication.publish import Publication
+from pelican_resourcesync.publication import Publication
 from repo_bridge.cli import parser
-from repo_bridge.crosswalks import CROSSWALKS
-from repo_bridge.dump import Imported
-from repo_bridge.outcome import MOST_EXAMPLES, MOST_LEFT_OUT, Counts, Expected, Foresight, Outcome
+from repo_bridge.reading.dump import ImportResult
+from repo_bridge.records import CROSSWALKS
+from repo_bridge.result import MOST_EXAMPLES, MOST_LEFT_OUT, Counts, DryRun, ExpectedSet, Result
 from repo_bridge.settings import FILE, KEYS, Settings, read_configuration
 from tests.support.sites import ROOT
 
@@ -119,10 +119,10 @@ def test_every_key_of_the_json_is_told() -> None:
         return [each.name for each in fields(of)]
 
     section = COMMANDS.split("## `repo-bridge publish`", 1)[1]
-    assert told("JSON key") == names(Outcome)
+    assert told("JSON key") == names(Result)
     assert told("JSON key of a publication") == names(Publication)
-    assert [*names(Counts), *told("JSON key of a dry run")] == names(Foresight)
-    assert told("JSON key of an expected set") == names(Expected)
-    assert told("JSON key of an import") == names(Imported)
+    assert [*names(Counts), *told("JSON key of a dry run")] == names(DryRun)
+    assert told("JSON key of an expected set") == names(ExpectedSet)
+    assert told("JSON key of an import") == names(ImportResult)
     assert f"{MOST_LEFT_OUT} at most" in section
     assert section.count(f"{MOST_EXAMPLES} at most") == 2

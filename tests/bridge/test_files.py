@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from pelican_resourcesync.check import Level, Request, check
-from pelican_resourcesync.publication.model.options import Dumps
+from pelican_resourcesync.publication import Dumps
 from repo_bridge.files import Files
-from repo_bridge.inventory.holding import Holding, Stored, parse_place
-from repo_bridge.outcome import MOST_LEFT_OUT, Outcome
-from tests.bridge.press import SET, Press, ending
-from tests.bridge.repository import BITSTREAM, Bundle, File, Sample, Thing, Value, key, rows_of
+from repo_bridge.inventory.record_files import PublishedFile, StoredFile, parse_location
+from repo_bridge.result import MOST_LEFT_OUT, Result
+from tests.bridge.support.press import SET, Press, ending
+from tests.bridge.support.repository import BITSTREAM, Bundle, File, Sample, Thing, Value, key, rows_of
 from tests.support.reader import parse
 
 DUMPS = Dumps(resourcedump=True, changedump=True)
@@ -88,7 +88,7 @@ def _members(data: bytes) -> dict[str, bytes]:
         return {ending(item.uri): package.read(item.md["path"].lstrip("/")) for item in entries if "path" in item.md}
 
 
-def left_out(outcome: Outcome) -> list[str]:
+def left_out(outcome: Result) -> list[str]:
     """Give why files were left out."""
     assert outcome.left_out_count == len(outcome.left_out)
     return sorted(outcome.left_out)
@@ -202,7 +202,7 @@ def test_missing_file_is_found_again(press: Press) -> None:
 def test_foreseen_is_what_comes(press: Press) -> None:
     """Looking first, files that cannot be had are told as well."""
     stores = store(press.folder / "store", 1)
-    told = press.foresee(archive(file(1), file(2)), dumps=DUMPS, assetstore=stores)
+    told = press.dry_run(archive(file(1), file(2)), dumps=DUMPS, assetstore=stores)
     outcome = press.publish(archive(file(1), file(2)), dumps=DUMPS, assetstore=stores)
     assert outcome.left_out_count == 1
     assert told.left_out in ((), outcome.left_out)
@@ -212,7 +212,7 @@ def test_only_some_are_named() -> None:
     """Of very many files that cannot be had a hundred are named, and all are counted, each once."""
     files = Files(None, {})
     for number in [*range(MOST_LEFT_OUT + 20), 0, 1]:
-        stored = Stored(0, "0" * 38, 1, f"{number}.pdf", "id")
+        stored = StoredFile(0, "0" * 38, 1, f"{number}.pdf", "id")
         assert files.find(f"urn:x:{number}", stored.render()) is None
     assert (files.left_out, len(files.reasons)) == (MOST_LEFT_OUT + 20, MOST_LEFT_OUT)
 
@@ -221,9 +221,9 @@ def test_length_has_to_be_known(tmp_path: Path) -> None:
     """A file of which the database tells no length is left out: what would be packed is not known."""
     stores = store(tmp_path, 1)
     files = Files(None, stores)
-    assert files.find("urn:x", Stored(0, f"{1:038d}", None, "a.pdf", "id").render()) is None
+    assert files.find("urn:x", StoredFile(0, f"{1:038d}", None, "a.pdf", "id").render()) is None
     assert "has no length in the database" in files.reasons["urn:x"]
-    assert files.find("urn:y", Stored(0, f"{1:038d}", len(bytes_of(1)), "a.pdf", "id").render()) == place_of(
+    assert files.find("urn:y", StoredFile(0, f"{1:038d}", len(bytes_of(1)), "a.pdf", "id").render()) == place_of(
         tmp_path, 1
     )
 
@@ -253,9 +253,9 @@ def test_other_bytes_are_passed_over(tmp_path: Path) -> None:
 
 def test_places() -> None:
     """Where bytes are is read as it was written."""
-    for place in (Holding("a/é.xml", 3, 10**18), Stored(None, "-Rä", None, "x\ty", "id")):
-        assert parse_place(place.render()) == place
-    assert parse_place("") is None
-    holding = Holding("a.xml", 1, 2).render()
+    for place in (PublishedFile("a/é.xml", 3, 10**18), StoredFile(None, "-Rä", None, "x\ty", "id")):
+        assert parse_location(place.render()) == place
+    assert parse_location("") is None
+    holding = PublishedFile("a.xml", 1, 2).render()
     assert Files(None, {}).find("urn:x", holding) is None
     assert Files(Path("/x"), {}).find("urn:x", holding) == Path("/x/a.xml")

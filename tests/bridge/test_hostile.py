@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from repo_bridge.database import open_database
-from repo_bridge.discretion import hidden
+from repo_bridge.access import hidden
 from repo_bridge.errors import ArchiveError, DatabaseError, QueryError
 from repo_bridge.model import Field
-from tests.bridge.press import Press, day, pack, shelf
+from repo_bridge.reading.database import open_database
+from tests.bridge.support.press import Press, day, pack, shelf
 
 ROWS = "CREATE TABLE r (uri, lastmod, gone)"
 STATEMENT = "SELECT uri, lastmod, gone AS deleted FROM r"

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repo_bridge.discretion import View
-from tests.bridge.oracle import Oracle
-from tests.bridge.reading import read_sample, seen, told
-from tests.bridge.repository import Sample, rows_of
-from tests.bridge.samples import AT, PUBLIC, PUBLIC_COLLECTIONS, every_case, samples
+from repo_bridge.access import AnonymousView
+from tests.bridge.support.oracle import Oracle
+from tests.bridge.support.reading import read_sample, seen, told
+from tests.bridge.support.repository import Sample, rows_of
+from tests.bridge.support.samples import AT, PUBLIC, PUBLIC_COLLECTIONS, every_case, samples
 
 VERSIONS = (5, 6, 7, 10)
 ZONES = ("UTC", "Pacific/Auckland", "America/Los_Angeles")
@@ -42,7 +42,7 @@ def test_oracle_agrees(version: int, tmp_path: Path) -> None:
 
 
 _views = st.builds(
-    View,
+    AnonymousView,
     at=st.sampled_from([AT, AT.replace(hour=0), AT.replace(hour=11, minute=59, second=59), AT.replace(hour=23)]),
     zone=st.sampled_from(ZONES).map(ZoneInfo),
     bundles=st.sampled_from([("ORIGINAL",), ("ORIGINAL", "TEXT")]),
@@ -50,7 +50,7 @@ _views = st.builds(
 
 
 @given(samples(), st.sampled_from(VERSIONS), _views)
-def test_no_leak(tmp_path_factory: pytest.TempPathFactory, sample: Sample, version: int, view: View) -> None:
+def test_no_leak(tmp_path_factory: pytest.TempPathFactory, sample: Sample, version: int, view: AnonymousView) -> None:
     """Of random policies, groups in groups, dates, flags and bundles, what is read is what the slow reading finds."""
     oracle = Oracle(rows_of(sample, version), version, view.at, view.zone, view.bundles)
     folder = tmp_path_factory.getbasetemp()

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
-from tests.bridge.garden import PREFIX
-from tests.bridge.host import hosted
-from tests.bridge.life import SET, WORD, Life, Past, RepositoryWalker, files_in, lived
-from tests.bridge.living import FIRST, ZONE
+from tests.bridge.support.garden import PREFIX
+from tests.bridge.support.host import hosted
+from tests.bridge.support.life import SET, WORD, Life, Past, RepositoryWalker, files_in, lived
+from tests.bridge.support.living import FIRST, ZONE
 from tests.e2e.test_mirror import Mirror
 from tests.support.follower import Follower
 from tests.support.reader import XmlEntry, moment

@@ -25,14 +25,14 @@ from sqlalchemy import make_url
 from pelican_resourcesync.errors import PublicationError, ResourceSyncError, SettingsError
 from repo_bridge.errors import BridgeError, DatabaseError, InventoryError
 from repo_bridge.inventory.inventory import Inventory
-from repo_bridge.outcome import Expected
 from repo_bridge.publisher import publish
-from tests.bridge.days import WORD, Stand, lives
-from tests.bridge.oracle import Oracle, Visible
-from tests.bridge.press import BASE, SET, UI, Heard, Press, book, day, ending, files_in, shelf
-from tests.bridge.repository import Container, Policy, Value, rows_of
-from tests.bridge.samples import PUBLIC, every_case
-from tests.bridge.server import Server
+from repo_bridge.result import ExpectedSet
+from tests.bridge.support.days import WORD, Stand, lives
+from tests.bridge.support.oracle import Oracle, Visible
+from tests.bridge.support.press import BASE, SET, UI, Heard, Press, book, day, ending, files_in, shelf
+from tests.bridge.support.repository import Container, Policy, Value, rows_of
+from tests.bridge.support.samples import PUBLIC, every_case
+from tests.bridge.support.server import Server
 from tests.support.reader import XmlEntry
 from tests.support.servers import served
 
@@ -202,7 +202,7 @@ def test_database_stays_as_it_is(press: Press) -> None:
     file.chmod(0o444)
     more = {"database": f"sqlite:///{file}", "allow_deletions": True}
     press.publish(None, 1, **more)
-    press.foresee(None, 2, **more)
+    press.dry_run(None, 2, **more)
     assert file.read_bytes() == before
     assert {*press.folder.iterdir()} == beside
 
@@ -219,7 +219,7 @@ def test_guard(press: Press) -> None:
         press.publish(fewer, 1)
     assert press.files() == before
     assert files_in(press.kept) == kept
-    stopped = press.foresee(fewer, 1)
+    stopped = press.dry_run(fewer, 1)
     assert "6 of 20 resources" in stopped.stopped
     outcome = press.publish(fewer, 1, allow_deletions=True)
     assert outcome.publications[SET].new["deleted"] == 6  # type: ignore[index] # a StrEnum
@@ -414,7 +414,7 @@ def test_the_file_that_fails_is_named(press: Press, monkeypatch: pytest.MonkeyPa
 def test_a_file_that_cannot_be_read(press: Press) -> None:
     """A dump that is there and cannot be read is one sentence."""
     with pytest.raises(DatabaseError, match=r"^/proc/self/mem cannot be read: Input/output error"):
-        press.foresee(None, database="/proc/self/mem")
+        press.dry_run(None, database="/proc/self/mem")
 
 
 # What it goes on from
@@ -457,7 +457,7 @@ def test_previous_none(press: Press) -> None:
 
 def test_foresee(press: Press) -> None:
     """What would be published is told with counts and examples; nothing is made or changed."""
-    first = press.foresee(shelf(*range(1, 11)))
+    first = press.dry_run(shelf(*range(1, 11)))
     assert not press.public.exists()
     assert not press.kept.exists()
     assert (first.items, first.records, first.files, first.stopped) == (10, 10, 10, "")
@@ -467,12 +467,12 @@ def test_foresee(press: Press) -> None:
     before, kept = press.files(), files_in(press.kept)
     sample = shelf(*range(2, 11), 12, 13)
     sample.items[0].metadata = [Value("dc.title", "Another")]
-    told = press.foresee(sample, 1)
+    told = press.dry_run(sample, 1)
     assert (press.files(), files_in(press.kept)) == (before, kept)
     press.publish(sample, 1)
     changes = press.changes()
     expected = told.sets[SET]
-    assert isinstance(expected, Expected)
+    assert isinstance(expected, ExpectedSet)
     assert not expected.first
     assert expected.changes == {"created": 4, "updated": 1, "deleted": 2}
     for kind, examples in expected.examples.items():
@@ -481,10 +481,10 @@ def test_foresee(press: Press) -> None:
 
 def test_foresee_needs_no_room_beside(press: Press) -> None:
     """To look first, nothing is made beside the settings, and nothing need be: somebody else may look."""
-    assert press.foresee(shelf(1)).items == 1
+    assert press.dry_run(shelf(1)).items == 1
     assert [*press.beside.iterdir()] == []
     (press.beside / ".resourcesync").write_text("a file")
-    assert press.foresee(shelf(1)).items == 1
+    assert press.dry_run(shelf(1)).items == 1
     (press.beside / ".resourcesync").unlink()
 
 
@@ -492,7 +492,7 @@ def test_foresee_sets(press: Press) -> None:
     """Each set is told by itself, with the records as a set of their own where the files are not at hand."""
     sample = shelf(1, 2, collections=[Container(1, "A"), Container(2, "B")])
     sample.items[0].collections = (1,)
-    told = press.foresee(sample, sets_by="collection")
+    told = press.dry_run(sample, sets_by="collection")
     assert {name: each.resources for name, each in told.sets.items()} == {SET: 4, f"{SET}-123456789_col1": 2}
 
 
@@ -519,4 +519,4 @@ def test_a_time_to_come(press: Press) -> None:
     with pytest.raises(SettingsError, match=r"which is still to come, .*--dry-run"):
         press.publish(shelf(1), at=ahead)
     assert not press.public.exists()
-    assert press.foresee(shelf(1), at=ahead).items == 1
+    assert press.dry_run(shelf(1), at=ahead).items == 1

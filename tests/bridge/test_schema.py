@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection
 
-from repo_bridge.database import open_database
 from repo_bridge.errors import SchemaError
+from repo_bridge.reading.database import open_database
 from repo_bridge.schema import VERSIONS, describe, detect, find_tables
-from tests.bridge.reading import read, url_of
-from tests.bridge.repository import Sample, Thing, rows_of
-from tests.bridge.tables import TABLES, columns_of, write_sqlite
+from tests.bridge.support.reading import read, url_of
+from tests.bridge.support.repository import Sample, Thing, rows_of
+from tests.bridge.support.tables import TABLES, columns_of, write_sqlite
 
 
 @contextmanager

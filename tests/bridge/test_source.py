@@ -11,10 +11,10 @@ import pytest
 
 from pelican_resourcesync.check import Request, check
 from pelican_resourcesync.errors import SettingsError
-from pelican_resourcesync.publication.model.options import Dumps
+from pelican_resourcesync.publication import Dumps
 from repo_bridge.errors import ArchiveError, BridgeError, InventoryError, QueryError
-from tests.bridge.press import BASE, SET, UI, Press, ending, files_in, pack, shelf
-from tests.bridge.test_dump import plain_dump
+from tests.bridge.reading.test_dump import plain_dump
+from tests.bridge.support.press import BASE, SET, UI, Press, ending, files_in, pack, shelf
 from tests.bridge.test_files import packed
 from tests.support.follower import Follower
 from tests.support.servers import served
@@ -135,7 +135,7 @@ def test_two_items_of_one_handle(press: Press) -> None:
     same: dict[str, str | bytes] = {"handle": "123456789/1", "dublin_core.xml": "<dublin_core/>"}
     for other in (same, {**same, "metadata_local.xml": '<dublin_core schema="local"/>'}):
         folder = pack(press.folder / "saf", {"one": same, "two": other})
-        for do in (press.publish, press.foresee):
+        for do in (press.publish, press.dry_run):
             with pytest.raises(InventoryError, match=r"two things.*give one of .* another handle"):
                 do(None, saf=folder)
 

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from repo_bridge.dump import import_dump
 from repo_bridge.model import Item
-from tests.bridge.reading import read, read_sample, url_of
-from tests.bridge.repository import rows_of
-from tests.bridge.samples import PUBLIC, every_case
-from tests.bridge.server import Server
+from repo_bridge.reading.dump import import_dump
+from tests.bridge.support.reading import read, read_sample, url_of
+from tests.bridge.support.repository import rows_of
+from tests.bridge.support.samples import PUBLIC, every_case
+from tests.bridge.support.server import Server
 
 FORMS: dict[str, tuple[str, ...]] = {
     "plain": ("--format=plain",),

@@ -10,17 +10,17 @@ import psycopg
 import pytest
 from sqlalchemy import make_url
 
+from repo_bridge.access import AnonymousView
 from repo_bridge.cli import main
-from repo_bridge.discretion import View
-from repo_bridge.dump import import_dump
-from tests.bridge.garden import repository
-from tests.bridge.life import files_in
-from tests.bridge.living import DAYS, FIRST, ZONE, begin, live
-from tests.bridge.reading import read, url_of
-from tests.bridge.repository import rows_of
-from tests.bridge.samples import AT, PUBLIC, every_case
-from tests.bridge.server import Server
-from tests.bridge.tables import write_sqlite
+from repo_bridge.reading.dump import import_dump
+from tests.bridge.support.garden import repository
+from tests.bridge.support.life import files_in
+from tests.bridge.support.living import DAYS, FIRST, ZONE, begin, live
+from tests.bridge.support.reading import read, url_of
+from tests.bridge.support.repository import rows_of
+from tests.bridge.support.samples import AT, PUBLIC, every_case
+from tests.bridge.support.server import Server
+from tests.bridge.support.tables import write_sqlite
 
 VERSIONS = (5, 6, 7, 10)
 
@@ -81,7 +81,7 @@ def test_days_are_lived_alike(server: Server, tmp_path: Path, version: int) -> N
     for day in DAYS:
         live(file, day.edits(version))
         do(url, day.edits(version))
-        view = View(at=day.at, zone=ZONE)
+        view = AnonymousView(at=day.at, zone=ZONE)
         assert read(url, view) == read(url_of(file), view)
     server.drop(url)
 

@@ -6,9 +6,9 @@ from io import BytesIO
 from pathlib import Path
 
 from pelican_resourcesync.check import RULES
-from pelican_resourcesync.check.document import Kept, Options, check_document
-from pelican_resourcesync.check.findings import Findings
-from pelican_resourcesync.check.limits import STANDARD_LIMITS, Limits
+from pelican_resourcesync.check.document import CheckedDocument, Options, check_document
+from pelican_resourcesync.check.limits import STANDARD_LIMITS, CheckLimits
+from pelican_resourcesync.check.rule import Findings
 
 BASE = "https://example.org/"
 A, B = b"alpha", b"beta!"
@@ -259,10 +259,10 @@ def lay(folder: Path, changed: dict[str, str | bytes | None] | None = None, base
 
 
 def checked(
-    data: str | bytes, *, edition: int | None = None, limits: Limits = STANDARD_LIMITS
-) -> tuple[Findings, Kept]:
+    data: str | bytes, *, edition: int | None = None, limits: CheckLimits = STANDARD_LIMITS
+) -> tuple[Findings, CheckedDocument]:
     """Check a document by itself."""
-    findings = Findings(places=100)
+    findings = Findings(most=100)
     stream = BytesIO(data if isinstance(data, bytes) else data.encode())
     kept = check_document(stream, "list.xml", Options(rules=RULES, edition=edition, limits=limits), findings)
     return findings, kept

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from pelican_resourcesync.check.limits import STANDARD_LIMITS, Limits
+from pelican_resourcesync.check.limits import STANDARD_LIMITS, CheckLimits
 from tests.check.documents import (
     A_SAID,
     BASE,
@@ -383,7 +383,7 @@ def changes(*rows: tuple[str, str, str, str]) -> str:
 
 EARLY, LATE, BEFORE = "2024-01-02T00:00:00Z", "2024-01-03T00:00:00Z", "2020-01-01T00:00:00Z"
 FIRST, SECOND = ("a", "created"), ("b", "updated")
-Single = tuple[str, int | None, Limits]
+Single = tuple[str, int | None, CheckLimits]
 WHOLE = text("resources-1.xml")
 FEW = replace(STANDARD_LIMITS, most_entries=1)
 #: Documents that are broken by themselves, each by a rule, with the edition and the limits under which they are.

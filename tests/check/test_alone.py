@@ -11,8 +11,8 @@ import pytest
 
 from pelican_resourcesync.check import RULES, Request, check
 from pelican_resourcesync.check.document import Options
-from pelican_resourcesync.check.findings import Findings
 from pelican_resourcesync.check.package import Package, check_package
+from pelican_resourcesync.check.rule import Findings
 from tests.check.between import DEEP, FAULTS, HOSTED
 from tests.check.documents import checked, lay, names
 from tests.check.faults import ALONE, PACKED, broken
@@ -83,7 +83,7 @@ def test_host_alone(name: str, tmp_path: Path) -> None:
 
 def packed(data: bytes, listed_as: str) -> Findings:
     """Check a package."""
-    findings = Findings(places=1)
+    findings = Findings(most=1)
     check_package(BytesIO(data), Package("dump.zip", listed_as), Options(rules=RULES), findings)
     return findings
 

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.check import RULES, CheckError, Request, check
 from pelican_resourcesync.check.document import Options
-from pelican_resourcesync.check.findings import Findings
 from pelican_resourcesync.check.package import Package, check_package
+from pelican_resourcesync.check.rule import Findings
 from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.protocol import RS_NS, SITEMAP_NS, read
 from tests.check.bounds import bounded
@@ -132,12 +132,12 @@ def packages(draw: st.DrawFn) -> bytes:
     """Give a package in which some things are not as they are said to be."""
     pieces = [MANIFEST, ALPHA, BETA]
     for _ in range(draw(st.integers(0, 3))):
-        place = draw(st.integers(0, len(pieces)))
-        pieces.insert(place, Piece(name=draw(_members), data=draw(_contents)))
-    place = draw(st.integers(0, len(pieces) - 1))
-    piece = pieces[place]
+        fetcher = draw(st.integers(0, len(pieces)))
+        pieces.insert(fetcher, Piece(name=draw(_members), data=draw(_contents)))
+    fetcher = draw(st.integers(0, len(pieces) - 1))
+    piece = pieces[fetcher]
     kept = {name: getattr(piece, name) for name in ("name", "data")}
-    pieces[place] = Piece(**(kept | draw(_lies)))
+    pieces[fetcher] = Piece(**(kept | draw(_lies)))
     if draw(st.booleans()):
         pieces[0] = Piece(name=b"manifest.xml", data=draw(edited(MANIFEST.data)))
     ends: dict[str, Any] = {
@@ -155,7 +155,7 @@ def test_any_bytes(data: bytes, before: bytes) -> None:
     """Arbitrary bytes are no document, which is a finding; no package; and a declared error of the reader."""
     with bounded():
         assert "X01 MUST" in names(checked(before + data)[0])
-        check_package(BytesIO(before + data), Package("dump.zip"), Options(rules=RULES), Findings(places=5))
+        check_package(BytesIO(before + data), Package("dump.zip"), Options(rules=RULES), Findings(most=5))
         with suppress(DocumentError):
             tuple(read(BytesIO(before + data), name="list.xml").entries)
 
@@ -179,7 +179,7 @@ def test_mutated_documents(changed: tuple[str, bytes], edition: int | None) -> N
 @given(packages(), st.sampled_from(["", "resourcedump", "changedump"]))
 def test_mutated_packages(data: bytes, listed_as: str) -> None:
     """A package that lies gives findings, all in ASCII."""
-    findings = Findings(places=20)
+    findings = Findings(most=20)
     with bounded():
         check_package(BytesIO(data), Package("dump.zip", listed_as), Options(rules=RULES), findings)
     assert all(found.message.isascii() for _, _, group in findings.groups() for found in group.first)

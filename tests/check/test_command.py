@@ -32,7 +32,7 @@ def test_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", folder]) == 1
     shown = capsys.readouterr().out
     assert "error X09: length is a number of bytes, type a media type [core §7] (2 times)\n" in shown
-    assert f"  {BASE}resources-1.xml, line 7, entry '{BASE}a.txt': length 'five' is no number of bytes\n" in shown
+    assert f"  {BASE}resources-1.xml, line 7, entry '{BASE}a.txt': length 'five' is not a number of bytes\n" in shown
     assert main(["check", "--json", folder]) == 1
     report = json.loads(capsys.readouterr().out)
     assert {name: report[name] for name in ("target", "conforming", "documents")} == {
@@ -46,7 +46,7 @@ def test_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "document": f"{BASE}resources-1.xml",
         "line": 7,
         "entry": f"{BASE}a.txt",
-        "message": "length 'five' is no number of bytes",
+        "message": "length 'five' is not a number of bytes",
     }
     assert report["counts"] == [{"rule": "X09", "level": "error", "count": 2}]
 
@@ -64,9 +64,9 @@ def test_single_document(tmp_path: Path) -> None:
         (["none"], "cannot be read: No such file or directory"),
         ([], "say what to check"),
         (["--ignore", "X99", "."], "there is no rule 'X99' to ignore"),
-        (["--ignore", "X16", "."], "it takes two visits"),
+        (["--ignore", "X16", "."], "this takes two visits"),
         (["a\0b"], "cannot be read"),
-        (["http://"], "no address to read from"),
+        (["http://"], "is not an http(s) address"),
         (["http://127.0.0.1:1/x"], "nothing was checked"),
     ],
 )

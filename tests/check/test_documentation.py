@@ -6,8 +6,8 @@ from argparse import ArgumentParser, _SubParsersAction
 from pathlib import Path
 
 from pelican_resourcesync.check import RULES, Request, check
-from pelican_resourcesync.check.deep import _PAGES
 from pelican_resourcesync.check.limits import STANDARD_LIMITS
+from pelican_resourcesync.check.resources import _PAGES
 from pelican_resourcesync.cli import parser
 from tests.check.documents import lay, text
 from tests.support.sites import ROOT
@@ -40,16 +40,16 @@ def test_report_is_as_shown(tmp_path: Path) -> None:
     broken = text("resources-1.xml").replace('length="5"', 'length="five"')
     report = check(Request(target=str(lay(tmp_path, {"resources-1.xml": broken}))))
     shown = re.findall(r"^    (.+)$", PAGE.partition("## The report")[2], re.MULTILINE)
-    error, place = report.as_text().splitlines()[:2]
+    error, fetcher = report.as_text().splitlines()[:2]
     assert error == shown[0]
-    assert re.fullmatch(r"  \S+, line \d+, entry '\S+': length '\w*' is no number of bytes", shown[1])
-    assert re.fullmatch(r"  \S+, line \d+, entry '\S+': length '\w*' is no number of bytes", place)
+    assert re.fullmatch(r"  \S+, line \d+, entry '\S+': length '\w*' is not a number of bytes", shown[1])
+    assert re.fullmatch(r"  \S+, line \d+, entry '\S+': length '\w*' is not a number of bytes", fetcher)
     example = json.loads("".join(line for line in shown if '"' in line))
     real = json.loads(report.as_json())
     assert example.keys() == real.keys()
     assert example["findings"][0].keys() == real["findings"][0].keys()
     assert example["counts"][0].keys() == real["counts"][0].keys()
-    assert f"the first {STANDARD_LIMITS.places} places" in PAGE
+    assert f"the first {STANDARD_LIMITS.findings} places" in PAGE
 
 
 def test_identifiers_are_rules() -> None:

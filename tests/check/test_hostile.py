@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.check import Request, check
-from pelican_resourcesync.check.values import look
+from pelican_resourcesync.check.values import read_time_and_form
 from tests.check.bounds import bounded
 from tests.check.documents import checked, document, entry, lay, names
 
@@ -47,7 +47,7 @@ CASES: dict[str, tuple[bytes, list[str], str]] = {
     "an undeclared entity": (in_loc(b"&lol;"), ["X01 MUST"], BROKEN),
     "a reference to NUL": (in_loc(b"&#0;"), ["X01 MUST"], BROKEN),
     "a reference to half a character": (in_loc(b"&#xD800;"), ["X01 MUST"], BROKEN),
-    "a reference to white space": (in_loc(b"a&#10;b"), ["X10 MUST"], "no absolute URI"),
+    "a reference to white space": (in_loc(b"a&#10;b"), ["X10 MUST"], "not an absolute URI"),
     "XInclude": (in_entry(b'<i:include xmlns:i="http://www.w3.org/2001/XInclude" href="/etc/passwd"/>'), [], ""),
     "XInclude in a loc": (
         in_loc(b'<i:include xmlns:i="http://www.w3.org/2001/XInclude" href="/etc/passwd"/>'), ["X10 MUST"], "'include'",
@@ -58,7 +58,7 @@ CASES: dict[str, tuple[bytes, list[str], str]] = {
     "XML 1.1": (LISTED.replace(b'version="1.0"', b'version="1.1"'), [], ""),
     "a comment": (in_entry(b"<!-- <url> </url> -->"), [], ""),
     "character data": (in_loc(b"<![CDATA[a]]>"), [], ""),
-    "character data that is no URI": (in_loc(b"<![CDATA[a b]]>"), ["X10 MUST"], "no absolute URI"),
+    "character data that is no URI": (in_loc(b"<![CDATA[a b]]>"), ["X10 MUST"], "not an absolute URI"),
     "another prefix": (LISTED.replace(b"rs:", b"resourcesync:").replace(b":rs=", b":resourcesync="), [], ""),
     "another default": (LISTED.replace(b"xmlns=", b"xmlns:s="), ["X01 MUST"], "in the namespace ''"),
     "no prefix declared": (LISTED.replace(b"xmlns:rs=", b"xmlns:other="), ["X01 MUST"], BROKEN),
@@ -79,7 +79,7 @@ CASES: dict[str, tuple[bytes, list[str], str]] = {
     "a byte order mark": (b"\xef\xbb\xbf" + LISTED, [], ""),
     "a longer form of NUL": (in_loc(b"\xc0\x80"), ["X01 MUST"], BROKEN),
     "half a character": (in_loc(b"\xed\xa0\x80"), ["X01 MUST"], BROKEN),
-    "letters beyond ASCII": (in_loc("\u00e9".encode()), ["X10 MUST"], "no absolute URI"),
+    "letters beyond ASCII": (in_loc("\u00e9".encode()), ["X10 MUST"], "not an absolute URI"),
     "cut": (LISTED[:-20], ["X01 MUST"], BROKEN),
     "cut in a tag": (LISTED[:-30], ["X01 MUST"], BROKEN),
     "nothing": (b"", ["X01 MUST"], BROKEN),
@@ -116,7 +116,7 @@ CASES: dict[str, tuple[bytes, list[str], str]] = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_document(case: str) -> None:
-    """What is found is what is wrong; what is huge in one place is refused or passed over."""
+    """What is found is what is wrong; what is huge in one fetcher is refused or passed over."""
     data, expected, said = CASES[case]
     with bounded(seconds=8 if len(data) > 1_000_000 else 1):  # traced, they take several times as long
         findings, _ = checked(data)
@@ -138,7 +138,7 @@ def test_what_is_remembered_is_small() -> None:
     """Times that are long are looked at and forgotten: there is no end of them."""
     with bounded(seconds=30, memory=20_000_000):
         for number in range(5_000):
-            assert look(f"{number}{'0' * 16_000}") == (None, False)
+            assert read_time_and_form(f"{number}{'0' * 16_000}") == (None, False)
 
 
 def test_html_instead_of_a_document(tmp_path: Path) -> None:

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.check import Report, Request, check
-from pelican_resourcesync.check.ahead import Ahead
-from pelican_resourcesync.check.places import Folder
+from pelican_resourcesync.check.fetchers import FolderFetcher, Prefetcher
 from tests.check.documents import BASE, SOURCE, entry, lay, moved
 from tests.check.hosts import Host, serving
 
@@ -69,13 +68,13 @@ def test_no_more_documents_than_wanted(tmp_path: Path, most: int) -> None:
 
 def test_what_was_asked_for_in_vain_is_given_back(tmp_path: Path) -> None:
     """No more is asked for than there is room, and what nobody takes is closed; what is not there is no failure."""
-    place = Folder(lay(tmp_path))
-    place.learn(f"{BASE}description.xml")
-    ahead = Ahead(place=place, size=1_000_000, jobs=3)
-    ahead.want(f"{BASE}{name}" for name in ("a.txt", "b.txt", "none.txt", "robots.txt"))
-    assert [*ahead._asked] == [f"{BASE}{name}" for name in ("a.txt", "b.txt", "none.txt")]
-    with ahead.open(f"{BASE}a.txt") as found:
+    fetcher = FolderFetcher(lay(tmp_path))
+    fetcher.learn(f"{BASE}description.xml")
+    prefetcher = Prefetcher(fetcher=fetcher, size=1_000_000, jobs=3)
+    prefetcher.prefetch(f"{BASE}{name}" for name in ("a.txt", "b.txt", "none.txt", "robots.txt"))
+    assert [*prefetcher._asked] == [f"{BASE}{name}" for name in ("a.txt", "b.txt", "none.txt")]
+    with prefetcher.open(f"{BASE}a.txt") as found:
         assert found.stream.read() == b"alpha"
-    left = ahead._asked[f"{BASE}b.txt"].result().found.stream
-    ahead.close()
+    left = prefetcher._asked[f"{BASE}b.txt"].result().stream
+    prefetcher.close()
     assert left.closed

@@ -10,7 +10,7 @@ import pytest
 
 from pelican_resourcesync.check import Report, Request, check
 from pelican_resourcesync.protocol import Limits
-from pelican_resourcesync.publication.model.ranges import Calendar
+from pelican_resourcesync.publication import Calendar
 from tests.publication.support import Source
 from tests.support.sites import Site
 

@@ -12,17 +12,17 @@ import pytest
 
 from pelican_resourcesync.check import RULES, Request, check
 from pelican_resourcesync.check.document import Options
-from pelican_resourcesync.check.findings import Findings
-from pelican_resourcesync.check.limits import STANDARD_LIMITS, Limits
+from pelican_resourcesync.check.limits import STANDARD_LIMITS, CheckLimits
 from pelican_resourcesync.check.package import Package, check_package
+from pelican_resourcesync.check.rule import Findings
 from tests.check.documents import BASE, CHANGE_MANIFEST, RESOURCE_MANIFEST, A, B, names, package
 
 GOOD = {"a.txt": A, "sub/b.txt": B}
 
 
-def checked_package(data: bytes, *, listed_as: str = "", limits: Limits = STANDARD_LIMITS) -> list[str]:
+def checked_package(data: bytes, *, listed_as: str = "", limits: CheckLimits = STANDARD_LIMITS) -> list[str]:
     """Check a package, by itself or as a dump lists it."""
-    findings = Findings(places=10)
+    findings = Findings(most=10)
     package = Package("dump.zip", listed_as)
     check_package(BytesIO(data), package, Options(rules=RULES, limits=limits), findings)
     return names(findings)
@@ -133,7 +133,7 @@ def test_no_package(data: bytes) -> None:
 
 def test_package_of_another_format() -> None:
     """RD03: communities may use another format, and say so in the type."""
-    findings = Findings(places=10)
+    findings = Findings(most=10)
     other = Package("dump.tar", "resourcedump", {"type": "application/x-tar"})
     check_package(BytesIO(b"tar"), other, Options(rules=RULES), findings)
     assert names(findings) == []

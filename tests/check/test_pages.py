@@ -5,7 +5,7 @@ from time import monotonic
 
 import pytest
 
-from pelican_resourcesync.check.pages import links_of_headers, links_of_page, looks_like_page, sitemaps
+from pelican_resourcesync.check.resources import links_of_headers, links_of_page, looks_like_page, sitemaps
 
 PAGE = "https://example.org/a/b.html"
 

@@ -115,10 +115,10 @@ AWAY = "https://elsewhere.example/"
 )
 def test_nothing_is_said_of_what_is_not_known(tmp_path: Path, changed: Changed) -> None:
     """Where a part could not be read, or changes have a gap, nothing is found to be missing."""
-    sums = ("CH06", "CH04", "CL06", "RD05", "CD04")
+    comparison = ("CH06", "CH04", "CL06", "RD05", "CD04")
     missing = {"resources-old.xml": document("resourcelist", entry("x.txt"), ' at="2024-01-15T00:00:00Z"')}
     lines = found(tmp_path, LEAN | missing | changed)
-    of_now = [line for line in lines if line.startswith(sums) and "resources.xml'" in line]
+    of_now = [line for line in lines if line.startswith(comparison) and "resources.xml'" in line]
     assert of_now == []
 
 

@@ -11,18 +11,16 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.check import RULES, scan
 from pelican_resourcesync.check.document import Options, check_document
-from pelican_resourcesync.check.findings import Findings
 from pelican_resourcesync.check.limits import STANDARD_LIMITS
-from pelican_resourcesync.check.rule import Rule
-from pelican_resourcesync.check.scan import Item, Scan, UnreadableError
-from pelican_resourcesync.check.usual import Usual
+from pelican_resourcesync.check.rule import Findings, Rule
+from pelican_resourcesync.check.scan import FastEntryReader, Item, Scan, UnreadableError
 from tests.check.documents import A_SAID, JANUARY, change, document, entry, lastmod
 
 FIELDS = [name for name in vars(Item) if not name.startswith("_")] + ["tag", "line", "number"]
-Seen = tuple[list[dict[str, Any]], dict[str, Any], tuple[str, int, bool] | None, int]
+SeenTexts = tuple[list[dict[str, Any]], dict[str, Any], tuple[str, int, bool] | None, int]
 
 
-def seen(data: bytes, *, chunk: int, by_parser: bool) -> Seen:
+def seen(data: bytes, *, chunk: int, by_parser: bool) -> SeenTexts:
     """Give all that a scan tells: entries, head, why it ended early, and how many bytes the parser was given.
 
     How far it had read where it ended early is a matter of the parser, which may put off what it is given.
@@ -41,7 +39,7 @@ def seen(data: bytes, *, chunk: int, by_parser: bool) -> Seen:
         return items, {**head, "size": 0} if failure else head, failure, reading._given
 
 
-def same(data: bytes, chunk: int = 65_536) -> Seen:
+def same(data: bytes, chunk: int = 65_536) -> SeenTexts:
     """Read both ways, and give what both tell."""
     both = [seen(data, chunk=chunk, by_parser=by_parser) for by_parser in (False, True)]
     assert both[0][:3] == both[1][:3]
@@ -110,7 +108,7 @@ def test_as_the_parser_reads(data: bytes, chunk: int) -> None:
 
 def verdicts(data: bytes, edition: int | None, rules: tuple[Rule, ...]) -> list[Any]:
     """Give all findings, with their counts."""
-    findings = Findings(places=100)
+    findings = Findings(most=100)
     check_document(BytesIO(data), "list.xml", Options(rules=rules, edition=edition), findings)
     return [(rule, level, asdict(group)) for rule, level, group in findings.groups()]
 
@@ -131,9 +129,9 @@ def test_each_piece_everywhere(piece: bytes) -> None:
     """So it is with each unusual piece before and after every tag of an entry."""
     first = LISTED.index(b"<url>", LISTED.index(b"</url>") + 6)
     end = LISTED.index(b"</url>", first) + 6
-    for place in range(first, end + 1):
-        if LISTED[place] in b"</ " or LISTED[place - 1] in b'>"':
-            same(LISTED[:place] + piece + LISTED[place:])
+    for fetcher in range(first, end + 1):
+        if LISTED[fetcher] in b"</ " or LISTED[fetcher - 1] in b'>"':
+            same(LISTED[:fetcher] + piece + LISTED[fetcher:])
 
 
 def test_few_entries_need_the_parser() -> None:
@@ -179,7 +177,7 @@ def test_many_layouts_are_left_to_the_parser() -> None:
 def test_limit_of_entries() -> None:
     """No more entries are read than are to be, and the place where that is said is the parser's."""
     text = "<url><loc>urn:a</loc></url>\n" * 5
-    items, end = Usual(7).read(text, 0, 3, 4)
+    items, end = FastEntryReader(7).read(text, 0, 3, 4)
     assert [(item.number, item.line) for item in items] == [(5, 3), (6, 4), (7, 5)]
     assert text[end:] == "\n" + "<url><loc>urn:a</loc></url>\n" * 2
 

@@ -10,9 +10,9 @@ import pytest
 
 from pelican_resourcesync.check import RULES
 from pelican_resourcesync.check.document import Options
-from pelican_resourcesync.check.findings import Findings
-from pelican_resourcesync.check.limits import STANDARD_LIMITS, Limits
+from pelican_resourcesync.check.limits import STANDARD_LIMITS, CheckLimits
 from pelican_resourcesync.check.package import Package, check_package
+from pelican_resourcesync.check.rule import Findings
 from tests.check.bounds import bounded
 from tests.check.documents import SNAPSHOT, A, document, entry, names
 from tests.check.zips import ALPHA, BETA, ENCRYPTED, GOOD, LINK, MANIFEST, STORED, UTF8, Piece, zipped
@@ -20,9 +20,9 @@ from tests.check.zips import ALPHA, BETA, ENCRYPTED, GOOD, LINK, MANIFEST, STORE
 ZEROS = bytes(12_000_000)
 
 
-def found(data: bytes, limits: Limits = STANDARD_LIMITS) -> tuple[list[str], str]:
+def found(data: bytes, limits: CheckLimits = STANDARD_LIMITS) -> tuple[list[str], str]:
     """Check a package, and give what was found, and all that was said."""
-    findings = Findings(places=20)
+    findings = Findings(most=20)
     with bounded():
         check_package(BytesIO(data), Package("dump.zip"), Options(rules=RULES, limits=limits), findings)
     said = [each.message for _, _, group in findings.groups() for each in group.first]
@@ -132,7 +132,7 @@ def test_member_that_is_named_again_and_again() -> None:
     data = zipped(
         [replace(MANIFEST, data=document("resourcedump-manifest", entries * 3_000, SNAPSHOT).encode()), ALPHA]
     )
-    findings = Findings(places=20)
+    findings = Findings(most=20)
     check_package(BytesIO(data), Package("dump.zip"), Options(rules=RULES), findings)
     ((rule, _, group),) = findings.groups()
     assert (rule, group.count) == ("RD06", 3_000 - 1_000 - len(data) // 32 + 1)

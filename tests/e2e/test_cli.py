@@ -15,7 +15,7 @@ from pelican_resourcesync import __version__
 from pelican_resourcesync.cli import main, parser
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.site.configuration import predecessors, read_configuration
-from pelican_resourcesync.transport import Bounds, Web
+from pelican_resourcesync.transport import STANDARD_BOUNDS, Bounds, Web
 from tests.support.follower import Follower
 from tests.support.live import Live, files, live, status
 from tests.support.servers import public_files, served
@@ -249,7 +249,7 @@ def test_what_others_wrote_is_no_command_to_a_terminal(published: Site, capsys: 
     content = json.loads(file.read_bytes())
     file.write_text(json.dumps({**content, "commit": "c1\x1b[2J\x9b2J\nsite: other"}))
     text = told(capsys, "status", "output")
-    assert "commit:        c1\ufffd[2J\ufffd2J\ufffdsite: other, landed" in text
+    assert "commit:        c1\\x1b[2J\\x9b2J\\nsite: other, landed" in text
     assert not set(text) & {"\x1b", "\x9b"}
 
 
@@ -482,7 +482,7 @@ def as_public(monkeypatch: pytest.MonkeyPatch, site: Live) -> None:
     """Let a site on loopback answer for the one that is published."""
 
     class Public(Web):
-        def __init__(self, base: str, *bounds: Bounds) -> None:
-            super().__init__(base.replace(URL, site.url), *bounds)
+        def __init__(self, base: str, bounds: Bounds = STANDARD_BOUNDS) -> None:
+            super().__init__(base.replace(URL, site.url), bounds)
 
     monkeypatch.setattr("pelican_resourcesync.publication.previous.search.Web", Public)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.publication.previous.lineage import Sealed
+from pelican_resourcesync.publication import HashedState
 from tests.support.live import Ask, Manner, closed_port, content, files, first, hosts, late, page, status
 from tests.support.museum import ARCHIVE, HOME, KEPT, MUSEUM, STATE, Museum, digest, public_museum, tree
 from tests.support.sites import ROOT, Row, Site
@@ -169,7 +169,7 @@ def test_no_such_host(museum: Museum, monkeypatch: pytest.MonkeyPatch, capsys: p
     museum.edit(1)
     museum.build()
     said = capsys.readouterr().out
-    assert f"there is no host of that name at http://{name}/{STATE}: this is the first publication." in said
+    assert f"no such host at http://{name}/{STATE}: this is the first publication." in said
     shutil.copytree(museum.site.output, museum.site.folder / KEPT)  # as if seen live when there was such a host
     museum.edit(2)
     museum.build()
@@ -220,15 +220,15 @@ def garbled(museum: Museum) -> Manner:
 @pytest.mark.parametrize(
     ("manner", "why"),
     [
-        (lambda _: status(500), f"{MUSEUM}/{STATE} was answered with 500 Internal Server Error"),
-        (lambda _: status(503), "was answered with 503 Service Unavailable"),
-        (lambda _: status(403), "was answered with 403 Forbidden"),
-        (lambda museum: late(5, files(museum.www)), "nothing came for 0.3 seconds"),
+        (lambda _: status(500), f"{MUSEUM}/{STATE}: the server answered 500 Internal Server Error"),
+        (lambda _: status(503), "the server answered 503 Service Unavailable"),
+        (lambda _: status(403), "the server answered 403 Forbidden"),
+        (lambda museum: late(5, files(museum.www)), "no answer for 0.3 seconds"),
         (damaged, "resourcelist.xml is another file: the publication is damaged, or its deployment is not done"),
         (half, "is another file: the publication is damaged, or its deployment is not done"),
         (newer, "has the format 2, which this version does not know: update the tool"),
         (garbled, f"{MUSEUM}/{STATE} is damaged"),
-        (lambda _: lambda ask: ask.send(302, b"", Location="http://elsewhere.test/"), "is redirected elsewhere"),
+        (lambda _: lambda ask: ask.send(302, b"", Location="http://elsewhere.test/"), "redirects elsewhere"),
     ],
     ids=["500", "503", "403", "slow", "damaged", "half deployed", "newer", "garbled", "redirected"],
 )
@@ -317,7 +317,7 @@ def test_kept_copy_that_is_damaged_gives_way_to_what_is_live(
     museum.publish(3)
     assert "what was last seen live cannot be read, and what is live now takes its place" in capsys.readouterr().out
     assert museum.state()["generation"] == 3
-    assert Sealed.parse((museum.site.folder / KEPT / STATE).read_bytes(), "kept").state.generation == 2
+    assert HashedState.parse((museum.site.folder / KEPT / STATE).read_bytes(), "kept").state.generation == 2
 
 
 def test_kept_document_that_is_damaged_is_fetched_again(museum: Museum) -> None:

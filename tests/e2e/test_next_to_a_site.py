@@ -8,7 +8,7 @@ import pytest
 
 from pelican_resourcesync.cli import main as check
 from repo_bridge.cli import main
-from tests.bridge.living import AT_FIRST, DAYS, FIRST, begin, live
+from tests.bridge.support.living import AT_FIRST, DAYS, FIRST, begin, live
 from tests.support.museum import Tree, tree
 from tests.support.reader import XmlEntry, parse
 from tests.support.sites import Site, strip

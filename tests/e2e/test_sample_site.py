@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bridge.repository import BITSTREAM, key
+from tests.bridge.support.repository import BITSTREAM, key
 from tests.support.reader import XmlEntry, parse
 from tests.support.sites import ROOT, Site, expected_changes
 

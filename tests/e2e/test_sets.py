@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication.disk import installing
+from pelican_resourcesync.publication.disk import install as installing
 from tests.e2e.test_bad_input import run
 from tests.e2e.test_neighbours import CAPABILITY_LIST
 from tests.support.museum import tree

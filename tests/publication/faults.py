@@ -21,12 +21,12 @@ from unittest import mock
 from pelican_resourcesync.protocol import Limits
 from pelican_resourcesync.publication.disk import exchange
 from pelican_resourcesync.publication.disk.staging import Stage, recover
-from pelican_resourcesync.publication.model.layout import HOLDINGS
+from pelican_resourcesync.publication.model.history import ChangeHistory
+from pelican_resourcesync.publication.model.layout import RECORDS
 from pelican_resourcesync.publication.model.options import Archives, Dumps
 from pelican_resourcesync.publication.model.ranges import Calendar
 from pelican_resourcesync.publication.model.resource import Resource
-from pelican_resourcesync.publication.model.told import Told
-from pelican_resourcesync.publication.previous.previous import Previous
+from pelican_resourcesync.publication.previous.previous import PreviousPublication
 from tests.publication.support import SITEURL, Source, publish_one, tree, utc
 
 #: How folders come in: exchanged; moved file by file, because nothing can be exchanged; or because the output's folder
@@ -58,7 +58,7 @@ _EVENTS = {
 }
 
 #: Where files are made ready to be published with a set, in the output.
-READY = Path(".resourcesync-held", HOLDINGS)
+READY = Path(".resourcesync-held", RECORDS)
 
 _ERRORS = (errno.ENOSPC, errno.EACCES, errno.EIO)
 
@@ -220,10 +220,10 @@ class Series:
             else:
                 new.write_bytes(data)
 
-    def publish(self, generation: int, resources: list[Resource], previous: Previous | None) -> None:
+    def publish(self, generation: int, resources: list[Resource], previous: PreviousPublication | None) -> None:
         """Publish a generation after the previous one; each has another Source Description too."""
         source = self.source
-        told = Told(built=utc("2024-01-01T12:00") + timedelta(hours=9 * generation))
+        told = ChangeHistory(built=utc("2024-01-01T12:00") + timedelta(hours=9 * generation))
         kept = int(self.dumps)
         options = source.options(
             limits=Limits(entries=3),

@@ -16,16 +16,22 @@ from hashlib import sha256
 from pathlib import Path
 
 from pelican_resourcesync.protocol import Link
-from pelican_resourcesync.publication.model.change import Representation
+from pelican_resourcesync.publication.model.history import ChangeHistory
 from pelican_resourcesync.publication.model.listing import Listing
 from pelican_resourcesync.publication.model.options import Options
 from pelican_resourcesync.publication.model.ranges import Calendar
-from pelican_resourcesync.publication.model.resource import Resource, Resources
-from pelican_resourcesync.publication.model.rows import Standing, render_links, render_representation, render_time
-from pelican_resourcesync.publication.model.told import Told
+from pelican_resourcesync.publication.model.resource import (
+    Representation,
+    Resource,
+    Resources,
+    Row,
+    render_links,
+    render_representation,
+    render_time,
+)
+from pelican_resourcesync.publication.next_generation import Request
 from pelican_resourcesync.publication.previous.previous import read_previous
-from pelican_resourcesync.publication.publish import publish
-from pelican_resourcesync.publication.request import Request
+from pelican_resourcesync.publication.publish import publish_sets
 from tests.publication.support import LAYOUT, SITEURL, utc
 
 _NAME = re.compile(rf"{SITEURL}/resource/(\d{{7}})\.xml")
@@ -45,12 +51,12 @@ class Generated(Resources):
         """Name one after another."""
         return (_uri(number) for number in range(self._count))
 
-    def standings(self) -> Iterator[Standing]:
+    def rows(self) -> Iterator[Row]:
         """Make one after another."""
         for number in range(self._count):
             each = self._make(number)
             said = render_representation(each.measured or Representation())
-            yield Standing(each.uri, said, render_links(each.links), render_time(each.modified))
+            yield Row(each.uri, said, render_links(each.links), render_time(each.modified))
 
     def get(self, uri: str) -> Resource | None:
         """Make the one that is asked for."""
@@ -84,11 +90,11 @@ def main(folder: str, count: str, changed: str, day: str) -> None:
         resources = Generated(int(count), int(changed), built)
         previous = read_previous(output, LAYOUT, find=lambda _: Listing.open(kept) if kept.exists() else None)
         draft = Path(folder, "draft.db")
-        [made] = publish(
+        [made] = publish_sets(
             [
                 Request(
                     resources=resources,
-                    told=Told(built=built, complete=False, times=resources.times),
+                    told=ChangeHistory(built=built, complete=False, times=resources.times),
                     cuts=Calendar("month"),
                     options=Options(output=output, layout=LAYOUT),
                     previous=previous,

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from hypothesis import strategies as st
 
-from pelican_resourcesync.publication.model.ranges import PERIODS, Calendar, Marks
+from pelican_resourcesync.publication.model.ranges import PERIODS, Calendar, FixedBoundaries
 
 #: Of some months, on midnight and beside it.
 times = st.builds(
@@ -13,5 +13,5 @@ times = st.builds(
     st.integers(-2, 2),
 )
 cuts = st.builds(Calendar, st.sampled_from(PERIODS)) | st.builds(
-    lambda marks: Marks(sorted(marks)), st.lists(times, max_size=4)
+    lambda marks: FixedBoundaries(sorted(marks)), st.lists(times, max_size=4)
 )

@@ -10,16 +10,15 @@ from types import EllipsisType
 from typing import Any
 
 from pelican_resourcesync.protocol import ChangeKind
-from pelican_resourcesync.publication.model.change import Change, Representation
+from pelican_resourcesync.publication.model.history import Change, ChangeHistory
 from pelican_resourcesync.publication.model.layout import Layout
 from pelican_resourcesync.publication.model.options import Options
-from pelican_resourcesync.publication.model.ranges import Calendar, Cuts
-from pelican_resourcesync.publication.model.resource import Built, Resource
-from pelican_resourcesync.publication.model.told import Told
-from pelican_resourcesync.publication.previous.lineage import Known
-from pelican_resourcesync.publication.previous.previous import Previous, read_previous
-from pelican_resourcesync.publication.publish import Publication, publish
-from pelican_resourcesync.publication.request import Request
+from pelican_resourcesync.publication.model.ranges import Calendar, RangeBoundaries
+from pelican_resourcesync.publication.model.resource import FileResources, Representation, Resource
+from pelican_resourcesync.publication.next_generation import Request
+from pelican_resourcesync.publication.previous.ancestry import KnownGeneration
+from pelican_resourcesync.publication.previous.previous import PreviousPublication, read_previous
+from pelican_resourcesync.publication.publish import Publication, publish_sets
 from tests.support.reader import XmlDocument, XmlEntry, parse_file
 
 SITEURL = "https://example.org"
@@ -54,16 +53,16 @@ def _what(file: Path) -> object:
 
 def publish_one(  # noqa: PLR0917 - as the sentence has it
     resources: Iterable[Resource],
-    told: Told,
-    cuts: Cuts,
+    told: ChangeHistory,
+    cuts: RangeBoundaries,
     options: Options,
-    previous: Previous | None = None,
-    over: Known | None = None,
+    previous: PreviousPublication | None = None,
+    over: KnownGeneration | None = None,
     holdings: Path | None = None,
 ) -> Publication:
     """Publish one set by itself."""
     request = Request(
-        resources=Built(resources),
+        resources=FileResources(resources),
         told=told,
         cuts=cuts,
         options=options,
@@ -71,7 +70,7 @@ def publish_one(  # noqa: PLR0917 - as the sentence has it
         over=over,
         holdings=holdings,
     )
-    [publication] = publish([request])
+    [publication] = publish_sets([request])
     return publication
 
 
@@ -80,7 +79,7 @@ class Source:
     """A set of resources, published again and again into one output; only the output is carried along."""
 
     output: Path
-    cuts: Cuts = Calendar("month")  # noqa: RUF009 - frozen
+    cuts: RangeBoundaries = Calendar("month")  # noqa: RUF009 - frozen
     siteurl: str = SITEURL
     set_name: str = "site"
 
@@ -89,21 +88,21 @@ class Source:
         """Where its documents lie."""
         return Layout(self.siteurl, self.set_name)
 
-    def previous(self) -> Previous | None:
+    def previous(self) -> PreviousPublication | None:
         """Read what was published last."""
         return read_previous(self.output, self.layout)
 
     def publish(
         self,
         contents: Contents,
-        told: Told | str,
-        previous: Previous | EllipsisType | None = ...,
-        over: Known | None = None,
+        told: ChangeHistory | str,
+        previous: PreviousPublication | EllipsisType | None = ...,
+        over: KnownGeneration | None = None,
         **options: Any,
     ) -> Publication:
         """Publish files of these contents after what was published last; `told` may be just the time of the build."""
         if isinstance(told, str):
-            told = Told(built=utc(told))
+            told = ChangeHistory(built=utc(told))
         if previous is ...:
             previous = self.previous()
         resources = [Resource(f"{self.siteurl}/{path}", self.write(path, data)) for path, data in contents.items()]

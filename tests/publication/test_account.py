@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pelican_resourcesync.protocol import ChangeKind
-from pelican_resourcesync.publication.diff.changes import changes_since, restless_since, spread
-from pelican_resourcesync.publication.model.change import Change, Representation
-from pelican_resourcesync.publication.model.resource import Listed
+from pelican_resourcesync.publication.diff import changes_since, count_unstable, make_times_unique
+from pelican_resourcesync.publication.model.history import Change
+from pelican_resourcesync.publication.model.resource import Listed, Representation
 from tests.publication.support import CREATED, DELETED, MILLISECOND, SITEURL, UPDATED, change, utc
 
 OLD, NEW = Representation.measured("0" * 64, 3, "text/html"), Representation.measured("1" * 64, 4, "text/html")
@@ -171,13 +171,13 @@ def test_restless() -> None:
         change("2024-05-01T12:00", "deleted", DELETED),
     ]
     before = {f"{SITEURL}/{name}": 3 for name in ("clock", "deleted", "calm")}
-    assert restless_since(before, changes) == {f"{SITEURL}/clock": 4, f"{SITEURL}/new clock": 1}
+    assert count_unstable(before, changes) == {f"{SITEURL}/clock": 4, f"{SITEURL}/new clock": 1}
 
 
 @given(_told, st.none() | _times, st.integers(1, 3))
 def test_spread(changes: list[Change], floor: datetime | None, limit: int) -> None:
     """No change is back-dated or on midnight, the order and all but the time stays, at most `limit` share a time."""
-    moved = spread(changes, floor=floor, limit=limit)
+    moved = make_times_unique(changes, floor=floor, limit=limit)
     assert [(each.uri, each.kind) for each in moved] == [(each.uri, each.kind) for each in changes]
     times = [each.time for each in moved]
     assert times == sorted(times)
@@ -192,19 +192,21 @@ def test_spread(changes: list[Change], floor: datetime | None, limit: int) -> No
 @given(_told, _times)
 def test_spread_twice_is_spread_once(changes: list[Change], floor: datetime) -> None:
     """Times that were moved stay where they are."""
-    moved = spread(changes, floor=floor, limit=2)
-    assert spread(moved, floor=floor, limit=2) == moved
+    moved = make_times_unique(changes, floor=floor, limit=2)
+    assert make_times_unique(moved, floor=floor, limit=2) == moved
 
 
 def test_spread_by_hand() -> None:
     """Three of one time where two may be: one comes a millisecond later, and pushes what stood there."""
     together = [change("2024-04-01T12:00", name) for name in "abc"]
     follows = change("2024-04-01T12:00:00.001", "d")
-    times = [each.time for each in spread([*together, follows], floor=None, limit=2)]
+    times = [each.time for each in make_times_unique([*together, follows], floor=None, limit=2)]
     assert times == [
         utc("2024-04-01T12:00"),
         utc("2024-04-01T12:00"),
         utc("2024-04-01T12:00:00.001"),
         utc("2024-04-01T12:00:00.002"),
     ]
-    assert spread([follows], floor=utc("2024-06-01T12:00"), limit=2)[0].time == utc("2024-06-01T12:00:00.001")
+    assert make_times_unique([follows], floor=utc("2024-06-01T12:00"), limit=2)[0].time == utc(
+        "2024-06-01T12:00:00.001"
+    )

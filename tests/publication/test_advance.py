@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import BytesError
 from pelican_resourcesync.protocol import Hash, Link
-from pelican_resourcesync.publication.model.change import MD5, SHA_256, Representation
+from pelican_resourcesync.publication.model.history import ChangeHistory
 from pelican_resourcesync.publication.model.options import Dumps
-from pelican_resourcesync.publication.model.resource import Resource
-from pelican_resourcesync.publication.model.told import Told
+from pelican_resourcesync.publication.model.resource import MD5, SHA_256, Representation, Resource
 from tests.publication.archivist import read, walk
 from tests.publication.support import SITEURL, Source, publish_one, utc
 from tests.publication.unpacking import change_dumps, resource_dump, resources_in
@@ -45,7 +44,7 @@ def publish(
     """Publish resources by path, with their times as the witness; of those that went it may know when."""
     times = {f"{SITEURL}/{path}": each.changed for path, each in state.items() if each.changed}
     times |= {f"{SITEURL}/{path}": time for path, time in gone.items() if path not in state}
-    told = Told(
+    told = ChangeHistory(
         built=built,
         complete=False,
         times=lambda uris: {uri: times[uri] for uri in uris if uri in times},

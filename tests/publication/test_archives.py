@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from pelican_resourcesync.protocol import Limits
+from pelican_resourcesync.publication.model.history import ChangeHistory
 from pelican_resourcesync.publication.model.options import Archives, Dumps
-from pelican_resourcesync.publication.model.told import Told
 from tests.publication.archivist import Archivist, walk
 from tests.publication.support import SITEURL, UPDATED, Source, change, utc
 
@@ -79,7 +79,7 @@ def test_nothing_is_archived_before_a_range_ends(tmp_path: Path) -> None:
     """Nor of ranges that only history tells of: nothing was published in them."""
     source = Source(tmp_path / "output")
     history = [change(f"2024-0{month}-05T12:00", "a.html", UPDATED) for month in range(1, 5)]
-    source.publish({"a.html": b"a"}, Told(built=utc("2024-04-06T12:00"), changes=history), **OPTIONS)
+    source.publish({"a.html": b"a"}, ChangeHistory(built=utc("2024-04-06T12:00"), changes=history), **OPTIONS)
     assert source.capabilities().keys() == {"resourcelist", "resourcedump", "changelist", "changelist-archive"}
     assert source.document(source.capabilities()["resourcelist"]).links.keys() == {"up"}
     assert not [path for path in source.documents() if "/archive/" in path]

@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from pelican_resourcesync.protocol import ChangeKind, Limits
-from pelican_resourcesync.publication.model.change import Change
+from pelican_resourcesync.publication.model.history import Change, ChangeHistory
 from pelican_resourcesync.publication.model.options import Archives
-from pelican_resourcesync.publication.model.ranges import Cuts
-from pelican_resourcesync.publication.model.told import Told
-from pelican_resourcesync.publication.previous.previous import Previous, read_previous
+from pelican_resourcesync.publication.model.ranges import RangeBoundaries
+from pelican_resourcesync.publication.previous.previous import PreviousPublication, read_previous
 from tests.publication.strategies import cuts, times
 from tests.publication.support import SITEURL, Source, tree
 from tests.publication.watching import Watch
@@ -39,7 +38,7 @@ class Carried(Watch, RuleBasedStateMachine):
     """A set of resources, its drafts, and what history will tell of them when it is published next."""
 
     @initialize(cuts=cuts, limit=_limits)
-    def begin(self, cuts: Cuts, limit: int) -> None:
+    def begin(self, cuts: RangeBoundaries, limit: int) -> None:
         """Begin with nothing."""
         self.folder = TemporaryDirectory()
         self.begin_to_watch(Source(Path(self.folder.name) / "output", cuts))
@@ -96,7 +95,7 @@ class Carried(Watch, RuleBasedStateMachine):
         self.tell(path, kind, time)
 
     @rule(cuts=cuts, limit=_limits, keep=_keeps)
-    def reconfigure(self, cuts: Cuts, limit: int, keep: int | None) -> None:
+    def reconfigure(self, cuts: RangeBoundaries, limit: int, keep: int | None) -> None:
         """Cut otherwise, allow more or less, keep more or less."""
         self.source.cuts, self.limits, self.keep = cuts, Limits(entries=limit), keep
 
@@ -146,12 +145,14 @@ class Carried(Watch, RuleBasedStateMachine):
         *,
         complete: bool = True,
         emptied: bool = False,
-        over: Previous | None = None,
+        over: PreviousPublication | None = None,
         moved_from: str = "",
     ) -> None:
         """Publish, look at it, and publish the very same again."""
         changes = sorted(self.pending, key=lambda change: change.time) if complete else []
-        told = Told(built=built, changes=changes, complete=complete, commit=f"c{self.commit}", landed=self.landed)
+        told = ChangeHistory(
+            built=built, changes=changes, complete=complete, commit=f"c{self.commit}", landed=self.landed
+        )
         options: dict[str, Any] = {
             "limits": self.limits,
             "archives": Archives(changelist=self.keep),
@@ -162,11 +163,11 @@ class Carried(Watch, RuleBasedStateMachine):
         self.pending = []
         self.look(self.contents)
         before = tree(self.source.output)
-        told = Told(built=built + timedelta(days=1), complete=complete, commit=told.commit, landed=told.landed)
+        told = ChangeHistory(built=built + timedelta(days=1), complete=complete, commit=told.commit, landed=told.landed)
         self.source.publish(self.contents, told, **options)
         assert tree(self.source.output) == before
 
-    def take_aside(self) -> Previous | None:
+    def take_aside(self) -> PreviousPublication | None:
         """Copy the documents elsewhere, without the dot-folder, and empty the output."""
         aside = Path(self.folder.name) / "aside"
         shutil.rmtree(aside, ignore_errors=True)

@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from pelican_resourcesync.protocol import ChangeKind, Limits
-from pelican_resourcesync.publication.model.change import Change
+from pelican_resourcesync.publication.model.history import Change, ChangeHistory
 from pelican_resourcesync.publication.model.options import Archives, Dumps
-from pelican_resourcesync.publication.model.ranges import Cuts
-from pelican_resourcesync.publication.model.told import Told
+from pelican_resourcesync.publication.model.ranges import RangeBoundaries
 from tests.publication.archivist import Archivist
 from tests.publication.strategies import cuts, times
 from tests.publication.support import Source, tree
@@ -40,7 +39,7 @@ class CarriedDumps(RuleBasedStateMachine):
     """A set of resources with dumps and archives."""
 
     @initialize(cuts=cuts, limit=st.sampled_from([1, 2, 3, 50_000]), dumps=_all_dumps)
-    def begin(self, cuts: Cuts, limit: int, dumps: Dumps) -> None:
+    def begin(self, cuts: RangeBoundaries, limit: int, dumps: Dumps) -> None:
         """Begin with nothing, and all turned on."""
         self.folder = TemporaryDirectory()
         self.source = Source(Path(self.folder.name) / "output", cuts)
@@ -88,7 +87,7 @@ class CarriedDumps(RuleBasedStateMachine):
         self.options["dumps"] = Dumps(resourcedump=before.resourcedump, changedump=before.changedump, package_size=size)
 
     @rule(cuts=cuts)
-    def recut(self, cuts: Cuts) -> None:
+    def recut(self, cuts: RangeBoundaries) -> None:
         """Cut otherwise."""
         self.source.cuts = cuts
 
@@ -106,12 +105,12 @@ class CarriedDumps(RuleBasedStateMachine):
     def build(self, built: datetime, *, landed: datetime | None, complete: bool) -> None:
         """Publish, look at it, and publish the very same again."""
         changes = sorted(self.pending, key=lambda change: change.time) if complete else []
-        told = Told(built=built, changes=changes, complete=complete, commit=f"c{self.commit}", landed=landed)
+        told = ChangeHistory(built=built, changes=changes, complete=complete, commit=f"c{self.commit}", landed=landed)
         self.pending = []
         self.source.publish(self.contents, told, **self.options)
         self.archivist.look(self.contents, self.options)
         before = tree(self.source.output)
-        told = Told(built=built + timedelta(days=1), complete=complete, commit=told.commit, landed=landed)
+        told = ChangeHistory(built=built + timedelta(days=1), complete=complete, commit=told.commit, landed=landed)
         self.source.publish(self.contents, told, **self.options)
         assert tree(self.source.output) == before
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from pelican_resourcesync.publication.costs import Cost, Volume, costs_of, most_of_dump
-from pelican_resourcesync.publication.dumps.portions import FRAME_SIZE, HEAD_SIZE
+from pelican_resourcesync.publication.dumps.packing import FRAME_SIZE, HEAD_SIZE
 from pelican_resourcesync.publication.model.options import Archives, Dumps
-from pelican_resourcesync.publication.status.status import SetStatus, look
+from pelican_resourcesync.publication.status.sizes import Cost, Volume, costs_of, most_of_dump
+from pelican_resourcesync.publication.status.status import SetStatus, local_status
 from tests.publication.support import Source
 
 BOTH = Dumps(resourcedump=True, changedump=True)
@@ -36,7 +36,7 @@ DUMP = 20_000 + 3_000 + PACKAGE + HEAD_SIZE
 
 def told(source: Source) -> SetStatus:
     """Look at the one set that was published."""
-    seen = look(source.output)
+    seen = local_status(source.output)
     assert seen
     [found] = seen.sets
     return found

@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import ChangeKind, Limits, Link
-from pelican_resourcesync.publication.model.change import Change, Representation
+from pelican_resourcesync.publication.model.history import Change, ChangeHistory
 from pelican_resourcesync.publication.model.options import Archives, Dumps
 from pelican_resourcesync.publication.model.ranges import Calendar
-from pelican_resourcesync.publication.model.resource import Resource
-from pelican_resourcesync.publication.model.told import Told
+from pelican_resourcesync.publication.model.resource import Representation, Resource
 from tests.publication.archivist import Archivist, read
 from tests.publication.support import (
     CREATED,
@@ -157,11 +156,11 @@ def test_archives_come_and_go(source: Source) -> None:
 def test_nothing_is_packed_again_where_nothing_changed(source: Source, size: int) -> None:
     """Another size of packages alone changes no package, nor does another commit without changes."""
     source.publish(
-        CONTENTS, Told(built=utc("2024-01-05T12:00"), commit="c1", landed=utc("2024-01-05T12:00")), **OPTIONS
+        CONTENTS, ChangeHistory(built=utc("2024-01-05T12:00"), commit="c1", landed=utc("2024-01-05T12:00")), **OPTIONS
     )
     before, at = packages_in(source), source.at()
     dumps = replace(BOTH, package_size=size)
-    told = Told(built=utc("2024-02-05T12:00"), commit="c2", landed=utc("2024-02-05T12:00"))
+    told = ChangeHistory(built=utc("2024-02-05T12:00"), commit="c2", landed=utc("2024-02-05T12:00"))
     source.publish(CONTENTS, told, dumps=dumps, archives=ALL)
     assert packages_in(source) == before
     assert source.at() == utc("2024-02-05T12:00")
@@ -179,7 +178,7 @@ def test_a_link_or_a_type_that_changes(source: Source) -> None:
     for media_type in ("text/html", "application/xhtml+xml", "text/html"):
         resources = [Resource(f"{SITEURL}/a.html", file, measured=seen(b"a", media_type)), other]
         options = source.options(limits=Limits(entries=1), **OPTIONS)
-        publish_one(resources, Told(built=utc("2024-01-05T12:00")), source.cuts, options, source.previous())
+        publish_one(resources, ChangeHistory(built=utc("2024-01-05T12:00")), source.cuts, options, source.previous())
         archivist.look({"a.html": b"a", "b.html": b"b"}, {"dumps": BOTH, "archives": ALL})
         assert source.resource_list()[f"{SITEURL}/a.html"].md["type"] == media_type
 
@@ -218,7 +217,7 @@ def test_versions_of_one_resource_in_one_package(source: Source, tmp_path: Path)
         change("2024-01-08T12:00", "a.html", CREATED, seen(b"three")),
         change("2024-02-08T12:00", "a.html", UPDATED, seen(b"four")),
     ]
-    told = Told(
+    told = ChangeHistory(
         built=utc("2024-03-01T12:00"), changes=history, objects=past(tmp_path / "past", b"one", b"two", b"three")
     )
     source.publish({"a.html": b"four"}, told, **OPTIONS)
@@ -234,11 +233,15 @@ def test_a_past_without_bytes_is_not_claimed(source: Source) -> None:
     """CL06: no Change Dump at first; the next publication's begins where the first one's Resource List is of."""
     landed = utc("2024-02-05T12:00")
     history = [change("2024-01-05T12:00", "a.html"), change("2024-02-05T12:00", "a.html", UPDATED)]
-    source.publish({"a.html": b"1"}, Told(built=landed, changes=history, commit="c1", landed=landed), **OPTIONS)
+    source.publish(
+        {"a.html": b"1"}, ChangeHistory(built=landed, changes=history, commit="c1", landed=landed), **OPTIONS
+    )
     assert "changedump" not in source.capabilities()
     assert len(source.rows()) == 2
     dump = dump_of(source)
-    told = Told(built=landed, changes=[change("2024-03-05T12:00", "a.html", UPDATED)], commit="c2", landed=landed)
+    told = ChangeHistory(
+        built=landed, changes=[change("2024-03-05T12:00", "a.html", UPDATED)], commit="c2", landed=landed
+    )
     source.publish({"a.html": b"2"}, told, **OPTIONS)
     [package] = changes_of(source)
     assert (
@@ -257,7 +260,7 @@ def test_a_past_with_bytes_from_some_time_on(source: Source, tmp_path: Path) -> 
         change("2024-01-07T12:00", "b.html", DELETED),
         change("2024-01-08T12:00", "a.html", UPDATED, seen(b"two")),
     ]
-    told = Told(built=utc("2024-03-01T12:00"), changes=history, objects=past(tmp_path / "past", b"one"))
+    told = ChangeHistory(built=utc("2024-03-01T12:00"), changes=history, objects=past(tmp_path / "past", b"one"))
     source.publish({"a.html": b"two"}, told, **OPTIONS)
     [package] = changes_of(source)
     assert package.said["from"] == "2024-01-06T12:00:00Z"
@@ -271,7 +274,7 @@ def test_bytes_of_the_past_that_are_gone_stop_it(source: Source) -> None:
         change("2024-01-06T12:00", "a.html", UPDATED, seen(b"two")),
     ]
     with pytest.raises(PublicationError, match=f"{sha256(b'one').hexdigest()}.* are no longer there: build"):
-        source.publish({"a.html": b"two"}, Told(built=utc("2024-03-01T12:00"), changes=history), **OPTIONS)
+        source.publish({"a.html": b"two"}, ChangeHistory(built=utc("2024-03-01T12:00"), changes=history), **OPTIONS)
     assert not source.documents()
 
 
@@ -348,7 +351,11 @@ def test_bytes_that_change_while_they_are_packed(source: Source, dumps: Dumps, d
         file.write_bytes(data)
     with pytest.raises(PublicationError, match=f"{SITEURL}/a.html .*[Bb]uild again") as raised:
         publish_one(
-            resources, Told(built=utc("2024-01-06T12:00")), source.cuts, source.options(dumps=dumps), source.previous()
+            resources,
+            ChangeHistory(built=utc("2024-01-06T12:00")),
+            source.cuts,
+            source.options(dumps=dumps),
+            source.previous(),
         )
     assert "\n" not in str(raised.value)
     assert source.documents() == before
@@ -402,7 +409,7 @@ def test_links_count_too(source: Source) -> None:
             Resource(f"{SITEURL}/{number}.html", source.write(f"{number}.html", b"%d" % day), links=links)
             for number in range(40)
         ]
-        told = Told(built=utc(f"2024-01-0{day}T12:00"))
+        told = ChangeHistory(built=utc(f"2024-01-0{day}T12:00"))
         publish_one(resources, told, source.cuts, options, source.previous())
     lists = {path: data for path, data in source.documents().items() if "/changelist-2" in path}
     assert len(lists) > 2
@@ -442,7 +449,7 @@ def test_whatever_the_past_was(
         begin = time if data is not None and not known else begin
         states.append((time, there))
     contents = states[-1][1]
-    told = Told(built=time, changes=history, objects=past(folder / "past", b"1", b"2"))
+    told = ChangeHistory(built=time, changes=history, objects=past(folder / "past", b"1", b"2"))
     source.publish(contents, told, dumps=replace(BOTH, package_size=size), archives=ALL)
     packages = changes_of(source)
     seen_after = [each for each in history if each.representation and (begin is None or each.time > begin)]

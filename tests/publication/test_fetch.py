@@ -15,11 +15,11 @@ import pytest
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication.previous.fetch import (
-    Allowance,
     Fetched,
-    Missing,
+    FetchLimits,
+    NoPublication,
+    NoPublicationReason,
     Pace,
-    Reason,
     fetch_publication,
 )
 from pelican_resourcesync.publication.previous.previous import read_previous
@@ -209,7 +209,7 @@ def test_nothing_there(into: Path) -> None:
     for code in (404, 410):
         with live(status(code)) as site:
             found = fetch_publication(Web(site.url), into)
-            assert found == Missing(Reason.NONE_THERE, f"{site.url}/{STATE}")
+            assert found == NoPublication(NoPublicationReason.NONE_THERE, f"{site.url}/{STATE}")
             assert site.asked() == {STATE: 1}
     assert not into.exists()
 
@@ -226,7 +226,9 @@ def test_nothing_there(into: Path) -> None:
 def test_page_for_any_path(manner: Manner, into: Path) -> None:
     """A host that answers any path with a page has no publication."""
     with live(manner) as site:
-        assert fetch_publication(Web(site.url), into) == Missing(Reason.NONE_THERE, f"{site.url}/{STATE}")
+        assert fetch_publication(Web(site.url), into) == NoPublication(
+            NoPublicationReason.NONE_THERE, f"{site.url}/{STATE}"
+        )
 
 
 def test_state_under_a_wrong_media_type(site: Live, new: Source, into: Path) -> None:
@@ -245,7 +247,7 @@ def test_no_host(monkeypatch: pytest.MonkeyPatch, into: Path) -> None:
 
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
     web = Web("https://museum.example")
-    assert fetch_publication(web, into) == Missing(Reason.NO_HOST, f"https://museum.example/{STATE}")
+    assert fetch_publication(web, into) == NoPublication(NoPublicationReason.NO_HOST, f"https://museum.example/{STATE}")
     number = socket.EAI_AGAIN
     with pytest.raises(
         PublicationError, match="no answer of name servers; what is published stays as it is: try again"
@@ -256,17 +258,17 @@ def test_no_host(monkeypatch: pytest.MonkeyPatch, into: Path) -> None:
 @pytest.mark.parametrize(
     ("manner", "said"),
     [
-        (status(500), "URL/STATE was answered with 500 Internal Server Error"),
-        (status(503), "URL/STATE was answered with 503 Service Unavailable"),
-        (status(403), "URL/STATE was answered with 403 Forbidden"),
-        (redirect("https://other.example/"), "URL/STATE is redirected elsewhere, to https://other.example/"),
+        (status(500), "URL/STATE: the server answered 500 Internal Server Error"),
+        (status(503), "URL/STATE: the server answered 503 Service Unavailable"),
+        (status(403), "URL/STATE: the server answered 403 Forbidden"),
+        (redirect("https://other.example/"), "URL/STATE redirects elsewhere, to https://other.example/"),
         (
             redirect("/resourcesync/publication.json"),
-            "URL/STATE is redirected more than 5 times, last to URL/STATE",
+            "URL/STATE redirects more than 5 times, last to URL/STATE",
         ),
-        (truncated(b"{}"), "URL/STATE: it ended before it was whole"),
-        (chunked(b"{", end=b""), "URL/STATE: it ended before it was whole"),
-        (zipped(b"{}"), "URL/STATE came encoded as 'gzip', though it was asked for as it is"),
+        (truncated(b"{}"), "URL/STATE: the transfer ended early"),
+        (chunked(b"{", end=b""), "URL/STATE: the transfer ended early"),
+        (zipped(b"{}"), "URL/STATE: the server sent it encoded as 'gzip', which was not asked for"),
         (endless, "URL/STATE is larger than 100000 bytes"),
     ],
 )
@@ -289,8 +291,8 @@ def test_failures(site: Live, into: Path, manner: Manner, said: str, path: str) 
 @pytest.mark.parametrize(
     ("manner", "said"),
     [
-        (late(20, page), "nothing came for 1.5 seconds"),
-        (dripping(b"{}", 0.1), "it did not come whole within 2.5 seconds"),
+        (late(20, page), "no answer for 1.5 seconds"),
+        (dripping(b"{}", 0.1), "the transfer takes longer than 2.5 seconds"),
     ],
 )
 def test_slow(site: Live, into: Path, manner: Manner, said: str) -> None:
@@ -425,8 +427,8 @@ def test_stale_throughout(old: Source, into: Path) -> None:
     ("manner", "said"),
     [
         (content(b"damaged"), f"URL/{RESOURCE_LIST} is another file: {HALF}"),
-        (content(PAGE, Content_Type="text/html"), f"URL/{RESOURCE_LIST} is a page of HTML: {HALF}"),
-        (status(404), f"URL/{RESOURCE_LIST} is not there (404 Not Found): {HALF}"),
+        (content(PAGE, Content_Type="text/html"), f"URL/{RESOURCE_LIST} is an HTML page: {HALF}"),
+        (status(404), f"URL/{RESOURCE_LIST}: not found (404 Not Found): {HALF}"),
     ],
 )
 def test_damaged_for_ever(site: Live, into: Path, manner: Manner, said: str) -> None:
@@ -466,7 +468,7 @@ def test_failure_while_it_is_asked_anew(site: Live, new: Source, into: Path) -> 
     site.manners[RESOURCE_LIST] = status(404)
     site.manners[STATE] = first(1, files(new.output), then=status(503))
     time = Time()
-    assert failure(site, into, pace=time.pace) == f"URL/{STATE} was answered with 503 Service Unavailable"
+    assert failure(site, into, pace=time.pace) == f"URL/{STATE}: the server answered 503 Service Unavailable"
     assert time.slept == [1]
 
 
@@ -581,40 +583,40 @@ def test_file_and_folder_of_one_name(source: Source, into: Path) -> None:
 def test_number_of_documents(site: Live, into: Path) -> None:
     """No more documents than are allowed are asked for."""
     said = f"URL/{STATE} names 6 documents, more than 5"
-    assert failure(site, into, allowance=Allowance(documents=5)) == said
+    assert failure(site, into, allowance=FetchLimits(documents=5)) == said
     assert site.asked() == {STATE: 1}
-    fetched(site, into, allowance=Allowance(documents=6))
+    fetched(site, into, allowance=FetchLimits(documents=6))
 
 
 def test_size_of_the_state(site: Live, new: Source, into: Path) -> None:
     """A state has a limit of its own."""
     size = len((new.output / STATE).read_bytes())
     said = f"URL/{STATE} is larger than {size - 1} bytes"
-    assert failure(site, into, allowance=Allowance(state_size=size - 1)) == said
-    fetched(site, into, allowance=Allowance(state_size=size))
+    assert failure(site, into, allowance=FetchLimits(state_size=size - 1)) == said
+    fetched(site, into, allowance=FetchLimits(state_size=size))
 
 
 def test_size_of_a_document(site: Live, new: Source, into: Path) -> None:
     """A document has one, too."""
     size = max(len(data) for path, data in vouched(new).items() if path != STATE)
-    said = failure(site, into, allowance=Allowance(size=size - 1))
+    said = failure(site, into, allowance=FetchLimits(size=size - 1))
     assert re.fullmatch(rf"URL/resourcesync/site/\S+ is larger than {size - 1} bytes", said)
-    fetched(site, into, allowance=Allowance(size=size))
+    fetched(site, into, allowance=FetchLimits(size=size))
 
 
 def test_size_of_all(site: Live, new: Source, into: Path) -> None:
     """So has everything that is fetched."""
     size = len((new.output / STATE).read_bytes())
-    assert failure(site, into, allowance=Allowance(total_size=size)) == f"URL: all of it is larger than {size} bytes"
-    assert "is larger than 9 bytes" in failure(site, into, allowance=Allowance(total_size=size + 9))
-    fetched(site, into, allowance=Allowance(total_size=sum(map(len, vouched(new).values())) * 6))
+    assert failure(site, into, allowance=FetchLimits(total_size=size)) == f"URL: all of it is larger than {size} bytes"
+    assert "is larger than 9 bytes" in failure(site, into, allowance=FetchLimits(total_size=size + 9))
+    fetched(site, into, allowance=FetchLimits(total_size=sum(map(len, vouched(new).values())) * 6))
 
 
 def test_time_of_all(site: Live, into: Path) -> None:
     """Waiting for a deployment counts, and the whole has a limit that patience does not reach over."""
     site.manners[RESOURCE_LIST] = status(404)
     time = Time()
-    said = failure(site, into, allowance=Allowance(seconds=5), pace=time.pace)
+    said = failure(site, into, allowance=FetchLimits(seconds=5), pace=time.pace)
     assert said == "URL: all of it takes longer than 5 seconds"
     assert time.slept == [1, 2, 4]
 
@@ -622,8 +624,8 @@ def test_time_of_all(site: Live, into: Path) -> None:
 def test_time_of_all_is_that_of_each(site: Live, into: Path) -> None:
     """One file that drips cannot take longer than all may."""
     site.manners[STATE] = dripping(b"{}" * 50, 0.05)
-    said = failure(site, into, allowance=Allowance(seconds=0.4))
-    assert re.fullmatch(rf"URL/{STATE}: it did not come whole within 0\.\d+ seconds", said)
+    said = failure(site, into, allowance=FetchLimits(seconds=0.4))
+    assert re.fullmatch(rf"URL/{STATE}: the transfer takes longer than 0\.\d+ seconds", said)
 
 
 def test_many_documents(source: Source, into: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication.model.layout import is_package
 from pelican_resourcesync.publication.model.options import Archives, Dumps
-from pelican_resourcesync.publication.previous.fetch import Allowance, Fetched, Pace, fetch_publication
+from pelican_resourcesync.publication.previous.fetch import Fetched, FetchLimits, Pace, fetch_publication
 from pelican_resourcesync.publication.previous.previous import read_previous
 from pelican_resourcesync.transport import Bounds, Web
 from tests.publication.support import LAYOUT, STATE, Source
@@ -176,7 +176,7 @@ def test_a_known_package_that_is_damaged_is_fetched_and_stays(
 
 @pytest.mark.parametrize(
     ("manner", "said"),
-    [(content(b"damaged"), "is another file"), (page, "is a page of HTML"), (status(404), "is not there")],
+    [(content(b"damaged"), " is another file"), (page, " is an HTML page"), (status(404), ": not found")],
 )
 def test_a_package_that_is_missing_or_wrong(site: Live, new: Source, into: Path, manner: Manner, said: str) -> None:
     """It is damage as that of any document: all is asked anew for a minute, and only what is lacking."""
@@ -185,7 +185,7 @@ def test_a_package_that_is_missing_or_wrong(site: Live, new: Source, into: Path,
     now = [0.0]
     pace = Pace(clock=lambda: now[0], sleep=lambda seconds: now.append(now.pop() + seconds))
     found = failure(site, into, pace=pace)
-    assert f"URL/{path} {said}" in found
+    assert f"URL/{path}{said}" in found
     assert "the publication is damaged, or its deployment is not done" in found
     asked = site.asked()
     assert (now, asked[STATE], asked[path]) == ([60.0], 7, 7)
@@ -221,7 +221,7 @@ def test_bounds_of_packages_are_their_own(site: Live, new: Source, into: Path) -
     documents = {path: size for path, size in sizes.items() if not is_package(path)}
     bound = max(documents.values())
     assert max(sizes.values()) > bound
-    allowance = Allowance(size=bound, total_size=sum(documents.values()))
+    allowance = FetchLimits(size=bound, total_size=sum(documents.values()))
     found = fetch_publication(Web(site.url, Bounds(size=bound)), into, allowance=allowance)
     assert isinstance(found, Fetched)
     assert digests(into) == named(new)
@@ -231,17 +231,17 @@ def test_size_of_a_package(site: Live, new: Source, into: Path) -> None:
     """It is named; at the limit, all is well."""
     size = max(len(new.documents()[path]) for path in packages(new))
     assert f".zip is larger than {size - 1} bytes; what" in failure(
-        site, into, allowance=Allowance(package_size=size - 1)
+        site, into, allowance=FetchLimits(package_size=size - 1)
     )
-    fetched(site, into, allowance=Allowance(package_size=size))
+    fetched(site, into, allowance=FetchLimits(package_size=size))
 
 
 def test_size_of_all_packages(site: Live, new: Source, into: Path) -> None:
     """They have a limit together; what is known costs nothing."""
     size = max(len(new.documents()[path]) for path in packages(new))
-    said = failure(site, into, allowance=Allowance(packages_size=size))
+    said = failure(site, into, allowance=FetchLimits(packages_size=size))
     assert "is larger than" in said
-    fetched(site, into, new.output, allowance=Allowance(packages_size=0))
+    fetched(site, into, new.output, allowance=FetchLimits(packages_size=0))
 
 
 def test_all_packages_are_counted_together(site: Live, new: Source, into: Path) -> None:
@@ -249,7 +249,7 @@ def test_all_packages_are_counted_together(site: Live, new: Source, into: Path) 
     path = max(new.state()["documents"].keys() & packages(new))
     site.manners[path] = first(1, content(b"x" * 9_000), then=files(new.output))
     size = sum(len(new.documents()[each]) for each in packages(new) - {path}) + 9_000
-    said = failure(site, into, allowance=Allowance(packages_size=size), pace=Pace(sleep=lambda _: None))
+    said = failure(site, into, allowance=FetchLimits(packages_size=size), pace=Pace(sleep=lambda _: None))
     assert f"URL: the whole of its packages is larger than {size} bytes" in said
 
 
@@ -257,8 +257,8 @@ def test_time_of_a_package(site: Live, new: Source, into: Path) -> None:
     """One that drips has its own time, however long documents may take."""
     path = max(new.state()["documents"].keys() & packages(new))
     site.manners[path] = dripping(b"x" * 50, 0.05)
-    said = failure(site, into, allowance=Allowance(package_seconds=0.4))
-    assert f"URL/{path}: it did not come whole within 0.4 seconds" in said
+    said = failure(site, into, allowance=FetchLimits(package_seconds=0.4))
+    assert f"URL/{path}: the transfer takes longer than 0.4 seconds" in said
 
 
 def test_time_of_all_packages(site: Live, new: Source, into: Path) -> None:
@@ -267,7 +267,7 @@ def test_time_of_all_packages(site: Live, new: Source, into: Path) -> None:
     site.manners[path] = status(404)
     now = [0.0]
     pace = Pace(clock=lambda: now[0], sleep=lambda seconds: now.append(now.pop() + seconds))
-    said = failure(site, into, allowance=Allowance(packages_seconds=5), pace=pace)
+    said = failure(site, into, allowance=FetchLimits(packages_seconds=5), pace=pace)
     assert "URL: the whole of its packages takes longer than 5 seconds" in said
 
 
@@ -282,7 +282,7 @@ def test_time_of_packages_is_none_of_documents(site: Live, new: Source, into: Pa
 
     site.manners[path] = slow
     pace = Pace(clock=lambda: now[0], sleep=lambda seconds: now.append(now.pop() + seconds))
-    fetched(site, into, pace=pace, allowance=Allowance(seconds=500.0, package_seconds=900.0))
+    fetched(site, into, pace=pace, allowance=FetchLimits(seconds=500.0, package_seconds=900.0))
     assert (digests(into), now) == (named(new), [2001.0])
 
 

@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import Limits
-from pelican_resourcesync.publication.forget.forget import Forgotten, forget
-from pelican_resourcesync.publication.model.change import Change
+from pelican_resourcesync.publication.forget.forget import TakedownResult, forget_uris
+from pelican_resourcesync.publication.forget.uri_normalization import find_uris, normalize_uri
+from pelican_resourcesync.publication.model.history import Change, ChangeHistory
 from pelican_resourcesync.publication.model.options import Archives
-from pelican_resourcesync.publication.model.spelling import find_uris, spelling
-from pelican_resourcesync.publication.model.told import Told
 from tests.publication.support import DELETED, SITEURL, UPDATED, Source, change, tree, utc
 from tests.support.follower import Follower
 from tests.support.servers import served
@@ -43,14 +42,14 @@ def source(tmp_path: Path) -> Source:
 def told(source: Source, history: Collection[Change], contents: Any = CONTENTS, **options: Any) -> None:
     """Publish with a history."""
     landed = max(each.time for each in history)
-    source.publish(contents, Told(built=landed, changes=list(history), commit="c1", landed=landed), **options)
+    source.publish(contents, ChangeHistory(built=landed, changes=list(history), commit="c1", landed=landed), **options)
 
 
-def take_down(source: Source, *paths: str, built: datetime = NOW) -> Forgotten:
+def take_down(source: Source, *paths: str, built: datetime = NOW) -> TakedownResult:
     """Forget what is at these paths of the site."""
     previous = source.previous()
     assert previous
-    [done] = forget([previous], [f"{source.siteurl}/{path}" for path in paths], source.output, built=built)
+    [done] = forget_uris([previous], [f"{source.siteurl}/{path}" for path in paths], source.output, built=built)
     return done
 
 
@@ -203,7 +202,7 @@ def test_everything_may_be_forgotten(source: Source) -> None:
 def test_a_set_without_changes_begins_with_the_deletion(tmp_path: Path) -> None:
     """As where there was no history to tell."""
     source = Source(tmp_path / "output")
-    source.publish(CONTENTS, Told(built=utc("2024-01-01T12:00"), complete=False))
+    source.publish(CONTENTS, ChangeHistory(built=utc("2024-01-01T12:00"), complete=False))
     take_down(source, "a.html")
     assert source.rows() == [("2024-05-01T12:00:00Z", "deleted", "a.html")]
     assert intervals(source) == [("2024-01-01T12:00:00Z", None)]
@@ -235,13 +234,13 @@ def test_a_uri_may_be_written_otherwise(source: Source, path: str) -> None:
 )
 def test_spellings(one: str, other: str, same: bool) -> None:
     """What RFC 3986 says is the same, and no more."""
-    assert (spelling(one) == spelling(other)) is same
+    assert (normalize_uri(one) == normalize_uri(other)) is same
 
 
 @given(st.text())
 def test_a_spelling_is_spelt_so(text: str) -> None:
     """The spelling of a spelling is itself."""
-    assert spelling(spelling(text)) == spelling(text)
+    assert normalize_uri(normalize_uri(text)) == normalize_uri(text)
 
 
 def test_an_unknown_uri_is_named_with_the_nearest(source: Source) -> None:
@@ -295,7 +294,8 @@ def test_what_changes_for_nothing_is_not_counted_by_name(source: Source) -> None
     for number in range(3):
         contents = {**CONTENTS, "a.html": b"%d" % number, "b.html": b"%d" % number}
         source.publish(
-            contents, Told(built=utc(f"2024-04-0{number + 1}T12:00"), commit="c1", landed=utc("2024-03-06T12:00"))
+            contents,
+            ChangeHistory(built=utc(f"2024-04-0{number + 1}T12:00"), commit="c1", landed=utc("2024-03-06T12:00")),
         )
     assert source.state()["restless"].keys() == {f"{SITEURL}/a.html", f"{SITEURL}/b.html"}
     take_down(source, "b.html")
@@ -325,7 +325,7 @@ def test_a_document_that_cannot_be_read_stops_it(source: Source) -> None:
     (source.output / path).unlink()
     before = tree(source.output)
     with pytest.raises(PublicationError, match=f"is damaged: .*{path}"):
-        forget([previous], [f"{SITEURL}/b.html"], source.output, built=NOW)
+        forget_uris([previous], [f"{SITEURL}/b.html"], source.output, built=NOW)
     assert tree(source.output) == before
 
 
@@ -336,8 +336,8 @@ def test_a_full_list_ends(tmp_path: Path) -> None:
     previous = source.previous()
     assert previous
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pelican_resourcesync.publication.forget.forget.Survey.capacity", lambda *_: 1)
-        forget([previous], [f"{SITEURL}/b.html"], source.output, built=NOW)
+        patch.setattr("pelican_resourcesync.publication.forget.forget.Comparison.capacity", lambda *_: 1)
+        forget_uris([previous], [f"{SITEURL}/b.html"], source.output, built=NOW)
     ends = intervals(source)
     assert len(ends) == 2
     assert all(one[1] == other[0] for one, other in pairwise(ends))
@@ -358,11 +358,13 @@ def test_whoever_follows_comes_along(data: st.DataObject, tmp_path_factory: pyte
         if data.draw(st.booleans()) and known:
             gone = data.draw(st.sets(st.sampled_from(known), min_size=1))
             assert previous
-            [done] = forget([previous], gone, source.output, built=built)
+            [done] = forget_uris([previous], gone, source.output, built=built)
             forgotten |= set(done.uris)
         else:
             there = data.draw(st.dictionaries(st.sampled_from(paths), st.binary(max_size=1)))
-            source.publish(there, Told(built=built), limits=Limits(entries=data.draw(st.sampled_from([2, 50_000]))))
+            source.publish(
+                there, ChangeHistory(built=built), limits=Limits(entries=data.draw(st.sampled_from([2, 50_000])))
+            )
             forgotten -= {f"{SITEURL}/{path}" for path in there}
         now = {uri: item.md["hash"] for uri, item in source.resource_list().items()}
         for at, held in seen:

@@ -13,15 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pelican_resourcesync.protocol import Hash, Limits, Link
-from pelican_resourcesync.publication.forget.forget import forget
-from pelican_resourcesync.publication.model.change import Representation
+from pelican_resourcesync.publication.forget.forget import forget_uris
+from pelican_resourcesync.publication.model.history import ChangeHistory
 from pelican_resourcesync.publication.model.options import Archives, Dumps
-from pelican_resourcesync.publication.model.ranges import Marks
-from pelican_resourcesync.publication.model.resource import Built, Resource
-from pelican_resourcesync.publication.model.told import Told
+from pelican_resourcesync.publication.model.ranges import FixedBoundaries
+from pelican_resourcesync.publication.model.resource import FileResources, Representation, Resource
+from pelican_resourcesync.publication.next_generation import Request
 from pelican_resourcesync.publication.previous.previous import publications_in
-from pelican_resourcesync.publication.publish import publish
-from pelican_resourcesync.publication.request import Request
+from pelican_resourcesync.publication.publish import publish_sets
 from tests.publication.archivist import check_valid, read, walk
 from tests.publication.support import SITEURL, Source, publish_one, tree, utc
 from tests.publication.unpacking import Package, change_dumps, rebuilt, resource_dump, resources_in
@@ -93,7 +92,7 @@ def test_no_package_holds_it_any_more(source: Source) -> None:
     assert sum(GONE in data for _path, data in said(source)) > 4
     previous = source.previous()
     assert previous
-    forget([previous], [SECRET], source.output, built=NOW)
+    forget_uris([previous], [SECRET], source.output, built=NOW)
     assert not [path for path, data in said(source) if GONE in data]
     naming = {
         path: data.count(b"secret") for path, data in said(source) if b"secret" in data and not path.endswith(".zip")
@@ -121,7 +120,7 @@ def test_all_else_is_as_it_was(source: Source) -> None:
     ranges = [item.md for item, _ in source.change_lists()]
     previous = source.previous()
     assert previous
-    forget([previous], [SECRET], source.output, built=NOW)
+    forget_uris([previous], [SECRET], source.output, built=NOW)
     for kind in kinds:
         assert archived(source, kind) == [
             (at, [each for each in listed if each[0] != SECRET]) for at, listed in before[kind]
@@ -150,12 +149,12 @@ def test_links_to_it_go_too(source: Source) -> None:
             Resource(f"{SITEURL}/{path}", source.write(path, data), links=links if path == "a.html" else ())
             for path, data in files.items()
         ]
-        told = Told(built=utc(f"2024-0{month}-05T12:00"))
+        told = ChangeHistory(built=utc(f"2024-0{month}-05T12:00"))
         publish_one(resources, told, source.cuts, source.options(**OPTIONS), source.previous())
     assert ("collection", SECRET) in source.resource_list()[f"{SITEURL}/a.html"].links
     previous = source.previous()
     assert previous
-    forget([previous], [SECRET], source.output, built=NOW)
+    forget_uris([previous], [SECRET], source.output, built=NOW)
     assert source.resource_list()[f"{SITEURL}/a.html"].links == (("tag", f"{SITEURL}/b.html"),)
     assert {path for path, data in said(source) if data.count(b"secret") > 1} == set()
     assert (
@@ -174,7 +173,7 @@ def test_what_only_an_archive_has_is_forgotten(tmp_path: Path) -> None:
     assert not [row for row in source.rows() if row[2] == "secret.html"]
     previous = source.previous()
     assert previous
-    [done] = forget([previous], [SECRET], source.output, built=NOW)
+    [done] = forget_uris([previous], [SECRET], source.output, built=NOW)
     assert done.uris == (SECRET,)
     assert not [path for path, data in said(source) if GONE in data]
     assert [at for at, _ in archived(source, "resourcedump")] == [
@@ -185,9 +184,11 @@ def test_what_only_an_archive_has_is_forgotten(tmp_path: Path) -> None:
 def request(source: Source, contents: Mapping[str, bytes], day: int) -> Request:
     """Ask for the publication of a set."""
     resources = [Resource(f"{SITEURL}/{path}", source.write(path, data)) for path, data in contents.items()]
-    told = Told(built=utc(f"2024-01-{day:02}T12:00"))
+    told = ChangeHistory(built=utc(f"2024-01-{day:02}T12:00"))
     options = source.options(**OPTIONS)
-    return Request(resources=Built(resources), told=told, cuts=source.cuts, options=options, previous=source.previous())
+    return Request(
+        resources=FileResources(resources), told=told, cuts=source.cuts, options=options, previous=source.previous()
+    )
 
 
 def test_sets_that_do_not_have_it_keep_every_byte(tmp_path: Path) -> None:
@@ -195,14 +196,14 @@ def test_sets_that_do_not_have_it_keep_every_byte(tmp_path: Path) -> None:
     sources = [Source(tmp_path / "output", set_name=name) for name in ("site", "papers", "pictures")]
     for day in (5, 6, 7):
         having = {"a.html": b"%d" % day, "secret.html": GONE}
-        publish(
+        publish_sets(
             [
                 request(source, {"p.png": b"p%d" % day} if source.set_name == "pictures" else having, day)
                 for source in sources
             ]
         )
     kept = {path: data for path, data in sources[0].documents().items() if path.startswith("resourcesync/pictures/")}
-    done = forget(publications_in(tmp_path / "output"), [SECRET], tmp_path / "output", built=NOW)
+    done = forget_uris(publications_in(tmp_path / "output"), [SECRET], tmp_path / "output", built=NOW)
     assert sorted(len(each.uris) for each in done) == [0, 1, 1]
     documents = sources[0].documents()
     assert {path: data for path, data in documents.items() if path.startswith("resourcesync/pictures/")} == kept
@@ -216,7 +217,8 @@ def test_sets_that_do_not_have_it_keep_every_byte(tmp_path: Path) -> None:
         assert changes_in(changes)[-1] == (SECRET, "2024-09-01T12:00:00Z", "deleted", None)
     before = tree(tmp_path / "output")
     assert not any(
-        each.uris for each in forget(publications_in(tmp_path / "output"), [SECRET], tmp_path / "output", built=NOW)
+        each.uris
+        for each in forget_uris(publications_in(tmp_path / "output"), [SECRET], tmp_path / "output", built=NOW)
     )
     assert tree(tmp_path / "output") == before
 
@@ -239,7 +241,7 @@ def test_whatever_was_published(data: st.DataObject, tmp_path_factory: pytest.Te
     earlier, _ = dumps_of(source)
     previous = source.previous()
     assert previous
-    forget([previous], [SECRET], source.output, built=NOW)
+    forget_uris([previous], [SECRET], source.output, built=NOW)
     assert not [path for path, body in said(source) if GONE in body]
     walk(source)
     dump, changes = dumps_of(source)
@@ -270,7 +272,7 @@ def test_after_a_move_with_an_archived_list_in_parts(tmp_path: Path) -> None:
     previous = after.previous()
     assert previous
     asked = [f"{siteurl}/secret.html" for siteurl in (SITEURL, after.siteurl)]
-    [done] = forget([previous], asked, after.output, built=NOW)
+    [done] = forget_uris([previous], asked, after.output, built=NOW)
     assert done.uris == tuple(sorted(asked))
     assert [len(listed) for _, listed in archived(after, "resourcelist")] == [1, 1]
     assert not [path for path, data in said(after) if GONE in data]
@@ -288,12 +290,12 @@ def test_bytes_without_a_hash_stay_those_of_their_time(tmp_path: Path) -> None:
             Resource(f"{SITEURL}/far", None, time, Representation(None, 3)),
             Resource(SECRET, source.write("secret.html", GONE)),
         ]
-        told = Told(built=time, complete=False, times=witness(time))
+        told = ChangeHistory(built=time, complete=False, times=witness(time))
         publish_one(resources, told, source.cuts, source.options(**OPTIONS), source.previous())
     assert unpacked(source) == (states[1:], states[1:])
     previous = source.previous()
     assert previous
-    forget([previous], [SECRET], source.output, built=NOW)
+    forget_uris([previous], [SECRET], source.output, built=NOW)
     assert unpacked(source) == (states[1:], states[1:])
     assert not [path for path, data in said(source) if GONE in data]
 
@@ -319,17 +321,17 @@ def unpacked(source: Source) -> tuple[list[bytes], list[bytes]]:
 
 def test_what_is_left_of_a_package_is_never_nothing(tmp_path: Path) -> None:
     """Where what was packed is forgotten and the other change of its time has no bytes, there is no package (V1105)."""
-    source = Source(tmp_path / "output", cuts=Marks(()))
+    source = Source(tmp_path / "output", cuts=FixedBoundaries(()))
     for day, digest in enumerate("12", 1):
         resources = [
             Resource(SECRET, source.write("secret.html", GONE + digest.encode())),
             Resource(f"{SITEURL}/far", None, None, Representation(Hash(algorithm="md5", digest=digest * 32), 5)),
             Resource(f"{SITEURL}/near", source.write("near", b"near")),
         ]
-        told = Told(built=utc(f"2024-01-0{day}T12:00"), complete=False)
+        told = ChangeHistory(built=utc(f"2024-01-0{day}T12:00"), complete=False)
         options = source.options(dumps=Dumps(resourcedump=True, changedump=True))
         publish_one(resources, told, source.cuts, options, source.previous())
-    forget(publications_in(source.output), [SECRET], source.output, built=NOW)
+    forget_uris(publications_in(source.output), [SECRET], source.output, built=NOW)
     packages = [data for path, data in source.documents().items() if path.endswith(".zip")]
     assert packages
     for data in packages:

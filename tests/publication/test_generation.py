@@ -6,7 +6,7 @@ import pytest
 from lxml import etree
 
 from pelican_resourcesync.protocol import Limits, Root
-from pelican_resourcesync.publication.model.told import Told
+from pelican_resourcesync.publication.model.history import ChangeHistory
 from tests.protocol.test_schemas import schema
 from tests.publication.support import LAYOUT, SITEURL, UPDATED, Source, change, utc
 from tests.support.reader import XmlDocument
@@ -21,10 +21,10 @@ def source(tmp_path: Path) -> Source:
     return Source(tmp_path / "output")
 
 
-def told(*times: str, built: str = "2024-06-01T12:00") -> Told:
+def told(*times: str, built: str = "2024-06-01T12:00") -> ChangeHistory:
     """Let history tell that `a.html` changed at these times."""
     changes = [change(time, "a.html", UPDATED) for time in times]
-    return Told(built=utc(built), changes=changes, commit="cc", landed=changes[-1].time)
+    return ChangeHistory(built=utc(built), changes=changes, commit="cc", landed=changes[-1].time)
 
 
 def uris(source: Source) -> dict[str, XmlDocument]:
@@ -75,7 +75,7 @@ def test_links_between_documents(source: Source) -> None:
 
 def test_without_history_there_is_no_change_list(source: Source) -> None:
     """The Capability List names what there is: with no history, the Resource List alone."""
-    source.publish({"a.html": b"a"}, Told(built=utc("2024-06-01T12:00"), complete=False))
+    source.publish({"a.html": b"a"}, ChangeHistory(built=utc("2024-06-01T12:00"), complete=False))
     assert source.capabilities() == {"resourcelist": f"{SET}/resourcelist.xml"}
     assert not [path for path in source.documents() if "changelist" in path]
 

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication.model.guards import is_loopback, require_few_deletions, require_same_site
-from pelican_resourcesync.publication.model.resource import Built, Resource
-from pelican_resourcesync.publication.model.told import Told
-from pelican_resourcesync.publication.publish import guard, publish
-from pelican_resourcesync.publication.request import Request
+from pelican_resourcesync.publication.model.history import ChangeHistory
+from pelican_resourcesync.publication.model.resource import FileResources, Resource
+from pelican_resourcesync.publication.model.sanity_checks import is_loopback, require_few_deletions, require_same_site
+from pelican_resourcesync.publication.next_generation import Request
+from pelican_resourcesync.publication.publish import publish_sets, require_plausible
 from tests.publication.support import SITEURL, Source, utc
 
 MOVED = "https://museum.example"
@@ -65,8 +65,8 @@ def asked(source: Source, count: int, *, guarded: bool = True, day: int = 5) -> 
     contents = {f"{source.set_name[0]}-{path}": data for path, data in pages(count).items()}
     resources = [Resource(f"{SITEURL}/{path}", source.write(path, data)) for path, data in contents.items()]
     return Request(
-        resources=Built(resources),
-        told=Told(built=utc(f"2024-02-{day:02}T12:00")),
+        resources=FileResources(resources),
+        told=ChangeHistory(built=utc(f"2024-02-{day:02}T12:00")),
         cuts=source.cuts,
         options=source.options(allow_deletions=not guarded),
         previous=source.previous(),
@@ -76,28 +76,30 @@ def asked(source: Source, count: int, *, guarded: bool = True, day: int = 5) -> 
 def test_a_set_of_which_all_may_go_beside_others(tmp_path: Path) -> None:
     """It is neither counted nor asked for: what goes of the others is a part of those alone."""
     one, other, third = (Source(tmp_path / "output", set_name=name) for name in ("a", "b", "c"))
-    publish([asked(one, 10), asked(other, 100), asked(third, 10)])
-    guard([asked(one, 8), asked(other, 100), asked(third, 7)])
-    guard([asked(one, 10), asked(other, 0, guarded=False), asked(third, 10)])
+    publish_sets([asked(one, 10), asked(other, 100), asked(third, 10)])
+    require_plausible([asked(one, 8), asked(other, 100), asked(third, 7)])
+    require_plausible([asked(one, 10), asked(other, 0, guarded=False), asked(third, 10)])
     with pytest.raises(
         PublicationError, match=r"^5 of 20 resources would be listed as deleted, such as .*/a-8.html and "
     ):
-        guard([asked(one, 8), asked(other, 100, guarded=False), asked(third, 7)])
+        require_plausible([asked(one, 8), asked(other, 100, guarded=False), asked(third, 7)])
     with pytest.raises(PublicationError, match=r"^100 of 100 resources would be listed as deleted"):
-        guard([asked(one, 10), asked(other, 0), asked(third, 10)])
-    guard([asked(each, 0, guarded=False) for each in (one, other, third)])
+        require_plausible([asked(one, 10), asked(other, 0), asked(third, 10)])
+    require_plausible([asked(each, 0, guarded=False) for each in (one, other, third)])
 
 
 def test_what_two_sets_have_counts_once(tmp_path: Path) -> None:
     """And what goes from one of them is still there."""
     one, other = (Source(tmp_path / "output", set_name=name) for name in ("all", "art"))
-    publish([asked(one, 10), asked(other, 6)])
-    guard([asked(one, 10), asked(other, 1)])
-    guard([asked(one, 4), asked(other, 6, guarded=True), asked(Source(tmp_path / "new", set_name="arms"), 10)])
+    publish_sets([asked(one, 10), asked(other, 6)])
+    require_plausible([asked(one, 10), asked(other, 1)])
+    require_plausible(
+        [asked(one, 4), asked(other, 6, guarded=True), asked(Source(tmp_path / "new", set_name="arms"), 10)]
+    )
     with pytest.raises(PublicationError, match=r"^3 of 10 resources"):
-        guard([asked(one, 7), asked(other, 6)])
+        require_plausible([asked(one, 7), asked(other, 6)])
     with pytest.raises(PublicationError, match=r"^6 of 6 resources"):
-        guard([asked(one, 10), asked(other, 0)])
+        require_plausible([asked(one, 10), asked(other, 0)])
 
 
 @given(*[st.sets(st.text("abc", min_size=1, max_size=2))] * 2)

@@ -11,14 +11,13 @@ from urllib.parse import quote
 import pytest
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication.disk.holdings import compare
+from pelican_resourcesync.publication.disk.reuse import compare_records
 from pelican_resourcesync.publication.disk.staging import staging
-from pelican_resourcesync.publication.forget.forget import forget
-from pelican_resourcesync.publication.model.change import Representation
-from pelican_resourcesync.publication.model.layout import HOLDINGS
-from pelican_resourcesync.publication.model.resource import Resource
-from pelican_resourcesync.publication.model.told import Told
-from pelican_resourcesync.publication.previous.lineage import layout_after
+from pelican_resourcesync.publication.forget.forget import forget_uris
+from pelican_resourcesync.publication.model.history import ChangeHistory
+from pelican_resourcesync.publication.model.layout import RECORDS
+from pelican_resourcesync.publication.model.resource import Representation, Resource
+from pelican_resourcesync.publication.previous.ancestry import layout_after
 from pelican_resourcesync.publication.previous.previous import publications_in
 from tests.publication.faults import MODES, READY, Mode, coming_in
 from tests.publication.support import SITEURL, STATE, Source, publish_one, tree, utc
@@ -48,7 +47,7 @@ class Holder(Source):
                 file.write_bytes(data)
             said = Representation.measured(sha256(data).hexdigest(), len(data), "application/xml")
             resources.append(Resource(self.uri(path), file, measured=said))
-        told = Told(built=utc(f"2024-01-{day:02}T12:00"))
+        told = ChangeHistory(built=utc(f"2024-01-{day:02}T12:00"))
         publish_one(resources, told, self.cuts, self.options(), self.previous(), holdings=new)
         assert [*new.parent.iterdir()] == []
         new.parent.rmdir()
@@ -127,12 +126,12 @@ def test_the_same_again_touches_nothing(source: Holder, mode: Mode) -> None:
 def test_they_are_no_documents(source: Holder) -> None:
     """The state vouches for documents alone, so that there may be any number of holdings."""
     assert len(source.state()["documents"]) == 4
-    assert not [path for path in source.state()["documents"] if f"/{HOLDINGS}/" in path]
+    assert not [path for path in source.state()["documents"] if f"/{RECORDS}/" in path]
 
 
 def test_only_that_folder_is_one_of_holdings(source: Holder) -> None:
     """What is called so elsewhere in the folder of a set is a document that no state names, and goes."""
-    source.write(f"resourcesync/site/2/{HOLDINGS}/x.xml", b"x")
+    source.write(f"resourcesync/site/2/{RECORDS}/x.xml", b"x")
     source.hold(FILES, 2, {"a.html": b"a"})
     assert not (source.output / "resourcesync/site/2").exists()
     assert source.held() == FILES
@@ -141,7 +140,7 @@ def test_only_that_folder_is_one_of_holdings(source: Holder) -> None:
 @pytest.mark.parametrize("mode", MODES)
 def test_a_set_of_that_name(tmp_path: Path, mode: Mode) -> None:
     """Its documents are documents, and its holdings are its holdings."""
-    source = Holder(tmp_path / "output", set_name=HOLDINGS)
+    source = Holder(tmp_path / "output", set_name=RECORDS)
     with coming_in(mode):
         source.hold(FILES, 1)
         source.hold({**FILES, "new.xml": b"<new/>"}, 2)
@@ -189,7 +188,7 @@ def test_a_held_record_is_forgotten(source: Holder, mode: Mode) -> None:
     asked = [source.uri("dc/~item/ä 100%.xml"), source.uri("dc/10/1.xml")]
     for number, uri in enumerate(asked):
         with coming_in(mode):
-            done = forget(
+            done = forget_uris(
                 publications_in(source.output), [uri], source.output, built=utc(f"2024-02-0{number + 1}T12:00")
             )
         assert sorted(each.uris for each in done) == [(), (uri,)]
@@ -204,7 +203,9 @@ def test_a_resource_with_the_same_path_elsewhere(source: Holder) -> None:
     """To forget it leaves the record alone."""
     path = "dc/10/1.xml"
     source.hold(FILES, 2, {path: b"of the site"})
-    [done] = forget(publications_in(source.output), [f"{SITEURL}/{path}"], source.output, built=utc("2024-02-01T12:00"))
+    [done] = forget_uris(
+        publications_in(source.output), [f"{SITEURL}/{path}"], source.output, built=utc("2024-02-01T12:00")
+    )
     assert done.uris == (f"{SITEURL}/{path}",)
     assert source.held() == FILES
 
@@ -212,7 +213,7 @@ def test_a_resource_with_the_same_path_elsewhere(source: Holder) -> None:
 def test_what_a_former_build_left_goes_but_for_this_one(source: Holder) -> None:
     """The folder that is to come in is spared by name, and no other."""
     for name in (".resourcesync-old", ".resourcesync-held", ".resourcesync-held2"):
-        source.write(f"{name}/{HOLDINGS}/x.xml", b"x")
+        source.write(f"{name}/{RECORDS}/x.xml", b"x")
     with staging(source.output, [source.output / ".resourcesync-held"]):
         left = sorted(each.name for each in source.output.glob(".resourcesync-held*"))
         assert left == [".resourcesync-held"]
@@ -226,7 +227,9 @@ def test_what_cannot_be_linked_is_copied(source: Holder, monkeypatch: pytest.Mon
         raise PermissionError(1, "no links here")
 
     monkeypatch.setattr(os, "link", refuse)
-    forget(publications_in(source.output), [source.uri("dc/10/1.xml")], source.output, built=utc("2024-02-01T12:00"))
+    forget_uris(
+        publications_in(source.output), [source.uri("dc/10/1.xml")], source.output, built=utc("2024-02-01T12:00")
+    )
     assert source.held() == {path: data for path, data in FILES.items() if path != "dc/10/1.xml"}
 
 
@@ -243,7 +246,7 @@ def test_a_publication_that_is_stopped_takes_nothing(source: Holder, mode: Mode)
     with coming_in(mode), pytest.raises(Exception, match="is no absolute URI"):
         publish_one(
             resources,
-            Told(built=utc("2024-01-02T12:00")),
+            ChangeHistory(built=utc("2024-01-02T12:00")),
             source.cuts,
             source.options(),
             source.previous(),
@@ -262,11 +265,11 @@ def test_compare(tmp_path: Path) -> None:
             (folder / path).write_bytes(b"")
     (old / "h/a").hardlink_to(new / "h/a")
     (old / "h/link").symlink_to(new)
-    assert compare("h", new, old) == (["h/d/b", "h/d/new"], ["h/gone", "h/link", "h/x"])
+    assert compare_records("h", new, old) == (["h/d/b", "h/d/new"], ["h/gone", "h/link", "h/x"])
     (old / "z").symlink_to(old / "h")
     (new / "z").mkdir()
-    assert compare("z", new, old) == ([], [])
-    assert compare("none", new, old) == ([], [])
+    assert compare_records("z", new, old) == ([], [])
+    assert compare_records("none", new, old) == ([], [])
 
 
 class Reader(threading.Thread):
@@ -296,7 +299,7 @@ class Reader(threading.Thread):
             items = self._source.resource_list()
             faults = []
             for uri, item in items.items():
-                digest = sha256(self._source.files()[item.uri.split(f"/{HOLDINGS}/")[1]].read_bytes()).hexdigest()
+                digest = sha256(self._source.files()[item.uri.split(f"/{RECORDS}/")[1]].read_bytes()).hexdigest()
                 if item.md["hash"] != f"sha-256:{digest}":
                     faults.append(f"{uri} is not what is listed")
             if len(items) != len(self._source.files()):
@@ -330,7 +333,7 @@ def test_they_come_in_with_the_documents(tmp_path: Path) -> None:
 def test_the_ground_has_holdings_of_each_kind(ground: Ground) -> None:
     """What is disturbed next: files that stay, change, come and go; and those of another set."""
     old, new = (
-        {path: what for path, what in seen.documents.items() if f"{HOLDINGS}/" in path and what}
+        {path: what for path, what in seen.documents.items() if f"{RECORDS}/" in path and what}
         for seen in (ground.old, ground.new)
     )
     assert old.keys() - new.keys()
@@ -391,7 +394,7 @@ def test_a_disk_that_fails_is_one_clear_error(source: Holder) -> None:
     with pytest.raises(PublicationError, match=r"cannot be written to .*; nothing was published"):
         publish_one(
             [],
-            Told(built=utc("2024-01-02T12:00")),
+            ChangeHistory(built=utc("2024-01-02T12:00")),
             source.cuts,
             source.options(),
             source.previous(),

@@ -4,16 +4,16 @@ from pathlib import Path
 
 import pytest
 
+from pelican_resourcesync.publication.model.history import ChangeHistory
 from pelican_resourcesync.publication.model.layout import Layout
 from pelican_resourcesync.publication.model.state import MOST_ANCESTORS
-from pelican_resourcesync.publication.model.told import Told
-from pelican_resourcesync.publication.previous.lineage import Lineage, Sealed, layout_after, lineage
+from pelican_resourcesync.publication.previous.ancestry import Ancestry, HashedState, compare_ancestry, layout_after
 from tests.publication.support import LAYOUT, SITEURL, STATE, Source, change, utc
 
 
-def sealed(source: Source) -> Sealed:
+def sealed(source: Source) -> HashedState:
     """Give what is known of the publication in an output."""
-    return Sealed.parse((source.output / STATE).read_bytes(), STATE)
+    return HashedState.parse((source.output / STATE).read_bytes(), STATE)
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def source(tmp_path: Path) -> Source:
     return Source(tmp_path / "output")
 
 
-def publish(source: Source, number: int) -> Sealed:
+def publish(source: Source, number: int) -> HashedState:
     """Publish a state of one resource that is like no other."""
     source.publish({"a.html": number.to_bytes(2)}, f"2024-01-{1 + number // 24:02}T{number % 24:02}:30")
     return sealed(source)
@@ -33,11 +33,11 @@ def test_descent(source: Source) -> None:
     line = [publish(source, number) for number in range(4)]
     for at, one in enumerate(line):
         for other_at, other in enumerate(line):
-            expected = Lineage.SAME if at == other_at else Lineage.AHEAD if at > other_at else Lineage.BEHIND
-            assert lineage(one, other) is expected
+            expected = Ancestry.SAME if at == other_at else Ancestry.AHEAD if at > other_at else Ancestry.BEHIND
+            assert compare_ancestry(one, other) is expected
     previous = source.previous()
     assert previous is not None
-    assert lineage(previous, line[-1]) is Lineage.SAME
+    assert compare_ancestry(previous, line[-1]) is Ancestry.SAME
 
 
 def test_two_that_went_apart(tmp_path: Path) -> None:
@@ -45,12 +45,12 @@ def test_two_that_went_apart(tmp_path: Path) -> None:
     one, other, third = (Source(tmp_path / name) for name in ("one", "other", "third"))
     for each in (one, other):
         publish(each, 0)
-    assert lineage(sealed(one), sealed(other)) is Lineage.SAME
+    assert compare_ancestry(sealed(one), sealed(other)) is Ancestry.SAME
     publish(one, 1)
-    assert lineage(sealed(one), sealed(other)) is Lineage.AHEAD
+    assert compare_ancestry(sealed(one), sealed(other)) is Ancestry.AHEAD
     publish(other, 2)
-    assert lineage(sealed(one), sealed(other)) is Lineage.APART
-    assert lineage(sealed(other), publish(third, 3)) is Lineage.APART
+    assert compare_ancestry(sealed(one), sealed(other)) is Ancestry.APART
+    assert compare_ancestry(sealed(other), publish(third, 3)) is Ancestry.APART
 
 
 def test_the_memory_is_bounded(source: Source) -> None:
@@ -59,8 +59,8 @@ def test_the_memory_is_bounded(source: Source) -> None:
     last = line[-1]
     assert last.state.ancestry == tuple(each.digest for each in reversed(line[1:-1]))
     assert (last.state.predecessor, last.state.generation) == (line[-2].digest, MOST_ANCESTORS + 2)
-    assert lineage(last, line[1]) is Lineage.AHEAD
-    assert lineage(line[0], last) is Lineage.APART
+    assert compare_ancestry(last, line[1]) is Ancestry.AHEAD
+    assert compare_ancestry(line[0], last) is Ancestry.APART
 
 
 def test_where_the_next_documents_lie(source: Source) -> None:
@@ -76,13 +76,13 @@ def test_begun_anew(source: Source) -> None:
     source.publish({"a.html": b"a", "b.html": b"b"}, "2024-03-05T12:00")
     source.publish({"a.html": b"aa", "b.html": b"b"}, "2024-04-05T12:00")
     old = sealed(source)
-    told = Told(built=utc("2024-04-10T12:00"), changes=[change("2024-01-05T12:00", "a.html")], commit="c1")
+    told = ChangeHistory(built=utc("2024-04-10T12:00"), changes=[change("2024-01-05T12:00", "a.html")], commit="c1")
     publication = source.publish({"a.html": b"a"}, told, None, over=old, allow_deletions=False)
     new = sealed(source)
     assert publication.first
     assert (new.state.generation, new.state.predecessor, new.state.start) == (3, old.digest, 2)
     assert (new.state.changes, new.state.superseded) == (1, {})
-    assert lineage(new, old) is Lineage.AHEAD
+    assert compare_ancestry(new, old) is Ancestry.AHEAD
     assert source.rows() == [("2024-01-05T12:00:00Z", "created", "a.html")]
     assert not any("hash" in each.md for each in source.changes())
     assert source.at() == utc("2024-04-10T12:00")

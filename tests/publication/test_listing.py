@@ -13,10 +13,8 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import DocumentError, PublicationError
 from pelican_resourcesync.protocol import Hash, Link
-from pelican_resourcesync.publication.model.change import Representation
 from pelican_resourcesync.publication.model.listing import Listing
-from pelican_resourcesync.publication.model.resource import Built, Listed, Resource
-from pelican_resourcesync.publication.model.rows import Row
+from pelican_resourcesync.publication.model.resource import FileResources, Listed, Representation, Resource, Row
 from tests.protocol.strategies import links, times
 
 _uris = st.text(st.characters(exclude_categories=["Cs"]), max_size=4)
@@ -191,4 +189,4 @@ def test_what_fails_is_closed() -> None:
 def test_half_a_character() -> None:
     """A URI that no document can hold is named before anything is kept."""
     with pytest.raises(DocumentError, match=r"the resource 'https://example\.org/\\udc80'"):
-        [*Built([Resource("https://example.org/\udc80", None)]).standings()]
+        [*FileResources([Resource("https://example.org/\udc80", None)]).rows()]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.publication.model.media_types import TABLE, UNKNOWN, media_type
+from pelican_resourcesync.publication.model.media_types import TABLE, UNKNOWN_TYPE, media_type
 
 
 @pytest.mark.parametrize(
@@ -25,12 +25,12 @@ from pelican_resourcesync.publication.model.media_types import TABLE, UNKNOWN, m
         ("data.csv", "text/csv"),
         ("theme/main.js", "text/javascript"),
         ("film.mpeg", "video/mpeg"),
-        ("README", UNKNOWN),
-        ("folder.html/README", UNKNOWN),
-        ("trailing.", UNKNOWN),
-        ("", UNKNOWN),
-        ("unheard.of", UNKNOWN),
-        ("archive.Z", UNKNOWN),
+        ("README", UNKNOWN_TYPE),
+        ("folder.html/README", UNKNOWN_TYPE),
+        ("trailing.", UNKNOWN_TYPE),
+        ("", UNKNOWN_TYPE),
+        ("unheard.of", UNKNOWN_TYPE),
+        ("archive.Z", UNKNOWN_TYPE),
     ],
 )
 def test_media_types(name: str, expected: str) -> None:
@@ -45,7 +45,7 @@ def test_the_machine_has_no_say() -> None:
     mimetypes.add_type("text/x-machine", ".html")
     try:
         assert mimetypes.guess_type("a.unheard-of")[0] == "text/x-machine"
-        assert media_type("a.unheard-of") == UNKNOWN
+        assert media_type("a.unheard-of") == UNKNOWN_TYPE
         assert media_type("a.html") == "text/html"
     finally:
         mimetypes.init()

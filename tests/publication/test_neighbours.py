@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.publication.documents.other_publishers import find_neighbours
+from pelican_resourcesync.publication.documents.other_publishers import find_other_sets
 from pelican_resourcesync.publication.model.layout import SHARED, Layout
 from tests.publication.support import LAYOUT, SITEURL, Source, tree
 from tests.support.reader import XmlEntry, parse
@@ -45,7 +45,7 @@ def named(source: Source) -> list[str]:
 
 def found(source: Source, layout: Layout = LAYOUT, former: tuple[str, ...] = ()) -> list[str]:
     """Give the neighbours of a set."""
-    return [each.loc for each in find_neighbours(source.output, [layout], former).entries]
+    return [each.loc for each in find_other_sets(source.output, [layout], former).entries]
 
 
 def test_alone(source: Source) -> None:
@@ -180,7 +180,7 @@ def test_any_bytes(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> Non
     output = tmp_path_factory.mktemp("output")
     (output / "resourcesync").mkdir()
     (output / DESCRIPTION).write_bytes(data)
-    assert find_neighbours(output, [LAYOUT]).entries == ()
+    assert find_other_sets(output, [LAYOUT]).entries == ()
     shutil.rmtree(output)
 
 

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import Limits
-from pelican_resourcesync.publication.model.change import Representation
 from pelican_resourcesync.publication.model.layout import SHARED, Layout
 from pelican_resourcesync.publication.model.ranges import Range
-from pelican_resourcesync.publication.model.resource import Listed
-from pelican_resourcesync.publication.previous.lineage import Sealed
+from pelican_resourcesync.publication.model.resource import Listed, Representation
+from pelican_resourcesync.publication.previous.ancestry import HashedState
 from pelican_resourcesync.publication.previous.previous import read_previous, read_state
 from tests.publication.support import LAYOUT, SITEURL, STATE, UPDATED, Source, change, tree, utc
 
@@ -103,7 +102,7 @@ def test_the_state_alone(source: Source) -> None:
     assert previous is not None
     (source.output / RESOURCE_LIST).unlink()
     sealed = read_state(source.output, LAYOUT)
-    assert sealed == Sealed(previous.state, previous.digest)
+    assert sealed == HashedState(previous.state, previous.digest)
     assert read_state(source.output, Layout(SITEURL, "books")) is None
 
 

@@ -14,13 +14,12 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import ChangeKind, Limits
-from pelican_resourcesync.publication.model.change import Change
+from pelican_resourcesync.publication.generation import TOOL
+from pelican_resourcesync.publication.model.history import Change, ChangeHistory
 from pelican_resourcesync.publication.model.layout import SHARED, Layout
-from pelican_resourcesync.publication.model.ranges import Cuts
+from pelican_resourcesync.publication.model.ranges import RangeBoundaries
 from pelican_resourcesync.publication.model.resource import Resource
-from pelican_resourcesync.publication.model.told import Told
 from pelican_resourcesync.publication.publish import Publication
-from pelican_resourcesync.publication.sealing import TOOL
 from tests.publication.strategies import cuts, times
 from tests.publication.support import (
     CREATED,
@@ -53,7 +52,7 @@ _changes = st.lists(
     max_size=4,
 ).map(lambda changes: sorted(changes, key=lambda each: each.time))
 _told = st.builds(
-    Told,
+    ChangeHistory,
     built=times,
     changes=_changes,
     complete=st.booleans(),
@@ -171,7 +170,9 @@ def check_summary(publication: Publication, seen: Seen, before: Seen | None) -> 
 
 @settings(max_examples=settings().max_examples // 2)  # each is a series of its own
 @given(_series, cuts, st.sampled_from([2, 50_000]))
-def test_a_series_of_publications(series: list[tuple[Contents, Told]], cuts: Cuts, limit: int) -> None:
+def test_a_series_of_publications(
+    series: list[tuple[Contents, ChangeHistory]], cuts: RangeBoundaries, limit: int
+) -> None:
     """Whatever is published, in whatever order clocks say: each follower comes to what there is, and all adds up."""
     with TemporaryDirectory() as folder:
         source = Source(Path(folder) / "output", cuts)
@@ -198,9 +199,9 @@ def source(tmp_path: Path) -> Source:
     return Source(tmp_path / "output")
 
 
-def landed(commit: str, time: str, *changes: Change, built: str = "2024-06-01T12:00", **rest: object) -> Told:
+def landed(commit: str, time: str, *changes: Change, built: str = "2024-06-01T12:00", **rest: object) -> ChangeHistory:
     """Let history tell of a commit that landed at a time, and of changes."""
-    return Told(built=utc(built), commit=commit, landed=utc(time), changes=changes, **rest)  # type: ignore[arg-type]
+    return ChangeHistory(built=utc(built), commit=commit, landed=utc(time), changes=changes, **rest)  # type: ignore[arg-type]
 
 
 def test_first_publication_tells_the_history(source: Source) -> None:
@@ -267,7 +268,7 @@ def test_a_restless_page(source: Source) -> None:
 def test_nothing_is_restless_where_no_history_tells(source: Source) -> None:
     """Without history nobody knows that nothing was done."""
     for number in range(4):
-        told = Told(built=utc(f"2024-03-{number + 1:02}T12:00"), complete=False)
+        told = ChangeHistory(built=utc(f"2024-03-{number + 1:02}T12:00"), complete=False)
         assert source.publish({"a.html": bytes([number])}, told).restless == {}
 
 
@@ -314,18 +315,18 @@ def test_at_grows_with_the_commit(source: Source) -> None:
 
 def test_without_any_history(source: Source) -> None:
     """No history: no Change List at first; from the second publication on the bytes tell, from the first `at` on."""
-    told = Told(built=utc("2024-02-10T12:00"), complete=False)
+    told = ChangeHistory(built=utc("2024-02-10T12:00"), complete=False)
     source.publish({"a.html": b"a"}, told)
     assert source.at() == utc("2024-02-10T12:00")
     assert source.rows() == []
-    source.publish({"a.html": b"b"}, Told(built=utc("2024-04-10T12:00"), complete=False))
+    source.publish({"a.html": b"b"}, ChangeHistory(built=utc("2024-04-10T12:00"), complete=False))
     assert source.rows() == [("2024-04-10T12:00:00Z", "updated", "a.html")]
     assert source.change_lists()[0][1].md["from"] == "2024-02-10T12:00:00Z"
 
 
 def test_time_of_a_file_without_history(source: Source) -> None:
     """Where no change was ever listed, `lastmod` is what is known of the file; from the first change on, that."""
-    told = Told(built=utc("2024-02-10T12:00"), complete=False)
+    told = ChangeHistory(built=utc("2024-02-10T12:00"), complete=False)
     resource = Resource(f"{SITEURL}/a.html", source.write("a.html", b"a"), utc("2023-01-01T12:00"))
     publish_one([resource], told, source.cuts, source.options())
     assert source.resource_list()[resource.uri].lastmod == "2023-01-01T12:00:00Z"
@@ -416,7 +417,9 @@ def test_a_file_that_went(source: Source) -> None:
     before = source.documents()
     missing = Resource(f"{SITEURL}/gone.html", source.output / "gone.html")
     with pytest.raises(PublicationError, match=r"gone\.html cannot be read"):
-        publish_one([missing], Told(built=utc("2024-02-05T12:00")), source.cuts, source.options(), source.previous())
+        publish_one(
+            [missing], ChangeHistory(built=utc("2024-02-05T12:00")), source.cuts, source.options(), source.previous()
+        )
     assert source.documents() == before
 
 

@@ -8,9 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.publication.diff.changes import spread
-from pelican_resourcesync.publication.model.change import Change
-from pelican_resourcesync.publication.model.ranges import PERIODS, Calendar, Cuts, Marks, Range, cut, retain
+from pelican_resourcesync.publication.diff import make_times_unique
+from pelican_resourcesync.publication.model.history import Change
+from pelican_resourcesync.publication.model.ranges import (
+    PERIODS,
+    Calendar,
+    FixedBoundaries,
+    Range,
+    RangeBoundaries,
+    cut,
+    retain,
+)
 from tests.publication.support import CREATED, MILLISECOND, change, utc
 
 LIMIT = 3
@@ -21,10 +29,10 @@ _times = st.builds(
     st.integers(-2, 2),
 )
 _changes = st.lists(st.tuples(_times, st.sampled_from("abcd")), max_size=16, unique=True).map(
-    lambda keys: spread([Change(time, uri, CREATED) for time, uri in sorted(keys)], floor=None, limit=LIMIT)
+    lambda keys: make_times_unique([Change(time, uri, CREATED) for time, uri in sorted(keys)], floor=None, limit=LIMIT)
 )
 _cuts = st.builds(Calendar, st.sampled_from(PERIODS)) | st.builds(
-    lambda times: Marks(sorted(times)), st.lists(_times, max_size=6)
+    lambda times: FixedBoundaries(sorted(times)), st.lists(_times, max_size=6)
 )
 
 
@@ -40,7 +48,7 @@ def check(ranges: Sequence[Range], changes: Sequence[Change]) -> None:
     assert all(one.start < other.start for one, other in pairwise(ranges))
 
 
-def incrementally(changes: Sequence[Change], stops: Sequence[bool], cuts: Sequence[Cuts]) -> list[Range]:
+def incrementally(changes: Sequence[Change], stops: Sequence[bool], cuts: Sequence[RangeBoundaries]) -> list[Range]:
     """Divide in steps, as one publication after another does: the last range stays open and is carried on."""
     ranges: list[Range] = []
     for number, batch in enumerate(_batches(changes, stops)):
@@ -61,25 +69,25 @@ def _batches(changes: Sequence[Change], stops: Sequence[bool]) -> list[list[Chan
 
 
 @given(_changes, _cuts)
-def test_every_change_lies_in_one_range(changes: list[Change], cuts: Cuts) -> None:
+def test_every_change_lies_in_one_range(changes: list[Change], cuts: RangeBoundaries) -> None:
     """CH06, AR06: all changes in order, each in (from, until]; ranges touch, none is empty, only the last is open."""
     check(cut(changes, cuts, open_range=None, begin=None, limit=LIMIT), changes)
 
 
 @given(_changes, _cuts, st.lists(st.booleans(), min_size=1))
-def test_in_steps_or_in_one_go(changes: list[Change], cuts: Cuts, stops: list[bool]) -> None:
+def test_in_steps_or_in_one_go(changes: list[Change], cuts: RangeBoundaries, stops: list[bool]) -> None:
     """Publishing after every commit or once a year gives the same ranges."""
     assert incrementally(changes, stops, [cuts]) == cut(changes, cuts, open_range=None, begin=None, limit=LIMIT)
 
 
 @given(_changes, st.lists(_cuts, min_size=2, max_size=4), st.lists(st.booleans(), min_size=1))
-def test_cuts_that_change(changes: list[Change], cuts: list[Cuts], stops: list[bool]) -> None:
+def test_cuts_that_change(changes: list[Change], cuts: list[RangeBoundaries], stops: list[bool]) -> None:
     """A setting that changes, or a tag that is set later or removed, breaks nothing."""
     check(incrementally(changes, stops, cuts), changes)
 
 
 @given(_changes, _cuts)
-def test_no_cut_within_a_range(changes: list[Change], cuts: Cuts) -> None:
+def test_no_cut_within_a_range(changes: list[Change], cuts: RangeBoundaries) -> None:
     """Two changes with a cut between them are in two lists."""
     for one in cut(changes, cuts, open_range=None, begin=None, limit=LIMIT):
         mark = cuts.before(one.changes[-1].time)
@@ -112,12 +120,12 @@ def test_calendar_is_in_utc() -> None:
 
 def test_marks() -> None:
     """The last mark before a time; one at that very time is not before it."""
-    marks = Marks([utc("2024-01-10T12:00"), utc("2024-01-20T12:00")])
+    marks = FixedBoundaries([utc("2024-01-10T12:00"), utc("2024-01-20T12:00")])
     assert marks.before(utc("2024-01-10T12:00")) is None
     assert marks.before(utc("2024-01-10T12:00:00.001")) == utc("2024-01-10T12:00")
     assert marks.before(utc("2024-01-20T12:00")) == utc("2024-01-10T12:00")
     assert marks.before(utc("2025-01-01")) == utc("2024-01-20T12:00")
-    assert Marks([]).before(utc("2024-01-01")) is None
+    assert FixedBoundaries([]).before(utc("2024-01-01")) is None
 
 
 def test_a_range_reaches_over_periods_without_changes() -> None:
@@ -133,7 +141,7 @@ def test_a_range_reaches_over_periods_without_changes() -> None:
 def test_a_tag_closes_the_range_of_its_own_commit() -> None:
     """The tagged commit's changes are the last of a range, which is closed by the first change after it."""
     one, tagged, after = (change(f"2024-01-0{day}T12:00", "a") for day in (1, 2, 3))
-    tags = Marks([tagged.time])
+    tags = FixedBoundaries([tagged.time])
     assert cut([one, tagged], tags, open_range=None, begin=None, limit=LIMIT) == [
         Range(one.time - MILLISECOND, None, (one, tagged))
     ]
@@ -148,7 +156,7 @@ def test_a_tag_set_later_cuts_at_the_end_only() -> None:
     listed = tuple(change(f"2024-01-0{day}T12:00", "a") for day in (1, 2, 3))
     opened = Range(utc("2024-01-01"), None, listed)
     new = change("2024-01-09T12:00", "a")
-    assert cut([new], Marks([listed[1].time]), open_range=opened, begin=None, limit=9) == [
+    assert cut([new], FixedBoundaries([listed[1].time]), open_range=opened, begin=None, limit=9) == [
         Range(utc("2024-01-01"), utc("2024-01-03T12:00"), listed),
         Range(utc("2024-01-03T12:00"), None, (new,)),
     ]

@@ -8,9 +8,13 @@ import pytest
 
 from pelican_resourcesync.errors import DocumentError, PublicationError
 from pelican_resourcesync.protocol import Link
-from pelican_resourcesync.publication.model.change import Representation
-from pelican_resourcesync.publication.model.resource import Built, Represented, Resource
-from pelican_resourcesync.publication.model.rows import parse_representation
+from pelican_resourcesync.publication.model.resource import (
+    FileResources,
+    Representation,
+    RepresentationsByUri,
+    Resource,
+    parse_representation,
+)
 
 
 def test_represent(tmp_path: Path) -> None:
@@ -30,16 +34,18 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
 def test_built_resources() -> None:
     """They are given in the order of their URIs, the last of each, and found by them."""
     said = [Representation(length=number) for number in range(3)]
-    resources = Built(Resource(f"urn:x:{name}", None, measured=each) for name, each in zip("bab", said, strict=True))
-    assert [(each.uri, parse_representation(each.representation)) for each in resources.standings()] == [
+    resources = FileResources(
+        Resource(f"urn:x:{name}", None, measured=each) for name, each in zip("bab", said, strict=True)
+    )
+    assert [(each.uri, parse_representation(each.representation)) for each in resources.rows()] == [
         ("urn:x:a", said[1]),
         ("urn:x:b", said[2]),
     ]
     assert list(resources.uris()) == ["urn:x:a", "urn:x:b"]
     assert len(resources) == 2
-    assert dict(Represented(resources)) == {"urn:x:a": said[1], "urn:x:b": said[2]}
+    assert dict(RepresentationsByUri(resources)) == {"urn:x:a": said[1], "urn:x:b": said[2]}
     assert resources.get("urn:x:c") is None
-    assert "urn:x:c" not in Represented(resources)
+    assert "urn:x:c" not in RepresentationsByUri(resources)
 
 
 @pytest.mark.parametrize(
@@ -53,4 +59,4 @@ def test_built_resources() -> None:
 def test_what_no_document_can_hold(wrong: Resource) -> None:
     """The resource is named of which it is said."""
     with pytest.raises(DocumentError, match=r"^the resource 'urn:x:1': "):
-        list(Built([wrong]).standings())
+        list(FileResources([wrong]).rows())

@@ -13,9 +13,9 @@ from resync.resource_container import ResourceContainer
 from resync.sitemap import Sitemap, SitemapParseError
 
 from pelican_resourcesync.protocol import Limits, Link
+from pelican_resourcesync.publication.model.history import ChangeHistory
 from pelican_resourcesync.publication.model.options import Archives, Dumps
 from pelican_resourcesync.publication.model.resource import Resource
-from pelican_resourcesync.publication.model.told import Told
 from tests.publication.archivist import walk
 from tests.publication.support import SITEURL, Source, publish_one, utc
 from tests.support.reader import XmlEntry, parse
@@ -39,7 +39,7 @@ def published(output: Path, limits: Limits) -> Source:
             dumps=Dumps(resourcedump=True, changedump=True),
             archives=Archives(resourcelist=None, resourcedump=None),
         )
-        told = Told(built=utc(f"2024-0{month}-05T12:00"))
+        told = ChangeHistory(built=utc(f"2024-0{month}-05T12:00"))
         publish_one(resources, told, source.cuts, options, source.previous())
     return source
 

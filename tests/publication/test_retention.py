@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from pelican_resourcesync.protocol import Limits
+from pelican_resourcesync.publication.model.history import ChangeHistory
 from pelican_resourcesync.publication.model.options import Archives
-from pelican_resourcesync.publication.model.told import Told
 from tests.publication.support import SITEURL, UPDATED, Source, change, tree, utc
 
 SET = "resourcesync/site"
@@ -57,7 +57,7 @@ def test_the_open_one_may_close_and_go_at_once(tmp_path: Path) -> None:
     """What history told of long ago is dropped as the oldest, before it ever was a document."""
     source = Source(tmp_path)
     changes = [change(f"2024-0{month}-05T12:00", "a.html", UPDATED) for month in range(1, 6)]
-    told = Told(built=utc("2024-06-01T12:00"), changes=changes)
+    told = ChangeHistory(built=utc("2024-06-01T12:00"), changes=changes)
     assert source.publish({"a.html": b"a"}, told, archives=Archives(changelist=1)).changes == 2
     assert listed(source) == LISTS[3:5]
     assert not set(LISTS[:3]) & source.documents().keys()

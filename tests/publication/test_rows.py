@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.protocol import Link, Renderer, Root
 from pelican_resourcesync.publication.documents.documents import resource_entry
-from pelican_resourcesync.publication.model.change import Representation
-from pelican_resourcesync.publication.model.resource import Listed
-from pelican_resourcesync.publication.model.rows import (
+from pelican_resourcesync.publication.model.resource import (
+    Listed,
+    Representation,
     Row,
     is_hashed,
     is_later,

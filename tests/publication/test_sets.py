@@ -9,13 +9,13 @@ import pytest
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import ChangeKind, Limits
+from pelican_resourcesync.publication.model.history import ChangeHistory
 from pelican_resourcesync.publication.model.options import Archives, Dumps
 from pelican_resourcesync.publication.model.ranges import Calendar
-from pelican_resourcesync.publication.model.resource import Built, Resource
-from pelican_resourcesync.publication.model.told import Told
+from pelican_resourcesync.publication.model.resource import FileResources, Resource
+from pelican_resourcesync.publication.next_generation import Request
 from pelican_resourcesync.publication.previous.previous import publications_in
-from pelican_resourcesync.publication.publish import Publication, publish
-from pelican_resourcesync.publication.request import Request
+from pelican_resourcesync.publication.publish import Publication, publish_sets
 from tests.publication.archivist import Archivist, read, walk
 from tests.publication.faults import disturbed, fail
 from tests.publication.support import SITEURL, Source, tree, utc
@@ -42,15 +42,17 @@ def sources(tmp_path: Path) -> list[Source]:
 def request(source: Source, contents: Mapping[str, bytes], day: int, **options: Any) -> Request:
     """Ask for the publication of a set."""
     resources = [Resource(f"{SITEURL}/{path}", source.write(path, data)) for path, data in contents.items()]
-    told = Told(built=utc(f"2024-01-{day:02}T12:00"))
+    told = ChangeHistory(built=utc(f"2024-01-{day:02}T12:00"))
     made = source.options(**(OPTIONS | options))
-    return Request(resources=Built(resources), told=told, cuts=source.cuts, options=made, previous=source.previous())
+    return Request(
+        resources=FileResources(resources), told=told, cuts=source.cuts, options=made, previous=source.previous()
+    )
 
 
 def publish_day(sources: list[Source], day: int) -> list[Publication]:
     """Publish sets together, all of them with other resources; one is in two."""
     contents = [{f"{source.set_name}.html": b"%d" % day, "shared.html": b"%d" % (day // 2)} for source in sources]
-    return publish([request(source, each, day) for source, each in zip(sources, contents, strict=True)])
+    return publish_sets([request(source, each, day) for source, each in zip(sources, contents, strict=True)])
 
 
 def described(source: Source) -> list[str]:
@@ -93,7 +95,7 @@ def test_one_alone_is_the_same_as_among_others(sources: list[Source], tmp_path: 
     alone = replace(sources[1], output=tmp_path / "alone")
     for day in range(1, 5):
         publish_day(sources, day)
-        publish([request(alone, {"papers.html": b"%d" % day, "shared.html": b"%d" % (day // 2)}, day)])
+        publish_sets([request(alone, {"papers.html": b"%d" % day, "shared.html": b"%d" % (day // 2)}, day)])
     states = [files_of(each) for each in (sources[1], alone)]
     for each in states:
         del each[sources[1].layout.state]  # which says which sets came together
@@ -123,7 +125,7 @@ def test_one_that_begins_anew_beside_the_others(sources: list[Source]) -> None:
     before = [files_of(source) for source in sources]
     anew = request(sources[1], {"papers.html": b"new", "shared.html": b"0"}, 2)
     anew = replace(anew, previous=None, over=anew.previous)
-    publish([request(sources[0], {"site.html": b"1", "shared.html": b"0"}, 1), anew])
+    publish_sets([request(sources[0], {"site.html": b"1", "shared.html": b"0"}, 1), anew])
     assert described(sources[0]) == [
         f"{SITEURL}/resourcesync/{name}/capabilitylist.xml" for name in ("papers/2", "pictures", "site")
     ]
@@ -147,18 +149,20 @@ def test_a_neighbour_stays(sources: list[Source]) -> None:
 def test_all_or_nothing(sources: list[Source]) -> None:
     """Where one set cannot be published, none is, whichever comes first."""
     many = {f"{number}.txt": b"many" for number in range(30)}
-    publish([request(source, many, 1) for source in sources])
+    publish_sets([request(source, many, 1) for source in sources])
     before = tree(sources[0].output / "resourcesync")
     good = request(sources[0], {**many, "new.html": b"new"}, 2)
     resources = [Resource(f"{SITEURL}/{path}", sources[1].write(path, data)) for path, data in many.items()]
     right = Resource(f"{SITEURL}/a.html", sources[1].write("a.html", b"a"))
     wrong = replace(right, measured=seen(b"b"))
-    bad = replace(request(sources[1], {}, 2), resources=Built([*resources, wrong]))
+    bad = replace(request(sources[1], {}, 2), resources=FileResources([*resources, wrong]))
     for requests in ([good, bad], [bad, good]):
         with pytest.raises(PublicationError, match=r"a\.html is no longer"):
-            publish(requests)
+            publish_sets(requests)
         assert tree(sources[0].output / "resourcesync") == before
-    assert publish([good, replace(bad, resources=Built([*resources, right]))])[1].new[ChangeKind.CREATED] == 1
+    assert (
+        publish_sets([good, replace(bad, resources=FileResources([*resources, right]))])[1].new[ChangeKind.CREATED] == 1
+    )
 
 
 def test_whatever_fails_no_set_goes_ahead_of_the_others(sources: list[Source]) -> None:
@@ -173,7 +177,7 @@ def test_whatever_fails_no_set_goes_ahead_of_the_others(sources: list[Source]) -
     for at in range(5, 1_000, 60):
         try:
             with disturbed(output, "exchange", at, fail(at)) as undisturbed:
-                publish(requests)
+                publish_sets(requests)
         except PublicationError:
             assert tree(output / "resourcesync") == before
             outcomes.add(False)
@@ -190,7 +194,7 @@ def test_each_has_options_of_its_own(sources: list[Source]) -> None:
     """Dumps, archives, limits and packages of one are no matter of the other."""
     for day in (1, 2, 3):
         contents = {"a.png": bytes(9_000), "b.png": b"%d" % day}
-        publish(
+        publish_sets(
             [
                 request(sources[0], contents, day, limits=Limits(entries=1)),
                 request(sources[1], contents, day, dumps=Dumps(), archives=Archives()),

@@ -11,7 +11,7 @@ import pytest
 
 from pelican_resourcesync.errors import DocumentError, PublicationError
 from pelican_resourcesync.publication.disk import exchange
-from pelican_resourcesync.publication.disk.moves import in_order
+from pelican_resourcesync.publication.disk.ordered_install import in_install_order
 from pelican_resourcesync.publication.disk.staging import recover, replace_file, staging
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, WELL_KNOWN
 from tests.publication.faults import MODES, Mode, coming_in
@@ -334,7 +334,7 @@ def test_the_order_of_moves() -> None:
     paths = [WELL_KNOWN, STATE, *(f"resourcesync/site/{name}.xml" for name in ("capabilitylist", "resourcelist"))]
     paths += ["resourcesync/index.html", DESCRIPTION, "resourcesync/site/changelist.xml"]
     paths += [f"resourcesync/site/{name}-20240105T120000Z.xml" for name in ("resourcelist", "changelist")]
-    assert [path.rpartition("/")[2] for path in in_order(paths, [LAYOUT])] == [
+    assert [path.rpartition("/")[2] for path in in_install_order(paths, [LAYOUT])] == [
         "changelist-20240105T120000Z.xml",
         "resourcelist-20240105T120000Z.xml",
         "changelist.xml",

@@ -7,10 +7,10 @@ import pytest
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import Limits
+from pelican_resourcesync.publication.model.history import ChangeHistory
 from pelican_resourcesync.publication.model.options import Archives, Dumps
-from pelican_resourcesync.publication.model.told import Told
-from pelican_resourcesync.publication.sizes import Amount
-from pelican_resourcesync.publication.status.status import SetStatus, Status, look
+from pelican_resourcesync.publication.status.sizes import FileTotals
+from pelican_resourcesync.publication.status.status import SetStatus, Status, local_status
 from tests.publication.support import SITEURL, UPDATED, Source, change, tree, utc
 
 HISTORY = (
@@ -20,9 +20,9 @@ HISTORY = (
 )
 
 
-def told() -> Told:
+def told() -> ChangeHistory:
     """Tell a history of two months."""
-    return Told(built=utc("2024-03-01T12:00"), changes=HISTORY, commit="c1", landed=HISTORY[-1].time)
+    return ChangeHistory(built=utc("2024-03-01T12:00"), changes=HISTORY, commit="c1", landed=HISTORY[-1].time)
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def source(tmp_path: Path) -> Source:
 
 def looked(folder: Path) -> Status:
     """Look at a publication that is there."""
-    seen = look(folder)
+    seen = local_status(folder)
     assert seen
     return seen
 
@@ -70,9 +70,9 @@ def test_sizes_are_of_all_documents(source: Source) -> None:
     seen = looked(source.output)
     documents = source.documents()
     assert seen.total_size == sum(map(len, documents.values())) - len(documents[".well-known/resourcesync"])
-    assert seen.sizes["resourcelist"] == Amount(number=1, size=len(documents["resourcesync/site/resourcelist.xml"]))
+    assert seen.sizes["resourcelist"] == FileTotals(number=1, size=len(documents["resourcesync/site/resourcelist.xml"]))
     lists = [data for path, data in documents.items() if "/changelist" in path and "archive" not in path]
-    assert seen.sizes["changelist"] == Amount(number=3, size=sum(map(len, lists)))
+    assert seen.sizes["changelist"] == FileTotals(number=3, size=sum(map(len, lists)))
     kinds = {"capabilitylist", "changelist", "changelist-archive", "publication.json", "resourcelist"}
     assert alone(seen).sizes.keys() == kinds
     shared = len(documents["resourcesync/description.xml"]) + len(documents["resourcesync/index.html"])
@@ -81,7 +81,9 @@ def test_sizes_are_of_all_documents(source: Source) -> None:
     source.publish({"a": b"a", "b": b"b"}, told(), archives=Archives(changelist=1))
     source.publish({"a": b"new", "b": b"b"}, "2024-03-05T12:00", archives=Archives(changelist=1))
     superseded = [source.documents()[path] for path in source.state()["superseded"]]
-    assert looked(source.output).sizes["superseded"] == Amount(number=len(superseded), size=sum(map(len, superseded)))
+    assert looked(source.output).sizes["superseded"] == FileTotals(
+        number=len(superseded), size=sum(map(len, superseded))
+    )
 
 
 def test_sizes_of_packages(tmp_path: Path) -> None:
@@ -92,8 +94,8 @@ def test_sizes_of_packages(tmp_path: Path) -> None:
         source.publish({"a": data}, time, dumps=dumps, archives=archives)
     documents = source.documents()
 
-    def amount(*paths: str) -> Amount:
-        return Amount(number=len(paths), size=sum(len(documents[f"resourcesync/site/{path}"]) for path in paths))
+    def amount(*paths: str) -> FileTotals:
+        return FileTotals(number=len(paths), size=sum(len(documents[f"resourcesync/site/{path}"]) for path in paths))
 
     seen = alone(looked(source.output))
     changes = ("changedump-20240205T120000Z", "changedump-20240206T120000Z")
@@ -108,7 +110,7 @@ def test_sizes_of_packages(tmp_path: Path) -> None:
         "changedump-manifest": amount(*(f"{each}-manifest.xml" for each in changes)),
         "changelist": amount("changelist.xml", *(f"changelist-2024{each}01T000000Z.xml" for each in ("01", "02"))),
         "changelist-archive": amount("changelist-archive.xml"),
-        "publication.json": Amount(number=1, size=len(documents["resourcesync/publication.json"])),
+        "publication.json": FileTotals(number=1, size=len(documents["resourcesync/publication.json"])),
         "resourcedump": amount("resourcedump.xml"),
         "resourcedump packages": amount("resourcedump-20240206T120000Z-00001.zip"),
         "resourcedump-archive": amount("resourcedump-archive.xml"),
@@ -128,7 +130,7 @@ def test_parts_of_a_list_are_counted(tmp_path: Path) -> None:
     source.publish(dict.fromkeys("abc", b""), "2024-03-01T12:00", limits=Limits(entries=2))
     documents = source.documents()
     sizes = [len(data) for path, data in documents.items() if "/resourcelist" in path]
-    assert alone(looked(source.output)).sizes["resourcelist"] == Amount(number=3, size=sum(sizes))
+    assert alone(looked(source.output)).sizes["resourcelist"] == FileTotals(number=3, size=sum(sizes))
 
 
 def test_sets_are_told_each(source: Source) -> None:
@@ -154,7 +156,7 @@ def test_sets_are_told_each(source: Source) -> None:
     assert [each.name for each in looked(source.output).sets] == ["letters", "papers"]
     source.write("resourcesync/papers/resourcelist.xml", b"another")
     with pytest.raises(PublicationError, match=r"damaged: resourcesync/papers/resourcelist\.xml"):
-        look(source.output)
+        local_status(source.output)
 
 
 def test_a_source_description_that_cannot_be_read(source: Source) -> None:
@@ -185,13 +187,13 @@ def test_a_site_in_a_path_has_no_say_over_its_host(tmp_path: Path) -> None:
 
 def test_there_may_be_none_or_a_damaged_one(source: Source, tmp_path: Path) -> None:
     """None is none; what is no longer what it was is one sentence."""
-    assert look(tmp_path / "elsewhere") is None
+    assert local_status(tmp_path / "elsewhere") is None
     source.write("resourcesync/site/resourcelist.xml", b"another")
     with pytest.raises(PublicationError, match="is damaged"):
-        look(source.output)
+        local_status(source.output)
     source.write("resourcesync/publication.json", b"{}")
     with pytest.raises(PublicationError, match="is damaged"):
-        look(source.output)
+        local_status(source.output)
 
 
 def test_a_state_that_cannot_be_read_is_one_sentence(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,4 +204,4 @@ def test_a_state_that_cannot_be_read_is_one_sentence(source: Source, monkeypatch
 
     monkeypatch.setattr(Path, "read_bytes", refuse)
     with pytest.raises(PublicationError, match="Permission denied"):
-        look(source.output)
+        local_status(source.output)

@@ -12,20 +12,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pelican_resourcesync.protocol import Document, Hash, Limits, Link, Metadata, Root, write
-from pelican_resourcesync.publication.diff.compare import Relisting, Survey, survey
+from pelican_resourcesync.publication.diff import Comparison, ListingBuilder, compare
 from pelican_resourcesync.publication.documents.documents import change_entries
-from pelican_resourcesync.publication.model.change import MD5, Change, Representation
 from pelican_resourcesync.publication.model.clock import later
+from pelican_resourcesync.publication.model.history import Change, ChangeHistory
 from pelican_resourcesync.publication.model.listing import Listing
 from pelican_resourcesync.publication.model.options import Archives, Dumps
 from pelican_resourcesync.publication.model.ranges import Range
-from pelican_resourcesync.publication.model.resource import Built, Listed, Resource
-from pelican_resourcesync.publication.model.rows import render_links
+from pelican_resourcesync.publication.model.resource import (
+    MD5,
+    FileResources,
+    Listed,
+    Representation,
+    Resource,
+    render_links,
+)
 from pelican_resourcesync.publication.model.state import State
-from pelican_resourcesync.publication.model.told import Told
-from pelican_resourcesync.publication.previous.previous import Previous, read_previous
-from pelican_resourcesync.publication.publish import publish
-from pelican_resourcesync.publication.request import Request
+from pelican_resourcesync.publication.next_generation import Request
+from pelican_resourcesync.publication.previous.previous import PreviousPublication, read_previous
+from pelican_resourcesync.publication.publish import publish_sets
 from tests.protocol.strategies import links as any_links
 from tests.protocol.strategies import uris as any_uris
 from tests.publication.archivist import walk
@@ -52,16 +57,16 @@ _now = st.dictionaries(_uris, st.builds(Known, st.none(), _representations, st.n
 _before = st.dictionaries(_uris, st.builds(Listed, _representations, st.none() | times, _links))
 
 
-def built(now: Mapping[str, Known]) -> Built:
+def built(now: Mapping[str, Known]) -> FileResources:
     """Make resources of which no bytes are at hand."""
-    return Built(Resource(uri, None, each.changed, each.said, each.links) for uri, each in now.items())
+    return FileResources(Resource(uri, None, each.changed, each.said, each.links) for uri, each in now.items())
 
 
-def previous_of(listed: Mapping[str, Listed], changes: Sequence[Change] = ()) -> Previous:
+def previous_of(listed: Mapping[str, Listed], changes: Sequence[Change] = ()) -> PreviousPublication:
     """Make a previous publication that lists these resources, and these changes in its open range."""
     state = State(generation=1, siteurl=SITEURL, at=NOON, changes=0, documents={})
     opened = Range(NOON, None, tuple(changes)) if changes else None
-    return Previous(
+    return PreviousPublication(
         folder=Path(),
         layout=LAYOUT,
         state=state,
@@ -82,8 +87,8 @@ def test_suspects(now: Mapping[str, Known], before: Mapping[str, Listed]) -> Non
         newer = changed is not None and (lastmod is None or changed > lastmod)
         if said != before[uri].representation or (said.hash is None and newer):
             expected.add(uri)
-    assert survey(built(now), previous_of(before)).suspects == sorted(expected)
-    assert survey(built(now), None).suspects == []
+    assert compare(built(now), previous_of(before)).suspects == sorted(expected)
+    assert compare(built(now), None).suspects == []
 
 
 @given(_now, _before, st.sets(_uris), st.booleans())
@@ -94,8 +99,8 @@ def test_relisting(now: Mapping[str, Known], before: Mapping[str, Listed], updat
     for uri, each in sorted(now.items()):
         lastmod = before[uri].lastmod if uri in before else each.changed
         expected[uri] = Listed(each.said, NOON if uri in updated else lastmod, each.links)
-    found = survey(built(now), previous_of(before)) if surveyed else None
-    relisting = Relisting(built(now), Listing.of(before.items()), found)
+    found = compare(built(now), previous_of(before)) if surveyed else None
+    relisting = ListingBuilder(built(now), Listing.of(before.items()), found)
     assert list(relisting.list(changes).items()) == list(expected.items())
     assert relisting.same == (expected == before)
     assert relisting.same_bytes == (
@@ -107,7 +112,7 @@ def test_relisting(now: Mapping[str, Known], before: Mapping[str, Listed], updat
 def test_the_first_listing() -> None:
     """Where nothing was published, what is there has the time that it tells, or that of a change."""
     now = {f"{SITEURL}/{name}": Known(None, Representation(length=1), utc("2024-01-01T12:00")) for name in "ab"}
-    listed = Relisting(built(now), None).list([Change(NOON, f"{SITEURL}/b", UPDATED)])
+    listed = ListingBuilder(built(now), None).list([Change(NOON, f"{SITEURL}/b", UPDATED)])
     assert [each.lastmod for each in listed.values()] == [utc("2024-01-01T12:00"), NOON]
 
 
@@ -125,7 +130,7 @@ def test_parts_of_a_second(changed: str, lastmod: str, suspected: bool) -> None:
     uri = f"{SITEURL}/a"
     before = previous_of({uri: Listed(Representation(length=1), utc(lastmod))})
     now = built({uri: Known(None, Representation(length=1), utc(changed))})
-    assert survey(now, before).suspects == ([uri] if suspected else [])
+    assert compare(now, before).suspects == ([uri] if suspected else [])
 
 
 _heavy = st.lists(any_links, max_size=3).map(tuple)
@@ -137,12 +142,14 @@ def test_capacity(many: Sequence[tuple[str, tuple[Link, ...]]], size: int, editi
     """X04: so many changes of the longest of them fit into one list, whatever characters they are of."""
     limits = Limits(size=size)
     if seen == "now":
-        found = survey(built({uri: Known(links=leads) for uri, leads in many}), None)
+        found = compare(built({uri: Known(links=leads) for uri, leads in many}), None)
     elif seen == "before":
-        found = survey(Built([]), previous_of({uri: Listed(Representation(), None, leads) for uri, leads in many}))
+        found = compare(
+            FileResources([]), previous_of({uri: Listed(Representation(), None, leads) for uri, leads in many})
+        )
     else:
         before = previous_of({}, [Change(NOON, uri, UPDATED, None, leads) for uri, leads in many])
-        found = Survey.of([], before)
+        found = Comparison.of([], before)
     capacity = found.capacity(limits)
     long = Representation.measured("0" * 64, 10**17, "application/vnd.oasis.opendocument.presentation")
     for uri, leads in dict(many).items():
@@ -157,11 +164,11 @@ def test_capacity(many: Sequence[tuple[str, tuple[Link, ...]]], size: int, editi
 
 def test_capacity_by_hand() -> None:
     """The limit of entries counts too; where nothing fits, one change has to."""
-    found = Survey.of([f"{SITEURL}/{'a' * 1_000}"])
+    found = Comparison.of([f"{SITEURL}/{'a' * 1_000}"])
     assert found.capacity(Limits()) == (50_000_000 - 10_000) // (1_500 + len(SITEURL) + 1)
     assert found.capacity(Limits(entries=3)) == 3
     assert found.capacity(Limits(size=1)) == 1
-    assert Survey.of([]).capacity(Limits()) == 50_000
+    assert Comparison.of([]).capacity(Limits()) == 50_000
     heavy = Link(href="urn:x:" + "&" * 10_000, rel="up")
     assert render_links([heavy])
     found.see("urn:x:1", render_links([heavy]))
@@ -184,7 +191,9 @@ def _series(draw: st.DrawFn) -> list[dict[str, Known]]:
     return series
 
 
-def publish_state(source: Source, state: Mapping[str, Known], told: Told, kept: Path | None, **options: Any) -> None:
+def publish_state(
+    source: Source, state: Mapping[str, Known], told: ChangeHistory, kept: Path | None, **options: Any
+) -> None:
     """Publish one state; where `kept` is a folder, go on from the listing in it, and leave the next there."""
     resources = []
     for uri, each in state.items():
@@ -196,14 +205,14 @@ def publish_state(source: Source, state: Mapping[str, Known], told: Told, kept: 
 
     draft = kept / "draft" if kept else None
     request = Request(
-        resources=Built(resources),
+        resources=FileResources(resources),
         told=told,
         cuts=source.cuts,
         options=source.options(**options),
         previous=read_previous(source.output, LAYOUT, find=find),
         listing=draft,
     )
-    publish([request])
+    publish_sets([request])
     now = read_previous(source.output, LAYOUT)
     assert now
     if kept and draft:
@@ -240,7 +249,7 @@ def test_a_kept_listing_is_as_good_as_the_resource_list(
                 return {uri: known[uri] for uri in uris if uri in known}
 
             time = later(utc("2024-01-01T00:00") + timedelta(days=day), None)
-            told = Told(built=time, complete=False, times=witness)
+            told = ChangeHistory(built=time, complete=False, times=witness)
             publish_state(one, state, told, None, **options)
             publish_state(other, state, told, kept, **options)
             assert tree(one.output / "resourcesync") == tree(other.output / "resourcesync")

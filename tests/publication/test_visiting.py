@@ -8,8 +8,8 @@ import pytest
 
 from pelican_resourcesync.errors import NoHostError, PublicationError, TransportError
 from pelican_resourcesync.publication.model.options import Archives, Dumps
-from pelican_resourcesync.publication.status.remote_status import visit
-from pelican_resourcesync.publication.status.status import Status, look
+from pelican_resourcesync.publication.status.remote import remote_status
+from pelican_resourcesync.publication.status.status import Status, local_status
 from tests.publication.support import SITEURL, Source
 from tests.support.live import Live, closed_port, content, files, live, no_dot_folders, page, redirect, status
 
@@ -32,14 +32,14 @@ def source(tmp_path: Path) -> Source:
 
 def looked(folder: Path) -> Status:
     """Look at publications that are there."""
-    seen = look(folder)
+    seen = local_status(folder)
     assert seen
     return seen
 
 
 def visited(site: Live, into: Path, path: str = "") -> Status:
     """Look at publications that are live."""
-    seen = visit(site.url + path, into)
+    seen = remote_status(site.url + path, into)
     assert seen
     return seen
 
@@ -84,7 +84,7 @@ def test_all_sets_that_are_named_are_told(source: Source, tmp_path: Path) -> Non
         assert [each.name for each in visited(site, tmp_path / "three").sets] == ["letters"]
         site.manners["resourcesync/letters/2/resourcelist.xml"] = content(b"another")
         with pytest.raises(PublicationError, match="damaged"):
-            visit(site.url, tmp_path / "four")
+            remote_status(site.url, tmp_path / "four")
 
 
 def test_names_of_sets_are_hostile(source: Source, tmp_path: Path) -> None:
@@ -144,20 +144,20 @@ def test_the_host_of_a_site_in_a_path_is_asked(tmp_path: Path) -> None:
 def test_a_url_without_a_publication(source: Source, tmp_path: Path) -> None:
     """Absent, damaged, or not to be known: three things."""
     with live(page) as site:
-        assert visit(site.url, tmp_path / "into") is None
+        assert remote_status(site.url, tmp_path / "into") is None
         site.manner = files(source.output)
         site.manners["resourcesync/site/resourcelist.xml"] = content(b"another")
         with pytest.raises(PublicationError, match="damaged"):
-            visit(site.url, tmp_path / "into")
+            remote_status(site.url, tmp_path / "into")
         site.manners["resourcesync/publication.json"] = content(b"{}", Content_Type="application/json")
         with pytest.raises(PublicationError, match="damaged"):
-            visit(site.url, tmp_path / "into")
+            remote_status(site.url, tmp_path / "into")
         site.manners["resourcesync/publication.json"] = redirect("https://other.example/")
-        with pytest.raises(TransportError, match="redirected elsewhere"):
-            visit(site.url, tmp_path / "into")
+        with pytest.raises(TransportError, match="redirects elsewhere"):
+            remote_status(site.url, tmp_path / "into")
     with pytest.raises(TransportError):
-        visit(f"http://127.0.0.1:{closed_port()}", tmp_path / "into")
-    with pytest.raises(NoHostError, match="no host of that name"):
-        visit("http://nobody.invalid", tmp_path / "into")
+        remote_status(f"http://127.0.0.1:{closed_port()}", tmp_path / "into")
+    with pytest.raises(NoHostError, match="no such host"):
+        remote_status("http://nobody.invalid", tmp_path / "into")
     with pytest.raises(TransportError, match="no address to read from"):
-        visit("ftp://example.org", tmp_path / "into")
+        remote_status("ftp://example.org", tmp_path / "into")

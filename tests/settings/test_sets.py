@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from pelican_resourcesync.errors import SettingsError
-from pelican_resourcesync.publication.model.options import Archives, Dumps
+from pelican_resourcesync.publication import Archives, Dumps
 from pelican_resourcesync.settings import Selection, SetSettings, Settings, parse_settings
 
 BOTH_DUMPS = Dumps(resourcedump=True, changedump=True, package_size=100_000_000)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pelican_resourcesync.errors import SettingsError
-from pelican_resourcesync.publication.model.options import Archives, Dumps
+from pelican_resourcesync.publication import Archives, Dumps
 from pelican_resourcesync.settings import SetSettings, Settings, parse_settings, parse_siteurl
 
 DEFAULTS = {

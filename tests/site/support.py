@@ -8,7 +8,7 @@ from urllib.parse import unquote
 from pelican import Pelican, signals
 from pelican.settings import read_settings
 
-from pelican_resourcesync.publication.model.change import Change
+from pelican_resourcesync.publication import Change
 from pelican_resourcesync.site.outputs.run import Run
 from tests.support.sites import Row, Site
 

@@ -7,7 +7,7 @@ from textwrap import dedent
 
 import pytest
 
-from pelican_resourcesync.publication.model.layout import DESCRIPTION, STATE, WELL_KNOWN
+from pelican_resourcesync.publication import DESCRIPTION, STATE, WELL_KNOWN
 from pelican_resourcesync.site import saved_documents as module
 from pelican_resourcesync.site.saved_documents import SAVED_FOLDER, SavedDocuments
 from tests.e2e.test_bad_input import run

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication.model.layout import Layout
-from pelican_resourcesync.publication.model.state import State, parse_state, render_state
+from pelican_resourcesync.publication import Layout, State, parse_state, render_state
 from pelican_resourcesync.site.outputs.removed_sets import removed_layouts, removed_set_warnings
 from tests.e2e.test_sets import IMAGES, NEWS, blog, publish
 from tests.support.museum import tree

@@ -18,9 +18,17 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.git.landing import Landing, landing_times
 from pelican_resourcesync.git.log import Commit
-from pelican_resourcesync.publication.diff.changes import changes_since, spread
-from pelican_resourcesync.publication.model.change import Change, Representation
-from pelican_resourcesync.publication.model.ranges import PERIODS, Calendar, Cuts, Marks, Range, cut
+from pelican_resourcesync.publication import (
+    PERIODS,
+    Calendar,
+    Change,
+    FixedBoundaries,
+    RangeBoundaries,
+    Representation,
+    changes_since,
+)
+from pelican_resourcesync.publication.diff import make_times_unique
+from pelican_resourcesync.publication.model.ranges import Range, cut
 from tests.e2e.test_adds_up import published
 from tests.publication.support import CREATED, DELETED, UPDATED
 from tests.support.reader import XmlDocument
@@ -115,8 +123,10 @@ def ranges_of(history: History, by: str | int, limit: int) -> list[Range]:
     told, there = changes_of(history, landings)
     last = landings[-1].time if landings else NOW
     found = changes_since(None, dict.fromkeys(there, REPRESENTATION), retold(told), unexplained=last)
-    cuts: Cuts = Calendar(by) if isinstance(by, str) else Marks([each.time for each in landings[by - 1 :: by]])
-    return cut(spread(found, floor=None, limit=limit), cuts, open_range=None, begin=None, limit=limit)
+    cuts: RangeBoundaries = (
+        Calendar(by) if isinstance(by, str) else FixedBoundaries([each.time for each in landings[by - 1 :: by]])
+    )
+    return cut(make_times_unique(found, floor=None, limit=limit), cuts, open_range=None, begin=None, limit=limit)
 
 
 @given(HISTORIES, CUTS, st.sampled_from([1, 2, MANY]))

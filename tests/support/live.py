@@ -72,6 +72,8 @@ class Live:
     asks: list[Ask] = field(default_factory=list)
     url: str = ""
     proxy: bool = False
+    keep_alive: bool = False
+    connections: set[Any] = field(default_factory=set)
     ended: Event = field(default_factory=Event)
     lock: Lock = field(default_factory=Lock)
 
@@ -102,8 +104,9 @@ class _Handler(BaseHTTPRequestHandler):
     live: Live
 
     def do_GET(self) -> None:
-        """Answer as the site does, once: what a manner leaves open is closed."""
-        self.close_connection = True
+        """Answer as the site does; what a manner leaves open is closed, unless the site keeps connections alive."""
+        self.live.connections.add(self.client_address)
+        self.close_connection = not self.live.keep_alive
         self.live.answer(self)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name that the base class gives it

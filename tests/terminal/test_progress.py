@@ -5,11 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.publication.model.options import Dumps
-from pelican_resourcesync.publication.model.resource import Built, Resource
-from pelican_resourcesync.publication.model.told import Told
-from pelican_resourcesync.publication.publish import publish
-from pelican_resourcesync.publication.request import Request
+from pelican_resourcesync.publication import ChangeHistory, Dumps, FileResources, Request, Resource, publish_sets
 from pelican_resourcesync.terminal import Progress
 from tests.publication.support import SITEURL, Source, utc
 from tests.terminal.screen import Clock, terminal
@@ -37,13 +33,13 @@ def test_stages_items_and_bytes() -> None:
         progress.passed(1)
         assert not there.seen()
         progress.say("writing \x1b[2Jthe [red]documents\n")
-        assert there.seen() == "repo-bridge: writing \ufffd[2Jthe [red]documents\ufffd"
+        assert there.seen() == "repo-bridge: writing \\x1b[2Jthe [red]documents\\n"
         progress.packed(1_500_000)
         assert not there.seen()
         clock.now += 0.2
         progress.packed(500_000)
         progress.close()
-        assert "documents\ufffd, 2.0 MB packed" in there.seen()
+        assert "documents\\n, 2.0 MB packed" in there.seen()
         progress.close()
         assert not there.seen()
 
@@ -89,7 +85,7 @@ def test_nothing_but_messages_where_it_is_no_terminal() -> None:
         progress.say("reading the repository")
         progress.packed(5_000_000)
         progress.message("it is \x1b[2Jdone")
-    assert stream.getvalue() == "ResourceSync: it is \ufffd[2Jdone\n"
+    assert stream.getvalue() == "ResourceSync: it is \\x1b[2Jdone\n"
 
 
 @pytest.mark.parametrize(
@@ -114,10 +110,10 @@ def test_all_bytes_that_are_packed_are_told(tmp_path: Path, dumps: Dumps) -> Non
     source = Source(tmp_path / "output")
     sizes = (0, 10, 3_000_000)
     resources = [Resource(f"{SITEURL}/{size}.bin", source.write(f"{size}.bin", bytes(size))) for size in sizes]
-    told = Told(built=utc("2024-03-01T12:00"))
+    told = ChangeHistory(built=utc("2024-03-01T12:00"))
     packed: list[int] = []
-    publish(
-        [Request(resources=Built(resources), told=told, cuts=source.cuts, options=source.options(dumps=dumps))],
+    publish_sets(
+        [Request(resources=FileResources(resources), told=told, cuts=source.cuts, options=source.options(dumps=dumps))],
         packed.append,
     )
     assert sum(packed) == (sum(sizes) if dumps.resourcedump else 0)

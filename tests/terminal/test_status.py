@@ -5,9 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.publication.costs import costs_of
-from pelican_resourcesync.publication.model.options import Archives, Dumps
-from pelican_resourcesync.publication.model.told import Told
+from pelican_resourcesync.publication import Archives, ChangeHistory, Dumps, costs_of
 from pelican_resourcesync.terminal.status import TargetStatus, look_at, status_blocks
 from pelican_resourcesync.terminal.text import render_blocks
 from tests.publication.support import SITEURL, UPDATED, Source, change, utc
@@ -19,7 +17,7 @@ HISTORY = (change("2024-01-05T12:00", "a"), change("2024-02-06T12:00", "a", UPDA
 def source(tmp_path: Path) -> Source:
     """Give a source that was published with a history of two months."""
     source = Source(tmp_path / "output")
-    told = Told(built=utc("2024-02-10T12:00"), changes=HISTORY, commit="c1", landed=HISTORY[-1].time)
+    told = ChangeHistory(built=utc("2024-02-10T12:00"), changes=HISTORY, commit="c1", landed=HISTORY[-1].time)
     source.publish({"a": b"a"}, told)
     return source
 
@@ -80,7 +78,7 @@ def test_several_sets_have_a_block_each(source: Source) -> None:
 def test_a_problem_is_a_line(tmp_path: Path) -> None:
     """To which more may be said."""
     assert render_blocks(status_blocks(TargetStatus(target="x", problem="there\x1b is none"), {})) == (
-        "publication:   there\ufffd is none"
+        "publication:   there\\x1b is none"
     )
     (tmp_path / "empty").mkdir()
     assert render_blocks(status_blocks(look_at(str(tmp_path / "empty")), {})).endswith(

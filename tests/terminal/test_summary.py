@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from pelican_resourcesync.protocol import ChangeKind
-from pelican_resourcesync.publication.publish import Publication
+from pelican_resourcesync.publication import Publication
 from pelican_resourcesync.terminal.summary import summaries
 from tests.support.sites import Site, strip
 

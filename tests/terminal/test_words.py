@@ -2,7 +2,7 @@
 
 import pytest
 
-from pelican_resourcesync.terminal.text import format_bytes, format_count, printable
+from pelican_resourcesync.terminal.text import format_bytes, format_count
 
 
 @pytest.mark.parametrize(
@@ -29,9 +29,3 @@ def test_numbers_and_nouns_agree(number: int, text: str) -> None:
 def test_bytes_are_said_in_a_fitting_unit(number: int, text: str) -> None:
     """Thousands, as makers of disks count them; what is more than all units is still said."""
     assert format_bytes(number) == text
-
-
-def test_what_others_wrote_is_no_command() -> None:
-    """Escape sequences and ends of lines are shown as what cannot be shown; letters of all scripts stay."""
-    assert printable("c1\x1b[2J\x9b2J\nsite: other\r\u202e") == "c1\ufffd[2J\ufffd2J\ufffdsite: other\ufffd\ufffd"
-    assert printable("Zürich, 東京: 1 item") == "Zürich, 東京: 1 item"

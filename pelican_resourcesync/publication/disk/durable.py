@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 
 #: The prefix of all temporary names: stages, and files about to replace others.
-PREFIX = ".resourcesync-"
+TEMPORARY_PREFIX = ".resourcesync-"
 
 #: How many files are flushed one by one; for more, flushing everything is faster.
 _MANY = 200
@@ -60,7 +60,7 @@ def move(new: Path, target: Path) -> None:
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
-        with beside(target) as copy:
+        with temporary_sibling(target) as copy:
             shutil.copy2(new, copy)
             sync([copy])
             copy.replace(target)
@@ -68,9 +68,9 @@ def move(new: Path, target: Path) -> None:
 
 
 @contextmanager
-def beside(file: Path) -> Iterator[Path]:
+def temporary_sibling(file: Path) -> Iterator[Path]:
     """Yield an empty temporary file in the same folder; remove it at the end if it still exists."""
-    handle, name = tempfile.mkstemp(prefix=PREFIX, dir=file.parent)
+    handle, name = tempfile.mkstemp(prefix=TEMPORARY_PREFIX, dir=file.parent)
     os.close(handle)
     try:
         yield Path(name)
@@ -103,7 +103,7 @@ def is_there(path: Path) -> bool:
     return True
 
 
-def remove(left: Path) -> None:
+def remove_tree(left: Path) -> None:
     """Remove a file, a link or a whole folder of ours, including read-only folders in it.
 
     Raises `OSError` if that fails.

@@ -1,7 +1,7 @@
 """Write a publication to a temporary folder (a stage) and install it as a whole, so that no partial state is visible.
 
-Then `installing.py` exchanges the folder of all documents atomically if the system supports it (`exchange.py`), or
-moves its files in order (`moves.py`). Interrupted builds are recovered by `recover`.
+Then `install.py` exchanges the folder of all documents atomically if the system supports it (`exchange.py`), or moves
+its files in order (`ordered_install.py`). Interrupted builds are recovered by `recover`.
 """
 
 import shutil
@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication.disk.durable import PREFIX, beside, remove, sync
-from pelican_resourcesync.publication.disk.holdings import keep_all_but
-from pelican_resourcesync.publication.disk.installing import documents_in, install
-from pelican_resourcesync.publication.disk.moves import DOCUMENTS, marked, roll_forward
-from pelican_resourcesync.publication.disk.takeover import same_bytes
+from pelican_resourcesync.publication.disk.durable import TEMPORARY_PREFIX, remove_tree, sync, temporary_sibling
+from pelican_resourcesync.publication.disk.install import documents_in, install
+from pelican_resourcesync.publication.disk.ordered_install import DOCUMENTS, marked, roll_forward
+from pelican_resourcesync.publication.disk.reuse import link_records, same_bytes
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, WELL_KNOWN, Layout, is_package
 from pelican_resourcesync.transport import link_or_copy, measure
 
@@ -82,7 +81,7 @@ class Stage:
 
     def keep_holdings(self, layout: Layout, uris: Collection[str] = ()) -> None:
         """Keep the existing records of a set, except those of these URIs."""
-        keep_all_but(layout, uris, self._output, self._documents)
+        link_records(layout, uris, self._output, self._documents)
 
     def paths(self) -> list[str]:
         """Return the paths of the documents written, sorted."""
@@ -104,7 +103,7 @@ class Stage:
         """Remove the stage, unless it must still be finished."""
         if not self.begun:
             with suppress(OSError):  # the next build removes it
-                remove(self._folder)
+                remove_tree(self._folder)
 
 
 @contextmanager
@@ -116,7 +115,7 @@ def staging(output: Path, spared: Collection[Path] = ()) -> Iterator[Stage]:
     try:
         output.mkdir(parents=True, exist_ok=True)
         _settle(output, spared)
-        stage = Stage(output, Path(tempfile.mkdtemp(prefix=PREFIX, dir=output)))
+        stage = Stage(output, Path(tempfile.mkdtemp(prefix=TEMPORARY_PREFIX, dir=output)))
     except OSError as error:
         raise _unwritable(output, error) from error
     try:
@@ -138,7 +137,7 @@ def recover(output: Path) -> None:
         description, well_known = output / DESCRIPTION, output / WELL_KNOWN
         if description.is_file() and not (well_known.is_file() and same_bytes(description, well_known)):
             well_known.parent.mkdir(exist_ok=True)
-            with beside(well_known) as new:
+            with temporary_sibling(well_known) as new:
                 shutil.copyfile(description, new)
                 new.chmod(0o644)
                 sync([new])
@@ -156,7 +155,7 @@ def replace_file(file: Path, data: bytes) -> None:
     Raises `PublicationError` if it cannot be written.
     """
     try:
-        with beside(file) as new:
+        with temporary_sibling(file) as new:
             new.write_bytes(data)
             new.chmod(file.stat().st_mode & 0o7777 if file.exists() else 0o644)
             new.replace(file)
@@ -168,10 +167,10 @@ def replace_file(file: Path, data: bytes) -> None:
 def _settle(output: Path, spared: Collection[Path] = ()) -> None:
     """Install the stages that are complete, then remove all stages."""
     for left in sorted(output.iterdir()) if output.exists() else ():
-        if left.name.startswith(PREFIX) and left.name not in {each.name for each in spared}:
+        if left.name.startswith(TEMPORARY_PREFIX) and left.name not in {each.name for each in spared}:
             if not left.is_symlink() and marked(left):
                 roll_forward(left, output)
-            remove(left)
+            remove_tree(left)
 
 
 def _unwritable(output: Path, error: OSError, *, begun: bool = False) -> PublicationError:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import BinaryIO
 
 from pelican_resourcesync.protocol import Hash
-from pelican_resourcesync.publication.model.change import Change
+from pelican_resourcesync.publication.model.history import Change
 from pelican_resourcesync.publication.model.listing import Listing
 from pelican_resourcesync.publication.model.ranges import Range
 
@@ -20,7 +20,7 @@ def no_bytes(_uri: str, _hash: Hash | None, _since: datetime | None) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class ResourceSnapshot:
     """All resources at one time: a Resource List or a Resource Dump as of `at`.
 
     `listed` is `None` if the documents of the previous generation are carried over unchanged.
@@ -42,7 +42,7 @@ class Package:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DumpedRange:
+class ChangeDumpContents:
     """The time that one Change Dump covers: from `start` to `until`, once it is closed.
 
     `packages` exist already and never change; `fresh` are the changes of each package still to be written. `carried`
@@ -72,8 +72,8 @@ class Contents:
     at: datetime
     listed: Listing
     ranges: Sequence[Range] = ()
-    dump: Snapshot | None = None
-    dumped: Sequence[DumpedRange] = ()
-    lists: Sequence[Snapshot] = ()
-    dumps: Sequence[Snapshot] = ()
+    dump: ResourceSnapshot | None = None
+    dumped: Sequence[ChangeDumpContents] = ()
+    lists: Sequence[ResourceSnapshot] = ()
+    dumps: Sequence[ResourceSnapshot] = ()
     bytes: FindBytes = field(default=no_bytes)

@@ -14,13 +14,12 @@ from pelican_resourcesync.protocol import (
     Metadata,
     Root,
 )
-from pelican_resourcesync.publication.documents.contents import DumpedRange, Package
-from pelican_resourcesync.publication.model.change import SHA_256, Change, Representation
+from pelican_resourcesync.publication.documents.contents import ChangeDumpContents, Package
+from pelican_resourcesync.publication.model.history import Change
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, Layout
 from pelican_resourcesync.publication.model.listing import Listing
 from pelican_resourcesync.publication.model.ranges import Range
-from pelican_resourcesync.publication.model.resource import Listed
-from pelican_resourcesync.publication.model.rows import EDITION, Row
+from pelican_resourcesync.publication.model.resource import EDITION, SHA_256, Listed, Representation, Row
 
 #: The media types of packages and of the documents themselves.
 ZIP, XML = "application/zip", "application/xml"
@@ -96,12 +95,12 @@ class Documents:
         pointers = [self._pointer(self.layout.change_list(each.start), each.start, each.until) for each in ranges]
         return self._index(Capability.CHANGELIST, ranges[0].start, pointers, archive)
 
-    def change_dump_index(self, dumped: Sequence[DumpedRange], archive: str = "") -> Document:
+    def change_dump_index(self, dumped: Sequence[ChangeDumpContents], archive: str = "") -> Document:
         """Return the Change Dump Index of `dumped`, oldest first (`CD05`)."""
         pointers = [self._pointer(self.layout.change_dump(each.start), each.start, each.until) for each in dumped]
         return self._index(Capability.CHANGEDUMP, dumped[0].start, pointers, archive)
 
-    def change_dump(self, dumped: DumpedRange, packages: Iterable[Package]) -> Document:
+    def change_dump(self, dumped: ChangeDumpContents, packages: Iterable[Package]) -> Document:
         """Return the Change Dump of a range with these packages, oldest first (`CD01`)."""
         index = Link(rel="index", href=self.layout.uri(self.layout.change_dump_index))
         entries = (

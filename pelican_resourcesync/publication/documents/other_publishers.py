@@ -11,8 +11,8 @@ from urllib.parse import quote, unquote
 
 from pelican_resourcesync.errors import DocumentError, PublicationError
 from pelican_resourcesync.protocol import Capability, Document, Entry, Metadata, Root, read, write
-from pelican_resourcesync.publication.model.guards import is_loopback
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, FOLDER, WELL_KNOWN, Layout
+from pelican_resourcesync.publication.model.sanity_checks import is_loopback
 from pelican_resourcesync.publication.model.state import parse_state
 
 #: Limits that our own Source Descriptions never exceed: bytes, and sets.
@@ -23,14 +23,14 @@ _IS_CAPABILITY_LIST = Metadata(capability=Capability.CAPABILITYLIST)
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbours:
+class OtherSets:
     """The entries for other publishers' Capability Lists, and `notes` on those that could not be kept."""
 
     entries: tuple[Entry, ...] = ()
     notes: tuple[str, ...] = ()
 
 
-def find_neighbours(output: Path, layouts: Sequence[Layout], former: Iterable[str] = ()) -> Neighbours:
+def find_other_sets(output: Path, layouts: Sequence[Layout], former: Iterable[str] = ()) -> OtherSets:
     """Find the sets of other publishers that the Source Description in `output` names, or that are there unnamed.
 
     Sets of this site are kept while their Capability List is in `output`, those of other hosts always. Sets below a
@@ -46,7 +46,7 @@ def find_neighbours(output: Path, layouts: Sequence[Layout], former: Iterable[st
         raise PublicationError(message) from error
 
 
-def _find(output: Path, layouts: Sequence[Layout], former: Iterable[str]) -> Neighbours:
+def _find(output: Path, layouts: Sequence[Layout], former: Iterable[str]) -> OtherSets:
     layout, own = layouts[0], frozenset(each.set_name for each in layouts)
     written_for = chain.from_iterable(_written_for(output, each) for each in layouts)
     place = _Place(output, layout, own, frozenset({*former, *written_for} - {layout.siteurl, ""}))
@@ -61,7 +61,7 @@ def _find(output: Path, layouts: Sequence[Layout], former: Iterable[str]) -> Nei
             found = {entry.loc: entry for entry in entries} | found
     named = {folder for loc in found if (folder := place.folder_of(loc))}
     found |= {entry.loc: entry for entry in place.unnamed(named)}
-    return Neighbours(tuple(found[loc] for loc in sorted(found)), tuple(notes))
+    return OtherSets(tuple(found[loc] for loc in sorted(found)), tuple(notes))
 
 
 def _written_for(output: Path, layout: Layout) -> Iterator[str]:

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from pelican_resourcesync.protocol import Document, write, write_parts
 from pelican_resourcesync.publication.disk.staging import Stage
 from pelican_resourcesync.publication.model.options import Options
-from pelican_resourcesync.publication.previous.previous import Previous
+from pelican_resourcesync.publication.previous.previous import PreviousPublication
 
 
 @dataclass(frozen=True, slots=True)
-class Writing:
+class DocumentWriter:
     """Where and how to write the documents of a generation; unchanged ones come from `previous`."""
 
     stage: Stage
     options: Options
-    previous: Previous | None = None
+    previous: PreviousPublication | None = None
 
     @property
     def stays(self) -> bool:

@@ -5,37 +5,41 @@ from dataclasses import replace
 from datetime import datetime
 
 from pelican_resourcesync.protocol import ChangeKind, Entry
-from pelican_resourcesync.publication.documents.contents import DumpedRange, Package
-from pelican_resourcesync.publication.model.change import Change
+from pelican_resourcesync.publication.documents.contents import ChangeDumpContents, Package
+from pelican_resourcesync.publication.model.history import Change
 from pelican_resourcesync.publication.model.ranges import Range
-from pelican_resourcesync.publication.previous.previous import Previous
-from pelican_resourcesync.publication.previous.proven import DamagedError, Proven, explained
+from pelican_resourcesync.publication.previous.previous import (
+    DamagedError,
+    PreviousPublication,
+    VerifiedDocuments,
+    explain_damage,
+)
 
 #: Divides changes, in chronological order, into packages, and leaves out those that cannot be packed.
 Split = Callable[[Iterable[Change]], Iterable[Sequence[Change]]]
 
 
-def read_dumped(previous: Previous) -> list[DumpedRange]:
+def read_dumped(previous: PreviousPublication) -> list[ChangeDumpContents]:
     """Read the Change Dumps of a publication, oldest first. Raises `PublicationError` if they are damaged."""
     index = previous.layout.change_dump_index
     if index not in previous.state.documents:
         return []
-    proven = Proven(previous.folder, previous.layout, previous.state)
-    with explained(str(previous.folder)):
+    proven = VerifiedDocuments(previous.folder, previous.layout, previous.state)
+    with explain_damage(str(previous.folder)):
         return [_read(proven, entry) for entry in proven.entries(index)]
 
 
-def _read(proven: Proven, pointer: Entry) -> DumpedRange:
+def _read(proven: VerifiedDocuments, pointer: Entry) -> ChangeDumpContents:
     if pointer.md is None or pointer.md.from_ is None:
         what = f"{proven.layout.change_dump_index} lists {pointer.loc} without its from"
         raise DamagedError(what)
     path = proven.layout.change_dump(pointer.md.from_)
     packages = tuple(_package(proven, path, entry) for entry in proven.entries(path))
     until = pointer.md.until
-    return DumpedRange(start=pointer.md.from_, until=until, packages=packages, carried=until is not None)
+    return ChangeDumpContents(start=pointer.md.from_, until=until, packages=packages, carried=until is not None)
 
 
-def _package(proven: Proven, dump: str, entry: Entry) -> Package:
+def _package(proven: VerifiedDocuments, dump: str, entry: Entry) -> Package:
     md = entry.md
     if md is None or md.from_ is None or md.until is None or md.length is None or not md.hash:
         what = f"{dump}: the package {entry.loc} lacks its from, until, length or hash"
@@ -47,12 +51,12 @@ def _package(proven: Proven, dump: str, entry: Entry) -> Package:
 
 
 def dumped_after(
-    before: Sequence[DumpedRange],
+    before: Sequence[ChangeDumpContents],
     ranges: Sequence[Range],
     *,
     begin: datetime | None,
     split: Split,
-) -> list[DumpedRange]:
+) -> list[ChangeDumpContents]:
     """Return the Change Dumps of `ranges`, continuing those `before`.
 
     Changes after `begin` are new; `begin` is `None` if there is nothing to dump yet. `split` divides those that can be
@@ -69,14 +73,14 @@ def dumped_after(
         fresh = [change for change in each.changes if change.time > begin]
         packed = tuple(map(tuple, split(fresh))) if fresh else ()
         if opened is None and packed:
-            opened = DumpedRange(start=(kept[-1].until if kept else None) or begin)
+            opened = ChangeDumpContents(start=(kept[-1].until if kept else None) or begin)
         if opened is not None:
             opened = replace(opened, until=each.until, fresh=packed)
             kept, opened = ([*kept, opened], None) if opened.closed else (kept, opened)
     return kept if opened is None else [*kept, opened]
 
 
-def begin_of(changes: Sequence[Change], ranges: Sequence[Range]) -> datetime | None:
+def begin_of_dumps(changes: Sequence[Change], ranges: Sequence[Range]) -> datetime | None:
     """Return the time after which a first publication has the bytes of every change, or `None` if it has none.
 
     Only a backfill, which builds past commits again, has such bytes. Changes known from the history alone have none, so
@@ -91,7 +95,9 @@ def begin_of(changes: Sequence[Change], ranges: Sequence[Range]) -> datetime | N
     return ranges[0].start if seen and ranges else None
 
 
-def retain_dumped(dumped: Sequence[DumpedRange], keep: int | None, first: datetime | None) -> list[DumpedRange]:
+def retain_dumped(
+    dumped: Sequence[ChangeDumpContents], keep: int | None, first: datetime | None
+) -> list[ChangeDumpContents]:
     """Return the Change Dumps to keep: at most `keep` closed ones, and none that ends before the `first` range kept."""
     closed = [each for each in dumped if each.until is not None and (first is None or each.until > first)]
     closed = closed if keep is None else closed[max(0, len(closed) - keep) :]

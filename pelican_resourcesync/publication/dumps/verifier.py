@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from pelican_resourcesync.errors import BytesError
 from pelican_resourcesync.protocol import Hash
-from pelican_resourcesync.publication.model.change import MD5, SHA_256
+from pelican_resourcesync.publication.model.resource import MD5, SHA_256
 
 #: The hash to compute for each hash name used in documents, and the one to compute if no hash is known.
 _MADE, _ANY = MappingProxyType({SHA_256: "sha256", MD5: "md5"}), "md5"
@@ -20,7 +20,7 @@ _SMALL = 100_000  # bytes: hashing a smaller file takes less time than handing i
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class ExpectedBytes:
     """The expected length (bytes) and hash of a resource; the hash only if it is known and we can compute it."""
 
     uri: str
@@ -44,12 +44,12 @@ class Verifier:
 
     def __init__(self) -> None:
         """Prepare the thread, which starts with the `with` block."""
-        self._tasks: SimpleQueue[tuple[Any, bytes | Claim] | None] = SimpleQueue()
+        self._tasks: SimpleQueue[tuple[Any, bytes | ExpectedBytes] | None] = SimpleQueue()
         self._room: SimpleQueue[None] = SimpleQueue()
         for _ in range(_AHEAD):
             self._room.put(None)
         self._thread = Thread(target=self._work, name="verifier")
-        self._broken: list[Claim] = []
+        self._broken: list[ExpectedBytes] = []
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -63,7 +63,7 @@ class Verifier:
         if kind is None:
             self._judge()
 
-    def passing(self, chunks: Iterable[bytes], claim: Claim) -> Iterator[bytes]:
+    def passing(self, chunks: Iterable[bytes], claim: ExpectedBytes) -> Iterator[bytes]:
         """Yield the chunks. Raises `BytesError` if they do not match the claim, or if earlier ones did not."""
         self._judge()
         digest = claim.begin()
@@ -78,14 +78,14 @@ class Verifier:
             raise _changed(claim)
         self._conclude(digest, claim)
 
-    def _hash(self, digest: Any, chunk: bytes, claim: Claim) -> None:
+    def _hash(self, digest: Any, chunk: bytes, claim: ExpectedBytes) -> None:
         if claim.length < _SMALL:
             digest.update(chunk)
         else:
             self._room.get()
             self._tasks.put((digest, chunk))
 
-    def _conclude(self, digest: Any, claim: Claim) -> None:
+    def _conclude(self, digest: Any, claim: ExpectedBytes) -> None:
         if claim.length >= _SMALL:
             self._tasks.put((digest, claim))
         elif not claim.is_met(digest):
@@ -105,7 +105,7 @@ class Verifier:
             raise _changed(self._broken[0])
 
 
-def _changed(claim: Claim) -> BytesError:
+def _changed(claim: ExpectedBytes) -> BytesError:
     known = f" with the {claim.hash.algorithm.upper()} {claim.hash.digest}" if claim.hash else ""
     message = (
         f"{claim.uri} is no longer the {claim.length:,} bytes{known} that were listed: it changed while it was packed."

@@ -7,12 +7,11 @@ from functools import partial
 from itertools import count, takewhile
 
 from pelican_resourcesync.protocol import ChangeKind, Document, Entry, Metadata
-from pelican_resourcesync.publication.documents.contents import DumpedRange, FindBytes, Package, Snapshot
+from pelican_resourcesync.publication.documents.contents import ChangeDumpContents, FindBytes, Package, ResourceSnapshot
 from pelican_resourcesync.publication.documents.documents import Documents, change_entries, resource_entry
-from pelican_resourcesync.publication.documents.writer import Writing
+from pelican_resourcesync.publication.documents.writer import DocumentWriter
 from pelican_resourcesync.publication.dumps.package import Bitstream, write_package
-from pelican_resourcesync.publication.dumps.portions import portions
-from pelican_resourcesync.publication.dumps.splitting import package_limits
+from pelican_resourcesync.publication.dumps.packing import package_limits, portions
 from pelican_resourcesync.publication.model.listing import Listing
 
 
@@ -20,12 +19,12 @@ from pelican_resourcesync.publication.model.listing import Listing
 class DumpWriter:
     """Writer of the dumps of one generation; `passed` is called with the number of bytes just packed."""
 
-    writing: Writing
+    writing: DocumentWriter
     documents: Documents
     find: FindBytes
     passed: Callable[[int], None]
 
-    def resource_dump(self, dump: Snapshot, at: datetime, archive: str = "") -> None:
+    def resource_dump(self, dump: ResourceSnapshot, at: datetime, archive: str = "") -> None:
         """Write a Resource Dump with new packages, or with those of the previous one, which are carried over (RD).
 
         `at` is the time of the publication. It names the parts of the dump, because these change with its links.
@@ -34,7 +33,7 @@ class DumpWriter:
         document = self.documents.resource_dump(dump.at, self.packages(dump), archive)
         self.writing.put_parts(layout.resource_dump, document, partial(layout.resource_dump_part, at))
 
-    def packages(self, dump: Snapshot) -> list[Entry]:
+    def packages(self, dump: ResourceSnapshot) -> list[Entry]:
         """Write the packages of a Resource Dump, or carry over the previous ones; return their entries."""
         if dump.listed is not None:
             return list(self._packed(dump, dump.listed))
@@ -45,13 +44,13 @@ class DumpWriter:
         digest, length = self.writing.stage.measure(package)
         return self.documents.package_entry(package, length, digest, Metadata(at=at))
 
-    def carry(self, dump: Snapshot) -> None:
+    def carry(self, dump: ResourceSnapshot) -> None:
         """Carry over the packages of an earlier Resource Dump, with their manifests."""
         for package in self._paths(dump):
             self.writing.carry(package)
             self.writing.carry(self.writing.options.layout.manifest(package))
 
-    def _paths(self, dump: Snapshot) -> list[str]:
+    def _paths(self, dump: ResourceSnapshot) -> list[str]:
         """Return the packages of an earlier Resource Dump.
 
         They are found by their numbers, because its entries may have a former address of the site.
@@ -60,7 +59,7 @@ class DumpWriter:
         numbered = (layout.resource_dump_package(dump.at, number) for number in count(1))
         return list(takewhile(lambda path: path in previous.state.documents, numbered)) if previous else []
 
-    def change_dump(self, dumped: DumpedRange) -> None:
+    def change_dump(self, dumped: ChangeDumpContents) -> None:
         """Write the Change Dump of a range: existing packages are carried over, new ones are written (CD)."""
         layout = self.writing.options.layout
         path = layout.change_dump(dumped.start)
@@ -74,7 +73,7 @@ class DumpWriter:
         if not carried:
             self.writing.put(path, self.documents.change_dump(dumped, packages))
 
-    def _packed(self, dump: Snapshot, listed: Listing) -> Iterator[Entry]:
+    def _packed(self, dump: ResourceSnapshot, listed: Listing) -> Iterator[Entry]:
         """Write the packages of a Resource Dump one after another; yield their entries."""
         options = self.writing.options
         limits = package_limits(options)
@@ -85,7 +84,7 @@ class DumpWriter:
             self._write(path, head, portion)
             yield self._entry(path, dump.at)
 
-    def _fresh(self, dumped: DumpedRange) -> Iterator[Package]:
+    def _fresh(self, dumped: ChangeDumpContents) -> Iterator[Package]:
         start = dumped.packages[-1].until if dumped.packages else dumped.start
         for changes in dumped.fresh:
             until = changes[-1].time

@@ -13,32 +13,30 @@ from pathlib import Path
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import ChangeKind, Entry
-from pelican_resourcesync.publication.diff.changes import spread
-from pelican_resourcesync.publication.diff.compare import Survey
+from pelican_resourcesync.publication.diff import Comparison, make_times_unique
 from pelican_resourcesync.publication.disk.staging import Stage, staging
 from pelican_resourcesync.publication.documents.contents import Contents
-from pelican_resourcesync.publication.documents.description import Entered, write_entrance
-from pelican_resourcesync.publication.documents.other_publishers import find_neighbours
-from pelican_resourcesync.publication.documents.writer import Writing
+from pelican_resourcesync.publication.documents.entry_points import PublishedSet, write_entry_points
+from pelican_resourcesync.publication.documents.other_publishers import find_other_sets
+from pelican_resourcesync.publication.documents.writer import DocumentWriter
 from pelican_resourcesync.publication.forget.inferred_options import capabilities_of, entries_of, options_as_before
-from pelican_resourcesync.publication.forget.repacking import Repacking, links_without, without
-from pelican_resourcesync.publication.generation import Generation
-from pelican_resourcesync.publication.model.change import Change
+from pelican_resourcesync.publication.forget.takedown_contents import TakedownContents, links_without, without
+from pelican_resourcesync.publication.forget.uri_normalization import find_uris
+from pelican_resourcesync.publication.generation import GenerationWriter, carry_publication, write_state
+from pelican_resourcesync.publication.model.history import Change
 from pelican_resourcesync.publication.model.layout import MANIFEST, is_package
 from pelican_resourcesync.publication.model.options import Options
-from pelican_resourcesync.publication.model.ranges import Marks, Range, cut
-from pelican_resourcesync.publication.model.spelling import find_uris
+from pelican_resourcesync.publication.model.ranges import FixedBoundaries, Range, cut
 from pelican_resourcesync.publication.model.state import MOST_ANCESTORS, State
-from pelican_resourcesync.publication.previous.lineage import layout_after
-from pelican_resourcesync.publication.previous.previous import Previous
-from pelican_resourcesync.publication.sealing import carry_whole, seal
+from pelican_resourcesync.publication.previous.ancestry import layout_after
+from pelican_resourcesync.publication.previous.previous import PreviousPublication
 
 #: What is published about a URI that needs no takedown.
 _GONE = {ChangeKind.DELETED}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Forgotten:
+class TakedownResult:
     """The result of a takedown for one set: the removed `uris`, sorted; empty if the set stays unchanged.
 
     The counts are those of the new publication, whose number is `generation`. `home` is the URI of the folder of its
@@ -54,9 +52,14 @@ class Forgotten:
     notes: tuple[str, ...] = ()
 
 
-def forget(
-    sets: Sequence[Previous], asked: Collection[str], output: Path, *, built: datetime, site_name: str | None = None
-) -> list[Forgotten]:
+def forget_uris(
+    sets: Sequence[PreviousPublication],
+    asked: Collection[str],
+    output: Path,
+    *,
+    built: datetime,
+    site_name: str | None = None,
+) -> list[TakedownResult]:
     """Write the next generations of `sets` into `output`, in which nothing contains the requested URIs any more.
 
     The only exception is one change for each, which says that it is deleted, at the time `built` and later than all
@@ -77,39 +80,41 @@ def forget(
 class _Taken:
     """The planned takedown for one set; `contents` and `state` are `None` if it stays unchanged."""
 
-    previous: Previous
+    previous: PreviousPublication
     options: Options
-    forgotten: Forgotten
+    forgotten: TakedownResult
     contents: Contents | None = None
     state: State | None = None
 
 
 def _write(taken: Sequence[_Taken], output: Path) -> tuple[str, ...]:
-    neighbours = find_neighbours(output, [each.options.layout for each in taken])
+    neighbours = find_other_sets(output, [each.options.layout for each in taken])
     with staging(output) as stage:
-        write_entrance(stage, [_write_set(stage, each) for each in taken], neighbours.entries)
+        write_entry_points(stage, [_write_set(stage, each) for each in taken], neighbours.entries)
         for each in taken:
             if each.state is not None:
-                seal(stage, each.state, each.options.layout, None)  # no previous one: nothing it superseded may stay
+                write_state(
+                    stage, each.state, each.options.layout, None
+                )  # no previous one: nothing it superseded may stay
             stage.keep_holdings(each.options.layout, each.forgotten.uris)
         stage.install([each.options.layout for each in taken])
     return neighbours.notes
 
 
-def _write_set(stage: Stage, taken: _Taken) -> Entered:
+def _write_set(stage: Stage, taken: _Taken) -> PublishedSet:
     previous = taken.previous
     if taken.contents is None:
-        carry_whole(stage, previous)
+        carry_publication(stage, previous)
         contents = Contents(at=previous.state.at, listed=previous.resources)
-        return Entered(taken.options, contents, capabilities_of(previous))
-    capabilities = Generation(Writing(stage, taken.options), taken.contents).write()
-    return Entered(taken.options, taken.contents, capabilities)
+        return PublishedSet(taken.options, contents, capabilities_of(previous))
+    capabilities = GenerationWriter(DocumentWriter(stage, taken.options), taken.contents).write()
+    return PublishedSet(taken.options, taken.contents, capabilities)
 
 
 class _Taking:
     """One set from which URIs are to be removed."""
 
-    def __init__(self, previous: Previous, output: Path, site_name: str | None) -> None:
+    def __init__(self, previous: PreviousPublication, output: Path, site_name: str | None) -> None:
         self._previous, self._output, self._site_name = previous, output, site_name
         self._ranges = _ranges(previous)
         self.said = self._said()
@@ -124,7 +129,7 @@ class _Taking:
         ranges = self._without(uris, built, options) if uris else self._ranges
         listed = without(previous.resources, uris)
         state = _state(previous, layout.start, uris, ranges) if uris else previous.state
-        forgotten = Forgotten(
+        forgotten = TakedownResult(
             uris=tuple(sorted(uris)),
             generation=state.generation,
             resources=len(listed),
@@ -134,13 +139,13 @@ class _Taking:
         )
         if not uris:
             return _Taken(previous=previous, options=options, forgotten=forgotten)
-        contents = Repacking(previous, options, uris).contents(state.at, listed, ranges)
+        contents = TakedownContents(previous, options, uris).contents(state.at, listed, ranges)
         return _Taken(previous=previous, options=options, forgotten=forgotten, contents=contents, state=state)
 
     def _without(self, uris: Collection[str], built: datetime, options: Options) -> list[Range]:
-        limit = Survey.of(uris, self._previous).capacity(options.limits)
+        limit = Comparison.of(uris, self._previous).capacity(options.limits)
         gone = [Change(built, uri, ChangeKind.DELETED) for uri in sorted(uris)]
-        last = spread(gone, floor=self._previous.last, limit=limit)
+        last = make_times_unique(gone, floor=self._previous.last, limit=limit)
         return _with(_without(self._ranges, uris), last, self._previous, limit)
 
     def _said(self) -> Mapping[str, set[ChangeKind | None]]:
@@ -155,7 +160,7 @@ class _Taking:
         return said
 
 
-def _elsewhere(previous: Previous) -> Iterator[Entry]:
+def _elsewhere(previous: PreviousPublication) -> Iterator[Entry]:
     """Yield the entries of archives, of manifests, and of superseded documents."""
     of_the_past = [
         path
@@ -176,7 +181,7 @@ def _require_free(options: Options, uris: Collection[str]) -> None:
         raise PublicationError(message)
 
 
-def _ranges(previous: Previous) -> list[Range]:
+def _ranges(previous: PreviousPublication) -> list[Range]:
     """Read all ranges with their changes, including closed ones."""
     closed = (replace(each, carried=False, changes=previous.changes_in(each)) for each in previous.closed)
     return [*closed, *([previous.open] if previous.open else ())]
@@ -205,14 +210,14 @@ def _without(ranges: Iterable[Range], uris: Collection[str]) -> list[Range]:
     return kept if begin is None else [Range(begin)]
 
 
-def _with(ranges: list[Range], gone: Sequence[Change], previous: Previous, limit: int) -> list[Range]:
+def _with(ranges: list[Range], gone: Sequence[Change], previous: PreviousPublication, limit: int) -> list[Range]:
     """Add the deletions to the open range; no calendar period closes it for them."""
     opened = ranges.pop() if ranges and not ranges[-1].closed else None
     begin = ranges[-1].until if ranges else previous.state.at
-    return [*ranges, *cut(gone, Marks(()), open_range=opened, begin=begin, limit=limit)]
+    return [*ranges, *cut(gone, FixedBoundaries(()), open_range=opened, begin=begin, limit=limit)]
 
 
-def _state(previous: Previous, start: int, uris: Collection[str], ranges: Sequence[Range]) -> State:
+def _state(previous: PreviousPublication, start: int, uris: Collection[str], ranges: Sequence[Range]) -> State:
     before = previous.state
     return replace(
         before,

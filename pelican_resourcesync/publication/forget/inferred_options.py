@@ -8,14 +8,16 @@ from pathlib import Path
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import Capability, Document, Entry, read
-from pelican_resourcesync.publication.model.layout import PEOPLE, Layout
+from pelican_resourcesync.publication.model.layout import HTML_PAGE, Layout
 from pelican_resourcesync.publication.model.options import Dumps, Options
-from pelican_resourcesync.publication.previous.previous import Previous
+from pelican_resourcesync.publication.previous.previous import PreviousPublication
 
 _TITLE = re.compile(r"<title>(.*) over ResourceSync</title>")
 
 
-def options_as_before(previous: Previous, output: Path, layout: Layout, site_name: str | None = None) -> Options:
+def options_as_before(
+    previous: PreviousPublication, output: Path, layout: Layout, site_name: str | None = None
+) -> Options:
     """Return the options with which `previous` was published, but for `output` and `layout`.
 
     `site_name` is the name of the site on the HTML page. `None` keeps the name on the page in the output, because a
@@ -34,7 +36,7 @@ def options_as_before(previous: Previous, output: Path, layout: Layout, site_nam
     )
 
 
-def capabilities_of(previous: Previous) -> dict[Capability, str]:
+def capabilities_of(previous: PreviousPublication) -> dict[Capability, str]:
     """Return the paths of the documents that the Capability List of a publication names, by capability."""
     layout = previous.layout
     return {
@@ -44,14 +46,14 @@ def capabilities_of(previous: Previous) -> dict[Capability, str]:
     }
 
 
-def entries_of(previous: Previous, path: str) -> Iterator[Entry]:
+def entries_of(previous: PreviousPublication, path: str) -> Iterator[Entry]:
     """Yield the entries of a document of a publication. Raises `PublicationError` if it cannot be read."""
     with _opened(previous, path) as document:
         yield from document.entries
 
 
 @contextmanager
-def _opened(previous: Previous, path: str) -> Iterator[Document]:
+def _opened(previous: PreviousPublication, path: str) -> Iterator[Document]:
     try:
         with (previous.folder / path).open("rb") as stream:
             yield read(stream, name=path)
@@ -60,7 +62,7 @@ def _opened(previous: Previous, path: str) -> Iterator[Document]:
         raise PublicationError(message) from error
 
 
-def _edition(previous: Previous) -> int:
+def _edition(previous: PreviousPublication) -> int:
     """Return the edition, inferred from the last listed change: 2014 has no `datetime` attribute (V1101)."""
     edition = 2017
     for each in [previous.open] if previous.open else []:
@@ -69,15 +71,15 @@ def _edition(previous: Previous) -> int:
     return edition
 
 
-def _describedby(previous: Previous) -> str:
+def _describedby(previous: PreviousPublication) -> str:
     with _opened(previous, previous.layout.capability_list) as document:
         links = {link.rel: link.href for link in document.links}
-    own = previous.layout.uri(PEOPLE)
+    own = previous.layout.uri(HTML_PAGE)
     return "" if links.get("describedby", own) == own else links["describedby"]
 
 
 def _name_on_page(output: Path) -> str:
-    page = output / PEOPLE
+    page = output / HTML_PAGE
     found = _TITLE.search(page.read_text("utf-8", "replace")) if page.is_file() else None
     name = unescape(found[1]) if found else ""
     return "" if name == "This site" else name

@@ -8,13 +8,13 @@ FOLDER = "resourcesync"
 #: Where a Destination (a client that keeps a copy) looks first (`DI01`).
 WELL_KNOWN = ".well-known/resourcesync"
 DESCRIPTION = f"{FOLDER}/description.xml"
-PEOPLE = f"{FOLDER}/index.html"
+HTML_PAGE = f"{FOLDER}/index.html"
 STATE = f"{FOLDER}/publication.json"
 #: The documents that all sets of an output share: each publication rewrites them, so no state records their hashes.
-SHARED = (PEOPLE, DESCRIPTION, WELL_KNOWN)
+SHARED = (HTML_PAGE, DESCRIPTION, WELL_KNOWN)
 
 #: The folder, below that of a set, of resources that are published with it; these are not documents.
-HOLDINGS = "records"
+RECORDS = "records"
 
 #: The ending of the copy of a package's manifest.
 MANIFEST = "-manifest.xml"
@@ -47,7 +47,7 @@ class Layout:
     @property
     def holdings(self) -> str:
         """The folder of the set's records, the same for all starts."""
-        return f"{self.home}/{HOLDINGS}"
+        return f"{self.home}/{RECORDS}"
 
     @property
     def state(self) -> str:
@@ -58,7 +58,7 @@ class Layout:
     def entry_points(self) -> tuple[str, ...]:
         """The documents outside the folder of the set, in the order in which to replace them."""
         own = () if self.state.startswith(f"{self.home}/") else (self.state,)
-        return PEOPLE, DESCRIPTION, *own, WELL_KNOWN
+        return HTML_PAGE, DESCRIPTION, *own, WELL_KNOWN
 
     @property
     def capability_list(self) -> str:

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication.model.resource import Listed
-from pelican_resourcesync.publication.model.rows import (
+from pelican_resourcesync.publication.model.resource import (
+    Listed,
     Row,
     parse_links,
     parse_representation,

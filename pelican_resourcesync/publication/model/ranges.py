@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
-from pelican_resourcesync.publication.model.change import Change
 from pelican_resourcesync.publication.model.clock import TICK
+from pelican_resourcesync.publication.model.history import Change
 
 #: The calendar periods at which ranges can end.
 PERIODS = ("day", "week", "month", "year")
 
 
-class Cuts(Protocol):
+class RangeBoundaries(Protocol):
     """The times at which ranges may be cut."""
 
     def before(self, time: datetime) -> datetime | None:
@@ -41,7 +41,7 @@ class Calendar:
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
+class FixedBoundaries:
     """Cuts at given times: those of tags, or of every nth commit."""
 
     times: Sequence[datetime]
@@ -71,7 +71,7 @@ class Range:
 
 
 def cut(
-    changes: Iterable[Change], cuts: Cuts, *, open_range: Range | None, begin: datetime | None, limit: int
+    changes: Iterable[Change], cuts: RangeBoundaries, *, open_range: Range | None, begin: datetime | None, limit: int
 ) -> list[Range]:
     """Divide `changes`, in chronological order, into ranges of at most `limit` changes.
 

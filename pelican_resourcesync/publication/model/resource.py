@@ -1,17 +1,165 @@
-"""The resources of a set, as built and as listed."""
+"""The resources of a set: as files, as listed, and as rows of XML fragments."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import lru_cache
+from io import BytesIO
 from pathlib import Path
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 from pelican_resourcesync.errors import DocumentError, PublicationError
-from pelican_resourcesync.protocol import LONGEST_LOC, Link
-from pelican_resourcesync.publication.model.change import Representation
+from pelican_resourcesync.protocol import (
+    LONGEST_LOC,
+    RS_NS,
+    SITEMAP_NS,
+    Entry,
+    Hash,
+    Link,
+    Metadata,
+    RenderedEntry,
+    Renderer,
+    Root,
+    parse_datetime,
+    read,
+    render_datetime,
+)
 from pelican_resourcesync.publication.model.media_types import media_type
-from pelican_resourcesync.publication.model.rows import Standing, render_links, render_representation, render_time
 from pelican_resourcesync.transport import measure
+
+#: The names of the hash that we compute and of the one that repositories keep (X08).
+SHA_256, MD5 = "sha-256", "md5"
+
+
+@dataclass(frozen=True, slots=True)
+class Representation:
+    """The bytes of a resource as they are published (`X09`): their hash, length in bytes, and media type.
+
+    Unknown values are `None`: a database may know less about bytes that another server delivers.
+    """
+
+    hash: Hash | None = None
+    length: int | None = None
+    type: str | None = None
+
+    @classmethod
+    def measured(cls, sha256: str, length: int, type: str) -> Self:
+        """Create the representation of bytes that were read: SHA-256 (hexadecimal), length in bytes, media type."""
+        return cls(Hash(algorithm=SHA_256, digest=sha256), length, type)
+
+    def differs(self, other: "Representation") -> bool:
+        """Return whether the bytes may differ, by hash or else by length; a hash on only one side is a difference."""
+        if self.hash or other.hash:
+            return self.hash != other.hash
+        return None not in {self.length, other.length} and self.length != other.length
+
+
+EDITION = 2017
+
+#: The times of resources are those of publications and edits, which many resources share.
+_RECENT = 4_096
+
+_RENDERER = Renderer(Root.URLSET, EDITION)
+_HEAD = f'<urlset xmlns="{SITEMAP_NS}" xmlns:rs="{RS_NS}"><url><loc>urn:x</loc>'
+_TAIL = "</url></urlset>"
+
+One = TypeVar("One", bound=tuple[Any, ...])
+Other = TypeVar("Other", bound=tuple[Any, ...])
+
+
+class Row(NamedTuple):
+    """A resource: its URI, its representation, its links, and the time of its last change, if known.
+
+    The last three are texts written by `render_representation`, `render_links` and `render_time`. The row of a current
+    resource, which is not listed yet, has the time that its source gives.
+    """
+
+    uri: str
+    representation: str
+    links: str
+    lastmod: str
+
+    def entry(self) -> RenderedEntry:
+        """Return its entry. Raises `DocumentError` if a document cannot contain the URI."""
+        return RenderedEntry(
+            loc=self.uri, text=_RENDERER.assemble_entry(self.uri, self.lastmod, self.representation, self.links)
+        )
+
+
+def render_representation(said: Representation) -> str:
+    """Return a representation as text; empty if nothing is known.
+
+    Like the other `render_` functions, raises `DocumentError` for anything that a document must not contain.
+    """
+    if said == Representation():
+        return ""
+    return _RENDERER.entry_md(Metadata(hash=(said.hash,) if said.hash else (), length=said.length, type=said.type))
+
+
+def parse_representation(text: str) -> Representation:
+    """Parse a representation."""
+    md = (_parse(text).md if text else None) or Metadata()
+    return Representation(md.hash[0] if md.hash else None, md.length, md.type)
+
+
+def is_hashed(text: str) -> bool:
+    """Return whether the text contains a hash, so that changes of the bytes can be detected."""
+    return ' hash="' in text
+
+
+def render_links(links: Iterable[Link]) -> str:
+    """Return links as text; empty if there are none."""
+    return _RENDERER.entry_links(tuple(links))
+
+
+def parse_links(text: str) -> tuple[Link, ...]:
+    """Parse links."""
+    return _parse(text).links if text else ()
+
+
+def render_time(time: datetime | None) -> str:
+    """Return a time as text; empty if it is not known."""
+    return render_datetime(time) if time else ""
+
+
+@lru_cache(maxsize=_RECENT)
+def parse_time(text: str) -> datetime | None:
+    """Parse a time."""
+    return parse_datetime(text) if text else None
+
+
+def is_later(one: str, other: str) -> bool:
+    """Return whether a time is later than another; an unknown time is earlier than all others."""
+    first, second = parse_time(one), parse_time(other)
+    return first is not None and (second is None or first > second)
+
+
+def paired(one: Iterable[One], other: Iterable[Other]) -> Iterator[tuple[One | None, Other | None]]:
+    """Yield pairs with the same URI, and `None` where one side lacks it; both are sorted by URI, each URI once."""
+    left, right = iter(one), iter(other)
+    first, second = next(left, None), next(right, None)
+    while first is not None and second is not None:
+        if first[0] == second[0]:
+            yield first, second
+            first, second = next(left, None), next(right, None)
+        elif first[0] < second[0]:
+            yield first, None
+            first = next(left, None)
+        else:
+            yield None, second
+            second = next(right, None)
+    while first is not None:
+        yield first, None
+        first = next(left, None)
+    while second is not None:
+        yield None, second
+        second = next(right, None)
+
+
+def _parse(text: str) -> Entry:
+    """Parse text written by this module."""
+    [entry] = read(BytesIO(f"{_HEAD}{text}{_TAIL}".encode()), name="a row").entries
+    return entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +197,14 @@ class Resources(Protocol):
     def uris(self) -> Iterator[str]:
         """Yield all URIs, sorted."""
 
-    def standings(self) -> Iterator[Standing]:
+    def rows(self) -> Iterator[Row]:
         """Yield all resources, sorted by URI."""
 
     def get(self, uri: str) -> Resource | None:
         """Return the resource at a URI, or `None` if there is none."""
 
 
-class Built(Resources):
+class FileResources(Resources):
     """Resources in files, which are all measured at once."""
 
     def __init__(self, resources: Iterable[Resource]) -> None:
@@ -70,27 +218,27 @@ class Built(Resources):
         """Return an iterator over all URIs, sorted."""
         return iter(sorted(self._resources))
 
-    def standings(self) -> Iterator[Standing]:
+    def rows(self) -> Iterator[Row]:
         """Yield all resources, sorted by URI."""
         for uri in sorted(self._resources):
-            yield _standing(self._resources[uri])
+            yield _row_of(self._resources[uri])
 
     def get(self, uri: str) -> Resource | None:
         """Return the resource at a URI, or `None` if there is none."""
         return self._resources.get(uri)
 
 
-def _standing(resource: Resource) -> Standing:
+def _row_of(resource: Resource) -> Row:
     try:
         resource.uri.encode()
         said = render_representation(resource.represent())
-        return Standing(resource.uri, said, render_links(resource.links), render_time(resource.modified))
+        return Row(resource.uri, said, render_links(resource.links), render_time(resource.modified))
     except (DocumentError, UnicodeEncodeError) as error:
         message = f"the resource {resource.uri[:LONGEST_LOC]!a}: {error}"
         raise DocumentError(message) from None
 
 
-class Represented(Mapping[str, Representation]):
+class RepresentationsByUri(Mapping[str, Representation]):
     """The representations of resources, by URI."""
 
     def __init__(self, resources: Resources) -> None:

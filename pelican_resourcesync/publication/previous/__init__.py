@@ -1,8 +1,42 @@
-"""The predecessor of a publication: the last public one, found by the setting `previous`, and the saved copy of it."""
+"""The previous publication: searched for by the setting `previous`, fetched, verified, and saved as last seen live."""
 
-from pelican_resourcesync.publication.previous.last_published import Keepsake
-from pelican_resourcesync.publication.previous.output import LastingOutput, Output
-from pelican_resourcesync.publication.previous.predecessor import Predecessor, lines_of
-from pelican_resourcesync.publication.previous.search import Search
+from pelican_resourcesync.publication.previous.ancestry import (
+    Ancestry,
+    HashedState,
+    KnownGeneration,
+    compare_ancestry,
+    layout_after,
+)
+from pelican_resourcesync.publication.previous.last_published import LIVE_FOLDER, LastPublishedCopy
+from pelican_resourcesync.publication.previous.previous import (
+    PreviousPublication,
+    publications_in,
+    read_previous,
+    read_state,
+)
+from pelican_resourcesync.publication.previous.search import (
+    Output,
+    PlainOutput,
+    Predecessor,
+    PredecessorSearch,
+    predecessor_messages,
+)
 
-__all__ = ["Keepsake", "LastingOutput", "Output", "Predecessor", "Search", "lines_of"]
+__all__ = [
+    "LIVE_FOLDER",
+    "Ancestry",
+    "HashedState",
+    "KnownGeneration",
+    "LastPublishedCopy",
+    "Output",
+    "PlainOutput",
+    "Predecessor",
+    "PredecessorSearch",
+    "PreviousPublication",
+    "compare_ancestry",
+    "layout_after",
+    "predecessor_messages",
+    "publications_in",
+    "read_previous",
+    "read_state",
+]

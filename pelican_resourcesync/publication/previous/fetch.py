@@ -28,7 +28,7 @@ _ADVICE = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Allowance:
+class FetchLimits:
     """The limits for fetching a publication, in bytes and seconds.
 
     `documents` is the number of all files that it names. For documents, `size` limits one, `state_size` limits
@@ -60,21 +60,21 @@ class Allowance:
         return Budget(whole, each, size=self.packages_size, seconds=self.packages_seconds, clock=clock)
 
 
-STANDARD_ALLOWANCE = Allowance()
+STANDARD_FETCH_LIMITS = FetchLimits()
 
 
-class Reason(Enum):
+class NoPublicationReason(Enum):
     """Why there is no publication at a URL."""
 
     NONE_THERE = "there is no publication"
-    NO_HOST = "there is no host of that name"
+    NO_HOST = "no such host"
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class NoPublication:
     """There is no publication; `url` is where its `publication.json` would be."""
 
-    reason: Reason
+    reason: NoPublicationReason
     url: str
 
 
@@ -110,9 +110,9 @@ def fetch_publication(  # noqa: PLR0913 - keyword-only, one option each: of whic
     *,
     state: str = STATE,
     packages: bool = True,
-    allowance: Allowance = STANDARD_ALLOWANCE,
+    allowance: FetchLimits = STANDARD_FETCH_LIMITS,
     pace: Pace = REAL_TIME,
-) -> Fetched | Missing:
+) -> Fetched | NoPublication:
     """Fetch the publication at a URL into a folder, laid out like an output.
 
     `into` is empty or does not exist, and is only written when all documents are there; until then, these are in a
@@ -128,7 +128,7 @@ def fetch_publication(  # noqa: PLR0913 - keyword-only, one option each: of whic
         store = Store(web, folder)
         live = _Live(web, store, state, known, allowance, pace, packages=packages)
         found = live.settled()
-        if isinstance(found, Missing):
+        if isinstance(found, NoPublication):
             return found
         data, parsed = found
         store.lay_out(live.named(parsed), into)
@@ -174,7 +174,7 @@ class _Live:
     store: Store
     path: str
     known: Path | None
-    allowance: Allowance
+    allowance: FetchLimits
     pace: Pace
     packages: bool = field(kw_only=True)
     _documents: Budget = field(init=False)
@@ -183,7 +183,7 @@ class _Live:
     def __post_init__(self) -> None:
         self._documents = self.allowance.of_documents(self.web, self.pace.clock)
 
-    def settled(self) -> tuple[bytes, State] | Missing:
+    def settled(self) -> tuple[bytes, State] | NoPublication:
         """Fetch until the documents form one publication, with doubling pauses, as long as `patience` allows."""
         pause, end = 1.0, None
         while True:
@@ -207,26 +207,26 @@ class _Live:
         wanted = self.packages
         return {path: every[path] for path in every if path not in SHARED and (wanted or not is_package(path))}
 
-    def _whole(self, *, again: bool) -> tuple[bytes, State] | Missing:
+    def _whole(self, *, again: bool) -> tuple[bytes, State] | NoPublication:
         found = self._state()
-        if not isinstance(found, Missing):
+        if not isinstance(found, NoPublication):
             self._gather(found[1])
         elif again:
             message = f"{found.url} was there a moment ago and is gone"
             raise MismatchError(message)
         return found
 
-    def _state(self) -> tuple[bytes, State] | Missing:
+    def _state(self) -> tuple[bytes, State] | NoPublication:
         url = self.web.url(self.path)
         try:
             size = min(self.allowance.state_size, self.web.bounds.size)
             received, data = self.store.read(self.path, self._documents, size)
         except NoHostError:
-            return Missing(Reason.NO_HOST, url)
+            return NoPublication(NoPublicationReason.NO_HOST, url)
         except AbsentError:
-            return Missing(Reason.NONE_THERE, url)
+            return NoPublication(NoPublicationReason.NONE_THERE, url)
         if _is_page(received, data):
-            return Missing(Reason.NONE_THERE, url)
+            return NoPublication(NoPublicationReason.NONE_THERE, url)
         try:
             return data, parse_state(data, url)
         except PublicationError as error:

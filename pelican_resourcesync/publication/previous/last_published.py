@@ -3,7 +3,6 @@
 It is not a cache: if the site is unavailable for a while, it is the only record of what was public.
 """
 
-import logging
 import os
 import shutil
 import tempfile
@@ -12,25 +11,28 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from pelican_resourcesync.printable import get_logger
 from pelican_resourcesync.publication.model.layout import STATE, Layout
 from pelican_resourcesync.transport import link_or_copy
 
-logger = logging.getLogger(__name__)
+logger = get_logger(__name__)
 
 #: The folder of the set `site`, next to the settings file; other sets append their names.
-PLACE = Path(".resourcesync", "live")
+LIVE_FOLDER = Path(".resourcesync", "live")
 
 #: The age in seconds after which the folder of a fetch is treated as abandoned.
 _LEFT = 172_800.0
 
 
-class Keepsake:
+class LastPublishedCopy:
     """A saved publication, laid out like an output. Its files may be links, so they are never modified in place."""
 
     def __init__(self, beside: Path, layout: Layout) -> None:
         """Create it from the folder of the settings file and the layout of the set."""
         self._state = layout.state
-        self._place = beside / (PLACE if self._state == STATE else PLACE.with_name(f"{PLACE.name}-{layout.set_name}"))
+        self._place = beside / (
+            LIVE_FOLDER if self._state == STATE else LIVE_FOLDER.with_name(f"{LIVE_FOLDER.name}-{layout.set_name}")
+        )
         self._new, self._old = (self._place.with_name(f"{self._place.name}.{end}") for end in ("new", "old"))
         self._usable = not any(os.path.islink(each) for each in (self._place, self._old, self._place.parent))  # noqa: PTH114 - this one never raises
 

@@ -1,19 +1,139 @@
 """The previous publication: the public documents, read back and used only if they are complete and verified."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from pelican_resourcesync.protocol import Entry
-from pelican_resourcesync.publication.model.change import Change
-from pelican_resourcesync.publication.model.guards import is_loopback
-from pelican_resourcesync.publication.model.layout import FOLDER, Layout
+from pelican_resourcesync.errors import DocumentError, PublicationError, ResourceSyncError
+from pelican_resourcesync.protocol import Document, Entry, Metadata, Root, read
+from pelican_resourcesync.publication.model.history import Change
+from pelican_resourcesync.publication.model.layout import FOLDER, SHARED, Layout, is_package
 from pelican_resourcesync.publication.model.listing import Listing
 from pelican_resourcesync.publication.model.ranges import Range
+from pelican_resourcesync.publication.model.resource import Listed, Representation
+from pelican_resourcesync.publication.model.sanity_checks import is_loopback
 from pelican_resourcesync.publication.model.state import State
-from pelican_resourcesync.publication.previous.lineage import Sealed
-from pelican_resourcesync.publication.previous.proven import Proven, explained
+from pelican_resourcesync.publication.previous.ancestry import HashedState
+from pelican_resourcesync.transport import measure
+
+
+@contextmanager
+def explain_damage(where: str) -> Iterator[None]:
+    """Turn errors into a `PublicationError` which says that the publication is damaged, and what to do."""
+    try:
+        yield
+    except (DocumentError, OSError, DamagedError) as error:
+        message = (
+            f"the publication in {where} is damaged: {error}: restore it, or name another with the setting `previous` "
+            "('none' begins anew)"
+        )
+        raise PublicationError(message) from error
+
+
+class DamagedError(ResourceSyncError):
+    """A publication is damaged."""
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedDocuments:
+    """The documents in `folder` that are listed in `state`; no others are read."""
+
+    folder: Path
+    layout: Layout
+    state: State
+
+    def verify(self, *, packages: bool = True) -> None:
+        """Compare every document of the set with its hash: `packages` if requested, superseded ones if they exist."""
+        for path, digest in self.state.documents.items():
+            wanted = path not in SHARED and (packages or not is_package(path))
+            if wanted and self._sha256(path) != digest:
+                raise self._not_what(path)
+        for path, digest in self.state.superseded.items():
+            if self._sha256(path) not in (digest, None):
+                raise self._not_what(path)
+
+    def _sha256(self, path: str) -> str | None:
+        """Return the SHA-256 of a document, or `None` if it is missing."""
+        if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
+            raise self._not_what(path)
+        file = self.folder / path
+        return measure(file)[0] if file.is_file() else None
+
+    def _not_what(self, path: str) -> "DamagedError":
+        return DamagedError(f"{path} is not what {self.layout.state} says")
+
+    def whole(self, path: str) -> Iterator[Entry]:
+        """Yield the entries of a document, which may be an index of parts."""
+        with self._open(path) as document:
+            if document.root is Root.URLSET:
+                yield from document.entries
+                return
+            for pointer in document.entries:
+                with self._open(pointer.loc.removeprefix(f"{self.layout.siteurl}/")) as part:
+                    if part.root is not Root.URLSET:
+                        what = f"{path} leads to {pointer.loc}, which is an index too"
+                        raise DamagedError(what)
+                    yield from part.entries
+
+    def listed(self) -> Iterator[tuple[str, Listed]]:
+        """Yield the resources of the Resource List by URI."""
+        return ((entry.loc, listed_of(entry)) for entry in self.whole(self.layout.resource_list))
+
+    def ranges(self) -> Iterator[Range]:
+        """Yield the ranges in the Change List Index; only the open one has its changes."""
+        index = self.layout.change_list_index
+        for pointer in self.entries(index) if index in self.state.documents else ():
+            if pointer.md is None or pointer.md.from_ is None:
+                what = f"{index} lists {pointer.loc} without its from"
+                raise DamagedError(what)
+            start, until = pointer.md.from_, pointer.md.until
+            path = self.layout.change_list(start)
+            self.require(path)
+            changes = () if until else tuple(self.changes(path))
+            yield Range(start, until, changes, carried=until is not None)
+
+    def changes(self, path: str) -> Iterator[Change]:
+        """Yield the changes of a Change List."""
+        return (_change(entry, path) for entry in self.entries(path))
+
+    def entries(self, path: str) -> Iterator[Entry]:
+        """Yield the entries of the document at `path`."""
+        with self._open(path) as document:
+            yield from document.entries
+
+    @contextmanager
+    def _open(self, path: str) -> Iterator[Document]:
+        self.require(path)
+        with (self.folder / path).open("rb") as stream:
+            yield read(stream, name=path)
+
+    def require(self, path: str) -> None:
+        """Raise `DamagedError` if the state does not list the document at `path`."""
+        if path not in self.state.documents:
+            what = f"{path} is not named by {self.layout.state}"
+            raise DamagedError(what)
+
+
+def listed_of(entry: Entry) -> Listed:
+    """Return the resource in an entry of a Resource List."""
+    return Listed(_representation(entry), entry.lastmod, entry.links)
+
+
+def _change(entry: Entry, path: str) -> Change:
+    md = entry.md
+    if md is None or md.change is None or entry.lastmod is None:
+        what = f"{path}: the change of {entry.loc} lacks its kind or its time"
+        raise DamagedError(what)
+    shown = _representation(entry)
+    return Change(entry.lastmod, entry.loc, md.change, None if shown == Representation() else shown, entry.links)
+
+
+def _representation(entry: Entry) -> Representation:
+    md = entry.md or Metadata()
+    return Representation(md.hash[0] if md.hash else None, md.length, md.type)
+
 
 #: Returns the saved listing of the publication with this digest, or `None`.
 FindListing = Callable[[str], Listing | None]
@@ -24,7 +144,7 @@ def find_none(_: str) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Previous:
+class PreviousPublication:
     """An earlier publication in `folder` (laid out like an output), for the address that `state` contains.
 
     `resources` is its Resource List, `closed` are its closed ranges, unread, and `open` is the open range with its
@@ -42,31 +162,31 @@ class Previous:
 
     def changes_in(self, commit_range: Range) -> tuple[Change, ...]:
         """Read the changes of one of the ranges. Raises `PublicationError` if its document is damaged."""
-        proven = Proven(self.folder, self.layout, self.state)
-        with explained(str(self.folder)):
+        proven = VerifiedDocuments(self.folder, self.layout, self.state)
+        with explain_damage(str(self.folder)):
             return tuple(proven.changes(self.layout.change_list(commit_range.start)))
 
     def entries(self, path: str) -> tuple[Entry, ...]:
         """Read the entries of a document or of its parts; empty if there is no such document."""
         if path not in self.state.documents:
             return ()
-        with explained(str(self.folder)):
-            return tuple(Proven(self.folder, self.layout, self.state).whole(path))
+        with explain_damage(str(self.folder)):
+            return tuple(VerifiedDocuments(self.folder, self.layout, self.state).whole(path))
 
     def listed_in(self, ranges: Iterable[Range]) -> int:
         """Return the number of changes in the documents of closed `ranges`."""
-        proven = Proven(self.folder, self.layout, self.state)
-        with explained(str(self.folder)):
+        proven = VerifiedDocuments(self.folder, self.layout, self.state)
+        with explain_damage(str(self.folder)):
             return sum(1 for each in ranges for _entry in proven.entries(self.layout.change_list(each.start)))
 
 
-def read_state(folder: Path, layout: Layout) -> Sealed | None:
+def read_state(folder: Path, layout: Layout) -> HashedState | None:
     """Read only the state of the publication in `folder`; return `None` if there is none.
 
     Raises `PublicationError`, with the name of the file, if it is damaged.
     """
     file = folder / layout.state
-    return Sealed.parse(file.read_bytes(), str(file)) if file.is_file() else None
+    return HashedState.parse(file.read_bytes(), str(file)) if file.is_file() else None
 
 
 def read_previous(
@@ -76,7 +196,7 @@ def read_previous(
     *,
     packages: bool = True,
     find: FindListing = find_none,
-) -> Previous | None:
+) -> PreviousPublication | None:
     """Read the publication in `folder`, whatever its address; return `None` if there is none. Messages call it `where`.
 
     A publication for an address of this machine was never public, so it is ignored unless the address is the same.
@@ -87,17 +207,17 @@ def read_previous(
     Raises `PublicationError` if the publication is damaged: a document of the set is missing or does not match the
     state.
     """
-    with explained(where):
+    with explain_damage(where):
         sealed = read_state(folder, layout)
         if sealed is None or (sealed.state.siteurl != layout.siteurl and is_loopback(sealed.state.siteurl)):
             return None
         layout = replace(layout, siteurl=sealed.state.siteurl, start=sealed.state.start)
-        proven = Proven(folder, layout, sealed.state)
+        proven = VerifiedDocuments(folder, layout, sealed.state)
         proven.verify(packages=packages)
         return _read(proven, sealed.digest, find)
 
 
-def publications_in(folder: Path) -> list[Previous]:
+def publications_in(folder: Path) -> list[PreviousPublication]:
     """Read the publications of all sets in a folder, whatever their addresses, the site's own set first.
 
     Raises `PublicationError` if one is damaged.
@@ -114,7 +234,7 @@ def publications_in(folder: Path) -> list[Previous]:
     return found
 
 
-def _read(proven: Proven, digest: str, find: FindListing) -> Previous:
+def _read(proven: VerifiedDocuments, digest: str, find: FindListing) -> PreviousPublication:
     ranges = [*proven.ranges()]
     opened = next((each for each in ranges if not each.closed), None)
     times = [
@@ -122,7 +242,7 @@ def _read(proven: Proven, digest: str, find: FindListing) -> Previous:
         *(each.until for each in ranges if each.until),
         *(change.time for change in (opened.changes if opened else ())),
     ]
-    return Previous(
+    return PreviousPublication(
         folder=proven.folder,
         layout=proven.layout,
         state=proven.state,

@@ -1,32 +1,135 @@
 """The search for the predecessor: live, in the output, in a folder, or in the copy last seen live."""
 
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Protocol
 
-from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication.model.guards import is_loopback
-from pelican_resourcesync.publication.model.layout import Layout
-from pelican_resourcesync.publication.model.state import MOST_ANCESTORS
-from pelican_resourcesync.publication.previous.fetch import STANDARD_ALLOWANCE, Fetched, Missing, fetch_publication
-from pelican_resourcesync.publication.previous.last_published import Keepsake
-from pelican_resourcesync.publication.previous.lineage import Known, Lineage, lineage
-from pelican_resourcesync.publication.previous.output import Output
-from pelican_resourcesync.publication.previous.predecessor import Predecessor
+from pelican_resourcesync.errors import AbsentError, NoHostError, PublicationError, TransportError
+from pelican_resourcesync.publication.model.layout import FOLDER, Layout
+from pelican_resourcesync.publication.model.sanity_checks import is_loopback
+from pelican_resourcesync.publication.model.state import MOST_ANCESTORS, State
+from pelican_resourcesync.publication.previous.ancestry import Ancestry, HashedState, KnownGeneration, compare_ancestry
+from pelican_resourcesync.publication.previous.fetch import (
+    STANDARD_FETCH_LIMITS,
+    Fetched,
+    NoPublication,
+    fetch_publication,
+)
+from pelican_resourcesync.publication.previous.last_published import LastPublishedCopy
 from pelican_resourcesync.publication.previous.previous import (
     FindListing,
-    Previous,
+    PreviousPublication,
     find_none,
     read_previous,
     read_state,
 )
-from pelican_resourcesync.publication.previous.restart import OTHER, known_in, known_live
-from pelican_resourcesync.transport import STANDARD_BOUNDS, Web
+from pelican_resourcesync.transport import STANDARD_BOUNDS, Web, sha256
+
+
+@dataclass(frozen=True, slots=True)
+class Predecessor:
+    """The result of the search: the `previous` publication to continue, or the one to start `over`, or none.
+
+    `line` says where it comes from, or why there is none, if the user may wonder.
+    """
+
+    previous: PreviousPublication | None = None
+    over: KnownGeneration | None = None
+    line: str = ""
+
+
+def predecessor_messages(predecessors: Mapping[str, Predecessor]) -> Iterator[str]:
+    """Yield the messages about predecessors, with the name of the set; one that is the same for all comes once."""
+    lines = {name: each.line for name, each in predecessors.items() if each.line}
+    if len(set(lines.values())) == 1 and len(lines) == len(predecessors):
+        yield next(iter(lines.values()))
+        return
+    yield from (f"{name}: {line}" for name, line in lines.items())
+
+
+class Output(Protocol):
+    """What an output held before this publication: a tool that cleans it may have moved the documents elsewhere."""
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder with the documents, laid out like an output, if there are any."""
+
+    def holds(self, folder: Path) -> bool:
+        """Return whether `folder` is the output, under any name."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlainOutput:
+    """An output at `path` that is never cleaned: its documents stay where they are until they are replaced."""
+
+    path: Path
+
+    @property
+    def folder(self) -> Path | None:
+        """The output itself, if it contains documents."""
+        return self.path if (self.path / FOLDER).is_dir() else None
+
+    def holds(self, folder: Path) -> bool:
+        """Return whether `folder` is the output, under any name."""
+        return folder.resolve() == self.path.resolve()
+
+
+#: What to do if no publication can be continued.
+OTHER = "name another with the setting `previous` (a folder, a URL, 'output', or 'none')"
+#: More starts than any set has had: a site with a document at each of so many returns something for any path.
+_MOST_STARTS = 100
+
+
+def known_in(folder: Path | None, layout: Layout) -> Iterator[KnownGeneration]:
+    """Yield the state in a folder, if any; for an unreadable one, a substitute with the addresses in use."""
+    file = folder / layout.state if folder else None
+    if folder and file and file.is_file():
+        yield _sealed(file.read_bytes(), layout, lambda path: (folder / path).is_file())
+
+
+def known_live(web: Web, layout: Layout, size: int) -> Iterator[KnownGeneration]:
+    """Yield the live state, of at most `size` bytes; for a damaged one, a substitute with the used addresses."""
+
+    def is_there(path: str) -> bool:
+        with suppress(AbsentError):
+            return not web.read(path)[0].is_html
+        return False
+
+    try:
+        received, data = web.read(layout.state, replace(web.bounds, size=size))
+        if not received.is_html or data.lstrip().startswith(b"{"):  # JSON may have any media type
+            yield _sealed(data, layout, is_there)
+    except (AbsentError, NoHostError):
+        return
+    except TransportError as error:
+        message = f"it cannot be known which addresses were public, so none can be chosen anew: {error}: try again"
+        raise PublicationError(message) from error
+
+
+def _sealed(data: bytes, layout: Layout, is_there: Callable[[str], bool]) -> HashedState:
+    """Parse a state; if it is unreadable, find out which starts have a Capability List."""
+    try:
+        return HashedState.parse(data, layout.state)
+    except PublicationError:
+        starts = range(1, _MOST_STARTS)
+        free = next((each for each in starts if not is_there(replace(layout, start=each).capability_list)), None)
+        if free is None:
+            message = f"{layout.siteurl} answers to any path, so no addresses can be chosen anew: {OTHER}"
+            raise PublicationError(message) from None
+        begun = max(1, free - 1)
+        past = datetime.fromtimestamp(0, UTC)
+        state = State(generation=0, siteurl=layout.siteurl, start=begun, at=past, changes=0, documents={})
+        return HashedState(state, sha256(data))
+
 
 #: The limits for fetching what is public: for all of it, and for one file.
-ALLOWANCE, BOUNDS = STANDARD_ALLOWANCE, STANDARD_BOUNDS
+ALLOWANCE, BOUNDS = STANDARD_FETCH_LIMITS, STANDARD_BOUNDS
 
 
-class Search:
+class PredecessorSearch:
     """Finds the predecessor. It may be in a temporary folder, which `close` removes."""
 
     def __init__(  # noqa: PLR0913 - keyword-only options
@@ -52,7 +155,7 @@ class Search:
         self._previous = previous
         self._moved_from = moved_from
         self._find = find
-        self._kept = Keepsake(base, layout)
+        self._kept = LastPublishedCopy(base, layout)
         self._stack = ExitStack()
 
     def close(self) -> None:
@@ -84,7 +187,7 @@ class Search:
 
     def _live(self) -> Predecessor:
         """Return the publication at `SITEURL` or at the former address of the site, else the copy last seen live."""
-        found: Fetched | Missing | None = None
+        found: Fetched | NoPublication | None = None
         for site in filter(None, (self._layout.siteurl, self._moved_from)):
             found = found if isinstance(found, Fetched) else self._fetch(site)
         if isinstance(found, Fetched):
@@ -97,7 +200,7 @@ class Search:
             return Predecessor(line=f"{why}: this is the first publication")
         return Predecessor(self._read(self._kept.folder), line=f"{why}: what was last seen live is carried forward")
 
-    def _fetch(self, site: str) -> Fetched | Missing:
+    def _fetch(self, site: str) -> Fetched | NoPublication:
         into, known = self._stack.enter_context(self._kept.room()) / "publication", self._kept.folder
         return fetch_publication(Web(site, BOUNDS), into, known, state=self._layout.state, allowance=ALLOWANCE)
 
@@ -108,21 +211,23 @@ class Search:
             kept = read_state(folder, self._layout) if folder else None
         except PublicationError as error:
             line = f"what was last seen live cannot be read, and what is live now takes its place: {error}"
-        relation = lineage(live, kept) if kept else Lineage.AHEAD
-        if relation is Lineage.APART and kept:
+        relation = compare_ancestry(live, kept) if kept else Ancestry.AHEAD
+        if relation is Ancestry.APART and kept:
             line = self._far_ahead(live, kept)
-        if relation is Lineage.BEHIND and kept and folder:
+        if relation is Ancestry.BEHIND and kept and folder:
             line = (
                 f"the live site is back at generation {live.state.generation}: generation {kept.state.generation}, "
                 "last seen live, is carried forward, so that nobody who has followed it is lost"
             )
             return Predecessor(self._read(folder), line=line)
         previous = self._read(live.folder)
-        if relation is not Lineage.SAME or live.received:  # files that had to be fetched again were damaged in the copy
+        if (
+            relation is not Ancestry.SAME or live.received
+        ):  # files that had to be fetched again were damaged in the copy
             self._kept.keep(live.folder)
         return Predecessor(previous, line=line)
 
-    def _far_ahead(self, live: Known, kept: Known) -> str:
+    def _far_ahead(self, live: KnownGeneration, kept: KnownGeneration) -> str:
         """Return a message if the live publication is too far ahead to be compared; otherwise raise an error."""
         ahead = live.state.generation - kept.state.generation
         if ahead > MOST_ANCESTORS:
@@ -138,7 +243,7 @@ class Search:
 
     def _at(self, url: str) -> Predecessor:
         found = self._fetch(url)
-        if isinstance(found, Missing):
+        if isinstance(found, NoPublication):
             message = f"{found.reason.value} at {found.url}: {OTHER}"
             raise PublicationError(message)
         return self._found(found.folder, url)
@@ -154,7 +259,7 @@ class Search:
         line = "" if previous else f"there is no publication of a public site in {where}: this is the first publication"
         return Predecessor(previous, line=line)
 
-    def _read(self, folder: Path) -> Previous | None:
+    def _read(self, folder: Path) -> PreviousPublication | None:
         return read_previous(folder, self._layout, str(folder), find=self._find)
 
     def _anew(self, *, local: bool) -> Predecessor:

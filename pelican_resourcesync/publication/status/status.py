@@ -8,12 +8,19 @@ from urllib.parse import urlsplit
 
 from pelican_resourcesync.errors import DocumentError, PublicationError
 from pelican_resourcesync.protocol import read
-from pelican_resourcesync.publication.costs import Volume, volume_of
-from pelican_resourcesync.publication.disk.takeover import same_bytes
+from pelican_resourcesync.publication.disk.reuse import same_bytes
 from pelican_resourcesync.publication.documents.discovery import well_known_reachable
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, WELL_KNOWN
-from pelican_resourcesync.publication.previous.previous import Previous, publications_in
-from pelican_resourcesync.publication.sizes import Amount, archived_in, shared_sizes, sizes_of, summed
+from pelican_resourcesync.publication.previous.previous import PreviousPublication, publications_in
+from pelican_resourcesync.publication.status.sizes import (
+    FileTotals,
+    Volume,
+    archived_in,
+    shared_sizes,
+    sizes_of,
+    summed,
+    volume_of,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +34,7 @@ class RangeStatus:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WellKnown:
+class WellKnownStatus:
     """The well-known URI of the site's host, where Destinations (clients that keep a copy) look first.
 
     `in_site` is whether the site controls it, which it does not if `SITEURL` has a path. `right` is whether the Source
@@ -58,7 +65,7 @@ class SetStatus:
     changes: int
     ranges: tuple[RangeStatus, ...]
     archived: Mapping[str, int]
-    sizes: Mapping[str, Amount]
+    sizes: Mapping[str, FileTotals]
     total_size: int
     volume: Volume
 
@@ -74,12 +81,12 @@ class Status:
     siteurl: str
     capability_lists: tuple[str, ...] | None
     sets: tuple[SetStatus, ...]
-    sizes: Mapping[str, Amount]
+    sizes: Mapping[str, FileTotals]
     total_size: int
-    well_known: WellKnown
+    well_known: WellKnownStatus
 
 
-def look(folder: Path) -> Status | None:
+def local_status(folder: Path) -> Status | None:
     """Return the status of the publications in a folder laid out like an output, or `None` if there are none.
 
     Raises `PublicationError` if one is damaged.
@@ -92,7 +99,7 @@ def look(folder: Path) -> Status | None:
         raise PublicationError(message) from error
 
 
-def status_of(publications: Sequence[Previous], folder: Path) -> Status:
+def status_of(publications: Sequence[PreviousPublication], folder: Path) -> Status:
     """Return the status of the publications of a site; the files that the sets share are in `folder`."""
     sets = tuple(map(_set, publications))
     sizes = summed([*(each.sizes for each in sets), shared_sizes(folder)])
@@ -115,7 +122,7 @@ def capability_lists_in(folder: Path) -> tuple[str, ...] | None:
         return None
 
 
-def _set(previous: Previous) -> SetStatus:
+def _set(previous: PreviousPublication) -> SetStatus:
     state, sizes = previous.state, sizes_of(previous)
     return SetStatus(
         name=previous.layout.set_name,
@@ -135,7 +142,7 @@ def _set(previous: Previous) -> SetStatus:
     )
 
 
-def _ranges(previous: Previous) -> tuple[RangeStatus, ...]:
+def _ranges(previous: PreviousPublication) -> tuple[RangeStatus, ...]:
     opened = [previous.open] if previous.open else []
     return tuple(
         RangeStatus(
@@ -148,15 +155,15 @@ def _ranges(previous: Previous) -> tuple[RangeStatus, ...]:
     )
 
 
-def _total(sizes: Mapping[str, Amount]) -> int:
+def _total(sizes: Mapping[str, FileTotals]) -> int:
     return sum(each.size for each in sizes.values())
 
 
-def _well_known(folder: Path, siteurl: str) -> WellKnown:
+def _well_known(folder: Path, siteurl: str) -> WellKnownStatus:
     """Return the status by the folder alone: its copy is at the root of the host only if the site is."""
     in_site, description = well_known_reachable(siteurl), folder / DESCRIPTION
     right = None
     if in_site and description.is_file():
         right = (folder / WELL_KNOWN).is_file() and same_bytes(description, folder / WELL_KNOWN)
     parts = urlsplit(siteurl)
-    return WellKnown(uri=f"{parts.scheme}://{parts.netloc}/{WELL_KNOWN}", in_site=in_site, right=right)
+    return WellKnownStatus(uri=f"{parts.scheme}://{parts.netloc}/{WELL_KNOWN}", in_site=in_site, right=right)

@@ -18,18 +18,23 @@ from typing import Any, NamedTuple, NoReturn
 
 from pelican_resourcesync.errors import HistoryError, PublicationError
 from pelican_resourcesync.git import Landing, Repository, landing_times
+from pelican_resourcesync.printable import printable
 from pelican_resourcesync.protocol import ChangeKind
-from pelican_resourcesync.publication.diff.changes import changes_since
-from pelican_resourcesync.publication.disk.durable import PREFIX
-from pelican_resourcesync.publication.disk.staging import replace_file
-from pelican_resourcesync.publication.documents.discovery import add_robots_line
-from pelican_resourcesync.publication.model.change import Change, Representation
-from pelican_resourcesync.publication.model.clock import TICK, build_time
-from pelican_resourcesync.publication.model.layout import Layout
-from pelican_resourcesync.publication.model.media_types import media_type
-from pelican_resourcesync.publication.model.ranges import Cuts
-from pelican_resourcesync.publication.model.resource import Listed
-from pelican_resourcesync.publication.model.told import Told
+from pelican_resourcesync.publication import (
+    TEMPORARY_PREFIX,
+    TICK,
+    Change,
+    ChangeHistory,
+    Layout,
+    Listed,
+    RangeBoundaries,
+    Representation,
+    add_robots_line,
+    build_time,
+    changes_since,
+    media_type,
+    replace_file,
+)
 from pelican_resourcesync.settings import Settings
 from pelican_resourcesync.site.backfill.records import (
     BACKFILL_FOLDER,
@@ -51,7 +56,6 @@ from pelican_resourcesync.site.outputs import (
     with_link,
 )
 from pelican_resourcesync.site.scope import settings_folder_of
-from pelican_resourcesync.terminal import printable
 from pelican_resourcesync.transport import sha256
 
 _NOTHING = sha256(b"")
@@ -139,7 +143,7 @@ class BuildOutputs:
     @property
     def _folder(self) -> Path:
         if self._temporary is None:
-            self._temporary = Path(tempfile.mkdtemp(prefix=PREFIX, dir=self._place))
+            self._temporary = Path(tempfile.mkdtemp(prefix=TEMPORARY_PREFIX, dir=self._place))
             weakref.finalize(self, shutil.rmtree, self._temporary, ignore_errors=True)  # where `close` is not called
         return self._temporary
 
@@ -250,7 +254,7 @@ def built_history(
     settings: Settings,
     sets: Sequence[ResourceSet],
     measured: Mapping[str, Representation],
-) -> dict[str, tuple[Told, Cuts]]:
+) -> dict[str, tuple[ChangeHistory, RangeBoundaries]]:
     """Return, for a first publication, the history of each set from the records of `backfill`, and the possible cuts.
 
     `pelican` and `settings` are the settings of the current build, `measured` is what it built, by URI. Its differences
@@ -280,7 +284,7 @@ def built_history(
     now = last.time if last.commit.sha in skipped else max(built, last.time + TICK)
     for each in sets:
         history.add_set(each.settings.name, {every.uri: measured[every.uri] for every in each.written}, now)
-    told = Told(
+    told = ChangeHistory(
         built=built,
         commit=last.commit.sha,
         landed=last.time,
@@ -291,7 +295,7 @@ def built_history(
 
 
 def _builds(
-    records: BuildRecordStore, landings: Sequence[Landing], cuts: Cuts, repository: Repository, siteurl: str
+    records: BuildRecordStore, landings: Sequence[Landing], cuts: RangeBoundaries, repository: Repository, siteurl: str
 ) -> list[tuple[Landing, BuildRecord]]:
     """Return the selected landings with their records; `HistoryError` where some are missing or inconsistent."""
     selection = Selection.parse(records.note("selection"))

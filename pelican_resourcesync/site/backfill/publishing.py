@@ -11,15 +11,23 @@ from pelican.utils import clean_output_dir
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.git import Landing
-from pelican_resourcesync.publication.model.clock import build_time
-from pelican_resourcesync.publication.model.layout import FOLDER, Layout
-from pelican_resourcesync.publication.model.ranges import Cuts
-from pelican_resourcesync.publication.model.resource import Built, Resource
-from pelican_resourcesync.publication.model.state import parse_state, render_state
-from pelican_resourcesync.publication.model.told import Told
-from pelican_resourcesync.publication.previous.lineage import Known, Sealed, layout_after
-from pelican_resourcesync.publication.publish import Publication, publish
-from pelican_resourcesync.publication.request import Request
+from pelican_resourcesync.publication import (
+    FOLDER,
+    ChangeHistory,
+    FileResources,
+    HashedState,
+    KnownGeneration,
+    Layout,
+    Publication,
+    RangeBoundaries,
+    Request,
+    Resource,
+    build_time,
+    layout_after,
+    parse_state,
+    publish_sets,
+    render_state,
+)
 from pelican_resourcesync.site.backfill.history import BuildHistory, BuildOutputs, Published, history_of_builds
 from pelican_resourcesync.site.backfill.records import BuildRecord, BuildRecordStore, as_text
 from pelican_resourcesync.site.configuration import Configuration
@@ -41,7 +49,7 @@ class PastBuilds:
 
     landings: Sequence[Landing]
     builds: Sequence[tuple[Landing, BuildRecord]]
-    cuts: Cuts
+    cuts: RangeBoundaries
 
     @property
     def last(self) -> BuildRecord:
@@ -53,7 +61,11 @@ class BackfillPublisher:
     """The publication of a site's past. Sets that are `public` already are restarted next to what is public."""
 
     def __init__(
-        self, today: Configuration, records: BuildRecordStore, public: Mapping[str, Known | None], former: Sequence[str]
+        self,
+        today: Configuration,
+        records: BuildRecordStore,
+        public: Mapping[str, KnownGeneration | None],
+        former: Sequence[str],
     ) -> None:
         """Publish `records` of the site `today`; `former` are the names of sets that are no longer published."""
         self._today = today
@@ -63,7 +75,7 @@ class BackfillPublisher:
         self.skipped: Mapping[str, str] = {}
         self.unstable: Sequence[str] = ()
         self.layouts: Mapping[str, Layout] = {}
-        self._over: Mapping[str, Known | None] = public
+        self._over: Mapping[str, KnownGeneration | None] = public
 
     def publish(self, past: PastBuilds) -> dict[str, Publication]:
         """Publish the past to the output; nothing is done where it is already there.
@@ -107,7 +119,7 @@ class BackfillPublisher:
         ]
         return sha256(json.dumps(said, sort_keys=True, default=str).encode("utf-8", "surrogatepass"))
 
-    def _find_over(self, key: str, past: PastBuilds) -> Mapping[str, Known | None]:
+    def _find_over(self, key: str, past: PastBuilds) -> Mapping[str, KnownGeneration | None]:
         """Return the publications to restart from: the public ones, unless these are already this publication.
 
         In that case, return the ones that it restarted from, so that a second run, even after a killed one, makes the
@@ -191,7 +203,7 @@ class BackfillPublisher:
         publisher: BuildOutputs,
         layouts: Mapping[str, Layout],
     ) -> dict[str, Publication]:
-        told = Told(
+        told = ChangeHistory(
             built=build_time(),
             commit=past.landings[-1].commit.sha,
             landed=past.landings[-1].time,
@@ -207,7 +219,7 @@ class BackfillPublisher:
             ]
             requests.append(
                 Request(
-                    resources=Built(within),
+                    resources=FileResources(within),
                     told=replace(told, changes=history.changes[own.name]),
                     cuts=past.cuts,
                     options=options_of(self._today.pelican, self._today.settings, layouts[own.name], own),
@@ -215,14 +227,14 @@ class BackfillPublisher:
                 )
             )
         former = list(removed_layouts(output, self._today.siteurl, self._removed_sets))
-        return dict(zip(layouts, publish(requests, former=former), strict=True))
+        return dict(zip(layouts, publish_sets(requests, former=former), strict=True))
 
 
-def _known(note: Mapping[str, str] | None) -> Known | None:
-    return Sealed(parse_state(note["state"].encode(), _NOTE), note["digest"]) if note else None
+def _known(note: Mapping[str, str] | None) -> KnownGeneration | None:
+    return HashedState(parse_state(note["state"].encode(), _NOTE), note["digest"]) if note else None
 
 
-def _follows(public: Known, before: Known | None, last: Landing) -> bool:
+def _follows(public: KnownGeneration, before: KnownGeneration | None, last: Landing) -> bool:
     """Return whether a publication restarted from `before`, or is the first one, and is of the commit `last`."""
     state = public.state
     begun = (before.state.start + 1, before.state.generation + 1, before.digest) if before else (1, 1, None)

@@ -20,7 +20,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication.disk.durable import PREFIX, beside, remove
+from pelican_resourcesync.publication import TEMPORARY_PREFIX, remove_tree, temporary_sibling
 from pelican_resourcesync.site.outputs import UNFILED, Facets
 from pelican_resourcesync.transport import measure
 
@@ -129,7 +129,7 @@ class ObjectStore:
         if not self.holds(digest, length):
             place = self.path(digest)
             place.parent.mkdir(parents=True, exist_ok=True)
-            with beside(place) as new:
+            with temporary_sibling(place) as new:
                 shutil.copyfile(file, new)
                 new.replace(place)
         return digest, length
@@ -156,7 +156,7 @@ class ObjectStore:
 
     def copy(self, digest: str, target: Path) -> None:
         """Copy bytes to a file, replacing it; `PublicationError` where they are damaged."""
-        with beside(target) as new:
+        with temporary_sibling(target) as new:
             shutil.copyfile(self.path(digest), new)
             if measure(new)[0] != digest:
                 raise self._damaged(digest)
@@ -200,11 +200,11 @@ class BuildRecordStore:
 
     def clean(self) -> None:
         """Remove files left unfinished by a killed process, and records of previous versions."""
-        left = [*self.place.glob(f"{PREFIX}*"), *self._folder.glob(f"{PREFIX}*")]
-        left += [*(self.place / "objects").glob(f"*/{PREFIX}*")]
+        left = [*self.place.glob(f"{TEMPORARY_PREFIX}*"), *self._folder.glob(f"{TEMPORARY_PREFIX}*")]
+        left += [*(self.place / "objects").glob(f"*/{TEMPORARY_PREFIX}*")]
         left += [each for each in self._folder.glob("*") if each.is_dir()]
         for each in left:
-            remove(each)
+            remove_tree(each)
 
     def _file(self, sha: str) -> Path:
         if not _COMMIT.fullmatch(sha):
@@ -215,7 +215,7 @@ class BuildRecordStore:
     @staticmethod
     def _write(file: Path, text: str) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
-        with beside(file) as new:
+        with temporary_sibling(file) as new:
             new.write_text(text, "ascii")
             new.replace(file)
 

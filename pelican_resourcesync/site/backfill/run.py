@@ -11,14 +11,16 @@ from typing import Any, TextIO
 
 from pelican_resourcesync.errors import HistoryError, PublicationError
 from pelican_resourcesync.git import Checkouts, Landing, Repository, landing_times
-from pelican_resourcesync.publication.disk.lock import locked
-from pelican_resourcesync.publication.disk.staging import recover
-from pelican_resourcesync.publication.model.clock import build_time
-from pelican_resourcesync.publication.model.layout import FOLDER
-from pelican_resourcesync.publication.model.ranges import Cuts
-from pelican_resourcesync.publication.previous import LastingOutput
-from pelican_resourcesync.publication.previous.lineage import Known
-from pelican_resourcesync.publication.publish import Publication
+from pelican_resourcesync.publication import (
+    FOLDER,
+    KnownGeneration,
+    PlainOutput,
+    Publication,
+    RangeBoundaries,
+    build_time,
+    locked,
+    recover,
+)
 from pelican_resourcesync.site.backfill.builds import TIMEOUT, BuildConfiguration, Builder, BuildTask, default_jobs
 from pelican_resourcesync.site.backfill.publishing import BackfillPublisher, PastBuilds
 from pelican_resourcesync.site.backfill.records import BACKFILL_FOLDER, BuildRecord, BuildRecordStore, Site, ends_of
@@ -155,7 +157,7 @@ class _Backfill:
             output=self._today.output,
         )
 
-    def _find_public(self) -> dict[str, Known | None]:
+    def _find_public(self) -> dict[str, KnownGeneration | None]:
         """Return the public publication of each set, to restart from it. A build looks in the same places."""
         today = self._today
         recover(today.output)
@@ -164,11 +166,11 @@ class _Backfill:
         with predecessors(today, today.output) as found:
             base = settings_folder_of(today.pelican)
             self._removed_sets = find_removed_sets(
-                found, today.settings, today.siteurl, LastingOutput(today.output), base
+                found, today.settings, today.siteurl, PlainOutput(today.output), base
             )
             return {name: each.previous or each.over for name, each in found.items()}
 
-    def _landings(self, public: Mapping[str, Known | None]) -> list[Landing]:
+    def _landings(self, public: Mapping[str, KnownGeneration | None]) -> list[Landing]:
         if self._repository.is_shallow():
             top = self._repository.top
             message = f"the repository {top} is a shallow clone without its history: run git fetch --unshallow"
@@ -180,7 +182,7 @@ class _Backfill:
             )
         )
 
-    def _choose(self, landings: Sequence[Landing], cuts: Cuts) -> list[Landing]:
+    def _choose(self, landings: Sequence[Landing], cuts: RangeBoundaries) -> list[Landing]:
         """Return the commits to build; report which and why, and store the selection for later builds of the site."""
         begin = first_commit(self._repository, self._options.since, landings) if self._options.since else None
         number = len(since(landings, begin))

@@ -11,7 +11,7 @@ from typing import Any
 
 from pelican_resourcesync.errors import HistoryError
 from pelican_resourcesync.git import Landing, Repository
-from pelican_resourcesync.publication.model.ranges import Cuts
+from pelican_resourcesync.publication import RangeBoundaries
 from pelican_resourcesync.site.backfill.records import Site
 
 #: What to build: every commit, or the last one of each commit range.
@@ -56,7 +56,7 @@ def command(
     return shlex.join(words)
 
 
-def choose(landings: Sequence[Landing], cuts: Cuts, *, begin: str | None, by: str) -> list[Landing]:
+def choose(landings: Sequence[Landing], cuts: RangeBoundaries, *, begin: str | None, by: str) -> list[Landing]:
     """Return the landings to build, oldest first, from the commit `begin` on; the last one is always included."""
     past = since(landings, begin)
     if by == "commit":
@@ -95,7 +95,7 @@ def settings_in(folder: Path, top: Path, settings: str) -> str:
     return file.relative_to(real).as_posix() if file.is_relative_to(real) else str(file)
 
 
-def _parts(cuts: Cuts, time: datetime, following: datetime) -> bool:
+def _parts(cuts: RangeBoundaries, time: datetime, following: datetime) -> bool:
     """Return whether a commit range ends at a time, or between it and the following one."""
     mark = cuts.before(following)
     return mark is not None and mark >= time

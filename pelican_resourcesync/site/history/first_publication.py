@@ -12,8 +12,7 @@ from datetime import datetime
 
 from pelican_resourcesync.git import Landing, PathChange, Repository
 from pelican_resourcesync.protocol import ChangeKind
-from pelican_resourcesync.publication.model.change import Change
-from pelican_resourcesync.publication.model.clock import later
+from pelican_resourcesync.publication import Change, later
 from pelican_resourcesync.site.history.listings import ListedArticle, Listing, ListingPages
 from pelican_resourcesync.site.history.past_settings import PastSettings, settings_of_listing
 from pelican_resourcesync.site.history.sources import Sources, originals

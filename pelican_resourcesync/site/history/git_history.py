@@ -16,12 +16,17 @@ from urllib.parse import unquote
 from pelican_resourcesync.errors import HistoryError
 from pelican_resourcesync.git import Landing, PathChange, Repository, committer_time, find_repository, landing_times
 from pelican_resourcesync.protocol import ChangeKind
-from pelican_resourcesync.publication.model.change import Change
-from pelican_resourcesync.publication.model.clock import build_time
-from pelican_resourcesync.publication.model.ranges import PERIODS, Calendar, Cuts, Marks
-from pelican_resourcesync.publication.model.resource import Listed
-from pelican_resourcesync.publication.model.told import Told
-from pelican_resourcesync.publication.previous.previous import Previous
+from pelican_resourcesync.publication import (
+    PERIODS,
+    Calendar,
+    Change,
+    ChangeHistory,
+    FixedBoundaries,
+    Listed,
+    PreviousPublication,
+    RangeBoundaries,
+    build_time,
+)
 from pelican_resourcesync.settings import Settings
 from pelican_resourcesync.site.history.first_publication import FirstHistoryReader, tree_of
 from pelican_resourcesync.site.history.sources import Sources, quiet_reading
@@ -30,7 +35,7 @@ from pelican_resourcesync.site.outputs import Exclusion, OutputFile, ResourceSet
 from pelican_resourcesync.site.scope import Scope, find_scope
 
 #: The history of a set, and where its commit ranges may be cut.
-SetHistory = tuple[Told, Cuts]
+SetHistory = tuple[ChangeHistory, RangeBoundaries]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,16 +50,18 @@ class PreviousState:
     resources: Mapping[str, Listed]
 
     @classmethod
-    def group(cls, previous: Mapping[str, Previous | None]) -> "list[tuple[PreviousState | None, Collection[str]]]":
+    def group(
+        cls, previous: Mapping[str, PreviousPublication | None]
+    ) -> "list[tuple[PreviousState | None, Collection[str]]]":
         """Group sets, by name, that continue from the same commit; those without a publication are under `None`."""
-        groups: dict[object, dict[str, Previous | None]] = {}
+        groups: dict[object, dict[str, PreviousPublication | None]] = {}
         for name, each in previous.items():
             key = (each.state.commit, sorted(each.state.held.items())) if each else None
             groups.setdefault(repr(key), {})[name] = each
         return [(cls._of([each for each in group.values() if each]), group.keys()) for group in groups.values()]
 
     @classmethod
-    def _of(cls, previous: Sequence[Previous]) -> "PreviousState | None":
+    def _of(cls, previous: Sequence[PreviousPublication]) -> "PreviousState | None":
         if not previous:
             return None
         return cls(
@@ -93,7 +100,7 @@ class GitHistory:
             repository = repository_of(self._run.settings)
         except HistoryError as error:
             self.warnings.append(f"{error}. The Resource List is published alone, with the times of the files")
-            return Told(built=self._built, complete=False), self._cuts(None, [])
+            return ChangeHistory(built=self._built, complete=False), self._cuts(None, [])
         try:
             return self._read_repository(repository, written)
         finally:
@@ -108,14 +115,14 @@ class GitHistory:
                 "of it (fetch-depth: 0 in GitHub Actions, GIT_DEPTH: 0 in GitLab CI, or git fetch --unshallow)"
             )
             landed = committer_time(line[-1])
-            told = Told(built=self._built, complete=False, commit=line[-1].sha, landed=landed)
+            told = ChangeHistory(built=self._built, complete=False, commit=line[-1].sha, landed=landed)
             return told, self._cuts(repository, [])
         known = self._previous.held if self._previous else {}
         landings = list(landing_times(line, built=max(self._built, datetime.now(UTC)), known=known))
         self._warn_of_clocks(landings, known)
         scope = find_scope(repository.top, self._run.settings)
         uncommitted = repository.uncommitted(scope.paths())
-        told = Told(
+        told = ChangeHistory(
             built=self._built,
             commit=line[-1].sha,
             landed=landings[-1].time,
@@ -219,7 +226,7 @@ class GitHistory:
             raise HistoryError(message)
         return shas.index(begin)
 
-    def _cuts(self, repository: Repository | None, landings: Sequence[Landing]) -> Cuts:
+    def _cuts(self, repository: Repository | None, landings: Sequence[Landing]) -> RangeBoundaries:
         return cuts_of(self._settings, repository, landings)
 
     def _warn_of_clocks(self, landings: Sequence[Landing], known: Iterable[str]) -> None:
@@ -253,14 +260,14 @@ def repository_of(settings: Mapping[str, Any]) -> Repository:
     return repository
 
 
-def cuts_of(settings: Settings, repository: Repository | None, landings: Sequence[Landing]) -> Cuts:
+def cuts_of(settings: Settings, repository: Repository | None, landings: Sequence[Landing]) -> RangeBoundaries:
     """Return where the setting `changes_by` cuts commit ranges, in a history of these landings."""
     by = settings.changes_by
     if isinstance(by, int):
-        return Marks([each.time for each in landings[by - 1 :: by]])
+        return FixedBoundaries([each.time for each in landings[by - 1 :: by]])
     if by in PERIODS:
         return Calendar(by)
     pattern = by.partition(":")[2] or "*"
     tags = repository.tags() if repository else {}
     tagged = {commit for commit, names in tags.items() if any(fnmatchcase(name, pattern) for name in names)}
-    return Marks([each.time for each in landings if each.commit.sha in tagged])
+    return FixedBoundaries([each.time for each in landings if each.commit.sha in tagged])

@@ -5,9 +5,7 @@ import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from pelican_resourcesync.publication.disk.staging import replace_file
-from pelican_resourcesync.publication.documents.discovery import add_link_headers, add_robots_line, keep_dot_folders
-from pelican_resourcesync.publication.model.layout import Layout
+from pelican_resourcesync.publication import Layout, add_link_headers, add_robots_line, keep_dot_folders, replace_file
 from pelican_resourcesync.settings import Settings
 from pelican_resourcesync.site.outputs.uris import is_html
 

@@ -5,10 +5,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication.model.layout import FOLDER, Layout
-from pelican_resourcesync.publication.model.state import State
-from pelican_resourcesync.publication.previous import Output, Predecessor, Search
-from pelican_resourcesync.publication.previous.previous import read_state
+from pelican_resourcesync.publication import FOLDER, Layout, Output, Predecessor, PredecessorSearch, State, read_state
 from pelican_resourcesync.settings import Settings
 
 
@@ -18,12 +15,13 @@ def find_removed_sets(
     """Return the names of former sets: those published together with the predecessors of today's sets.
 
     Where none of today's sets was ever published, former sets may be the set `site`, which is the only one without the
-    setting `sets`, and the sets in the output that were published from git. The other parameters are those of `Search`.
+    setting `sets`, and the sets in the output that were published from git. The other parameters are those of
+    `PredecessorSearch`.
     """
     names = {name for each in found.values() for name in _together(each)}
     site = Layout(siteurl)
     if site.set_name not in found and not any(each.previous or each.over for each in found.values()):
-        search = Search(site, output, base, previous=settings.previous, moved_from=settings.moved_from)
+        search = PredecessorSearch(site, output, base, previous=settings.previous, moved_from=settings.moved_from)
         with closing(search), suppress(PublicationError):
             before = search.find()
             names |= {site.set_name, *_together(before)} if before.previous or before.over else set()

@@ -4,8 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication.model.change import Change
-from pelican_resourcesync.publication.model.layout import FOLDER, WELL_KNOWN, Layout
+from pelican_resourcesync.publication import FOLDER, WELL_KNOWN, Change, Layout
 from pelican_resourcesync.settings import SetSettings, Settings
 from pelican_resourcesync.site.outputs.discovery import ROBOTS
 from pelican_resourcesync.site.outputs.facets import UNFILED, facets_of

@@ -5,7 +5,7 @@ from dataclasses import fields
 from fnmatch import fnmatchcase
 from typing import Any
 
-from pelican_resourcesync.publication.model.media_types import media_type
+from pelican_resourcesync.publication import media_type
 from pelican_resourcesync.settings import Selection, SetSettings, setting_name, suggestion
 from pelican_resourcesync.site.outputs.facets import UNFILED, Facets, slug_of
 from pelican_resourcesync.site.outputs.run import OutputFile

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pelican_resourcesync.publication.model.options import Dumps
-from repo_bridge.inventory.cache import Cache, basis_of
-from repo_bridge.outcome import Outcome
-from tests.bridge.days import Stand, lives
-from tests.bridge.press import SET, Press, shelf
-from tests.bridge.repository import Container, Sample, Value
+from pelican_resourcesync.publication import Dumps
+from repo_bridge.inventory.cache import Cache, cache_key_of
+from repo_bridge.result import Result
+from tests.bridge.support.days import Stand, lives
+from tests.bridge.support.press import SET, Press, shelf
+from tests.bridge.support.repository import Container, Sample, Value
 
 LONG = settings().max_examples > 1_000
 ALL_DUMPS = Dumps(resourcedump=True, changedump=True)
@@ -41,7 +41,7 @@ def tamper(file: Path, how: str) -> None:
         file.symlink_to(file.with_suffix(".not-there"))
 
 
-def same(outcome: Outcome) -> Outcome:
+def same(outcome: Result) -> Result:
     """Give an outcome but for its time."""
     return replace(outcome, seconds=0)
 
@@ -212,8 +212,8 @@ def test_listings(press: Press) -> None:
 def test_basis() -> None:
     """Whatever differs makes another basis."""
     parts = ("a", ("b",), {"c": 1}, None, 1)
-    assert basis_of(*parts) == basis_of(*parts)
-    assert len({basis_of(*parts), basis_of("a", "b"), basis_of("ab"), basis_of()}) == 4
+    assert cache_key_of(*parts) == cache_key_of(*parts)
+    assert len({cache_key_of(*parts), cache_key_of("a", "b"), cache_key_of("ab"), cache_key_of()}) == 4
 
 
 def test_beside_is_no_part_of_a_repository(press: Press) -> None:

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pelican_resourcesync.protocol import Link
-from pelican_resourcesync.publication.model.change import Representation
-from pelican_resourcesync.publication.model.rows import render_links, render_representation
+from pelican_resourcesync.publication import Representation
+from pelican_resourcesync.publication.model.resource import render_links, render_representation
 from repo_bridge.errors import InventoryError
 from repo_bridge.inventory.inventory import Entry, Inventory, ItemEntries
 
@@ -40,7 +40,7 @@ def add(inventory: Inventory, item: str, *entries: Entry, records: int = 0, last
 
 def uris(inventory: Inventory, set_name: str | None = None) -> list[str]:
     """Give the URIs of a set."""
-    return [each.uri.removeprefix("urn:x:") for each in inventory.standings(set_name)]
+    return [each.uri.removeprefix("urn:x:") for each in inventory.rows(set_name)]
 
 
 def test_sets(inventory: Inventory) -> None:
@@ -67,7 +67,7 @@ def test_resources(inventory: Inventory) -> None:
     assert resource.measured == Representation(None, 5, "text/plain")
     assert [each.href for each in resource.links] == ["urn:x:y"]
     assert found.get("urn:x:b") is None
-    assert [standing.uri for standing in found.standings()] == ["urn:x:a"]
+    assert [row.uri for row in found.rows()] == ["urn:x:a"]
 
 
 @pytest.mark.parametrize("together", [True, False])

@@ -16,7 +16,7 @@ from typing import Any
 
 from pelican_resourcesync.protocol import Entry, Hash, Metadata
 from pelican_resourcesync.publication.dumps.package import Bitstream, write_package
-from pelican_resourcesync.publication.dumps.portions import PackageLimits, portions
+from pelican_resourcesync.publication.dumps.packing import PackageLimits, portions
 from tests.publication.dumps.support import NOON, RESOURCES
 from tests.publication.support import SITEURL
 

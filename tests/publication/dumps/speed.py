@@ -18,7 +18,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
 from pelican_resourcesync.protocol import Entry, Hash, Metadata
 from pelican_resourcesync.publication.dumps.package import Bitstream, write_package
-from pelican_resourcesync.publication.dumps.portions import portions
+from pelican_resourcesync.publication.dumps.packing import portions
 from tests.publication.dumps.support import NOON, RESOURCES
 from tests.publication.support import SITEURL
 

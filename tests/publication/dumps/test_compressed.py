@@ -2,7 +2,7 @@
 
 import pytest
 
-from pelican_resourcesync.publication.dumps.compressed import is_compressed
+from pelican_resourcesync.publication.model.media_types import is_compressed
 
 
 @pytest.mark.parametrize(

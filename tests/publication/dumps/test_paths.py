@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.publication.dumps.paths import Paths
+from pelican_resourcesync.publication.dumps.paths import PackagePaths
 from pelican_resourcesync.transport import is_plain
 
 BASE = "https://x.example"
@@ -21,7 +21,7 @@ LONG = "long-name-of-a-page-" * 10
 
 def take(*uris: str, media_type: str = HTML) -> list[str]:
     """Give the paths of URIs in one package."""
-    paths = Paths(BASE)
+    paths = PackagePaths(BASE)
     return [paths.take(uri, media_type) for uri in uris]
 
 
@@ -101,7 +101,7 @@ def test_elsewhere(uri: str, path: str) -> None:
 
 def test_site_below_a_folder() -> None:
     """A site's URL may have a path of its own; what is beside that is elsewhere."""
-    paths = Paths("https://x.example/~me")
+    paths = PackagePaths("https://x.example/~me")
     assert paths.take("https://x.example/~me/a.html", HTML) == "/resources/a.html"
     assert paths.take("https://x.example/~meg/a.html", HTML) == "/resources/x.example/~meg/a.html"
 
@@ -221,7 +221,7 @@ def _same_to_some_system(path: str) -> str:
 @example([(f"{BASE}/" + "/".join("a" * length), "") for length in range(1, 90)] * 2)
 def test_any_uris(asked: Sequence[tuple[str, str]]) -> None:
     """Whatever the URIs: every path is safe on every system, and none is another or a folder of another."""
-    paths = Paths(BASE)
+    paths = PackagePaths(BASE)
     given_paths = [paths.take(uri, media_type) for uri, media_type in asked]
     for path in given_paths:
         assert path.startswith("/resources/")
@@ -239,7 +239,7 @@ def test_any_uris(asked: Sequence[tuple[str, str]]) -> None:
     assert len(set(known)) == len(known)
     folders = {known_path[: match.start()] for known_path in known for match in re.finditer("/", known_path)}
     assert not folders & set(known)
-    again = Paths(BASE)
+    again = PackagePaths(BASE)
     assert [again.take(uri, media_type) for uri, media_type in asked] == given_paths
 
 
@@ -252,7 +252,7 @@ def test_an_ordinary_site_is_as_it_was(files: set[str]) -> None:
     files = {unicodedata.normalize("NFC", file) for file in files}
     if len({_same_to_some_system(file) for file in files}) < len(files):
         return
-    paths = Paths(BASE)
+    paths = PackagePaths(BASE)
     for file in sorted(files):
         assert paths.take(f"{BASE}/{quote(file)}", HTML) == f"/resources/{file}"
 
@@ -262,7 +262,7 @@ _FORMS = ["a.html", "{}.html", "{}/", "a/{}/b/{}.html", "D%C3%BC/{}.html", LONG 
 
 def _take_many(form: str, count: int) -> float:
     """Take so many paths, and give the seconds of the processor."""
-    paths = Paths(BASE)
+    paths = PackagePaths(BASE)
     start = time.process_time()
     for number in range(count):
         paths.take(f"{BASE}/{form.format(number, number)}", HTML)

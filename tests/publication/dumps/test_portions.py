@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.protocol import ChangeKind, Entry, Link, Metadata
 from pelican_resourcesync.publication.dumps.package import Bitstream
-from pelican_resourcesync.publication.dumps.portions import (
+from pelican_resourcesync.publication.dumps.packing import (
     FRAME_SIZE,
     HEAD_SIZE,
     PackageLimits,
-    Weight,
+    PackageSize,
     divided,
     portions,
-    weight,
+    size_in_package,
 )
 from tests.publication.dumps.support import CHANGES, bitstream, deletion, entry, listed, members, packed
 from tests.publication.support import SITEURL
@@ -29,7 +29,7 @@ from tests.publication.support import SITEURL
 def numbers(*weights: int, size: int, entries: int = 100) -> list[list[int]]:
     """Divide items of these weights where so many bytes are left for them."""
     limits = PackageLimits(size=FRAME_SIZE + size, entries=entries)
-    return [list(each) for each in divided(weights, lambda item: Weight(item, 1, 0), limits)]
+    return [list(each) for each in divided(weights, lambda item: PackageSize(item, 1, 0), limits)]
 
 
 def test_default_limits() -> None:
@@ -69,9 +69,9 @@ def test_groups_stay_together() -> None:
     """What is divided may be groups, each with the weight of all in it."""
     groups = [("a", "b"), ("c",), ("d", "e", "f")]
     limits = PackageLimits(entries=3)
-    found = divided(groups, lambda group: Weight(0, len(group), 0), limits)
+    found = divided(groups, lambda group: PackageSize(0, len(group), 0), limits)
     assert [list(each) for each in found] == [[("a", "b"), ("c",)], [("d", "e", "f")]]
-    found = divided([("a", "b"), ("c",)], lambda group: Weight(0, len(group), 0), PackageLimits(entries=1))
+    found = divided([("a", "b"), ("c",)], lambda group: PackageSize(0, len(group), 0), PackageLimits(entries=1))
     assert [list(each) for each in found] == [[("a", "b")], [("c",)]]
 
 
@@ -84,7 +84,7 @@ def test_one_item_is_held_at_a_time() -> None:
             asked.append(number)
             yield number
 
-    for portion in divided(items(), lambda _: Weight(1, 1, 0), PackageLimits(size=FRAME_SIZE + 7)):
+    for portion in divided(items(), lambda _: PackageSize(1, 1, 0), PackageLimits(size=FRAME_SIZE + 7)):
         for number in portion:
             assert asked[-1] <= number + 1
     assert asked[-1] == 99
@@ -93,8 +93,8 @@ def test_one_item_is_held_at_a_time() -> None:
 def test_portions_out_of_turn() -> None:
     """A portion that was not used up is an error: nothing is lost in silence."""
     with pytest.raises(RuntimeError, match="before the one before it was used up"):
-        list(divided([1, 2, 3], lambda _: Weight(1, 1, 0)))
-    waiting = divided([1, 2, 3], lambda _: Weight(1, 1, 0), PackageLimits(entries=2))
+        list(divided([1, 2, 3], lambda _: PackageSize(1, 1, 0)))
+    waiting = divided([1, 2, 3], lambda _: PackageSize(1, 1, 0), PackageLimits(entries=2))
     assert next(next(waiting)) == 1
     with pytest.raises(RuntimeError, match="before the one before it was used up"):
         next(waiting)
@@ -140,7 +140,7 @@ _TIMES = st.datetimes(datetime(1970, 1, 1), datetime(2110, 1, 1), timezones=st.t
 def test_no_package_is_larger_than_its_weight(bitstreams: list[Bitstream]) -> None:
     """Whatever names, bytes and entries: ZIP file and manifest are no larger than the sum of the bounds."""
     package, manifest = packed(bitstreams, CHANGES)
-    weights = [weight(each.entry) for each in bitstreams]
+    weights = [size_in_package(each.entry) for each in bitstreams]
     assert len(package) <= FRAME_SIZE + sum(each.size for each in weights)
     assert len(manifest) <= len(packed([], CHANGES)[1]) + sum(each.manifest for each in weights)
 
@@ -155,7 +155,7 @@ def test_any_division(bitstreams: list[Bitstream], size: int, entries: int) -> N
         assert 1 <= len(portion) <= entries
         assert len(portion) == 1 or len(packed(portion, CHANGES)[0]) <= limits.size
     for before, after in pairwise(found):
-        weights = [weight(each.entry).size for each in [*before, after[0]]]
+        weights = [size_in_package(each.entry).size for each in [*before, after[0]]]
         assert len(before) == entries or FRAME_SIZE + sum(weights) > limits.size
 
 
@@ -178,5 +178,5 @@ def test_a_large_file_is_alone() -> None:
 
 def test_weight_is_of_the_entry_alone() -> None:
     """How well bytes are deflated has no say: zeros weigh as much as noise."""
-    assert weight(entry("a.html", bytes(5_000))) == weight(entry("a.html", _NOISE[:5_000]))
-    assert weight(deletion("a.html").entry).size < 1_000
+    assert size_in_package(entry("a.html", bytes(5_000))) == size_in_package(entry("a.html", _NOISE[:5_000]))
+    assert size_in_package(deletion("a.html").entry).size < 1_000

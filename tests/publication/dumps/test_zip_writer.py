@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.publication.dumps.zip_writer import Member, ZipWriter, most_packed
+from pelican_resourcesync.publication.dumps.package import Member, ZipWriter, most_packed
 from tests.publication.dumps.support import NOON, infos, members
 
 READERS = (["unzip", "-t"], ["zipinfo"], ["zip", "-T"], ["jar", "tf"], ["7z", "t"], ["bsdtar", "-tf"])

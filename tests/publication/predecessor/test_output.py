@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.publication.previous import LastingOutput, Output
+from pelican_resourcesync.publication.previous.search import Output, PlainOutput
 from pelican_resourcesync.site.saved_documents import SavedDocuments
 
 
 def test_documents_are_there_or_are_not(tmp_path: Path) -> None:
     """What else lies in an output is none; as soon as there are any, they are found."""
-    output = LastingOutput(tmp_path / "output")
+    output = PlainOutput(tmp_path / "output")
     assert output.folder is None
     (tmp_path / "output").mkdir()
     (tmp_path / "output/index.html").write_text("a page")
@@ -27,7 +27,7 @@ def test_it_is_known_by_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     (tmp_path / "output").mkdir()
     (tmp_path / "link").symlink_to("output")
     monkeypatch.chdir(tmp_path)
-    for output in (LastingOutput(tmp_path / "output"), LastingOutput(Path("link"))):
+    for output in (PlainOutput(tmp_path / "output"), PlainOutput(Path("link"))):
         for name in ("output", "link", "output/../output", str(tmp_path / "output")):
             assert output.holds(Path(name))
         for name in (".", "output/resourcesync", "other"):
@@ -37,6 +37,6 @@ def test_it_is_known_by_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_what_pelican_cleans_looks_the_same(tmp_path: Path) -> None:
     """Of an output that is not to be cleaned the plug-in says what this says."""
     (tmp_path / "output/resourcesync").mkdir(parents=True)
-    outputs: list[Output] = [SavedDocuments(tmp_path / "output"), LastingOutput(tmp_path / "output")]
+    outputs: list[Output] = [SavedDocuments(tmp_path / "output"), PlainOutput(tmp_path / "output")]
     assert [each.folder for each in outputs] == [tmp_path / "output"] * 2
     assert [each.holds(tmp_path / "output") for each in outputs] == [True, True]

@@ -10,8 +10,8 @@ import pytest
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication.model.layout import STATE, Layout
-from pelican_resourcesync.publication.previous import LastingOutput, Predecessor, Search
-from pelican_resourcesync.publication.previous.last_published import PLACE
+from pelican_resourcesync.publication.previous.last_published import LIVE_FOLDER
+from pelican_resourcesync.publication.previous.search import PlainOutput, Predecessor, PredecessorSearch
 from tests.publication.support import Source
 from tests.support.live import files, hosts, live
 from tests.support.museum import ARCHIVE, MUSEUM, digest
@@ -33,7 +33,7 @@ def find(base: Path, monkeypatch: pytest.MonkeyPatch, previous: str = "live") ->
     with live(hosts({MUSEUM: files(base.parent / "public")}), proxy=True) as host:
         monkeypatch.setenv("http_proxy", host.url)
         monkeypatch.delenv("no_proxy", raising=False)
-        search = Search(Layout(MUSEUM), LastingOutput(base / "output"), base, previous=previous)
+        search = PredecessorSearch(Layout(MUSEUM), PlainOutput(base / "output"), base, previous=previous)
         try:
             found = search.find()
         finally:
@@ -49,8 +49,8 @@ def pretend(folder: Path, **values: object) -> None:
 
 def keep(base: Path) -> Path:
     """Keep what is public as what was last seen live."""
-    shutil.copytree(base.parent / "public", base / PLACE)
-    return base / PLACE
+    shutil.copytree(base.parent / "public", base / LIVE_FOLDER)
+    return base / LIVE_FOLDER
 
 
 @pytest.mark.parametrize(("ahead", "told"), [(101, True), (100, False), (1, False)])
@@ -67,7 +67,7 @@ def test_so_far_ahead_that_nobody_can_tell(
     found, generation = find(base, monkeypatch)
     line = "the live publication is 101 generations past the one last seen live: it counts as its successor"
     assert (found.line, generation) == (line, 102)
-    assert digest(base / PLACE / STATE) == digest(base.parent / "public" / STATE)
+    assert digest(base / LIVE_FOLDER / STATE) == digest(base.parent / "public" / STATE)
 
 
 def test_what_is_kept_is_far_ahead(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,7 +81,7 @@ def test_same_one(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is live is what was seen: nothing to say, and nothing to keep anew."""
     kept = (keep(base) / STATE).stat().st_ino
     assert find(base, monkeypatch)[0].line == ""
-    assert (base / PLACE / STATE).stat().st_ino == kept
+    assert (base / LIVE_FOLDER / STATE).stat().st_ino == kept
 
 
 def test_nothing_is_left_of_the_search(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,7 +135,9 @@ def test_where_the_site_was_before_is_looked_at(base: Path, monkeypatch: pytest.
         monkeypatch.setenv("http_proxy", host.url)
         monkeypatch.delenv("no_proxy", raising=False)
         pretend(base.parent / "moved", siteurl=ARCHIVE)
-        search = Search(Layout(MUSEUM), LastingOutput(base / "output"), base, previous="live", moved_from=ARCHIVE)
+        search = PredecessorSearch(
+            Layout(MUSEUM), PlainOutput(base / "output"), base, previous="live", moved_from=ARCHIVE
+        )
         with closing(search):
             previous = search.find().previous
     assert previous

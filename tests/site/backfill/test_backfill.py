@@ -15,14 +15,16 @@ import pytest
 
 from pelican_resourcesync.errors import HistoryError, PublicationError
 from pelican_resourcesync.protocol import ChangeKind
-from pelican_resourcesync.publication.disk.lock import locked
-from pelican_resourcesync.publication.model.change import Change
-from pelican_resourcesync.publication.model.layout import Layout
-from pelican_resourcesync.publication.model.options import Options
-from pelican_resourcesync.publication.model.ranges import Calendar
-from pelican_resourcesync.publication.model.resource import Resource
-from pelican_resourcesync.publication.model.told import Told
-from pelican_resourcesync.publication.previous.previous import read_previous
+from pelican_resourcesync.publication import (
+    Calendar,
+    Change,
+    ChangeHistory,
+    Layout,
+    Options,
+    Resource,
+    locked,
+    read_previous,
+)
 from pelican_resourcesync.site.backfill.records import BuildRecordStore
 from pelican_resourcesync.site.outputs.discovery import add_link
 from tests.publication.support import publish_one
@@ -151,7 +153,7 @@ def test_one_publication_says_what_many_would(backfilled: Site, tmp_path: Path) 
             resources.append(Resource(str(each.uri), file))
         landed = datetime.fromisoformat(time_)
         seen = [Change(landed, each.uri, ChangeKind.CREATED, each.represent()) for each in resources] if first else []
-        told = Told(built=landed, changes=seen, complete=first, commit=sha, landed=landed)
+        told = ChangeHistory(built=landed, changes=seen, complete=first, commit=sha, landed=landed)
         publish_one(resources, told, Calendar("month"), options, read_previous(tmp_path / "steps", layout))
         first = False
     apart = "resourcesync/publication.json"

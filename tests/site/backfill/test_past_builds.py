@@ -207,11 +207,11 @@ def test_what_an_error_says_is_no_command_to_the_terminal(tmp_path: Path) -> Non
     run(site, stream)
     lines = {line.partition(" is skipped: ")[2] for line in stream.getvalue().splitlines() if "skipped" in line}
     assert lines == {
-        "ValueError: \N{REPLACEMENT CHARACTER}[31mred\N{REPLACEMENT CHARACTER} \N{REPLACEMENT CHARACTER}line",
+        "ValueError: \\x1b[31mred\\x07 \\x9bline",
         "FileNotFoundError: [Errno 2] No such file or directory: 'content/none'",
         f"ValueError: {'a' * 388}…",
         "exit status over",
-        "exit status 5: \N{REPLACEMENT CHARACTER}[31mlast words",
+        "exit status 5: \\x1b[31mlast words",
         "ModuleNotFoundError: No module named 'no_such_module'",
     }
 
@@ -236,7 +236,7 @@ def test_what_the_last_error_says_is_none_either(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1] == (
         f"pelican-resourcesync: the last commit, {site.git('rev-parse', 'HEAD')[:10]}, does not build: ValueError: "
-        "\N{REPLACEMENT CHARACTER}[31mred; nothing was published"
+        "\\x1b[31mred; nothing was published"
     )
 
 

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from pelican_resourcesync.publication.model.layout import Layout
+from pelican_resourcesync.publication import Layout
 from tests.site.backfill.support import documents, run, worktrees
 from tests.support.follower import Follower
 from tests.support.servers import served

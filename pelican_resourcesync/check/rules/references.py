@@ -1,0 +1,242 @@
+"""Rules about two documents of which one names the other: the other exists, and agrees with what is said about it."""
+
+from pelican_resourcesync.check.crawler import Crawler, Reference
+from pelican_resourcesync.check.rule import MUST, SHOULD, rule
+from pelican_resourcesync.check.values import number, quoted, read_time
+
+_ARCHIVE = "-archive"
+
+
+def _from(ref: Reference, capability: str, *, index: bool | None = None) -> bool:
+    return ref.kind == "entry" and ref.parent.capability == capability and index in (None, ref.parent.head.is_index)
+
+
+def _archived(ref: Reference) -> bool:
+    return ref.kind == "entry" and ref.parent.capability.endswith(_ARCHIVE) and not ref.parent.head.is_index
+
+
+def _gone(ref: Reference) -> str | None:
+    return f"what is listed cannot be fetched: {ref.absence}" if ref.child is None else None
+
+
+def _differs(ref: Reference, names: tuple[str, ...]) -> str | None:
+    """Return a message if a time of an entry differs from that of the document it points to."""
+    if ref.child is None or ref.item is None or not ref.child.head.mds:
+        return None
+    said, real = ref.item.md or {}, ref.child.head.md
+    for name in names:
+        if name in said and read_time(said[name]) != read_time(real.get(name)):
+            return f"{name} is {quoted(said[name])}, and {quoted(real.get(name, 'missing'))} in {quoted(ref.uri)}"
+    return None
+
+
+@rule("reference", "SD03", MUST, "What a Source Description lists is there", "core §8")
+def capability_list_there(ref: Reference, _: Crawler) -> str | None:
+    return _gone(ref) if _from(ref, "description", index=False) else None
+
+
+@rule("reference", "CL01", MUST, "A Capability List has capability=capabilitylist", "core §9")
+def capability_list(ref: Reference, _: Crawler) -> str | None:
+    if not _from(ref, "description", index=False) or ref.child is None:
+        return None
+    if ref.child.capability == "capabilitylist":
+        return None
+    return f"{quoted(ref.uri)} is not a Capability List: its capability is {quoted(ref.child.capability)}"
+
+
+@rule("reference", "SD06", MUST, "A Source Description Index lists Source Descriptions", "core §8")
+def part_of_description(ref: Reference, _: Crawler) -> str | None:
+    if not _from(ref, "description", index=True):
+        return None
+    if ref.child is not None and ref.child.capability != "description":
+        return f"{quoted(ref.uri)} is not a Source Description: its capability is {quoted(ref.child.capability)}"
+    return _gone(ref)
+
+
+@rule("reference", "CL04", MUST, "What a Capability List lists is there, and has that capability", "core §9")
+def capability(ref: Reference, _: Crawler) -> str | None:
+    if not _from(ref, "capabilitylist") or ref.item is None:
+        return None
+    said = (ref.item.md or {}).get("capability", "").strip()
+    child = ref.child
+    if child is not None and child.head.mds and said != child.capability:
+        return f"{quoted(ref.uri)} has the capability {quoted(child.capability)}, not {quoted(said)}"
+    return _gone(ref)
+
+
+@rule("reference", "X04", MUST, "A part has the capability of its index, and is not an index", "core §7")
+def part(ref: Reference, _: Crawler) -> str | None:
+    if ref.kind != "entry" or not ref.parent.head.is_index or ref.child is None or not ref.child.head.mds:
+        return None
+    capability = ref.child.capability
+    if ref.parent.capability not in ("description", capability):  # SD06 covers the first
+        return f"{quoted(ref.uri)} has the capability {quoted(capability)}, not its index's"
+    return f"{quoted(ref.uri)} is an index, listed in an index" if ref.child.head.is_index else None
+
+
+def _part_rule(identifier: str, capability: str, names: tuple[str, ...], source: str) -> None:
+    @rule("reference", identifier, MUST, "What an index lists is there, and has the times that the index says", source)
+    def part_of(ref: Reference, _: Crawler) -> str | None:
+        return (_gone(ref) or _differs(ref, names)) if _from(ref, capability, index=True) else None
+
+
+_part_rule("RL04", "resourcelist", ("at", "completed"), "core §10.2")
+_part_rule("RD07", "resourcedump", ("at", "completed"), "core §11.1")
+_part_rule("CD05", "changedump", ("from", "until"), "core §13.1")
+for _capability in ("resourcelist", "resourcedump", "changelist", "changedump"):
+    _part_rule("AR04", f"{_capability}{_ARCHIVE}", (), "arch §3.1")
+
+
+@rule("reference", "CH07", MUST, "until is said of a closed Change List, and of no open one", "core §12.2")
+def change_list(ref: Reference, _: Crawler) -> str | None:
+    if not _from(ref, "changelist", index=True) or ref.item is None:
+        return None
+    said = ref.item.md or {}
+    until = ref.child.head.md.get("until") if ref.child and ref.child.head.mds else None
+    if until is not None and "from" in said and "until" not in said:
+        return f"{quoted(ref.uri)} is closed, and the entry has no until"
+    return _gone(ref) or _differs(ref, ("from", "until"))
+
+
+@rule("reference", "AR01", MUST, "An archive lists documents of its capability", "arch §3 to §6")
+def archived(ref: Reference, _: Crawler) -> str | None:
+    if not _archived(ref) or ref.child is None or not ref.child.head.mds:
+        return None
+    expected = ref.parent.capability.removesuffix(_ARCHIVE)
+    if ref.child.capability == expected:
+        return None
+    return f"{quoted(ref.uri)} has the capability {quoted(ref.child.capability)}, not {expected}"
+
+
+@rule(
+    "reference",
+    "AR02",
+    MUST,
+    "What an archive lists is there, and has the times that the archive says",
+    "arch §3 to §6",
+)
+def times_of_archived(ref: Reference, _: Crawler) -> str | None:
+    return (_gone(ref) or _differs(ref, ("at", "completed", "from", "until"))) if _archived(ref) else None
+
+
+@rule("reference", "AR05", MUST, "A link with rel=archives leads to the archive of the capability", "arch §2.2")
+def archive(ref: Reference, _: Crawler) -> str | None:
+    if ref.kind != "archives":
+        return None
+    if ref.child is not None and ref.child.capability != f"{ref.parent.capability}{_ARCHIVE}":
+        return f"{quoted(ref.uri)} has the capability {quoted(ref.child.capability)}"
+    return f"the archive cannot be fetched: {ref.absence}" if ref.child is None else None
+
+
+@rule("reference", "X13", MUST, "up leads to the Capability List that lists the document", "core §6.2")
+def up(ref: Reference, crawler: Crawler) -> str | None:
+    if ref.kind != "up" or ref.parent.capability in ("capabilitylist", "description"):
+        return None
+    if ref.child is None:
+        return f"the link with rel=up leads nowhere: {ref.absence}"
+    if ref.child.capability != "capabilitylist":
+        return f"{quoted(ref.uri)}, the link with rel=up, has the capability {quoted(ref.child.capability)}"
+    owner = crawler.owners.get(ref.parent.uri)
+    known = owner is not None and not crawler.same(owner, ref.uri)
+    return (
+        f"the link with rel=up leads to {quoted(ref.uri)}, and the document is listed by {quoted(owner)}"
+        if known
+        else None
+    )
+
+
+@rule("reference", "CL02", MUST, "up of a Capability List leads to the Source Description that lists it", "core §9")
+def up_of_capability_list(ref: Reference, crawler: Crawler) -> str | None:
+    if ref.kind != "up" or ref.parent.capability != "capabilitylist":
+        return None
+    if ref.child is None:
+        return f"the link with rel=up leads nowhere: {ref.absence}"
+    if ref.child.capability == "description" and not ref.child.head.is_index:
+        listed = any(crawler.same(item.loc, ref.parent.uri) for item in ref.child.pointers)
+        return None if listed else f"{quoted(ref.uri)}, the link with rel=up, does not list this Capability List"
+    return None
+
+
+@rule("reference", "SD02", MUST, "A Source Description has capability=description", "core §8")
+def description(ref: Reference, _: Crawler) -> str | None:
+    if ref.kind != "up" or ref.parent.capability != "capabilitylist" or ref.child is None:
+        return None
+    capability = ref.child.capability
+    return None if capability == "description" else f"{quoted(ref.uri)} has the capability {quoted(capability)}"
+
+
+@rule("reference", "X13", MUST, "index leads to the index that lists the document", "core §6.2")
+def index(ref: Reference, _: Crawler) -> str | None:
+    if ref.kind != "index":
+        return None
+    if ref.child is None:
+        return f"the link with rel=index leads nowhere: {ref.absence}"
+    child = ref.child
+    if not child.head.is_index or child.capability != ref.parent.capability:
+        return f"{quoted(ref.uri)}, the link with rel=index, is not an index of {quoted(ref.parent.capability)}"
+    listed = any(item.loc == ref.parent.uri for item in child.pointers)
+    return None if listed else f"{quoted(ref.uri)}, the link with rel=index, does not list this document"
+
+
+@rule("reference", "X13", SHOULD, "A part links to its index", "core §6.2")
+def index_link(ref: Reference, _: Crawler) -> str | None:
+    if ref.kind != "entry" or not ref.parent.head.is_index or ref.child is None or not ref.child.head.mds:
+        return None
+    if ref.parent.capability == "description":
+        return None
+    return None if ref.child.href("index") else f"{quoted(ref.uri)} has no link with rel=index"
+
+
+def _older(ref: Reference, *times: str | None) -> str | None:
+    said = read_time(ref.item.lastmod) if ref.item else None
+    real = max((time for time in map(read_time, times) if time), default=None)
+    return f"{quoted(ref.uri)} was changed after this lastmod" if said and real and real > said else None
+
+
+def _lastmods(ref: Reference) -> list[str | None]:
+    return [item.lastmod for item in ref.child.pointers] if ref.child else []
+
+
+@rule("reference", "SD05", SHOULD, "lastmod is left out, or always that of the Capability List", "core §8")
+def lastmod_of_list(ref: Reference, _: Crawler) -> str | None:
+    return _older(ref, *_lastmods(ref)) if _from(ref, "description") else None
+
+
+@rule("reference", "CL07", SHOULD, "lastmod is left out, or always that of the capability's document", "core §9")
+def lastmod_of_capability(ref: Reference, _: Crawler) -> str | None:
+    if not _from(ref, "capabilitylist") or ref.child is None:
+        return None
+    return _older(ref, *(ref.child.head.md.get(name) for name in ("at", "completed", "until")), *_lastmods(ref))
+
+
+@rule("reference", "AR04", SHOULD, "lastmod is left out, or always that of the archive", "arch §3.1")
+def lastmod_of_archive(ref: Reference, _: Crawler) -> str | None:
+    parent = ref.parent
+    archives = ref.kind == "entry" and parent.head.is_index and parent.capability.endswith(_ARCHIVE)
+    return _older(ref, *_lastmods(ref)) if archives else None
+
+
+@rule("reference", "RD02", MUST, "A link with rel=contents leads to a copy of the manifest", "core §11.1, §13.1")
+def contents(ref: Reference, _: Crawler) -> str | None:
+    if ref.kind != "contents":
+        return None
+    if ref.child is None:
+        return f"the copy of the manifest cannot be fetched: {ref.absence}"
+    if ref.child.capability == f"{ref.parent.capability}-manifest":
+        return None
+    return f"{quoted(ref.uri)} has the capability {quoted(ref.child.capability)}"
+
+
+def _package_rule(identifier: str, capability: str, source: str) -> None:
+    @rule("reference", identifier, MUST, "A package is there, and of the length that the dump says", source)
+    def package(ref: Reference, _: Crawler) -> str | None:
+        if ref.kind != "package" or ref.parent.capability != capability or ref.item is None:
+            return None
+        if ref.length is None:
+            return f"the package cannot be fetched: {ref.absence}"
+        said = number((ref.item.md or {}).get("length"))
+        return f"the package has {ref.length:,} bytes" if said is not None and said != ref.length else None
+
+
+_package_rule("RD01", "resourcedump", "core §11.1")
+_package_rule("CD01", "changedump", "core §13.1")

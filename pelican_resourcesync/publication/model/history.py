@@ -1,0 +1,52 @@
+"""A change of a resource, and the history of a set since its last publication."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from pelican_resourcesync.protocol import ChangeKind, Link
+from pelican_resourcesync.publication.model.resource import Representation
+
+
+class Change(NamedTuple):
+    """One change (`CH02`): URI, time (UTC) and kind.
+
+    `representation` describes the bytes at that publication. It is `None` for a deletion, and for a change before the
+    first publication, whose bytes were never seen. `links` lead to related resources (LN). This is a tuple because
+    there may be millions, and tuples are created faster.
+    """
+
+    time: datetime
+    uri: str
+    kind: ChangeKind
+    representation: Representation | None = None
+    links: tuple[Link, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeHistory:
+    """The history of a set since its last publication.
+
+    - `built`: the time of this build.
+    - `changes`: the changes since the last publication, oldest first for each URI.
+    - `complete`: false if there is no history to read changes from.
+    - `touched`: whether anything, a commit or an uncommitted edit, may explain a change that `changes` does not list.
+    - `commit` and `landed`: the commit built and its landing time.
+    - `objects`: returns the file with the bytes of a SHA-256, for changes whose resource has other bytes now; `None` if
+      they are not available.
+    - `times`: returns when the resources at these URIs last changed or were deleted, as far as a source other than the
+      history knows, read as of `evaluated`.
+    """
+
+    built: datetime
+    evaluated: datetime | None = None
+    changes: Sequence[Change] = ()
+    complete: bool = True
+    touched: bool = False
+    commit: str | None = None
+    landed: datetime | None = None
+    held: Mapping[str, datetime] = field(default_factory=dict)
+    objects: Callable[[str], Path | None] = field(default=lambda _digest: None)
+    times: Callable[[Sequence[str]], Mapping[str, datetime]] = field(default=lambda _uris: {})

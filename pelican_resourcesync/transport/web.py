@@ -1,0 +1,108 @@
+"""The files below a URL, fetched past caches and hashed as they arrive."""
+
+import hashlib
+from dataclasses import dataclass
+from email.message import Message
+from io import BytesIO
+from pathlib import Path
+from secrets import token_hex
+from typing import BinaryIO
+from urllib.parse import quote
+
+from pelican_resourcesync.transport.client import Client, PooledClient, Request, Response
+from pelican_resourcesync.transport.limits import STANDARD_BOUNDS, Bounds
+from pelican_resourcesync.transport.urls import check_base
+
+_PAST_CACHES = {"Cache-Control": "no-cache", "Pragma": "no-cache"}
+_HEAD = 512
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Received:
+    """What was received: SHA-256 (hexadecimal), length in bytes, media type and the first bytes, at most 512."""
+
+    digest: str
+    length: int
+    media_type: str
+    head: bytes
+
+    @property
+    def is_html(self) -> bool:
+        """Whether it is an HTML page, which some hosts return for any path."""
+        start = self.head.removeprefix(b"\xef\xbb\xbf").lstrip().lower()
+        return self.media_type in ("text/html", "application/xhtml+xml") or start.startswith(
+            (b"<!doctype html", b"<html")
+        )
+
+
+class Web:
+    """The files below a URL, requested past caches.
+
+    Redirects are followed only on the same host. Every failure raises `TransportError`; two subclasses, `AbsentError`
+    and `NoHostError`, mean that nothing is there.
+    """
+
+    def __init__(self, base: str, bounds: Bounds = STANDARD_BOUNDS, client: Client | None = None) -> None:
+        """Take an http(s) URL, the `bounds` for each file, and a client, by default one that uses proxies.
+
+        Raises `TransportError` if it is not an http(s) URL, or has a user, a query or a fragment.
+        """
+        check_base(base)
+        self.base = base.rstrip("/")
+        self.bounds = bounds
+        self._client = client or PooledClient(proxies=True)
+
+    def url(self, path: str) -> str:
+        """Return the URL of the file at a path."""
+        return f"{self.base}/{quote(path)}"
+
+    def read(self, path: str, bounds: Bounds | None = None) -> tuple[Received, bytes]:
+        """Fetch a small file, and return what was received with its bytes."""
+        stream = BytesIO()
+        return self._receive(path, stream, bounds or self.bounds), stream.getvalue()
+
+    def save(self, path: str, file: Path, bounds: Bounds | None = None) -> Received:
+        """Fetch a file and write it to `file`; if the transfer fails, the incomplete file is left there."""
+        with file.open("wb") as stream:
+            return self._receive(path, stream, bounds or self.bounds)
+
+    def visit(
+        self, url: str, stream: BinaryIO, *, public: bool = True, bounds: Bounds | None = None
+    ) -> tuple[Received, Message]:
+        """Fetch any http(s) URL exactly as given, write it to `stream`, and return what was received with its headers.
+
+        If `public` is True, loopback, private and link-local addresses are refused; use this for URLs from documents
+        rather than from the user.
+        """
+        sink = _Hashing(stream)
+        request = Request(url=url, sink=sink, headers=_PAST_CACHES, bounds=bounds or self.bounds, public=public)
+        response = self._client.get(request)
+        return sink.received(response), response.headers
+
+    def _receive(self, path: str, stream: BinaryIO, bounds: Bounds) -> Received:
+        url = f"{self.url(path)}?resourcesync={token_hex(8)}"
+        return self.visit(url, stream, public=False, bounds=bounds)[0]
+
+
+class _Hashing:
+    """Writes to a stream what it receives, and keeps its hash, length and first bytes."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._hash = hashlib.sha256()
+        self._length = 0
+        self._head = b""
+
+    def begin(self, response: Response) -> None:
+        """Need nothing of the head."""
+
+    def write(self, data: bytes) -> None:
+        self._hash.update(data)
+        self._length += len(data)
+        if len(self._head) < _HEAD:
+            self._head += data[: _HEAD - len(self._head)]
+        self._stream.write(data)
+
+    def received(self, response: Response) -> Received:
+        digest = self._hash.hexdigest()
+        return Received(digest=digest, length=self._length, media_type=response.media_type, head=self._head)

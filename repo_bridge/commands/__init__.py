@@ -1,1 +1,0 @@
-"""The commands of the bridge, and what each of them prints."""

@@ -1,0 +1,153 @@
+"""The plan: the sets that a repository is published as, with their options and the publications that they continue."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+
+from pelican_resourcesync.publication import (
+    FOLDER,
+    Dumps,
+    Layout,
+    Options,
+    PlainOutput,
+    Predecessor,
+    PredecessorSearch,
+    predecessor_messages,
+    read_state,
+    well_known_reachable,
+)
+from repo_bridge.inventory import Cache, Inventory
+from repo_bridge.settings import Settings
+from repo_bridge.source import Source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedSet:
+    """A set: its name in the inventory (`None` for the complete set), its options, and the publication it continues."""
+
+    within: str | None
+    options: Options
+    predecessor: Predecessor
+
+    @property
+    def name(self) -> str:
+        """The name of the set."""
+        return self.options.layout.set_name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """All sets, the complete set first; and the layouts of `former` sets, which are no longer published."""
+
+    sets: Sequence[PlannedSet]
+    former: Sequence[Layout] = ()
+
+    def notes(self) -> Iterator[str]:
+        """Yield what the user may want to know."""
+        yield from predecessor_messages({each.name: each.predecessor for each in self.sets})
+        layout = self.sets[0].options.layout
+        if not well_known_reachable(layout.siteurl):
+            yield (
+                f"base-url has a path, so {layout.siteurl}/.well-known/resourcesync is not at the root, where"
+                f" Destinations look first: tell them of {layout.siteurl}/{FOLDER}/description.xml"
+            )
+
+    def warnings(self) -> Iterator[str]:
+        """Yield what the user should act on."""
+        for each in self.former:
+            yield (
+                f"the set {each.set_name!r} is published no more, so its documents are taken out, and whoever follows"
+                f" it finds nothing more: remove {each.home}/ from the host too"
+            )
+
+
+def needs_records_set(settings: Settings) -> bool:
+    """Return whether the records need a set of their own, because the complete set cannot be dumped.
+
+    A dump contains all resources of its set (`CL06`). The bytes of a repository's files are available only from an
+    assetstore, those of an archive always.
+    """
+    return _asks_dumps(settings) and not settings.query and settings.saf is None and not settings.assetstore
+
+
+@contextmanager
+def planned(settings: Settings, cache: Cache, source: Source, inventory: Inventory) -> Iterator[Plan]:
+    """Yield the plan; what was fetched for it is removed at the end of the block.
+
+    Raises what `PredecessorSearch.find` raises.
+    """
+    with ExitStack() as stack:
+        planning = _Planning(settings, cache, source, stack)
+        yield planning.plan(inventory)
+
+
+class _Planning:
+    def __init__(self, settings: Settings, cache: Cache, source: Source, stack: ExitStack) -> None:
+        self._settings, self._cache, self._source, self._stack = settings, cache, source, stack
+        self._apart = needs_records_set(settings)
+
+    def plan(self, inventory: Inventory) -> Plan:
+        settings, records = self._settings, self._source.sets.records
+        whole = self._find(settings.set_name)
+        known = whole.previous or whole.over
+        together = set(known.state.sets) - {settings.set_name} if known else set()
+        names = set(inventory.sets()) - {records}
+        if settings.sets_by or settings.query:
+            names.update(self._source.sets.begun(together, names))
+        names.update([records] if self._apart else [])
+        found = {name: self._find(name) if name in together else Predecessor() for name in sorted(names)}
+        sets = [PlannedSet(within=None, options=self._options(settings.set_name), predecessor=whole)]
+        sets += [PlannedSet(within=name, options=self._options(name), predecessor=found[name]) for name in found]
+        return Plan(sets=sets, former=[*self._former(together - names)])
+
+    def _find(self, name: str) -> Predecessor:
+        settings = self._settings
+        search = PredecessorSearch(
+            Layout(settings.base_url, name),
+            PlainOutput(settings.out),
+            settings.beside,
+            previous=settings.previous,
+            moved_from=settings.moved_from,
+            find=partial(self._cache.listing, edition=settings.edition),
+        )
+        self._stack.callback(search.close)
+        return search.find()
+
+    def _former(self, names: set[str]) -> Iterator[Layout]:
+        for layout in (Layout(self._settings.base_url, name) for name in sorted(names)):
+            if read_state(self._settings.out, layout):
+                yield layout
+
+    def _options(self, name: str) -> Options:
+        """Return the options of a set.
+
+        Only the complete set, or that of the records, has dumps. In all other sets, any number of deletions is allowed.
+        """
+        settings = self._settings
+        whole = name == settings.set_name
+        has_dumps = not settings.query and name == (self._source.sets.records if self._apart else settings.set_name)
+        archives = settings.archives
+        return Options(
+            output=settings.out,
+            layout=Layout(settings.base_url, name),
+            site_name=settings.name,
+            edition=settings.edition,
+            dumps=settings.dumps if has_dumps else Dumps(),
+            archives=replace(
+                archives,
+                changelist=settings.keep if archives.changelist is None else archives.changelist,
+                changedump=settings.keep if archives.changedump is None else archives.changedump,
+            ),
+            describedby=_page(self._source.pages, name) or settings.describedby,
+            allow_deletions=settings.allow_deletions or not whole,
+            moved_from=settings.moved_from,
+        )
+
+
+def _asks_dumps(settings: Settings) -> bool:
+    return settings.dumps.resourcedump or settings.dumps.changedump
+
+
+def _page(pages: Mapping[str, str], name: str) -> str:
+    return pages.get(name, "")

@@ -1,0 +1,286 @@
+"""Imports a dump: its rows are streamed into an SQLite database, which appears only when it is complete."""
+
+import gzip
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import BinaryIO, NoReturn, cast
+
+from sqlalchemy import Boolean, Text
+from sqlalchemy.types import TypeEngine
+
+from repo_bridge.errors import DumpError
+from repo_bridge.reading.database import open_database
+from repo_bridge.reading.dump.copy_format import TableRows, parse_row
+from repo_bridge.reading.dump.custom import MAGIC, CustomDump
+from repo_bridge.reading.dump.plain import PlainDump
+from repo_bridge.schema import VERSIONS, describe, find_tables
+
+_MOST_DIGITS = 18
+
+#: PostgreSQL's names of server encodings, and Python's.
+_ENCODINGS = {
+    **dict.fromkeys(("UTF8", "UNICODE", "SQL_ASCII"), "utf-8"),
+    **{f"LATIN{number}": f"latin{number}" for number in range(1, 11)},
+    **{f"WIN{number}": f"cp{number}" for number in (866, 874, *range(1250, 1259))},
+    "KOI8R": "koi8-r",
+    "KOI8U": "koi8-u",
+    "EUC_CN": "gb2312",
+    "EUC_JP": "euc-jp",
+    "EUC_KR": "euc-kr",
+}
+
+_Value = str | int | None
+_Convert = Callable[[bytes], _Value]
+Fail = Callable[[str], NoReturn]
+
+
+class Kind(Enum):
+    """What a column holds. Keys and numbers are stored as written, because versions differ in their types."""
+
+    FLAG = "BOOLEAN"
+    TEXT = "TEXT"
+    NUMBER_OR_KEY = ""
+
+
+def needed_columns() -> Mapping[str, Mapping[str, Kind]]:
+    """Return the tables, and their columns, that at least one version needs."""
+    needed: dict[str, dict[str, Kind]] = {}
+    for version in VERSIONS:
+        for table in describe(version).all:
+            columns = needed.setdefault(table.name, {})
+            for column in table.c:
+                if columns.get(column.name) is not Kind.NUMBER_OR_KEY:
+                    columns[column.name] = _kind(column.type)
+    return needed
+
+
+def _kind(type_: TypeEngine[object]) -> Kind:
+    if isinstance(type_, Boolean):
+        return Kind.FLAG
+    return Kind.TEXT if isinstance(type_, Text) else Kind.NUMBER_OR_KEY
+
+
+NEEDED = needed_columns()
+_INDEXED = {
+    "metadatavalue": ("dspace_object_id", "resource_id"),
+    "resourcepolicy": ("dspace_object", "resource_id"),
+    "handle": ("resource_id",),
+    "item": ("uuid", "item_id"),
+    "bitstream": ("uuid", "bitstream_id"),
+    "item2bundle": ("item_id",),
+    "bundle2bitstream": ("bundle_id",),
+    "collection2item": ("item_id",),
+}
+
+
+@dataclass(slots=True)
+class Loader:
+    """Fills a database table by table. `fail` raises an error that names the dump and, if known, the line."""
+
+    connection: sqlite3.Connection
+    fail: Fail
+    loaded: dict[str, str]
+
+    def load(self, copied: TableRows, encoding: str) -> int:
+        """Insert the rows of a table if it is needed; return how many."""
+        if copied.table not in NEEDED:
+            return 0
+        if copied.table in self.loaded:
+            first = self.loaded[copied.table]
+            message = f"has the table {copied.table} twice, in {first} and {copied.schema}: dump one with --schema"
+            self.fail(message)
+        self.loaded[copied.table] = copied.schema
+        kinds = NEEDED[copied.table]
+        places = {column: place for place, column in enumerate(copied.columns) if column in kinds}
+        if not places:
+            self.fail(f"has a table {copied.table} without the columns that DSpace has")
+        converters = [
+            (place, _converter(kinds[column], codec_of(encoding, self.fail))) for column, place in places.items()
+        ]
+        definition = ", ".join(f'"{column}" {kinds[column].value}' for column in places)
+        self.connection.execute(f'CREATE TABLE "{copied.table}" ({definition})')
+        marks = ", ".join("?" * len(places))
+        insert = f'INSERT INTO "{copied.table}" VALUES ({marks})'  # noqa: S608 - the table is one of `NEEDED`
+        return self._insert(insert, self._values(copied, converters))
+
+    def finish(self) -> None:
+        """Create the indexes needed for reading."""
+        for table, columns in _INDEXED.items():
+            for column in columns:
+                if column in self._columns(table):
+                    self.connection.execute(f'CREATE INDEX "{table}_{column}" ON "{table}" ("{column}")')
+        self.connection.execute("ANALYZE")
+
+    def _columns(self, table: str) -> set[str]:
+        return {str(row[1]) for row in self.connection.execute(f'PRAGMA table_info("{table}")')}
+
+    def _insert(self, statement: str, values: Iterable[tuple[_Value, ...]]) -> int:
+        before = self.connection.total_changes
+        self.connection.executemany(statement, values)
+        return self.connection.total_changes - before
+
+    def _values(self, copied: TableRows, converters: list[tuple[int, _Convert]]) -> Iterator[tuple[_Value, ...]]:
+        width = len(copied.columns)
+        for line in copied.lines:
+            fields = parse_row(line)
+            if len(fields) != width:
+                self.fail(f"has a row of {copied.table} with {len(fields)} columns for {width}: dump again")
+            try:
+                yield tuple([_convert(fields[place], convert) for place, convert in converters])
+            except ValueError as error:
+                self.fail(f"has a row of {copied.table} that cannot be read: {error}")
+
+
+def codec_of(encoding: str, fail: Fail) -> str:
+    """Return Python's name of a PostgreSQL encoding."""
+    if encoding.upper() not in _ENCODINGS:
+        fail(f"is in the encoding {encoding!r}, which is not known: dump with --encoding=UTF8")
+    return _ENCODINGS[encoding.upper()]
+
+
+def _convert(field: bytes | None, convert: _Convert) -> _Value:
+    return None if field is None else convert(field)
+
+
+def _converter(kind: Kind, codec: str) -> _Convert:
+    """Return the function that converts a field to a value."""
+    if kind is Kind.FLAG:
+        return _flag
+    if kind is Kind.NUMBER_OR_KEY:
+        return _number_or_key
+    return bytes.decode if codec == "utf-8" else lambda field: field.decode(codec)
+
+
+def _flag(field: bytes) -> int:
+    if field not in {b"t", b"f"}:
+        message = f"{field[:40]!a} is neither t nor f"
+        raise ValueError(message)
+    return int(field == b"t")
+
+
+def _number_or_key(field: bytes) -> _Value:
+    text = field.decode("ascii")
+    if text.lstrip("-").isdigit() and len(text) <= _MOST_DIGITS:
+        return int(text)
+    return text
+
+
+_GZIP = b"\x1f\x8b"
+_OTHERS = {
+    b"BZh": "compressed with bzip2",
+    b"\xfd7zXZ": "compressed with xz",
+    b"(\xb5/\xfd": "compressed with zstd",
+    b'\x04"M\x18': "compressed with lz4",
+    b"PK\x03\x04": "a ZIP file",
+    b"SQLite format 3\0": "a database of SQLite, which needs no import",
+}
+_FIRST = 512
+
+
+@contextmanager
+def open_dump(file: Path) -> Iterator[PlainDump | CustomDump]:
+    """Open a dump, plain or in custom format, compressed with gzip or not; `DumpError` for any other file."""
+    with ExitStack() as stack:
+        try:
+            stream: BinaryIO = stack.enter_context(file.open("rb"))
+            if _peek(stream).startswith(_GZIP):
+                stream = cast("BinaryIO", stack.enter_context(gzip.GzipFile(fileobj=stream)))
+            yield _reader(stream, _peek(stream), file)
+        except (OSError, EOFError) as error:
+            reason = getattr(error, "strerror", None) or "it is cut short or damaged"
+            message = f"{file} cannot be read: {reason}"
+            raise DumpError(message) from error
+
+
+def _reader(stream: BinaryIO, first: bytes, file: Path) -> PlainDump | CustomDump:
+    tables = frozenset(NEEDED)
+    if first.startswith(MAGIC):
+        stream.read(len(MAGIC))
+        return CustomDump(stream, str(file), tables)
+    what = next((what for magic, what in _OTHERS.items() if first.startswith(magic)), None)
+    if what is None and first[257:262] == b"ustar":
+        what = "in tar format"
+    if what is None and b"\0" in first:
+        what = "no dump"
+    if what is not None:
+        message = f"{file} is {what}: dump with --format=plain (which may be compressed with gzip) or --format=custom"
+        raise DumpError(message)
+    return PlainDump(stream, str(file), tables)
+
+
+def _peek(stream: BinaryIO) -> bytes:
+    first = stream.read(_FIRST)
+    stream.seek(0)
+    return first
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportResult:
+    """What was imported: the version of DSpace, and the number of rows of each table."""
+
+    version: int
+    rows: Mapping[str, int]
+
+
+def import_dump(dump: Path, export: Path, version: int | None = None) -> ImportResult:
+    """Import the tables needed from a `pg_dump` into a new SQLite database, which replaces `export`.
+
+    Raises `DumpError` if the dump cannot be read to its end, and `SchemaError` if it is not from a known version of
+    DSpace or lacks a table or a column. The previous `export` is then kept.
+    """
+    if export.exists() and dump.exists() and export.samefile(dump):
+        message = f"{export} is the dump itself: name another file for the database"
+        raise DumpError(message)
+    part = export.with_name(f"{export.name}.part")
+    try:
+        part.unlink(missing_ok=True)
+        with _explained(export), closing(_new(part)) as connection:
+            rows = _load(dump, connection)
+        imported = ImportResult(version=_version(part, version), rows=rows)
+        part.replace(export)
+    except OSError as error:
+        message = f"{export} cannot be written: {error.strerror or error}"
+        raise DumpError(message) from error
+    finally:
+        part.unlink(missing_ok=True)
+    return imported
+
+
+@contextmanager
+def _explained(export: Path) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        message = f"{export} cannot be written: {error}"
+        raise DumpError(message) from error
+
+
+def _new(file: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(file, isolation_level=None)
+    for pragma in ("journal_mode = OFF", "synchronous = OFF", "locking_mode = EXCLUSIVE"):
+        connection.execute(f"PRAGMA {pragma}")
+    return connection
+
+
+def _load(dump: Path, connection: sqlite3.Connection) -> dict[str, int]:
+    rows: dict[str, int] = {}
+    connection.execute("BEGIN")
+    with open_dump(dump) as reader:
+        loader = Loader(connection, reader.fail, {})
+        for copied in reader.tables():
+            count = loader.load(copied, reader.encoding)
+            if copied.table in loader.loaded:
+                rows[copied.table] = count
+    loader.finish()
+    connection.execute("COMMIT")
+    return rows
+
+
+def _version(file: Path, version: int | None) -> int:
+    """Return the version of DSpace, once all tables are loaded."""
+    with open_database(f"sqlite:///{file}") as connection:
+        return find_tables(connection, version).version

@@ -1,0 +1,146 @@
+"""Other repositories: one SQL statement, whose columns describe the resources.
+
+The statement must return only what is public: no access rules are known for other databases.
+"""
+
+import datetime as dt
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlsplit
+from zoneinfo import ZoneInfo
+
+from sqlalchemy import Connection
+
+from pelican_resourcesync.errors import DocumentError
+from pelican_resourcesync.protocol import LONGEST_LOC, require_absolute
+from repo_bridge.dates import parse_moment
+from repo_bridge.errors import QueryError
+from repo_bridge.reading.files import media_type_of
+
+_BATCH = 2000
+
+#: Characters that people use in file names but that no URI may contain: spaces, a few signs, and all that is not ASCII.
+_NEVER = re.compile(r"""[ "<>\\^`{|}]|[^\x00-\x7f]+""")
+_YES, _NO = frozenset({"1", "t", "true", "y", "yes"}), frozenset({"", "0", "f", "false", "n", "no"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryRow:
+    """One row: a resource at `uri`, or a deleted one. Columns that the statement does not have are `None`.
+
+    `lastmod` is in UTC, `length` in bytes, `md5` and `sha256` are hexadecimal, `set` is the name of the set it is in.
+    """
+
+    uri: str
+    lastmod: dt.datetime | None = None
+    length: int | None = None
+    md5: str | None = None
+    sha256: str | None = None
+    type: str | None = None
+    deleted: bool = False
+    set: str | None = None
+
+
+def read_query(connection: Connection, statement: str, zone: ZoneInfo) -> Iterator[QueryRow]:
+    """Yield the rows of a statement as they arrive; times without an offset are in `zone`.
+
+    Raises `QueryError` for an unknown or missing column, and for an invalid value, with the number of the row; and what
+    `open_database` raises for a statement that the database rejects.
+    """
+    plain = connection.execution_options(yield_per=_BATCH, no_parameters=True)
+    with plain.exec_driver_sql(statement) as result:
+        names = [*result.keys()]
+        _require_columns(names)
+        parsers = _parsers(zone)
+        for number, row in enumerate(result, 1):
+            yield _parse(dict(zip(names, row, strict=True)), parsers, number)
+
+
+def _require_columns(names: list[str]) -> None:
+    known = [*_parsers(ZoneInfo("UTC"))]
+    unknown = [name for name in names if name not in known]
+    if unknown or "uri" not in names or len(set(names)) < len(names):
+        what = f"a column {unknown[0]!a}, which means nothing" if unknown else "no column uri, or one column twice"
+        message = f"the statement has {what}: name the columns (AS) {', '.join(known)}, of which only uri is needed"
+        raise QueryError(message)
+
+
+def _parsers(zone: ZoneInfo) -> Mapping[str, Callable[[Any], object]]:
+    return {
+        "uri": _uri,
+        "lastmod": lambda value: _time(value, zone),
+        "length": _length,
+        "md5": lambda value: _digest(value, 32),
+        "sha256": lambda value: _digest(value, 64),
+        "type": _media_type,
+        "deleted": _flag,
+        "set": str,
+    }
+
+
+def _parse(row: Mapping[str, Any], parsers: Mapping[str, Callable[[Any], object]], number: int) -> QueryRow:
+    values: dict[str, Any] = {}
+    for name, value in row.items():
+        if value is not None or name == "uri":
+            try:
+                values[name] = parsers[name](value)
+            except (ValueError, OverflowError, DocumentError):
+                message = f"row {number} of the statement has the {name} {str(value)[:80]!a}, which is none"
+                raise QueryError(message) from None
+    return QueryRow(**values)
+
+
+def _uri(value: object) -> str:
+    """Return a URI with characters percent-encoded that no URI may contain (`X10`); all others stay as written.
+
+    It must be one that anyone can request: http or https, without a user.
+    """
+    uri = require_absolute(_NEVER.sub(lambda found: quote(found[0]), str(value)))
+    parts = urlsplit(uri)
+    if len(uri) >= LONGEST_LOC or parts.scheme not in {"http", "https"} or not parts.hostname or "@" in parts.netloc:
+        raise ValueError
+    return uri
+
+
+def _time(value: object, zone: ZoneInfo) -> dt.datetime:
+    """Parse a time, a day (its first moment), or a text of either."""
+    moment = value
+    if isinstance(value, str):
+        parsed = parse_moment(value)
+        if parsed is None:
+            raise ValueError
+        moment = dt.datetime.fromisoformat(value)
+    elif isinstance(value, dt.date) and not isinstance(value, dt.datetime):
+        moment = dt.datetime.combine(value, dt.time())
+    if not isinstance(moment, dt.datetime):
+        raise ValueError  # noqa: TRY004 - reported as an invalid value in the row
+    return (moment.replace(tzinfo=zone) if moment.tzinfo is None else moment).astimezone(dt.UTC)
+
+
+def _length(value: object) -> int:
+    if not re.fullmatch(r"[0-9]{1,18}", str(value)):
+        raise ValueError
+    return int(str(value))
+
+
+def _digest(value: object, digits: int) -> str:
+    text = str(value).strip().lower()
+    if not re.fullmatch(rf"[0-9a-f]{{{digits}}}", text):
+        raise ValueError
+    return text
+
+
+def _media_type(value: object) -> str:
+    known = media_type_of(str(value))
+    if known is None:
+        raise ValueError
+    return known
+
+
+def _flag(value: object) -> bool:
+    text = str(value).strip().casefold()
+    if text not in _YES | _NO:
+        raise ValueError
+    return text in _YES

@@ -1,0 +1,240 @@
+"""A repository: what its database shows an anonymous visitor, item by item."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
+from itertools import groupby, islice
+from operator import itemgetter
+
+from sqlalchemy import Connection, select
+
+from repo_bridge.access import AnonymousView, Period, closed, everybody, hidden, opened, readable
+from repo_bridge.dates import parse_moment
+from repo_bridge.errors import SchemaError
+from repo_bridge.model import Field, HiddenItem, Item, MetadataValue
+from repo_bridge.reading.database import open_database
+from repo_bridge.reading.digests import digest_statement
+from repo_bridge.reading.execution import Ask, Follower, QueryRunner, Row
+from repo_bridge.reading.files import File, files_of
+from repo_bridge.reading.hierarchy import read_hierarchy
+from repo_bridge.reading.statements import Key, Statements
+from repo_bridge.schema import ANONYMOUS, Tables, find_tables
+
+#: The number of items in one query.
+_KEYS = 500
+
+
+@contextmanager
+def open_repository(
+    url: str, view: AnonymousView, *, version: int | None = None, password: str | None = None
+) -> Iterator["Repository"]:
+    """Open the repository in a database (see `open_database`), of DSpace's `version` or of the version detected.
+
+    Raises `DatabaseError` if it cannot be read, now or later: read it inside the `with` block.
+    """
+    with open_database(url, password) as connection:
+        repository = Repository(connection, find_tables(connection, version), view)
+        try:
+            yield repository
+        finally:
+            repository.close()
+
+
+class Repository:
+    """What is public in an open database, for one view. Memory use does not grow with the number of items."""
+
+    def __init__(self, connection: Connection, tables: Tables, view: AnonymousView) -> None:
+        """Read the registries, collections and communities, which are small."""
+        self.version = tables.version
+        self._asking = QueryRunner(connection)
+        self._view = view
+        fields = read_fields(connection, tables)
+        self._fields = visible_fields(fields, view)
+        self._unwanted = [number for number in fields if number not in self._fields]
+        self._places = {number: place for number, (place, _) in self._fields.items()}
+        self._ordered = dict(self._fields.values())
+        titles = find_titles(fields)
+        require_everybody(connection, tables)
+        self._queries = Statements(tables=tables, view=view, titles=titles, dialect=connection.dialect.name)
+        self.hierarchy = read_hierarchy(connection, self._queries)
+
+    def close(self) -> None:
+        """End all reading that is still in progress."""
+        self._asking.close()
+
+    def items(self) -> Iterator[Item]:
+        """Yield the public items in the order of their ids, each with its public metadata, files and collections."""
+        with self._asking.each() as ask:
+            yield from self._read(ask)
+
+    def items_of(self, ids: Iterable[str]) -> Iterator[Item]:
+        """Yield the items with these ids, in that order, as `items` does; those that are not public are left out.
+
+        Items are queried in batches, and the rows of one batch are kept in memory.
+        """
+        for some in _batches(ids, _KEYS):
+            found = {item.id: item for item in self._read(self._asking.all, self._queries.keys(some))}
+            yield from (found[each] for each in some if each in found)
+
+    def digests(self) -> Iterator[tuple[str, str]]:
+        """Yield the id of each item that may be public, and a digest of what `items` would yield for it.
+
+        They are in the order of the ids. In the same database, if an item's digest and `basis` are unchanged, the item
+        is unchanged too, or still not public. If that depends on the day, the digest contains the day.
+        """
+        today = "-".join(map(str, self._view.today))
+        with self._asking.each() as ask:
+            for key, digest, dated in ask(digest_statement(self._queries, self._fields)):
+                yield str(key), f"{digest}@{today}" if dated else digest
+
+    def basis(self) -> str:
+        """Return a digest of what all items share: if it differs, no digests of items can be compared.
+
+        It covers the schema of the database, the visible fields, the public collections and communities, and the view
+        except for its time.
+        """
+        view, hierarchy = self._view, self.hierarchy
+        told = (
+            (self.version, self._queries.dialect, self._queries.titles),
+            sorted(self._fields.items()),
+            sorted(hierarchy.communities.items()),
+            sorted(hierarchy.collections.items()),
+            (str(view.zone), view.bundles, sorted(view.hidden), view.fingerprints),
+        )
+        return sha256(repr(told).encode()).hexdigest()
+
+    def _read(self, ask: Ask, keys: Sequence[Key] | None = None) -> Iterator[Item]:
+        """Yield the public items, all of them or those with the given keys."""
+        queries = self._queries
+        among = queries.candidates() if keys is None else keys
+        belongings = _Belongings(
+            handles=Follower(ask(queries.handles(among)), "handles"),
+            memberships=Follower(ask(queries.memberships(among)), "collections"),
+            metadata=Follower(ask(queries.metadata(among, self._unwanted)), "metadata"),
+            files=Follower(ask(queries.bitstreams(among)), "bitstreams"),
+        )
+        for key, rows in _grouped(ask(queries.items(keys))):
+            periods = _periods(rows)
+            if readable(periods, self._view.today):
+                yield self._item(key, rows[0], opened(periods, self._view), belongings)
+
+    def hidden(self) -> Iterator[HiddenItem]:
+        """Yield what is not public, only to determine since when a resource is not public (rule 13)."""
+        with self._asking.each() as ask:
+            handles = Follower(ask(self._queries.handles(None)), "handles")
+            files = Follower(ask(self._queries.bitstreams(None)), "bitstreams")
+            for key, rows in _grouped(ask(self._queries.every_item())):
+                found = self._hidden(key, rows, handles.take(key), files_of(files.take(key), self._view))
+                if found.whole or found.bitstreams:
+                    yield found
+
+    def _hidden(self, key: Key, rows: Sequence[Row], handles: Sequence[Row], files: Iterable[File]) -> HiddenItem:
+        shown, periods = rows[0][2], _periods(rows)
+        whole = not (shown and readable(periods, self._view.today))
+        return HiddenItem(
+            id=str(key),
+            handle=handles[0][1] if handles else None,
+            whole=whole,
+            closed=self._latest(parse_moment(rows[0][1]), closed(periods, self._view) if whole else None),
+            bitstreams=tuple(each.hide(self._view) for each in files if whole or not each.is_public(self._view)),
+        )
+
+    def _item(self, key: Key, row: Row, since: datetime | None, belongings: "_Belongings") -> Item:
+        handles = belongings.handles.take(key)
+        files = files_of(belongings.files.take(key), self._view)
+        find = self.hierarchy.find
+        return Item(
+            id=str(key),
+            handle=handles[0][1] if handles else None,
+            last_modified=parse_moment(row[1]),
+            opened=since,
+            owner=self.hierarchy.collections.get(row[2]),
+            collections=find(each[1] for each in belongings.memberships.take(key)),
+            metadata=self._metadata(belongings.metadata.take(key)),
+            bitstreams=tuple(each.publish(self._view) for each in files if each.is_public(self._view)),
+        )
+
+    def _metadata(self, rows: Sequence[Row]) -> tuple[MetadataValue, ...]:
+        """Return the values of visible fields, sorted by field, then by place (rule 8)."""
+        places, fields, new = self._places, self._ordered, tuple.__new__
+        values = [
+            (places[number], place or 0, value_number, text, language or "")
+            for _, number, place, value_number, text, language in rows
+            if number in places and isinstance(text, str)  # SQLite does not enforce types
+        ]
+        values.sort()
+        # There are millions of values, and calling the class would take twice as long.
+        return tuple([new(MetadataValue, (fields[place], text, language)) for place, _, _, text, language in values])
+
+    def _latest(self, *times: datetime | None) -> datetime | None:
+        return max((time for time in times if time is not None and time <= self._view.at), default=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Belongings:
+    """The rows that belong to items, sorted like the items."""
+
+    handles: Follower
+    memberships: Follower
+    metadata: Follower
+    files: Follower
+
+
+def _grouped(rows: Iterable[Row]) -> Iterator[tuple[Key, list[Row]]]:
+    return ((key, [*same]) for key, same in groupby(rows, itemgetter(0)))
+
+
+def _periods(rows: Sequence[Row]) -> list[Period]:
+    """Return the periods of the policies at the end of an item's rows."""
+    return [Period.parse(row[-2], row[-1]) for row in rows if row[-3] is not None]
+
+
+def _batches(ids: Iterable[str], size: int) -> Iterator[list[str]]:
+    iterator = iter(ids)
+    while batch := [*islice(iterator, size)]:
+        yield batch
+
+
+#: The field with the names of bundles, files, collections and communities.
+TITLE = Field("dc", "title")
+
+
+def read_fields(connection: Connection, tables: Tables) -> dict[int, Field]:
+    """Return the fields by number."""
+    field, schema = tables.metadatafieldregistry, tables.metadataschemaregistry
+    rows = connection.execute(
+        select(field.c.metadata_field_id, schema.c.short_id, field.c.element, field.c.qualifier).join(
+            schema, schema.c.metadata_schema_id == field.c.metadata_schema_id
+        )
+    )
+    return {number: Field(prefix or "", element or "", qualifier or "") for number, prefix, element, qualifier in rows}
+
+
+def find_titles(fields: Mapping[int, Field]) -> list[int]:
+    """Return the numbers of the field that holds titles; `SchemaError` if there is none."""
+    titles = [number for number, field in fields.items() if field == TITLE]
+    if not titles:
+        message = (
+            f"the metadata registry has no field {TITLE}, which has the names of bundles: is this the whole database?"
+        )
+        raise SchemaError(message)
+    return titles
+
+
+def require_everybody(connection: Connection, tables: Tables) -> None:
+    """Raise `SchemaError` if there is no group Anonymous: nothing could be public."""
+    if connection.execute(everybody(tables)).first() is None:
+        message = f"there is no group {ANONYMOUS}, which says what everybody may read: is this the whole database?"
+        raise SchemaError(message)
+
+
+def visible_fields(fields: Mapping[int, Field], view: AnonymousView) -> dict[int, tuple[int, Field]]:
+    """Return the public fields by number, each with its place in the order of field names (rule 8)."""
+    places = {field: place for place, field in enumerate(_sorted(fields.values()))}
+    return {number: (places[field], field) for number, field in fields.items() if not hidden(field, view.hidden)}
+
+
+def _sorted(fields: Iterable[Field]) -> list[Field]:
+    return sorted(set(fields))

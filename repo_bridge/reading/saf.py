@@ -1,0 +1,195 @@
+"""Simple Archive Format: a folder of items, each a folder with its metadata, its files and a description of them.
+
+The format says neither who may read an item nor when it changed, so all items are taken as public, and times are never
+known. HiddenItem metadata, other bundles and files that not everybody may read are left out as usual.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from lxml import etree
+
+from pelican_resourcesync.publication import media_type
+from repo_bridge.access import AnonymousView, hidden
+from repo_bridge.errors import ArchiveError
+from repo_bridge.model import Bitstream, Collection, Field, Item, MetadataValue
+from repo_bridge.schema import ANONYMOUS
+
+_METADATA = "dublin_core.xml"
+_LARGEST = 64 * 1024 * 1024
+_SCHEMA = re.compile(r"metadata_([A-Za-z0-9_-]+)\.xml", re.ASCII)
+_PERMISSION = re.compile(r"\s*-r\s+'?([^']*)'?\s*")
+_REGISTERED = re.compile(r"-r\s+-s\s+(\d{1,9})\s+-f\s+(.+)")
+_LICENSE = "license.txt"
+
+#: Files of the format itself, next to the files of an item.
+_OWN = frozenset({_METADATA, "contents", "handle", "collections", "relationships"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line of `contents`: a file, possibly registered in an assetstore, and its options."""
+
+    name: str
+    options: dict[str, str]
+    store_number: int | None = None
+
+    @property
+    def bundle(self) -> str:
+        return self.options.get("bundle", "LICENSE" if self.name == _LICENSE else "ORIGINAL")
+
+    @property
+    def is_public(self) -> bool:
+        """Whether everybody may read the file: if permissions are given, only these count (rule 4)."""
+        if "permissions" not in self.options:
+            return True
+        permission = _PERMISSION.fullmatch(self.options["permissions"])
+        return permission is not None and permission[1] == ANONYMOUS
+
+
+def read_archive(folder: Path, view: AnonymousView) -> Iterator[Item]:
+    """Yield the items of a folder in Simple Archive Format, in the order of their folder names.
+
+    Raises `ArchiveError` if there is no item, or if one cannot be read.
+    """
+    found = False
+    try:
+        for each in sorted(folder.iterdir(), key=lambda path: path.name):
+            if (each / _METADATA).is_file():
+                found = True
+                yield _item(each, view)
+    except OSError as error:
+        message = f"{error.filename or folder} cannot be read: {error.strerror}"
+        raise ArchiveError(message) from error
+    if not found:
+        message = f"{folder} holds no item in Simple Archive Format: no folder in it has a {_METADATA}"
+        raise ArchiveError(message)
+
+
+def _item(folder: Path, view: AnonymousView) -> Item:
+    handle = _text(folder / "handle").strip() or None
+    collections = tuple(
+        Collection(id=line.strip(), handle=line.strip(), name="")
+        for line in _text(folder / "collections").split("\n")
+        if line.strip()
+    )
+    return Item(
+        id=folder.name,
+        handle=handle,
+        last_modified=None,
+        owner=collections[0] if collections else None,
+        collections=collections,
+        metadata=tuple(sorted(_values(folder, view), key=lambda value: value.field)),
+        bitstreams=tuple(_bitstreams(folder, view)),
+    )
+
+
+def _values(folder: Path, view: AnonymousView) -> Iterator[MetadataValue]:
+    for file in sorted(folder.glob("*.xml")):
+        named = _SCHEMA.fullmatch(file.name)
+        if file.name == _METADATA or named:
+            root = _parse(file)
+            schema = root.get("schema") or (named[1] if named else "dc")
+            for value in root.iterchildren("dcvalue"):
+                field = Field(schema, value.get("element") or "", _qualifier(value.get("qualifier")))
+                if not hidden(field, view.hidden):
+                    yield MetadataValue(field, value.text or "", value.get("language") or "")
+
+
+def _qualifier(text: str | None) -> str:
+    return "" if text is None or text == "none" else text
+
+
+def _parse(file: Path) -> etree._Element:
+    """Parse an XML file; one with a DOCTYPE is rejected, because it may refer to other files."""
+    data = _bytes(file)
+    parser = etree.XMLParser(resolve_entities=False, no_network=True)
+    try:
+        root = etree.fromstring(data, parser)
+    except etree.XMLSyntaxError as error:
+        message = f"{file} is no XML: {error}"
+        raise ArchiveError(message) from error
+    if root.getroottree().docinfo.internalDTD is not None:
+        message = f"{file} has a document type: take it out"
+        raise ArchiveError(message)
+    return root
+
+
+def _bitstreams(folder: Path, view: AnonymousView) -> Iterator[Bitstream]:
+    lines = [line for line in _contents(folder / "contents") if line.is_public and line.bundle in view.bundles]
+    places = {bundle: place for place, bundle in enumerate(view.bundles)}
+    for line in sorted(lines, key=lambda line: places[line.bundle]):
+        file = None if line.store_number is not None else _file(folder, line.name)
+        length, md5 = _measure(file) if file and view.fingerprints else (None, None)
+        yield Bitstream(
+            id=f"{folder.name}/{line.name}",
+            name=line.name.rpartition("/")[2],
+            bundle=line.bundle,
+            sequence_id=None,
+            length=length,
+            md5=md5,
+            type=media_type(line.name),
+            store_number=line.store_number,
+            internal_id=f"-R{line.name}" if line.store_number is not None else None,
+            file=file,
+        )
+
+
+def _contents(file: Path) -> Iterator[_Line]:
+    for line in _text(file).split("\n"):
+        name, *options = line.strip("\r").split("\t")
+        said = _said(options)
+        registered = _REGISTERED.fullmatch(name.strip())
+        if registered:
+            yield _Line(registered[2].strip(), said, int(registered[1]))
+        elif name.strip():
+            yield _Line(name.strip(), said)
+
+
+def _said(options: Iterable[str]) -> dict[str, str]:
+    """Return a file's options by name; one given twice is empty, so that contradictory permissions deny access."""
+    said: dict[str, str] = {}
+    for key, _, value in (option.partition(":") for option in options):
+        name = key.strip().casefold()
+        said[name] = "" if name in said else value.strip()
+    return said
+
+
+def _file(folder: Path, name: str) -> Path:
+    """Return a file in the folder of its item; `ArchiveError` if it is elsewhere or part of the format itself."""
+    file = folder / name
+    if name in _OWN or _SCHEMA.fullmatch(name):
+        message = f"{folder / 'contents'} names {name!a}, which is no file of the item: take it out"
+        raise ArchiveError(message)
+    if "\0" in name or not file.resolve().is_relative_to(folder.resolve()):
+        message = f"{folder / 'contents'} names {name!a}, which is not in the folder"
+        raise ArchiveError(message)
+    if not file.is_file():
+        message = f"{folder / 'contents'} names {name!a}, which is not there"
+        raise ArchiveError(message)
+    return file
+
+
+def _measure(file: Path) -> tuple[int, str]:
+    with file.open("rb") as stream:
+        digest = hashlib.file_digest(stream, lambda: hashlib.md5(usedforsecurity=False))
+        return stream.tell(), digest.hexdigest()
+
+
+def _text(file: Path) -> str:
+    """Return the text of a small file; empty if there is none."""
+    try:
+        return _bytes(file).decode("utf-8-sig") if file.is_file() else ""
+    except UnicodeDecodeError as error:
+        message = f"{file} is not in UTF-8"
+        raise ArchiveError(message) from error
+
+
+def _bytes(file: Path) -> bytes:
+    if file.stat().st_size > _LARGEST:
+        message = f"{file} is larger than {_LARGEST:,} bytes"
+        raise ArchiveError(message)
+    return file.read_bytes()

@@ -1,0 +1,251 @@
+"""The SQL statements: one per kind of row, sorted by the key of the item.
+
+Because of that order, rows are merged as they arrive and need not be kept. Keys, dates and timestamps are read as text
+(the keys of version 5 as integers), which is the same for every database.
+
+`Among` says which items rows are read for: those of another statement, or a few keys.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Executable,
+    FromClause,
+    Integer,
+    Select,
+    SQLColumnExpression,
+    Table,
+    Text,
+    Uuid,
+    and_,
+    case,
+    cast,
+    func,
+    literal_column,
+    select,
+    true,
+    type_coerce,
+)
+
+from repo_bridge.access import AnonymousView, discoverable, grants, live, stored, unsecured, unwanted, wanted
+from repo_bridge.schema import INTEGER_KEYS, ObjectType, Tables
+
+#: A key as in rows: an integer in version 5, text in later versions.
+Key = int | str
+
+#: A statement to run, or to build another from.
+Statement = Select[*tuple[Any, ...]]
+
+#: The items to read rows for: a statement that selects their keys, or the keys (see `Statements.keys`).
+Among = Statement | Sequence[Key]
+
+#: The names of the columns with the dates of policies.
+START, END = "start_date", "end_date"
+
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
+_INTEGER = re.compile(r"0|[1-9][0-9]{0,9}", re.ASCII)
+_LARGEST = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statements:
+    """The statements for one database and one view; `titles` are the numbers of the field `dc.title`.
+
+    `dialect` is SQLAlchemy's name of the database.
+    """
+
+    tables: Tables
+    view: AnonymousView
+    titles: Sequence[int]
+    dialect: str
+
+    def candidates(self) -> Statement:
+        """Select the keys of items that some policy, valid today or not, may make public; keys may occur repeatedly."""
+        item, policy = self.tables.item, self.tables.resourcepolicy
+        return (
+            select(item.c.id)
+            .select_from(item.join(policy, self._policy_of(item, ObjectType.ITEM)))
+            .where(live(self.tables), discoverable(self.tables))
+        )
+
+    def keys(self, ids: Iterable[str]) -> list[Key]:
+        """Return the keys for ids; an id that no item can have is left out."""
+        if self.tables.version == INTEGER_KEYS:
+            return [int(each) for each in ids if _INTEGER.fullmatch(each) and int(each) <= _LARGEST]
+        return [each for each in ids if self.dialect == "sqlite" or _UUID.fullmatch(each)]
+
+    def items(self, keys: Sequence[Key] | None = None) -> Statement:
+        """Select live, discoverable items with each policy that lets everybody read: last_modified, owner, dates."""
+        item, policy = self.tables.item, self.tables.resourcepolicy
+        return (
+            select(
+                self.key(item.c.id),
+                _text(item.c.last_modified),
+                self.key(item.c.owning_collection),
+                *_policy(policy),
+            )
+            .select_from(item.join(policy, self._policy_of(item, ObjectType.ITEM)))
+            .where(live(self.tables), discoverable(self.tables), self._among(item.c.id, keys))
+            .order_by(self.order(item.c.id))
+        )
+
+    def every_item(self) -> Executable:
+        """Select all items, with whether they are live and discoverable, and the policies that let everybody read."""
+        item, policy = self.tables.item, self.tables.resourcepolicy
+        shown = case((and_(live(self.tables), discoverable(self.tables)), 1), else_=0)
+        return (
+            select(self.key(item.c.id), _text(item.c.last_modified), shown, *_policy(policy))
+            .select_from(item.outerjoin(policy, self._policy_of(item, ObjectType.ITEM)))
+            .order_by(self.order(item.c.id))
+        )
+
+    def handles(self, among: Among | None) -> Statement:
+        """Select the handles of items, the oldest first; those of all items without `among`."""
+        handle = self.tables.handle
+        return (
+            select(self.key(handle.c.object_id), handle.c.handle, handle.c.handle_id)
+            .where(handle.c.resource_type_id == int(ObjectType.ITEM), self._among(handle.c.object_id, among))
+            .order_by(self.order(handle.c.object_id), handle.c.handle_id)
+        )
+
+    def memberships(self, among: Among) -> Statement:
+        """Select the collections of items."""
+        pairs = self.tables.collection2item
+        return (
+            select(self.key(pairs.c.item_id), self.key(pairs.c.collection_id))
+            .where(self._among(pairs.c.item_id, among))
+            .order_by(self.order(pairs.c.item_id), self.order(pairs.c.collection_id))
+        )
+
+    def metadata(self, among: Among, without: Collection[int] = ()) -> Statement:
+        """Select metadata values of items: the number of the field, place, number of the value, text and language.
+
+        Fields with the numbers `without` are left out.
+        """
+        value = self.tables.metadatavalue
+        return (
+            select(
+                self.key(value.c.object_id),
+                value.c.metadata_field_id,
+                value.c.place,
+                value.c.metadata_value_id,
+                value.c.text_value,
+                value.c.text_lang,
+            )
+            .where(
+                self.tables.is_of(value, ObjectType.ITEM),
+                unsecured(self.tables),
+                value.c.text_value.is_not(None),
+                self._among(value.c.object_id, among),
+                value.c.metadata_field_id.not_in([*without]) if without else true(),
+            )
+            .order_by(self.order(value.c.object_id))
+        )
+
+    def bitstreams(self, among: Among | None) -> Statement:
+        """Select files in the wanted bundles of items, with each title and each policy that lets everybody read.
+
+        Without `among`, select the files of all items, including those that no policy lets everybody read.
+        """
+        tables, bundles = self.tables, self.view.bundles
+        bitstream, policy, order = tables.bitstream, tables.resourcepolicy, tables.bundle2bitstream
+        bundle, other, name = (tables.metadatavalue.alias(each) for each in ("bundle", "other", "name"))
+        kinds, holder = tables.bitstreamformatregistry, tables.item2bundle
+        files: FromClause = (
+            holder.join(
+                bundle,
+                and_(self._title(bundle, holder.c.bundle_id, ObjectType.BUNDLE), self._rare(wanted(bundle, bundles))),
+            )
+            .outerjoin(other, and_(self._title(other, holder.c.bundle_id, ObjectType.BUNDLE), unwanted(other, bundles)))
+            .join(order, order.c.bundle_id == holder.c.bundle_id)
+            .join(bitstream, bitstream.c.id == order.c.bitstream_id)
+            .join(policy, self._policy_of(bitstream, ObjectType.BITSTREAM), isouter=among is None)
+            .outerjoin(kinds, kinds.c.bitstream_format_id == bitstream.c.bitstream_format_id)
+            .outerjoin(name, self._title(name, bitstream.c.id, ObjectType.BITSTREAM))
+        )
+        return (
+            select(
+                self.key(holder.c.item_id),
+                self.key(bitstream.c.id),
+                bundle.c.text_value,
+                order.c.bitstream_order,
+                name.c.place,
+                name.c.metadata_value_id,
+                name.c.text_value,
+                bitstream.c.sequence_id,
+                bitstream.c.size_bytes,
+                bitstream.c.checksum,
+                bitstream.c.checksum_algorithm,
+                kinds.c.mimetype,
+                bitstream.c.store_number,
+                bitstream.c.internal_id,
+                *_policy(policy),
+            )
+            .select_from(files)
+            .where(other.c.object_id.is_(None), stored(tables), self._among(holder.c.item_id, among))
+            .order_by(self.order(holder.c.item_id))
+        )
+
+    def containers(self, table: Table, kind: ObjectType) -> Executable:
+        """Select collections or communities with each handle, each title, and each policy that lets everybody read."""
+        tables = self.tables
+        handle, policy, name = tables.handle, tables.resourcepolicy, tables.metadatavalue.alias("name")
+        of_kind = and_(handle.c.object_id == table.c.id, handle.c.resource_type_id == int(kind))
+        return (
+            select(self.key(table.c.id), handle.c.handle, name.c.text_value, *_policy(policy))
+            .select_from(
+                table.join(policy, self._policy_of(table, kind))
+                .outerjoin(handle, of_kind)
+                .outerjoin(name, self._title(name, table.c.id, kind))
+            )
+            .order_by(self.order(table.c.id), handle.c.handle_id, name.c.place, name.c.metadata_value_id)
+        )
+
+    def pairs(self, first: ColumnElement[object], second: ColumnElement[object]) -> Executable:
+        """Select two keys that a table relates."""
+        return select(self.key(first), self.key(second)).where(first.is_not(None), second.is_not(None))
+
+    def key(self, column: ColumnElement[object]) -> SQLColumnExpression[Key]:
+        """Return the expression for a key as in rows."""
+        return cast(column, Integer) if isinstance(column.type, Integer) else _text(column)
+
+    def order(self, column: ColumnElement[object]) -> ColumnElement[object]:
+        """Return what to sort by: PostgreSQL sorts uuids like their text."""
+        return cast(column, Integer) if isinstance(column.type, Integer) else column
+
+    def _among(self, key: ColumnElement[object], among: Among | None) -> ColumnElement[bool]:
+        """Return the condition that a row belongs to these items; without `among`, to any."""
+        if among is None:
+            return key.is_not(None)
+        if isinstance(among, Select):
+            return key.in_(among)
+        if self.tables.version != INTEGER_KEYS and self.dialect != "sqlite":
+            key = type_coerce(key, Uuid(as_uuid=False))
+        return key.in_(among)
+
+    def _rare(self, condition: ColumnElement[bool]) -> ColumnElement[bool]:
+        """Mark a condition as rarely true for SQLite, so that its planner tests it first."""
+        return func.likelihood(condition, literal_column("0.01")) if self.dialect == "sqlite" else condition
+
+    def _policy_of(self, table: Table, kind: ObjectType) -> ColumnElement[bool]:
+        policy = self.tables.resourcepolicy
+        return and_(policy.c.object_id == table.c.id, self.tables.is_of(policy, kind), grants(self.tables))
+
+    def _title(self, value: FromClause, key: ColumnElement[object], kind: ObjectType) -> ColumnElement[bool]:
+        """Return the condition that a row of `metadatavalue` is a title of the object `key`."""
+        of_kind = value.c.resource_type_id == int(kind) if "resource_type_id" in value.c else None
+        conditions = [value.c.object_id == key, value.c.metadata_field_id.in_([*self.titles])]
+        return and_(*conditions, *([] if of_kind is None else [of_kind]))
+
+
+def _text(column: ColumnElement[object]) -> SQLColumnExpression[str]:
+    return cast(column, Text)
+
+
+def _policy(policy: Table) -> tuple[SQLColumnExpression[int], SQLColumnExpression[str], SQLColumnExpression[str]]:
+    """Return the columns of a policy; if the action is `NULL`, there is no policy."""
+    return policy.c.action_id, _text(policy.c.start_date).label(START), _text(policy.c.end_date).label(END)

@@ -1,0 +1,175 @@
+"""From items to resources: what a set lists, as values for the publication.
+
+An item becomes a record in each metadata format, which we publish as a file, and its bitstreams, which the repository
+serves.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from pelican_resourcesync.publication import UNKNOWN_TYPE
+from repo_bridge.model import Bitstream, Collection, HiddenItem, Item
+from repo_bridge.records import Crosswalk
+from repo_bridge.records.addresses import Addresses, file_path, record_path
+
+XML = "application/xml"
+HTML = "text/html"
+
+
+class Link(NamedTuple):
+    """A link to a related resource (LN). There are a dozen per item, so the type is as small as possible."""
+
+    href: str
+    rel: str
+    type: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """A record of an item in one format: its URI, the path of its file below the folder of records, its bytes.
+
+    `changed` is when the database says that it last changed (UTC), if it does. By rules 12 and 13, that is the time of
+    a change if the record has changed since the previous publication and the time is after it.
+    """
+
+    uri: str
+    path: str
+    content: bytes
+    links: tuple[Link, ...]
+    changed: datetime | None
+    type: str = XML
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileResource:
+    """A bitstream at its public URI. `length` (bytes) and `md5` (hexadecimal) are `None` if unknown.
+
+    `path` is that of its file below the folder of records, `None` if the repository serves it.
+    """
+
+    uri: str
+    bitstream: Bitstream
+    length: int | None
+    md5: str | None
+    type: str
+    links: tuple[Link, ...]
+    changed: datetime | None
+    path: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemResources:
+    """All resources of one item."""
+
+    item: Item
+    records: tuple[Record, ...]
+    files: tuple[FileResource, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenUri:
+    """A URI that is not public, whether it ever was or not, and since when, as far as the database knows (rule 13)."""
+
+    uri: str
+    closed: datetime | None
+
+
+def resources_of(item: Item, addresses: Addresses, crosswalks: Sequence[Crosswalk], at: datetime) -> ItemResources:
+    """Return the resources of an item; `at` (UTC) is the time of evaluation, and later times are ignored."""
+    paths = [record_path(crosswalk.prefix, item.id, item.handle) for crosswalk in crosswalks]
+    uris = [addresses.record(path) for path in paths]
+    placed = [(uri, bitstream) for bitstream in item.bitstreams if (uri := _uri_of(item, bitstream, addresses))]
+    shared = (*_describes(placed), *_page(item, addresses), *_within(item, addresses))
+    since = latest(at, item.last_modified, item.opened)
+    records = tuple(
+        Record(
+            uri=uri,
+            path=path,
+            content=crosswalk.render(item.metadata),
+            links=(Link(href=crosswalk.profile, rel="profile"), *_formats(uri, uris), *shared),
+            changed=since,
+        )
+        for crosswalk, path, uri in zip(crosswalks, paths, uris, strict=True)
+    )
+    about = (*(Link(href=uri, rel="describedby", type=XML) for uri in uris), *_within(item, addresses))
+    files = tuple(
+        FileResource(
+            uri=uri,
+            bitstream=bitstream,
+            length=bitstream.length,
+            md5=bitstream.md5,
+            type=bitstream.type or UNKNOWN_TYPE,
+            links=about,
+            changed=latest(at, since, bitstream.opened),
+            path=_path_of(item, bitstream) if addresses.own_files else None,
+        )
+        for uri, bitstream in placed
+    )
+    return ItemResources(item=item, records=records, files=files)
+
+
+def hidden_uris(
+    hidden: HiddenItem, addresses: Addresses, crosswalks: Sequence[Crosswalk], at: datetime
+) -> Iterator[HiddenUri]:
+    """Yield the URIs that a hidden item would have, each with its time of deletion in case it was listed before."""
+    if hidden.whole:
+        for crosswalk in crosswalks:
+            path = record_path(crosswalk.prefix, hidden.id, hidden.handle)
+            yield HiddenUri(addresses.record(path), latest(at, hidden.closed))
+    for each in hidden.bitstreams:
+        uri = addresses.bitstream(each.id, hidden.handle, each.sequence_id, each.name)
+        if uri is not None:
+            yield HiddenUri(uri, latest(at, hidden.closed, each.closed))
+
+
+def latest(at: datetime, *times: datetime | None) -> datetime | None:
+    """Return the latest of the known times that are not after `at`; `None` if there is none (rule 13)."""
+    return max((time for time in times if time is not None and time <= at), default=None)
+
+
+def _path_of(item: Item, bitstream: Bitstream) -> str:
+    return file_path(item.id, bitstream.id.removeprefix(f"{item.id}/"))
+
+
+def _uri_of(item: Item, bitstream: Bitstream, addresses: Addresses) -> str | None:
+    if addresses.own_files:
+        return addresses.record(_path_of(item, bitstream)) if bitstream.file else None
+    return addresses.bitstream(bitstream.id, item.handle, bitstream.sequence_id, bitstream.name)
+
+
+def _formats(uri: str, uris: Sequence[str]) -> Iterator[Link]:
+    """Yield links from the first format to the others, and from each of these to the first (`LN02`)."""
+    if uri != uris[0]:
+        yield Link(href=uris[0], rel="canonical")
+        return
+    for other in uris[1:]:
+        yield Link(href=other, rel="alternate", type=XML)
+
+
+def _describes(placed: Sequence[tuple[str, Bitstream]]) -> Iterator[Link]:
+    """Yield links to what a record describes (`LN04`)."""
+    for uri, bitstream in placed:
+        yield Link(href=uri, rel="describes", type=bitstream.type or UNKNOWN_TYPE)
+
+
+def _page(item: Item, addresses: Addresses) -> Iterator[Link]:
+    """Yield a link to the page that shows the record to people."""
+    page = addresses.landing_page(item.id, item.handle)
+    if page is not None:
+        yield Link(href=page, rel="alternate", type=HTML)
+
+
+def _within(item: Item, addresses: Addresses) -> Iterator[Link]:
+    """Yield links to the collections that the item is in (`LN06`)."""
+    for collection in collections_of(item):
+        uri = addresses.container(collection)
+        if uri is not None:
+            yield Link(href=uri, rel="collection")
+
+
+def collections_of(item: Item) -> tuple[Collection, ...]:
+    """Return the public collections of an item, its owner first."""
+    others = (each for each in item.collections if item.owner is None or each.id != item.owner.id)
+    return (*([item.owner] if item.owner else []), *others)

@@ -1,0 +1,62 @@
+"""Results as text: what was published, what would be, and what was imported."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from pelican_resourcesync.printable import printable
+from pelican_resourcesync.protocol import ChangeKind
+from pelican_resourcesync.terminal import format_count, summaries
+from repo_bridge.reading import ImportResult
+from repo_bridge.result import Counts, DryRun, ExpectedSet, Result
+
+#: At most this many of the files left out are listed in the text output.
+_NAMED = 10
+
+
+def result_text(outcome: Result, where: str) -> str:
+    """Return a summary of what was published at the URL `where`: a line for each set, then what is public."""
+    notes = [note for each in outcome.publications.values() for note in each.notes]
+    lines = [
+        *summaries(outcome.publications, where, outcome.seconds),
+        *_counts(outcome),
+        *dict.fromkeys([*outcome.notes, *notes]),
+    ]
+    return "\n".join(map(printable, lines))
+
+
+def dry_run_text(foresight: DryRun) -> str:
+    """Return a summary of what would be published, set by set with examples, and of what would stop it."""
+    lines = [line for name, each in foresight.sets.items() for line in _expected(name, each)]
+    lines += [*_counts(foresight), *foresight.notes]
+    if foresight.stopped:
+        lines.append(f"This would stop: {foresight.stopped}")
+    return "\n".join(map(printable, [*lines, "Nothing was written."]))
+
+
+def _expected(name: str, expected: ExpectedSet) -> Iterator[str]:
+    changes = ", ".join(f"{expected.changes[kind]:,} {kind}" for kind in ChangeKind if expected.changes.get(kind))
+    news = "first publication" if expected.first else f"{changes or 'nothing changed'} since the last publication"
+    yield f"{name}: {format_count(expected.resources, 'resource')}; {news}."
+    examples = {"such as": expected.listed, **{str(kind): each for kind, each in expected.examples.items()}}
+    for what, uris in examples.items():
+        yield from (f"  {what}: {uri}" for uri in uris)
+
+
+def _counts(counts: Counts) -> Iterator[str]:
+    kinds = {"item": counts.items, "record": counts.records, "file": counts.files}
+    public = ", ".join(format_count(number, noun) for noun, number in kinds.items() if number)
+    yield f"Public: {public or 'nothing'}."
+    if counts.left_out_count:
+        yield f"Left out of dumps, because the bytes cannot be had: {format_count(counts.left_out_count, 'file')}."
+        named = counts.left_out[:_NAMED]
+        yield from (f"  {each}" for each in named)
+        more = counts.left_out_count - len(named)
+        if more > 0:
+            yield f"  and {more:,} more"
+
+
+def import_text(result: ImportResult, export: Path) -> str:
+    """Return a text with the DSpace version of the dump and the number of rows of each table."""
+    lines = [f"{export}: a repository of DSpace {result.version}"]
+    lines += [f"  {table}: {format_count(number, 'row')}" for table, number in result.rows.items()]
+    return "\n".join(lines)

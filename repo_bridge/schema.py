@@ -1,0 +1,260 @@
+"""DSpace's tables, with only the columns needed.
+
+A column has the same key in every version: `item.c.id` is the column `item_id` in version 5 and `uuid` from 6 on. Keys,
+timestamps and dates are declared as text, and interpreted where they are read. Version 7 also stands for 8 and 9, and
+10 for later versions, as long as the columns are there.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from enum import IntEnum
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ColumnElement,
+    Connection,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    inspect,
+    true,
+)
+from sqlalchemy.engine.reflection import ObjectKind
+from sqlalchemy.types import NullType, TypeEngine
+
+from repo_bridge.errors import SchemaError
+
+#: The only action of a policy that lets somebody see an object (rule 3).
+READ = 0
+
+#: The group that everybody is in, logged in or not; version 5 identifies it by number only.
+ANONYMOUS, ANONYMOUS_ID = "Anonymous", 0
+
+
+class ObjectType(IntEnum):
+    """Kinds of objects, with the values of `resource_type_id` (rule 3)."""
+
+    BITSTREAM = 0
+    BUNDLE = 1
+    ITEM = 2
+    COLLECTION = 3
+    COMMUNITY = 4
+
+
+#: The versions with different tables; in the first, keys are integers.
+INTEGER_KEYS, UUID_KEYS, ENTITIES, SECURITY_LEVELS = VERSIONS = (5, 6, 7, 10)
+
+
+#: Types of columns. The first stands for the key of an object: an integer in version 5, a uuid in later versions.
+_KEY, _TEXT, _NUMBER, _SIZE, _FLAG = NullType(), Text(), Integer(), BigInteger(), Boolean()
+_Type = TypeEngine[Any]
+
+_COLUMNS: Mapping[str, Mapping[str, _Type]] = {
+    "item": {
+        "id": _KEY,
+        "in_archive": _FLAG,
+        "withdrawn": _FLAG,
+        "discoverable": _FLAG,
+        "last_modified": _TEXT,
+        "owning_collection": _KEY,
+    },
+    "item2bundle": {"item_id": _KEY, "bundle_id": _KEY},
+    "bundle2bitstream": {"bundle_id": _KEY, "bitstream_id": _KEY, "bitstream_order": _NUMBER},
+    "bitstream": {
+        "id": _KEY,
+        "bitstream_format_id": _NUMBER,
+        "checksum": _TEXT,
+        "checksum_algorithm": _TEXT,
+        "internal_id": _TEXT,
+        "deleted": _FLAG,
+        "store_number": _NUMBER,
+        "sequence_id": _NUMBER,
+        "size_bytes": _SIZE,
+    },
+    "bitstreamformatregistry": {"bitstream_format_id": _NUMBER, "mimetype": _TEXT},
+    "metadatavalue": {
+        "metadata_value_id": _NUMBER,
+        "metadata_field_id": _NUMBER,
+        "text_value": _TEXT,
+        "text_lang": _TEXT,
+        "place": _NUMBER,
+        "object_id": _KEY,
+        "resource_type_id": _NUMBER,
+        "security_level": _NUMBER,
+    },
+    "metadatafieldregistry": {
+        "metadata_field_id": _NUMBER,
+        "metadata_schema_id": _NUMBER,
+        "element": _TEXT,
+        "qualifier": _TEXT,
+    },
+    "metadataschemaregistry": {"metadata_schema_id": _NUMBER, "short_id": _TEXT},
+    "handle": {"handle_id": _NUMBER, "handle": _TEXT, "resource_type_id": _NUMBER, "object_id": _KEY},
+    "collection": {"id": _KEY},
+    "community": {"id": _KEY},
+    "collection2item": {"collection_id": _KEY, "item_id": _KEY},
+    "community2collection": {"community_id": _KEY, "collection_id": _KEY},
+    "community2community": {"parent_comm_id": _KEY, "child_comm_id": _KEY},
+    "resourcepolicy": {
+        "object_id": _KEY,
+        "resource_type_id": _NUMBER,
+        "action_id": _NUMBER,
+        "start_date": _TEXT,
+        "end_date": _TEXT,
+        "epersongroup_id": _KEY,
+    },
+    "epersongroup": {"id": _KEY, "name": _TEXT},
+    "group2groupcache": {"parent_id": _KEY, "child_id": _KEY},
+    "entity_type": {"id": _NUMBER},
+}
+
+#: The names of keys in the database, if they differ from ours: in version 5, and in later versions.
+_NAMES: Mapping[str, tuple[str, str]] = {
+    "item.id": ("item_id", "uuid"),
+    "bitstream.id": ("bitstream_id", "uuid"),
+    "collection.id": ("collection_id", "uuid"),
+    "community.id": ("community_id", "uuid"),
+    "epersongroup.id": ("eperson_group_id", "uuid"),
+    "metadatavalue.object_id": ("resource_id", "dspace_object_id"),
+    "resourcepolicy.object_id": ("resource_id", "dspace_object"),
+    "handle.object_id": ("resource_id", "resource_id"),
+    "entity_type.id": ("id", "id"),
+}
+
+#: The first and the last version that has a column, if not all have it.
+_ONLY: Mapping[str, tuple[int, int]] = {
+    "metadatavalue.resource_type_id": (INTEGER_KEYS, INTEGER_KEYS),
+    "metadatavalue.security_level": (SECURITY_LEVELS, SECURITY_LEVELS),
+    "resourcepolicy.resource_type_id": (INTEGER_KEYS, INTEGER_KEYS),
+    "epersongroup.name": (UUID_KEYS, SECURITY_LEVELS),
+    "entity_type.id": (ENTITIES, SECURITY_LEVELS),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tables:
+    """The tables of one version; `entity_type` has no columns in versions without entities."""
+
+    version: int
+    item: Table
+    item2bundle: Table
+    bundle2bitstream: Table
+    bitstream: Table
+    bitstreamformatregistry: Table
+    metadatavalue: Table
+    metadatafieldregistry: Table
+    metadataschemaregistry: Table
+    handle: Table
+    collection: Table
+    community: Table
+    collection2item: Table
+    community2collection: Table
+    community2community: Table
+    resourcepolicy: Table
+    epersongroup: Table
+    group2groupcache: Table
+    entity_type: Table
+
+    @property
+    def all(self) -> tuple[Table, ...]:
+        """All tables that this version has."""
+        values = (getattr(self, field.name) for field in fields(self))
+        return tuple(value for value in values if isinstance(value, Table) and len(value.c))
+
+    def is_of(self, table: Table, kind: ObjectType) -> ColumnElement[bool]:
+        """Return the condition that a row is about an object of this kind. From version 6 on, the uuid says that."""
+        return table.c.resource_type_id == int(kind) if self.version == INTEGER_KEYS else true()
+
+
+def describe(version: int) -> Tables:
+    """Return the tables of a version, which is one of `VERSIONS`."""
+    metadata = MetaData()
+    tables = {name: Table(name, metadata, *_columns(name, version)) for name in _COLUMNS}
+    return Tables(version=version, **tables)
+
+
+def _columns(table: str, version: int) -> list[Column[Any]]:
+    key = _NUMBER if version == INTEGER_KEYS else _TEXT
+    columns: list[Column[Any]] = []
+    for attribute, type_ in _COLUMNS[table].items():
+        path = f"{table}.{attribute}"
+        first, last = _ONLY.get(path, (VERSIONS[0], VERSIONS[-1]))
+        name = _NAMES.get(path, (attribute, attribute))[version != INTEGER_KEYS]
+        if first <= version <= last:
+            columns.append(Column(name, key if type_ is _KEY else type_, key=attribute))
+    return columns
+
+
+#: The columns of each table in a database.
+Columns = Mapping[str, frozenset[str]]
+
+
+def find_tables(connection: Connection, version: int | None = None) -> Tables:
+    """Return the tables of the database, of `version` or of the version detected.
+
+    Raises `SchemaError` for an unknown version, and for a missing table or column.
+    """
+    found = columns_of(connection)
+    tables = describe(require_version(version) if version else version_of(found))
+    require_columns(tables, found)
+    return tables
+
+
+def detect(connection: Connection) -> int:
+    """Return the version; `SchemaError` if this is not a DSpace database, or of a version older than 5."""
+    return version_of(columns_of(connection))
+
+
+def columns_of(connection: Connection) -> Columns:
+    """Return the existing tables of those needed, with their columns."""
+    needed = [table.name for table in describe(VERSIONS[-1]).all]
+    found = inspect(connection).get_multi_columns(kind=ObjectKind.ANY, filter_names=needed)
+    return {name: frozenset(column["name"] for column in columns) for (_, name), columns in found.items() if columns}
+
+
+def version_of(found: Columns) -> int:
+    """Return the version, determined by what only some versions have; `SchemaError` if it is not a known version."""
+    values = found.get("metadatavalue")
+    if values is None or "item" not in found:
+        message = (
+            "the tables item and metadatavalue are not there, so this is no DSpace database: check its name, its "
+            "schema (search_path) and what the user may see"
+        )
+        raise SchemaError(message)
+    if "resource_id" in values:
+        return 5
+    if "dspace_object_id" not in values:
+        message = "the database is of a DSpace older than 5, or newer than is known: 5 to 10 can be read"
+        raise SchemaError(message)
+    if "security_level" in values:
+        return 10
+    return 7 if "entity_type" in found else 6
+
+
+def require_version(version: int) -> int:
+    """Return the version whose tables `version` has; `SchemaError` if it is unknown."""
+    if not VERSIONS[0] <= version <= VERSIONS[-1]:
+        message = f"DSpace {version} is not known: 5 to 10 can be read"
+        raise SchemaError(message)
+    return max(known for known in VERSIONS if known <= version)
+
+
+def require_columns(tables: Tables, found: Columns) -> None:
+    """Raise `SchemaError` if a table or a column is missing."""
+    for table in tables.all:
+        if table.name not in found:
+            raise SchemaError(_missing(f"the table {table.name}", tables.version))
+        for column in table.c:
+            if column.name not in found[table.name]:
+                raise SchemaError(_missing(f"the column {table.name}.{column.name}", tables.version))
+
+
+def _missing(what: str, version: int) -> str:
+    return (
+        f"{what} is not there, which DSpace {version} has: name the version if this is another, or let the user of the "
+        "database see it"
+    )

@@ -1,0 +1,1 @@
+"""What an anonymous visitor may see."""

@@ -1,0 +1,421 @@
+"""The rules for what an anonymous visitor may see, one by one; `test_leaks` tests them together."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from repo_bridge.access import AnonymousView
+from repo_bridge.model import Bitstream, HiddenItem, Item
+from repo_bridge.reading.repository import open_repository
+from tests.bridge.support.reading import VIEW, read, read_sample, url_of
+from tests.bridge.support.repository import (
+    ADMINISTRATOR,
+    STAFF,
+    Bundle,
+    Container,
+    File,
+    Policy,
+    Sample,
+    Thing,
+    Value,
+    rows_of,
+)
+from tests.bridge.support.samples import AT
+from tests.bridge.support.tables import write_sqlite
+
+_ANONYMOUS_IN = {(3, 0), (4, 3)}
+_GROUPS = {0: "Anonymous", 1: "Administrator", 2: "Staff", 3: "Campus", 4: "World"}
+
+
+def items_of(folder: Path, *things: Thing, view: AnonymousView = VIEW, version: int = 7) -> list[Item]:
+    """Read a repository of these items."""
+    return read_sample(Sample(items=[*things], groups=_GROUPS, inside=_ANONYMOUS_IN), folder, version, view)
+
+
+def files_of(folder: Path, *files: File, view: AnonymousView = VIEW) -> list[str]:
+    """Read an item with these files, and give the names of those that were read."""
+    (item,) = items_of(folder, Thing(1, bundles=[Bundle(1, files=[*files])]), view=view)
+    return [file.name for file in item.bitstreams]
+
+
+def bitstream_of(folder: Path, file: File, view: AnonymousView = VIEW) -> Bitstream:
+    """Read an item with one file."""
+    (item,) = items_of(folder, Thing(1, bundles=[Bundle(1, files=[file])]), view=view)
+    return item.bitstreams[0]
+
+
+def hidden_of(folder: Path, *things: Thing, view: AnonymousView = VIEW, version: int = 7) -> list[HiddenItem]:
+    """Give what is hidden of these items."""
+    file = folder / "hidden.db"
+    file.unlink(missing_ok=True)
+    write_sqlite(rows_of(Sample(items=[*things]), version), version, file)
+    with open_repository(url_of(file), view) as repository:
+        return [*repository.hidden()]
+
+
+def utc(text: str) -> datetime:
+    """Give a time in UTC."""
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("in_archive", "withdrawn"), [(False, False), (True, True), (False, True), (None, False), (True, None)]
+)
+def test_rule_1_live(tmp_path: Path, in_archive: bool | None, withdrawn: bool | None) -> None:
+    """Rule 1: an item is live if it is archived and not withdrawn; a flag that is not set is no yes."""
+    assert items_of(tmp_path, Thing(1)) != []
+    assert items_of(tmp_path, Thing(1, in_archive=in_archive, withdrawn=withdrawn)) == []
+
+
+@pytest.mark.parametrize("discoverable", [False, None])
+def test_rule_2_private(tmp_path: Path, discoverable: bool | None) -> None:
+    """Rule 2: a private item is left out."""
+    assert items_of(tmp_path, Thing(1, discoverable=discoverable)) == []
+
+
+@pytest.mark.parametrize("action", [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, None])
+def test_rule_3_action(tmp_path: Path, action: int) -> None:
+    """Rule 3: a policy of another action than READ lets nobody read."""
+    assert items_of(tmp_path, Thing(1, policies=[Policy(action=action)])) == []
+    assert files_of(tmp_path, File(1, "a", policies=[Policy(action=action)]), File(2, "b")) == ["b"]
+
+
+def test_rule_3_object_type(tmp_path: Path) -> None:
+    """Rule 3: in version 5, where keys are numbers, the policy of a file does not open the item of the same number."""
+    file = File(1, "a")
+    item = Thing(1, policies=[], bundles=[Bundle(1, files=[file])])
+    other = Thing(2, bundles=[Bundle(2, files=[replace(file, number=2, policies=[])])])
+    assert [(read.id, read.bitstreams) for read in items_of(tmp_path, item, other, version=5)] == [("2", ())]
+
+
+@pytest.mark.parametrize("policies", [[], [Policy(STAFF)], [Policy(ADMINISTRATOR)], [Policy(group=None, person=1)]])
+def test_rule_4_default_is_deny(tmp_path: Path, policies: list[Policy]) -> None:
+    """Rule 4: what no policy of Anonymous lets read is not public, even inside what is."""
+    assert items_of(tmp_path, Thing(1, policies=policies)) == []
+    assert files_of(tmp_path, File(1, "a", policies=policies)) == []
+
+
+@pytest.mark.parametrize("version", [5, 7])
+def test_rule_4_ancestors_of_anonymous(tmp_path: Path, version: int) -> None:
+    """Rule 4: groups that Anonymous is in, at any depth, let everybody read."""
+    for group in (0, 3, 4):
+        assert len(items_of(tmp_path, Thing(1, policies=[Policy(group)]), version=version)) == 1, group
+
+
+def test_rule_4_groups_inside_anonymous(tmp_path: Path) -> None:
+    """Rule 4: a group that is in Anonymous, or has its name in other letters, lets nobody else read."""
+    sample = Sample(items=[Thing(1, policies=[Policy(3), Policy(4)])], groups={**_GROUPS, 4: "anonymous"})
+    sample.inside = {(0, 3)}
+    assert read_sample(sample, tmp_path) == []
+
+
+def test_rule_4_nothing_is_inherited(tmp_path: Path) -> None:
+    """Rule 4: policies of a collection or of the item do not let read what is in it."""
+    sample = Sample(
+        items=[Thing(1, policies=[], collections=(1,)), Thing(2, bundles=[Bundle(1, files=[File(1, policies=[])])])],
+        collections=[Container(1, "Open")],
+    )
+    (item,) = read_sample(sample, tmp_path)
+    assert item.handle == "123456789/2"
+    assert item.bitstreams == ()
+
+
+def test_communities_in_a_circle(tmp_path: Path) -> None:
+    """Communities that are in each other are gone through once."""
+    communities = [Container(1, "A", parents=(2,)), Container(2, "B", parents=(1,))]
+    sample = Sample(
+        items=[Thing(1, collections=(1,))], collections=[Container(1, "C", parents=(1,))], communities=communities
+    )
+    (item,) = read_sample(sample, tmp_path)
+    assert len(item.collections[0].communities) == 2
+
+
+def test_rules_4_and_5_collections(tmp_path: Path) -> None:
+    """Rules 4 and 5: a collection that everybody may see later, or no longer, is not named."""
+    dates = [Policy(start="2030-01-01"), Policy(end="2020-01-01")]
+    sample = Sample(items=[Thing(1, collections=(1,), owner=1)], collections=[Container(1, "Later", policies=dates)])
+    (item,) = read_sample(sample, tmp_path)
+    assert (item.owner, item.collections) == (None, ())
+
+
+def test_rule_4_collections(tmp_path: Path) -> None:
+    """Rule 4: a collection, or a community, that everybody may not see is not named, nor what is around it."""
+    sample = Sample(
+        items=[Thing(1, collections=(1, 2), owner=2)],
+        collections=[Container(1, "Open", parents=(1, 3)), Container(2, "Staff", policies=[Policy(STAFF)])],
+        communities=[
+            Container(1, "Top"),
+            Container(2, "HiddenItem", policies=[], parents=(1,)),
+            Container(3, "In", parents=(2,)),
+        ],
+    )
+    file = write_sqlite(rows_of(sample, 7), 7, tmp_path / "r.db")
+    with open_repository(url_of(file), VIEW) as repository:
+        (item,) = repository.items()
+        names = {community.id: community.name for community in repository.hierarchy.communities.values()}
+    assert [collection.name for collection in item.collections] == ["Open"]
+    assert {names[each] for each in item.collections[0].communities} == {"Top", "In"}
+    assert sorted(names.values()) == ["In", "Top"]
+    assert item.owner is None
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "public"),
+    [
+        ("2025-06-15", None, True),
+        ("2025-06-16", None, False),
+        (None, "2025-06-15", False),
+        (None, "2025-06-16", True),
+        ("2025-06-15", "2025-06-16", True),
+        ("2025-06-15", "2025-06-15", False),
+        ("10000-01-01", None, False),
+        (None, "10000-01-01", True),
+        ("infinity", None, False),
+        (None, "infinity", True),
+        ("-infinity", None, True),
+        (None, "-infinity", False),
+        ("0044-03-15 BC", None, True),
+        (None, "0044-03-15 BC", False),
+        ("2025-06-15 00:00:00+00", None, True),
+        ("2025-06-16 00:00:00+00", None, False),
+        ("soon", None, False),
+        (None, "later", False),
+        ("", None, False),
+    ],
+)
+def test_rule_5_dates(tmp_path: Path, start: str | None, end: str | None, public: bool) -> None:
+    """Rule 5: from the start date on, before the end date; a date that is none opens nothing."""
+    policy = Policy(start=start, end=end)
+    assert bool(items_of(tmp_path, Thing(1, policies=[policy]))) is public
+    assert bool(files_of(tmp_path, File(1, "a", policies=[policy]))) is public
+
+
+@pytest.mark.parametrize(
+    ("zone", "hour", "public"),
+    [
+        ("UTC", 0, True),
+        ("Pacific/Auckland", 0, True),
+        ("America/Los_Angeles", 6, False),
+        ("America/Los_Angeles", 7, True),
+    ],
+)
+def test_rule_5_time_zone(tmp_path: Path, zone: str, hour: int, public: bool) -> None:
+    """Rule 5: a day begins at midnight in the time zone of the server."""
+    view = AnonymousView(at=AT.replace(hour=hour), zone=ZoneInfo(zone))
+    assert bool(items_of(tmp_path, Thing(1, policies=[Policy(start="2025-06-15")]), view=view)) is public
+
+
+def test_rule_6_item_and_bitstream(tmp_path: Path) -> None:
+    """Rule 6: a file is public if its item and it are, and it is not deleted."""
+    files = [File(1, "public"), File(2, "staff", policies=[Policy(STAFF)]), File(3, "deleted", deleted=True)]
+    assert files_of(tmp_path, *files, File(4, "unset", deleted=None)) == ["public"]
+    for item in (Thing(1, withdrawn=True), Thing(1, policies=[Policy(STAFF)]), Thing(1, discoverable=False)):
+        assert items_of(tmp_path, replace(item, bundles=[Bundle(1, files=files)])) == []
+
+
+def test_rule_7_bundles(tmp_path: Path) -> None:
+    """Rule 7: only the bundle ORIGINAL, unless others are asked for; then in the order in which they are."""
+    names = ("ORIGINAL", "TEXT", "THUMBNAIL", "LICENSE", "METADATA", "original", None)
+    bundles = [Bundle(number, (name,), [File(number, name or "")]) for number, name in enumerate(names, 1)]
+    (item,) = items_of(tmp_path, Thing(1, bundles=bundles))
+    assert [file.name for file in item.bitstreams] == ["ORIGINAL"]
+    (item,) = items_of(tmp_path, Thing(1, bundles=bundles), view=replace(VIEW, bundles=("TEXT", "ORIGINAL")))
+    assert [(file.bundle, file.name) for file in item.bitstreams] == [("TEXT", "TEXT"), ("ORIGINAL", "ORIGINAL")]
+
+
+def test_rule_7_bundle_of_two_names(tmp_path: Path) -> None:
+    """Rule 7: a bundle that is also called something else is left out."""
+    for other in ("LICENSE", None):
+        bundle = Bundle(1, ("ORIGINAL", other), [File(1, "a")])
+        assert items_of(tmp_path, Thing(1, bundles=[bundle]))[0].bitstreams == ()
+
+
+def test_rule_7_file_in_two_bundles(tmp_path: Path) -> None:
+    """Rule 7: a file that is in two bundles asked for is one file, in the first of them."""
+    bundles = [Bundle(1, ("TEXT",), [File(1, "a")]), Bundle(2, ("ORIGINAL",), [File(2, "b")])]
+    rows = rows_of(Sample(items=[Thing(1, bundles=bundles)]), 7)
+    text, original = rows["bundle2bitstream"]
+    rows["bundle2bitstream"].append({**text, "bundle_id": original["bundle_id"], "bitstream_order": 9})
+    for order in (1, -1):
+        file = tmp_path / f"{order}.db"
+        rows["bundle2bitstream"] = rows["bundle2bitstream"][::order]
+        (item,) = read(url_of(write_sqlite(rows, 7, file)), replace(VIEW, bundles=("ORIGINAL", "TEXT")))
+        assert [(each.bundle, each.name) for each in item.bitstreams] == [("ORIGINAL", "b"), ("ORIGINAL", "a")]
+
+
+@pytest.mark.parametrize("field", ["dc.description.provenance", "person.email"])
+def test_rule_8_hidden_fields(tmp_path: Path, field: str) -> None:
+    """Rule 8: provenance and e-mail addresses are never read."""
+    (item,) = items_of(tmp_path, Thing(1, metadata=[Value(field, "Jane Doe"), Value("dc.title", "A coin")]))
+    assert [str(value.field) for value in item.metadata] == ["dc.title"]
+
+
+def test_rule_8_more_hidden_fields(tmp_path: Path) -> None:
+    """Rule 8: further fields are hidden by wish, one or all of an element, and the others stay hidden."""
+    fields = ("dc.subject", "dc.subject.ddc", "dc.contributor.advisor", "dc.description.provenance", "local.note")
+    thing = Thing(1, metadata=[Value(field, "x") for field in fields])
+    for wish, left in (
+        ({"local.note"}, {"dc.subject", "dc.subject.ddc", "dc.contributor.advisor"}),
+        ({"DC.subject.* "}, {"dc.subject", "dc.contributor.advisor", "local.note"}),
+        ({"dc.subject", "local.note"}, {"dc.subject.ddc", "dc.contributor.advisor"}),
+    ):
+        (item,) = items_of(tmp_path, thing, view=replace(VIEW, hidden=frozenset(wish)))
+        assert {str(value.field) for value in item.metadata} == left
+
+
+def test_rule_8_security_level(tmp_path: Path) -> None:
+    """Rule 8: in version 10 a value with any level of security is hidden."""
+    values = [Value("dc.subject", str(level), security_level=level) for level in (None, 0, 1, 2)]
+    (item,) = items_of(tmp_path, Thing(1, metadata=values), version=10)
+    assert [value.value for value in item.metadata] == ["None"]
+
+
+def test_rule_9_withdrawn(tmp_path: Path) -> None:
+    """Rule 9: a withdrawn item is hidden since it was last modified; what its URIs were made of is told."""
+    thing = Thing(1, in_archive=False, withdrawn=True, bundles=[Bundle(1, files=[File(7, "a.pdf")])])
+    (hidden,) = hidden_of(tmp_path, thing)
+    assert (hidden.whole, hidden.handle, hidden.closed) == (True, "123456789/1", utc("2024-03-01T10:00:00"))
+    assert [(file.name, file.sequence_id) for file in hidden.bitstreams] == [("a.pdf", 1)]
+
+
+def test_rule_10_expunged(tmp_path: Path) -> None:
+    """Rule 10: of an expunged item the handle alone is left, which is nothing to read."""
+    for version in (5, 7):
+        sample = Sample(items=[Thing(1)], expunged=("123456789/2",))
+        assert [item.handle for item in read_sample(sample, tmp_path, version)] == ["123456789/1"]
+
+
+def test_rule_11_deleted_bitstream(tmp_path: Path) -> None:
+    """Rule 11: a deleted file is not public, and no time is known of it."""
+    file = File(1, "a", deleted=True)
+    assert files_of(tmp_path, file) == []
+    assert hidden_of(tmp_path, Thing(1, bundles=[Bundle(1, files=[file])])) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("2024-03-01 10:00:00.123456+00", "2024-03-01T10:00:00.123456"),
+        ("2024-03-01 12:00:00+02", "2024-03-01T10:00:00"),
+        ("2024-03-01T10:00:00", "2024-03-01T10:00:00"),
+        ("2024-03-01 10:00:00.5+05:30", "2024-03-01T04:30:00.5"),
+        ("infinity", None),
+        ("0044-03-15 00:00:00+00 BC", None),
+        (None, None),
+        ("", None),
+    ],
+)
+def test_rule_12_last_modified(tmp_path: Path, text: str | None, moment: str | None) -> None:
+    """Rule 12: the time of the last change, as PostgreSQL and copies of it write it; none where it is no time."""
+    (item,) = items_of(tmp_path, Thing(1, last_modified=text))
+    assert item.last_modified == (moment and utc(moment))
+
+
+def test_rule_13_opened(tmp_path: Path) -> None:
+    """Rule 13: what a date made public is public since midnight of that day, in the server's time zone."""
+    view = AnonymousView(at=AT, zone=ZoneInfo("Europe/Berlin"))
+    file = File(1, "a", policies=[Policy(start="2025-06-01")])
+    thing = Thing(1, policies=[Policy(start="2025-01-10")], bundles=[Bundle(1, files=[file])])
+    (item,) = items_of(tmp_path, thing, view=view)
+    assert item.opened == utc("2025-01-09T23:00:00")
+    assert item.bitstreams[0].opened == utc("2025-05-31T22:00:00")
+
+
+def test_rule_13_closed(tmp_path: Path) -> None:
+    """Rule 13: what a date closed is hidden since then; what never was open has no such time."""
+    open_file = File(1, "never", policies=[Policy(start="2030-01-01")])
+    ended = File(2, "ended", policies=[Policy(end="2025-06-01"), Policy(end="2025-05-01")])
+    (hidden,) = hidden_of(tmp_path, Thing(1, bundles=[Bundle(1, files=[open_file, ended])]))
+    assert not hidden.whole
+    assert [(file.name, file.closed) for file in hidden.bitstreams] == [("never", None), ("ended", utc("2025-06-01"))]
+    (hidden,) = hidden_of(tmp_path, Thing(1, policies=[Policy(end="2025-06-10")]))
+    assert (hidden.whole, hidden.closed) == (True, utc("2025-06-10"))
+
+
+def test_rule_13_opened_by_several(tmp_path: Path) -> None:
+    """Rule 13: policies that follow each other without a day between them are one span; a gap begins another."""
+    policies = [
+        Policy(start="2025-01-01", end="2025-02-01"),
+        Policy(start="2025-02-01", end="2025-03-01"),
+        Policy(start="2025-03-01"),
+    ]
+    (item,) = items_of(tmp_path, Thing(1, policies=policies))
+    assert item.opened == utc("2025-01-01")
+    (item,) = items_of(tmp_path, Thing(1, policies=[policies[0], policies[2]]))
+    assert item.opened == utc("2025-03-01")
+    (item,) = items_of(tmp_path, Thing(1, policies=[*policies, Policy(end="2025-01-15")]))
+    assert item.opened is None
+
+
+def test_rule_13_nothing_of_the_future(tmp_path: Path) -> None:
+    """Rule 13: a time after that of the evaluation is none."""
+    (hidden,) = hidden_of(tmp_path, Thing(1, withdrawn=True, last_modified="2025-06-15T12:00:01+00:00"))
+    assert hidden.closed is None
+
+
+def test_rule_13_without_policies(tmp_path: Path) -> None:
+    """Rule 13: a file whose policies are all gone is hidden, at no known time but its item's."""
+    (hidden,) = hidden_of(tmp_path, Thing(1, bundles=[Bundle(1, files=[File(1, "a", policies=[]), File(2, "b")])]))
+    assert (hidden.whole, [(file.name, file.closed) for file in hidden.bitstreams]) == (False, [("a", None)])
+
+
+def test_rule_14_no_time_of_a_bitstream(tmp_path: Path) -> None:
+    """Rule 14: a file has no time of its own but that of its policies."""
+    assert bitstream_of(tmp_path, File(1, "a")).opened is None
+
+
+def test_rule_15_replaced(tmp_path: Path) -> None:
+    """Rule 15: a replaced file has another key, and so is another file."""
+    first, second = (bitstream_of(tmp_path, File(number, "a.pdf")) for number in (1, 2))
+    assert first.id != second.id
+
+
+@pytest.mark.parametrize(
+    ("checksum", "algorithm", "md5"),
+    [
+        ("D41D8CD98F00B204E9800998ECF8427E", "MD5", "d41d8cd98f00b204e9800998ecf8427e"),
+        ("d41d8cd98f00b204e9800998ecf8427e", "SHA-1", None),
+        ("d41d8cd98f00b204e9800998ecf8427e", None, None),
+        ("d41d8cd9", "MD5", None),
+        ("", "MD5", None),
+    ],
+)
+def test_rule_16_checksum(tmp_path: Path, checksum: str, algorithm: str | None, md5: str | None) -> None:
+    """Rule 16: a checksum counts if its algorithm is MD5, and it looks like one."""
+    assert bitstream_of(tmp_path, File(1, "a", checksum=checksum, algorithm=algorithm)).md5 == md5
+
+
+def test_rule_16_altered_when_served(tmp_path: Path) -> None:
+    """Rule 16: where the server alters files, neither hash nor length is told."""
+    file = bitstream_of(tmp_path, File(1, "a"), view=replace(VIEW, fingerprints=False))
+    assert (file.md5, file.length) == (None, None)
+    assert bitstream_of(tmp_path, File(1, "a", size=-1)).length is None
+
+
+def test_rule_19_superseded(tmp_path: Path) -> None:
+    """Rule 19: a superseded version, whose policies still let everybody read, is not live."""
+    assert items_of(tmp_path, Thing(1, in_archive=False), Thing(2))[0].handle == "123456789/2"
+
+
+def test_rule_20_never_visible(tmp_path: Path) -> None:
+    """Rule 20: what is embargoed is hidden, and what has never been open was never closed by a date."""
+    (hidden,) = hidden_of(tmp_path, Thing(1, policies=[Policy(start="2030-01-01")], last_modified=None))
+    assert (hidden.whole, hidden.closed) == (True, None)
+
+
+def test_hidden_is_what_is_not_read(tmp_path: Path) -> None:
+    """An item is read or hidden as a whole, never both; and its hidden files are those that are not read."""
+    from tests.bridge.support.samples import every_case
+
+    file = write_sqlite(rows_of(every_case(), 7), 7, tmp_path / "r.db")
+    with open_repository(url_of(file), VIEW) as repository:
+        public = {item.id: {each.id for each in item.bitstreams} for item in repository.items()}
+        hidden = {each.id: each for each in repository.hidden()}
+    assert public.keys() & {each.id for each in hidden.values() if each.whole} == set()
+    assert len(public.keys() | hidden.keys()) == len(every_case().items)
+    for each in hidden.values():
+        assert {file.id for file in each.bitstreams}.isdisjoint(public.get(each.id, set()))
+    assert [*read(url_of(file))] == [item for item in read(url_of(file)) if item.id in public]

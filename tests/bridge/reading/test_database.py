@@ -1,0 +1,237 @@
+"""Opening databases: read-only, at one moment, and one sentence for what goes wrong."""
+
+import socket
+import sqlite3
+import struct
+import sys
+from pathlib import Path
+from threading import Thread
+
+import psycopg
+import pytest
+from sqlalchemy import make_url, text
+from sqlalchemy.exc import SQLAlchemyError
+
+from repo_bridge.errors import DatabaseError
+from repo_bridge.reading import database
+from repo_bridge.reading.database import open_database
+from repo_bridge.reading.repository import Repository, open_repository
+from tests.bridge.support.reading import VIEW, read, url_of
+from tests.bridge.support.repository import Sample, Thing, rows_of
+from tests.bridge.support.server import Server
+from tests.bridge.support.tables import write_sqlite
+
+SECRET = "s3cr3t/ä@:"
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """Give a repository of two items in SQLite."""
+    return write_sqlite(rows_of(Sample(items=[Thing(1), Thing(2)]), 7), 7, tmp_path / "a copy?#%20.db")
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("repository.db", r"the database is no URL: write postgresql://USER@HOST/DATABASE or sqlite:///FILE"),
+        ("", r"the database is no URL"),
+        ("postgresql://user@host:port/x", r"the database is no URL"),
+        ("mysql://root:s3cr3t@localhost/dspace", r"databases of the kind mysql cannot be read"),
+        ("oracle://localhost/dspace", r"databases of the kind oracle cannot be read"),
+        ("sqlite://", r"there is no database in memory"),
+        ("sqlite:////nowhere/export.db", r"there is no database /nowhere/export\.db"),
+    ],
+)
+def test_no_database(url: str, message: str) -> None:
+    """What is no URL, of another database, or of a file that is not there, is said in one sentence."""
+    with pytest.raises(DatabaseError, match=rf"\A{message}") as caught, open_database(url):
+        pass
+    assert "s3cr3t" not in str(caught.value)
+
+
+def test_no_server(tmp_path: Path) -> None:
+    """A server that does not answer is said, without the password."""
+    for url in (
+        f"postgresql://dspace:s3cr3t@/dspace?host={tmp_path}",
+        f"postgresql+psycopg2://dspace@/dspace?host={tmp_path}&password=s3cr3t",
+    ):
+        with pytest.raises(DatabaseError, match=r"cannot be read: connection") as caught, open_database(url):
+            pass
+        assert "s3cr3t" not in str(caught.value)
+        assert "\n" not in str(caught.value)
+        assert caught.value.__suppress_context__
+
+
+def test_no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without psycopg one sentence says what to install."""
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(DatabaseError, match="pip install"), open_database("postgresql://localhost/dspace"):
+        pass
+
+
+def test_no_sqlite(tmp_path: Path) -> None:
+    """A file that is no database, or one that is cut short, is said to be so."""
+    file = tmp_path / "x.db"
+    file.write_bytes(b"-- PostgreSQL database dump" * 100)
+    with pytest.raises(DatabaseError, match="cannot be read: file is not a database"):
+        read(url_of(file))
+
+
+def test_cut_short_sqlite(copy: Path) -> None:
+    """A database that is cut short is an error, unless nothing was cut that is read; never fewer items."""
+    data = copy.read_bytes()
+    whole = read(url_of(copy))
+    errors = 0
+    for length in range(512, len(data), 4096):
+        copy.write_bytes(data[:length])
+        try:
+            assert read(url_of(copy)) == whole
+        except DatabaseError:
+            errors += 1
+    assert errors > len(data) / 4096 / 2
+
+
+def test_any_name(copy: Path) -> None:
+    """A file of any name is opened, and not another."""
+    for url in (
+        url_of(copy),
+        url_of(copy).replace("%", "%25").replace("?", "%3F"),
+        url_of(copy).replace("sqlite", "sqlite+x"),
+    ):
+        assert len(read(url)) == 2
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> Path:
+    """Give a repository under a simple name."""
+    return write_sqlite(rows_of(Sample(items=[Thing(1)]), 7), 7, tmp_path / "r.db")
+
+
+@pytest.mark.parametrize(
+    "statement", ["DELETE FROM item", "CREATE TABLE x (y integer)", "UPDATE item SET withdrawn = true"]
+)
+def test_nothing_is_written(plain: Path, server: Server, statement: str) -> None:
+    """Nothing can be written, in SQLite or in PostgreSQL."""
+    url = server.database(rows_of(Sample(items=[Thing(1)]), 7), 7)
+    for each in (url_of(plain), url):
+        with pytest.raises(DatabaseError, match="read"), open_database(each) as connection:
+            connection.execute(text(statement))
+        assert len(read(each)) == 1
+    server.drop(url)
+
+
+def test_one_moment(plain: Path, server: Server) -> None:
+    """What others write while a repository is read is not seen."""
+    url = server.database(rows_of(Sample(items=[Thing(1), Thing(2)]), 7), 7)
+    with open_repository(url, VIEW) as repository, psycopg.connect(_dsn(url)) as other:
+        other.execute("DELETE FROM item")
+        other.execute("DELETE FROM handle")
+        other.commit()
+        assert [item.handle is None for item in repository.items()] == [False, False]
+    assert read(url) == []
+    server.drop(url)
+    connection = sqlite3.connect(plain, timeout=0)
+    connection.execute("PRAGMA journal_mode = WAL")
+    with open_repository(url_of(plain), VIEW) as repository:
+        with connection:
+            connection.execute("DELETE FROM item")
+        assert len([*repository.items()]) == 1
+    connection.close()
+    assert read(url_of(plain)) == []
+
+
+def test_dropped_connection(server: Server, capfd: pytest.CaptureFixture[str]) -> None:
+    """A connection that drops while items are read is one sentence, and no fewer items."""
+    url = server.database(rows_of(Sample(items=[Thing(number) for number in range(1, 6000)]), 7), 7)
+    with (
+        pytest.raises(DatabaseError, match=r"\Athe database .* cannot be read: "),
+        open_repository(url, VIEW) as repository,
+    ):
+        _read_and_kill(repository, url)
+    assert capfd.readouterr().err == ""
+    server.drop(url)
+
+
+def _read_and_kill(repository: Repository, url: str) -> None:
+    """End the connection that a repository is read over when its first item was read, and go on."""
+    for number, _item in enumerate(repository.items()):
+        if number == 0:
+            with psycopg.connect(_dsn(url), autocommit=True) as other:
+                other.execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'repo-bridge'"
+                )
+
+
+class Refusing:
+    """A server that asks for a password in plain text, keeps what it is given, and refuses it."""
+
+    def __init__(self) -> None:
+        """Listen on some port."""
+        self.given = b""
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        self._thread = Thread(target=self._answer)
+        self._thread.start()
+
+    def _answer(self) -> None:
+        connection, _ = self._listener.accept()
+        with connection:
+            while connection.recv(4096)[4:8] in {b"\x04\xd2\x16\x2f", b"\x04\xd2\x16\x30"}:
+                connection.sendall(b"N")  # neither TLS nor GSSAPI
+            connection.sendall(b"R" + struct.pack("!II", 8, 3))
+            self.given = connection.recv(4096)[5:].rstrip(b"\0")
+            reason = b"SFATAL\0C28P01\0Mpassword " + self.given + b" is wrong\0\0"
+            connection.sendall(b"E" + struct.pack("!I", len(reason) + 4) + reason)
+
+    def close(self) -> None:
+        """End, once it has answered."""
+        self._thread.join(10)
+        self._listener.close()
+
+
+@pytest.mark.parametrize("options", ["", "?password=in-the-options"])
+def test_password(options: str) -> None:
+    """A password of the configuration is used where the URL has none, and no message has it, whatever a server says."""
+    refusing = Refusing()
+    url = f"postgresql://dspace@127.0.0.1:{refusing.port}/dspace{options}"
+    with pytest.raises(DatabaseError) as caught, open_database(url, password=None if options else SECRET):
+        pass
+    refusing.close()
+    password = "in-the-options" if options else SECRET
+    assert refusing.given.decode() == password
+    assert str(caught.value).startswith(f"the database 127.0.0.1:{refusing.port}/dspace cannot be read: ")
+    assert password not in str(caught.value)
+    assert "is wrong" in str(caught.value)
+
+
+@pytest.mark.parametrize("url", ["postgresql://dspace:other@h/d", "postgresql://dspace@h/d?passfile=x"])
+def test_password_of_the_url_is_first(url: str) -> None:
+    """A password in the URL is before the one of the configuration."""
+    address = database._address(url, "mine")
+    assert address.password == ("other" if "other" in url else "mine")
+
+
+def test_search_path(server: Server) -> None:
+    """Tables in another schema are found by the option of the URL."""
+    url = server.database(rows_of(Sample(items=[Thing(1)]), 7), 7)
+    with psycopg.connect(_dsn(url)) as other:
+        other.execute("CREATE SCHEMA dspace")
+        rows = other.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
+        for (name,) in rows:
+            other.execute(f"ALTER TABLE public.{name} SET SCHEMA dspace".encode())
+    with pytest.raises(DatabaseError, match="search_path"):
+        read(url)
+    searching = make_url(url).update_query_dict({"options": "-csearch_path=dspace"})
+    assert len(read(searching.render_as_string(hide_password=False))) == 1
+    server.drop(url)
+
+
+def test_errors_of_ours_pass(plain: Path) -> None:
+    """What the reader itself raises is not taken for an error of the database."""
+    with pytest.raises(ZeroDivisionError), open_database(url_of(plain)):
+        raise ZeroDivisionError
+    assert issubclass(SQLAlchemyError, Exception)
+
+
+def _dsn(url: str) -> str:
+    return make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)

@@ -1,0 +1,374 @@
+"""Dumps: rows as they were, and one sentence for what cannot be read."""
+
+import gzip
+import re
+import sqlite3
+import tracemalloc
+import zlib
+from contextlib import closing, suppress
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from repo_bridge.errors import BridgeError, DumpError, SchemaError
+from repo_bridge.reading.dump import import_dump
+from repo_bridge.reading.dump.copy_format import parse_head, parse_row
+from repo_bridge.reading.dump.custom import CustomDump
+from repo_bridge.reading.dump.plain import PlainDump
+from tests.bridge.support.reading import read, url_of
+from tests.bridge.support.repository import Sample, Thing, Value, rows_of
+from tests.bridge.support.samples import PUBLIC, every_case
+from tests.bridge.support.server import Server
+from tests.bridge.support.tables import TABLES, columns_of, tuples
+
+TABLES_READ = frozenset({"item", "metadatavalue"})
+_ESCAPES = {"\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v"}
+
+
+def field(value: object) -> str:
+    """Write a value as PostgreSQL does."""
+    if value is None:
+        return "\\N"
+    if isinstance(value, bool):
+        return "t" if value else "f"
+    return "".join(_ESCAPES.get(each, each) for each in str(value))
+
+
+def plain_dump(sample: Sample, version: int, schema: str = "public") -> str:
+    """Write a repository as a plain dump, by hand."""
+    rows = rows_of(sample, version)
+    parts = ["--\n-- PostgreSQL database dump\n--\n\n\\restrict Ab1\n\nSET client_encoding = 'UTF8';\n"]
+    for table in TABLES[version]:
+        names = ", ".join(columns_of(version, table))
+        lines = ["\t".join(map(field, row)) for row in tuples(rows, version, table)]
+        parts.append("\n".join([f"COPY {schema}.{table} ({names}) FROM stdin;", *lines, "\\.\n\n"]))
+    parts.append("--\n-- PostgreSQL database dump complete\n--\n\n\\unrestrict Ab1\n")
+    return "".join(parts)
+
+
+SMALL = plain_dump(Sample(items=[Thing(1, metadata=[Value("dc.title", "tab\t\\back\nslash é")])]), 7)
+
+
+def importing(text: str | bytes, folder: Path) -> Path:
+    """Import a dump; give the database."""
+    (folder / "dump").write_bytes(text.encode() if isinstance(text, str) else text)
+    import_dump(folder / "dump", folder / "export.db")
+    return folder / "export.db"
+
+
+@given(st.lists(st.none() | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")), min_size=1))
+def test_rows(values: list[str | None]) -> None:
+    """A row that is written as PostgreSQL writes it is read as it was."""
+    line = "\t".join(map(field, values)).encode()
+    assert b"\n" not in line
+    assert [None if each is None else each.decode() for each in parse_row(line)] == values
+
+
+@pytest.mark.parametrize(
+    ("line", "fields"),
+    [
+        (rb"a\101\x42\x4g", [b"aAB\x04g"]),
+        (rb"\7\08\400", [b"\x07\x008\x00"]),
+        (rb"\q\"\.", [b'q".']),
+        (rb"\\N	\N	N", [b"\\N", None, b"N"]),
+        (rb"", [b""]),
+        (rb"	", [b"", b""]),
+        (rb"\x", [b"x"]),
+    ],
+)
+def test_other_escapes(line: bytes, fields: list[bytes | None]) -> None:
+    """Octal, hexadecimal and needless escapes are read too."""
+    assert parse_row(line) == fields
+
+
+def test_row_cut_in_an_escape() -> None:
+    """A row that ends in the middle of an escape is an error."""
+    with pytest.raises(DumpError, match="in the middle of an escape"):
+        parse_row(rb"a	b\\\\\ "[:-1])
+    assert parse_row(rb"a	b\\\\") == [b"a", b"b\\\\"]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (b"COPY public.item (uuid, in_archive) FROM stdin;\n", ("public", "item", ["uuid", "in_archive"])),
+        (b"COPY item (uuid) FROM stdin;", ("", "item", ["uuid"])),
+        (b'COPY "my ""own""".item ("we""ird", "a, b") FROM stdin;\n', ('my "own"', "item", ['we"ird', "a, b"])),
+        (b"COPY public.item (uuid) TO stdout;\n", None),
+        (b"COPY public.item FROM stdin;\n", None),
+        (b"SELECT 1;\n", None),
+    ],
+)
+def test_heads(line: bytes, expected: tuple[str, str, list[str]] | None) -> None:
+    """What rows follow is told by its head, names in quotes too."""
+    copied = parse_head(line, iter(()))
+    assert (copied and (copied.schema, copied.table, copied.columns)) == expected
+
+
+def test_plain_by_hand(tmp_path: Path) -> None:
+    """A plain dump that was written by hand is read as the repository that it is."""
+    for version in (5, 6, 7, 10):
+        assert len(read(url_of(importing(plain_dump(every_case(), version), tmp_path)))) == len(PUBLIC)
+
+
+def test_what_is_imported(tmp_path: Path) -> None:
+    """Only tables and columns that are needed are imported, and their rows are counted."""
+    (tmp_path / "dump").write_text(plain_dump(every_case(), 7), "utf-8")
+    imported = import_dump(tmp_path / "dump", tmp_path / "export.db")
+    assert imported.version == 7
+    assert imported.rows["item"] == len(every_case().items)
+    assert "relationship" not in imported.rows
+    with closing(sqlite3.connect(tmp_path / "export.db")) as connection:
+        columns = {row[1] for row in connection.execute("PRAGMA table_info(item)")}
+        tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+    assert "submitter_id" not in columns
+    assert {"relationship", "bundle", "group2group"}.isdisjoint(tables)
+    assert [each.name for each in tmp_path.iterdir() if "part" in each.name] == []
+
+
+def test_statements_in_texts(tmp_path: Path) -> None:
+    """What looks like rows in a comment, a string or a function is none."""
+    fake = "COPY public.item (uuid) FROM stdin;\nx\n\\.\n"
+    for text in (f"COMMENT ON TABLE a IS '\n{fake}it''s';\n", f"SELECT $b$ '\n{fake}$b$;\n", f'/* "\n{fake}*/\n'):
+        assert len(read(url_of(importing(SMALL.replace("SET client", f"{text}SET client"), tmp_path)))) == 1
+    assert len(read(url_of(importing(SMALL.replace("--\n\n", "-- it's $a$ \" /*\n\n", 1), tmp_path)))) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda text: text[:-90], "is cut short: its last line is not there"),
+        (lambda text: text[: text.index("COPY public.handle") + 150], "is cut short in the middle of a table"),
+        (
+            lambda text: "INSERT INTO public.item VALUES (1);\n" + text,
+            "line 1, has INSERT statements: dump without --inserts",
+        ),
+        (lambda text: text + plain_dump(Sample(), 7, "other"), r"has the table .* twice, in public and other"),
+        (lambda text: text.replace("'UTF8'", "'KLINGON'"), "is in the encoding 'KLINGON', which is not known"),
+        (lambda text: text.replace("'UTF8'", "'hex'"), "is in the encoding 'hex', which is not known"),
+        (lambda text: text.replace("\tt\tf\tt\t", "\tt\tf\t"), "a row of item with 7 columns for 8"),
+        (
+            lambda text: text.replace("\tt\tf\tt\t", "\tt\tf\tx\t"),
+            "a row of item that cannot be read: b'x' is neither t nor f",
+        ),
+        (lambda text: text.replace("COPY public.item (", "COPY public.item2 ("), "no DSpace database"),
+        (lambda text: text.replace(", discoverable", ", renamed"), r"the column item\.discoverable is not there"),
+        (
+            lambda text: re.sub("COPY public.handle .*?;", "COPY public.handle (x) FROM stdin;", text),
+            "without the columns",
+        ),
+        (lambda _text: "", "is cut short"),
+        (lambda _text: "SQLite format 3\0...", "is a database of SQLite, which needs no import"),
+        (lambda _text: "PK\3\4...", "is a ZIP file: dump with --format=plain"),
+        (lambda _text: "\0" * 600, "is no dump"),
+        (lambda _text: "item" + "\0" * 253 + "ustar", "is in tar format"),
+    ],
+)
+def test_bad_plain(tmp_path: Path, change: "st.SearchStrategy[str]", message: str) -> None:
+    """What is wrong with a dump is one sentence, and what was there stays."""
+    (tmp_path / "export.db").write_bytes(b"what was there")
+    with pytest.raises(BridgeError, match=message) as caught:
+        importing(change(SMALL), tmp_path)  # type: ignore[operator]
+    assert "\n" not in str(caught.value)
+    assert (tmp_path / "export.db").read_bytes() == b"what was there"
+    assert {each.name for each in tmp_path.iterdir()} == {"dump", "export.db"}
+
+
+def test_other_encodings(tmp_path: Path) -> None:
+    """A dump in another encoding is read in it; one that is not in its own is an error."""
+    latin = SMALL.replace("'UTF8'", "'LATIN1'").encode("latin-1")
+    (item,) = read(url_of(importing(latin, tmp_path)))
+    assert item.metadata[0].value == "tab\t\\back\nslash é"
+    with pytest.raises(DumpError, match=r"a row of metadatavalue that cannot be read: 'utf-8' codec"):
+        importing(latin.replace(b"'LATIN1'", b"'SQL_ASCII'"), tmp_path)
+
+
+def test_cut_gzip(tmp_path: Path) -> None:
+    """A compressed dump that is cut short, or damaged, is an error wherever that is."""
+    packed = gzip.compress(SMALL.encode())
+    for end in range(20, len(packed), 150):
+        with pytest.raises(DumpError, match=r"cut short or damaged|is cut short"):
+            importing(packed[:end], tmp_path)
+
+
+def test_no_file(tmp_path: Path) -> None:
+    """A dump that is not there, and a place that cannot be written, are told."""
+    with pytest.raises(DumpError, match="cannot be read: No such file or directory"):
+        import_dump(tmp_path / "dump", tmp_path / "export.db")
+    (tmp_path / "dump").write_text(SMALL, "utf-8")
+    with pytest.raises(DumpError, match="cannot be written"):
+        import_dump(tmp_path / "dump", tmp_path / "no folder" / "export.db")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(DumpError, match="folder cannot be written: Is a directory"):
+        import_dump(tmp_path / "dump", tmp_path / "folder")
+
+
+_mutations = st.lists(
+    st.tuples(
+        st.integers(0, len(SMALL)),
+        st.integers(0, 40),
+        st.sampled_from(["", "\t", "\n", "\\", "\\.", "\\N", "'", "$$", "COPY ", "\0", "é", "9" * 30, ";", "(", '"']),
+    ),
+    min_size=1,
+    max_size=3,
+)
+
+
+@given(_mutations)
+def test_any_plain(tmp_path_factory: pytest.TempPathFactory, mutations: list[tuple[int, int, str]]) -> None:
+    """Whatever is in a dump, it is imported and read, or is one declared error."""
+    text = SMALL
+    for start, length, piece in mutations:
+        text = text[:start] + piece + text[start + length :]
+    with suppress(BridgeError):
+        read(url_of(importing(text, tmp_path_factory.getbasetemp())))
+
+
+def test_any_custom(server: Server, tmp_path: Path) -> None:
+    """A dump in custom format that is cut or altered anywhere is read, or is one declared error."""
+    url = server.database(rows_of(Sample(items=[Thing(1)]), 7), 7)
+    data = server.dump(url, tmp_path / "dump", "--format=custom").read_bytes()
+    server.drop(url)
+    errors = []
+    for place in range(5, len(data), 97):
+        for damaged in (data[:place], data[:place] + bytes([data[place] ^ 0xFF]) + data[place + 1 :]):
+            try:
+                assert {
+                    copied.table for copied in CustomDump(_after_magic(damaged), "dump", TABLES_READ).tables()
+                } <= TABLES_READ
+            except DumpError as error:
+                errors.append(str(error))
+    assert all(error.startswith("dump ") for error in errors)
+    assert len(errors) > len(data) / 97 / 2
+
+
+def _after_magic(data: bytes) -> BytesIO:
+    stream = BytesIO(data)
+    stream.read(5)
+    return stream
+
+
+def test_custom_through_a_pipe(server: Server, tmp_path: Path) -> None:
+    """A dump that came through a pipe knows no places, and is read all the same; so is one compressed with gzip."""
+    url = server.database(rows_of(every_case(), 7), 7)
+    live = read(url)
+    piped = server.piped(url, "--format=custom")
+    server.drop(url)
+    assert read(url_of(importing(piped, tmp_path))) == live
+    assert read(url_of(importing(gzip.compress(piped), tmp_path))) == live
+
+
+def _number(value: int) -> bytes:
+    return bytes([value < 0]) + abs(value).to_bytes(4, "little")
+
+
+def _text(value: bytes | None) -> bytes:
+    return _number(-1) if value is None else _number(len(value)) + value
+
+
+def custom_dump(
+    *blocks: bytes, version: int = 16, algorithm: int = 0, statement: bytes | None = None, form: int = 1
+) -> bytes:
+    """Write a dump in custom format by hand, with one table as its second entry."""
+    head = b"PGDMP" + bytes([1, version, 0, 4, 8, form])
+    head += bytes([algorithm]) if version >= 15 else _number(algorithm)
+    head += b"".join(_number(0) for _ in range(7)) + _text(b"dspace") + _text(b"9.6") + _text(b"9.6")
+    if statement is None:
+        statement = b"COPY public.item (uuid, in_archive) FROM stdin;\n"
+    entries = b""
+    for number, tag, kind, copy in ((1, b"ENCODING", b"ENCODING", b""), (2, b"item", b"TABLE DATA", statement)):
+        definition = b"SET client_encoding = 'LATIN1';" if number == 1 else b""
+        entries += _number(number) + _number(1) + _text(b"0") + _text(b"0") + _text(tag) + _text(kind) + _number(2)
+        entries += _text(definition) + _text(b"") + _text(copy) + _text(b"public") + _text(None)
+        entries += (_text(None) if version >= 14 else b"") + (_number(0) if version >= 16 else b"")
+        entries += _text(b"dspace") + _text(b"false") + _text(b"1") + _text(None) + bytes([2]) + bytes(8)
+    return head + _number(2) + entries + b"".join(blocks)
+
+
+def block(number: int, *chunks: bytes, kind: int = 1) -> bytes:
+    """Write a block of rows."""
+    return bytes([kind]) + _number(number) + b"".join(_text(chunk) for chunk in chunks) + _number(0)
+
+
+def tables_of(data: bytes) -> list[tuple[str, list[bytes]]]:
+    """Read a dump in custom format."""
+    reader = CustomDump(_after_magic(data), "x.dump", TABLES_READ)
+    return [(copied.table, [*copied.lines]) for copied in reader.tables()]
+
+
+ROWS = b"a\tt\nb\tf\n\\.\n\n\n"
+
+
+@pytest.mark.parametrize("version", [12, 13, 14, 15, 16])
+def test_custom_by_hand(version: int) -> None:
+    """Every version of the archive is read, its rows in any chunks, and blocks of others are passed over."""
+    expected = [("item", [b"a\tt", b"b\tf"])]
+    large = bytes([3]) + _number(9) + _number(77) + _text(b"large object") + _number(0) + _number(0)
+    other = block(5, b"other rows")
+    for chunks in ([ROWS], [ROWS[:1], ROWS[1:5], ROWS[5:]], [bytes([each]) for each in ROWS]):
+        assert tables_of(custom_dump(large, other, block(2, *chunks), version=version)) == expected
+    packed = zlib.compress(ROWS)
+    data = custom_dump(block(2, packed[:7], packed[7:]), version=version, algorithm=1)
+    assert tables_of(data) == expected
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (custom_dump(version=17), r"x\.dump is in archive format 1\.17, which is not known: dump with --format=plain"),
+        (custom_dump(version=11), r"archive format 1\.11"),
+        (custom_dump(form=3), "is no dump in custom format"),
+        (custom_dump(algorithm=2), "compressed with lz4 or zstd"),
+        (custom_dump(statement=b""), None),
+        (custom_dump(block(2, ROWS), statement=b"INSERT"), "has INSERT statements"),
+        (custom_dump(), "is cut short: rows of tables are missing"),
+        (custom_dump(block(2, ROWS[:-7])), "is cut short in the middle of a table"),
+        (custom_dump(block(2, ROWS, kind=7)), "is damaged: it has a block of the kind 7"),
+        (custom_dump(block(2, ROWS)[:-3]), "is cut short: dump again"),
+        (custom_dump(block(2, b"no zlib"), algorithm=1), "is damaged: its rows do not decompress"),
+        (custom_dump(bytes([1]) + _number(2) + _number(2**31)), "has a length of 2147483648"),
+        (custom_dump(bytes([1]) + _number(2) + _number(-5)), "has a length of -5"),
+    ],
+)
+def test_bad_custom(data: bytes, message: str | None) -> None:
+    """What is wrong with a dump in custom format is one sentence."""
+    with pytest.raises(DumpError, match=message or "is cut short|INSERT"):
+        tables_of(data)
+
+
+def test_contents_that_are_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dump that says it has more entries than any is damaged."""
+    monkeypatch.setattr("repo_bridge.reading.dump.custom._MOST_ENTRIES", 1)
+    with pytest.raises(DumpError, match="is damaged: it counts 2 entries"):
+        tables_of(custom_dump(block(2, ROWS)))
+
+
+def test_rows_that_are_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row longer than any is not taken into memory."""
+    monkeypatch.setattr("repo_bridge.reading.dump.plain.LONGEST_ROW", 100)
+    monkeypatch.setattr("repo_bridge.reading.dump.custom.LONGEST_ROW", 100)
+    with pytest.raises(DumpError, match="is longer than 100 bytes"):
+        [*PlainDump(BytesIO(b"x" * 101), "x.sql", TABLES_READ).tables()]
+    with pytest.raises(DumpError, match="has a row longer than 100 bytes"):
+        tables_of(custom_dump(block(2, b"x" * 101)))
+
+
+def test_packed_rows_are_unpacked_piece_by_piece() -> None:
+    """Rows that are small when packed and huge when not are not unpacked at once."""
+    mebibyte = 1024 * 1024
+    packed = zlib.compress((b"x" * (mebibyte - 1) + b"\n") * 60 + b"\\.\n", 9)
+    assert len(packed) < 100_000
+    reader = CustomDump(_after_magic(custom_dump(block(2, packed), algorithm=1)), "x.dump", TABLES_READ)
+    tracemalloc.start()
+    assert sum(len(line) for copied in reader.tables() for line in copied.lines) == 60 * (mebibyte - 1)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10 * mebibyte
+
+
+def test_schema_error_is_for_the_database() -> None:
+    """What a dump lacks is told as what a database lacks."""
+    assert issubclass(SchemaError, BridgeError)

@@ -1,0 +1,128 @@
+"""Query a database: long answers come as they are read, beside each other, and all of one moment."""
+
+from pathlib import Path
+
+import psycopg
+import pytest
+from sqlalchemy import Connection, make_url, text
+
+from repo_bridge.errors import DatabaseError
+from repo_bridge.reading import database, execution
+from repo_bridge.reading.database import open_database
+from repo_bridge.reading.execution import QueryRunner
+from repo_bridge.reading.repository import open_repository
+from tests.bridge.support.reading import VIEW, read, url_of
+from tests.bridge.support.repository import Sample, Thing, rows_of
+from tests.bridge.support.samples import every_case
+from tests.bridge.support.server import Server
+from tests.bridge.support.tables import write_sqlite
+
+MANY = 3 * execution._BATCH + 1
+NUMBERS = text(f"SELECT n, 'x' || n FROM generate_series(1, {MANY}) AS n")
+ROWS = [(number, f"x{number}") for number in range(1, MANY + 1)]
+
+
+@pytest.fixture
+def url(server: Server) -> str:
+    """Give a repository of an item in PostgreSQL."""
+    return server.database(rows_of(Sample(items=[Thing(1)]), 7), 7)
+
+
+def _execute(url: str, statement: str) -> list[tuple[object, ...]]:
+    dsn = make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        cursor = connection.execute(statement.encode())
+        return cursor.fetchall() if cursor.description else []
+
+
+def _connections(url: str) -> int:
+    found = _execute(
+        url,
+        "SELECT pid FROM pg_stat_activity WHERE application_name = 'repo-bridge' AND datname = current_database() "
+        "AND backend_type = 'client backend'",
+    )
+    return len(found)
+
+
+@pytest.mark.parametrize("chunks", [True, False])
+def test_many_rows(url: str, monkeypatch: pytest.MonkeyPatch, chunks: bool) -> None:
+    """All rows come, in tuples, and in their order: many at a time, or one where the library has no more."""
+    if not chunks:
+        monkeypatch.setattr(psycopg.capabilities, "has_stream_chunked", lambda: False)
+    with open_database(url) as connection, QueryRunner(connection).each() as ask:
+        assert [*ask(NUMBERS)] == ROWS
+        assert {type(row) for row in ask(NUMBERS)} == {tuple}
+
+
+def test_beside_each_other(url: str) -> None:
+    """While one answer is read others are, and at the end of all there is one connection again."""
+    with open_database(url) as connection:
+        asking = QueryRunner(connection)
+        with asking.each() as ask:
+            answers = [ask(NUMBERS), ask(NUMBERS)]
+            assert _connections(url) == 1
+            for row, others in zip(answers[0], zip(answers[1], ROWS, strict=True), strict=True):
+                assert {*others} == {row}
+                if row[0] == 1:
+                    assert _connections(url) == 3
+                    assert [*asking.all(NUMBERS)] == ROWS
+            left = ask(NUMBERS)
+            assert next(left) == ROWS[0]
+        assert [*left] == []
+        assert _connections(url) == 1
+        assert [*asking.all(NUMBERS)] == ROWS
+
+
+def test_left_unread(url: str) -> None:
+    """What was begun and left is ended when the repository is closed, and then does not look as if that was all."""
+    with open_repository(url, VIEW) as repository:
+        items, digests = repository.items(), repository.digests()
+        assert next(items).id == next(digests)[0]
+        assert _connections(url) > 1
+    assert _connections(url) == 0
+    for rows in (items, digests):
+        with pytest.raises(DatabaseError, match="closed before all was read"):
+            next(rows)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 6])
+def test_few_connections(server: Server, tmp_path: Path, limit: int) -> None:
+    """A user who may have few connections, or one, reads what others do."""
+    rows = rows_of(every_case(), 7)
+    url, user = server.database(rows, 7), f"reader_{limit}"
+    _execute(url, f"CREATE ROLE {user} LOGIN CONNECTION LIMIT {limit}; GRANT pg_read_all_data TO {user}")
+    theirs = make_url(url).set(username=user).render_as_string()
+    with open_repository(theirs, VIEW) as repository, open_repository(url, VIEW) as other:
+        assert [*repository.digests()] == [*other.digests()]
+        assert [*repository.hidden()] == [*other.hidden()] != []
+        items = repository.items()
+        first = next(items)
+        assert _connections(url) == min(limit, 6) + 1
+        assert [first, *items] == read(url_of(write_sqlite(rows, 7, tmp_path / "r.db")))
+    server.drop(url)
+    _execute(server.url, f"DROP ROLE {user}")
+
+
+def test_no_other_of_the_moment(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where another connection does not see the same moment, it is not read."""
+    begin = database._begun
+
+    def elsewhere(connection: Connection, snapshot: str | None = None) -> Connection:
+        return begin(connection, snapshot and "00000000-00000000-1")
+
+    monkeypatch.setattr(database, "_begun", elsewhere)
+    with open_database(url) as connection, QueryRunner(connection).each() as ask:
+        for row, wanted in zip(ask(NUMBERS), ROWS, strict=True):
+            assert row == wanted
+            assert row[0] != 1 or _connections(url) == 1
+
+
+def test_refused_statement(url: str) -> None:
+    """A statement that the server refuses, at once or later, is one sentence."""
+    for asked, reason in (("SELECT nothing", "column"), (f"SELECT 1 / ({MANY - 1} - n) FROM ({NUMBERS}) AS r", "zero")):
+        with (
+            pytest.raises(DatabaseError, match=rf"\Athe database .* cannot be read: .*{reason}.*\Z"),
+            open_database(url) as connection,
+            QueryRunner(connection).each() as ask,
+        ):
+            assert sum(1 for _ in ask(text(asked))) == 0

@@ -1,0 +1,178 @@
+"""What becomes of metadata in each format."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml import etree
+
+from repo_bridge.errors import CrosswalkError
+from repo_bridge.model import Field, MetadataValue
+from repo_bridge.records import CROSSWALKS, find_crosswalks
+from tests.bridge.support.repository import FIELDS
+
+DC, TERMS, MODS = "http://purl.org/dc/elements/1.1/", "http://purl.org/dc/terms/", "http://www.loc.gov/mods/v3"
+LANG = "{http://www.w3.org/XML/1998/namespace}lang"
+
+
+def value(field: str, text: str = "x", language: str = "") -> MetadataValue:
+    """Give a value of a field."""
+    schema, element, *qualifier = field.split(".")
+    return MetadataValue(Field(schema, element, "".join(qualifier)), text, language)
+
+
+def record(prefix: str, *values: MetadataValue) -> etree._Element:
+    """Make a record and read it."""
+    return etree.fromstring(CROSSWALKS[prefix].render(values))
+
+
+def elements(prefix: str, *values: MetadataValue) -> list[tuple[str, str | None]]:
+    """Make a record; give the names of its elements without the namespace, and their texts."""
+    return [(etree.QName(element).localname, element.text) for element in record(prefix, *values)]
+
+
+@pytest.mark.parametrize(
+    ("field", "element"),
+    [
+        ("dc.title", "title"),
+        ("dc.title.alternative", "title"),
+        ("dc.contributor.author", "creator"),
+        ("dc.creator", "creator"),
+        ("dc.contributor.advisor", "contributor"),
+        ("dc.contributor", "contributor"),
+        ("dc.description.abstract", "description"),
+        ("dc.date.issued", "date"),
+        ("dc.identifier.uri", "identifier"),
+        ("dc.relation.ispartofseries", "relation"),
+        ("dc.coverage.spatial", "coverage"),
+        ("dc.rights.uri", "rights"),
+        ("dc.subject.ddc", "subject"),
+        ("dc.language.iso", "language"),
+        ("dc.format.mimetype", "format"),
+        ("dc.source.uri", "source"),
+        ("dc.publisher", "publisher"),
+        ("dc.type", "type"),
+    ],
+)
+def test_oai_dc(field: str, element: str) -> None:
+    """Every field of Dublin Core becomes the element that it refines, and authors creators."""
+    assert elements("oai_dc", value(field)) == [(element, "x")]
+    (only,) = record("oai_dc", value(field))
+    assert etree.QName(only).namespace == DC
+
+
+def test_oai_dc_as_a_whole() -> None:
+    """A record is a document that says where its schema is, with values in the order of the table, then their own."""
+    rendered = CROSSWALKS["oai_dc"].render(
+        [value("dc.type", "Map"), value("dc.creator", "B & Co"), value("dc.creator", "A", "en_US"), value("local.note")]
+    )
+    assert rendered.decode() == (
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        '<oai_dc:dc xmlns:oai_dc="http://www.openarchives.org/OAI/2.0/oai_dc/" '
+        'xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" '
+        'xsi:schemaLocation="http://www.openarchives.org/OAI/2.0/oai_dc/ '
+        'http://www.openarchives.org/OAI/2.0/oai_dc.xsd">\n'
+        "  <dc:creator>B &amp; Co</dc:creator>\n"
+        '  <dc:creator xml:lang="en-US">A</dc:creator>\n'
+        "  <dc:type>Map</dc:type>\n"
+        "</oai_dc:dc>\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("field", "namespace", "element"),
+    [
+        ("dc.title.alternative", TERMS, "alternative"),
+        ("dc.description.abstract", TERMS, "abstract"),
+        ("dc.date.issued", TERMS, "issued"),
+        ("dc.relation.ispartof", TERMS, "isPartOf"),
+        ("dc.identifier.citation", TERMS, "bibliographicCitation"),
+        ("dc.contributor.author", DC, "creator"),
+        ("dc.contributor.advisor", DC, "contributor"),
+        ("dc.date.accessioned", DC, "date"),
+        ("dc.identifier.isbn", DC, "identifier"),
+    ],
+)
+def test_qdc(field: str, namespace: str, element: str) -> None:
+    """Fields become the terms of Dublin Core that mean the same, else the elements that they refine."""
+    (only,) = record("qdc", value(field))
+    assert only.tag == f"{{{namespace}}}{element}"
+
+
+@pytest.mark.parametrize(
+    ("field", "path", "attributes"),
+    [
+        ("dc.title", "titleInfo/title", {}),
+        ("dc.contributor.author", "name/namePart", {}),
+        ("dc.date.issued", "originInfo/dateIssued", {}),
+        ("dc.description.abstract", "abstract", {}),
+        ("dc.identifier.isbn", "identifier", {"type": "isbn"}),
+        ("dc.identifier.other", "identifier", {"type": "local"}),
+        ("dc.subject", "subject/topic", {}),
+        ("dc.subject.ddc", "classification", {"authority": "ddc"}),
+        ("dc.relation.ispartofseries", "relatedItem/titleInfo/title", {}),
+        ("dc.rights", "accessCondition", {"type": "use and reproduction"}),
+        ("dc.language.iso", "language/languageTerm", {}),
+    ],
+)
+def test_mods(field: str, path: str, attributes: dict[str, str]) -> None:
+    """Fields become elements of MODS, deep inside where they have to be."""
+    root = record("mods", value(field))
+    (found,) = root.findall("/".join(f"{{{MODS}}}{step}" for step in path.split("/")))
+    assert found.text == "x"
+    assert {str(name): str(text) for name, text in found.attrib.items()} == attributes
+
+
+def test_mods_roles() -> None:
+    """A name in MODS says what the person did."""
+    root = record("mods", value("dc.contributor.advisor", "Reeve, Oda"))
+    assert [element.text for element in root.iter(f"{{{MODS}}}namePart", f"{{{MODS}}}roleTerm")] == [
+        "Reeve, Oda",
+        "advisor",
+    ]
+
+
+@pytest.mark.parametrize("prefix", CROSSWALKS)
+def test_unknown_fields(prefix: str) -> None:
+    """Fields that no line names, and empty values, are left out; a record may have nothing in it."""
+    assert (
+        elements(prefix, value("local.note"), value("dc.wholly.new"), value("dc.title", " \n"), value("dc.title", ""))
+        == []
+    )
+
+
+def test_mods_keeps_no_dates_of_the_repository() -> None:
+    """When an item was accessioned has no place in MODS."""
+    assert elements("mods", value("dc.date.accessioned"), value("dc.date.available")) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [("*", None), ("en_GB", "en-GB"), ("deutsch!", None), ("", None), ("zh_Hant_TW", "zh-Hant-TW")],
+)
+def test_languages(text: str, language: str | None) -> None:
+    """A language becomes one that XML knows, or none."""
+    (only,) = record("oai_dc", value("dc.title", "x", text))
+    assert only.get(LANG) == language
+
+
+_values = st.builds(value, st.sampled_from(FIELDS), st.text(), st.text(max_size=8))
+
+
+@given(st.lists(_values), st.sampled_from([*CROSSWALKS]))
+def test_any_values(values: list[MetadataValue], prefix: str) -> None:
+    """Whatever values are, the record is XML that says the same, but for what XML cannot hold."""
+    texts = [element.text for element in record(prefix, *values).iter() if element.text and element.text.strip()]
+    for each in values:
+        held = "".join(letter if letter in "\t\n\r" or letter >= " " else " " for letter in each.value)
+        known = elements(prefix, each._replace(value="x"))
+        if known and held.strip() and not set(held) & set("\ufffe\uffff"):
+            assert held in texts
+
+
+def test_found_by_their_names() -> None:
+    """Formats are asked for by the names that OAI-PMH has for them; another is refused."""
+    assert [crosswalk.prefix for crosswalk in find_crosswalks(["mods", "oai_dc", "mods"])] == ["mods", "oai_dc"]
+    with pytest.raises(
+        CrosswalkError, match="no crosswalk for the metadata format 'marc': there are oai_dc, qdc, mods"
+    ):
+        find_crosswalks(["marc"])

@@ -1,0 +1,155 @@
+"""What an anonymous visitor may see, read slowly from the rows of the tables by the rules for DSpace.
+
+A second witness: it shares nothing with the package. For each rule it looks through all rows, and it believes nothing
+but them. Dates are ISO text or `None`.
+"""
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from tests.bridge.support.tables import Rows
+
+HIDDEN = ("dc.description.provenance", "person.email")
+
+
+@dataclass(frozen=True)
+class Visible:
+    """What of one item is public: its values as (field, text, language), its files as (bundle, key)."""
+
+    key: Any
+    handle: str | None
+    values: tuple[tuple[str, str, str], ...]
+    files: tuple[tuple[str, Any], ...]
+    collections: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Oracle:
+    """Reads the rows of a repository of some version, at one time, in a time zone, for some bundles."""
+
+    rows: Rows
+    version: int
+    at: datetime
+    zone: ZoneInfo
+    bundles: tuple[str, ...] = ("ORIGINAL",)
+
+    def visible(self) -> dict[Any, Visible]:
+        """Give the public items by their keys."""
+        name = "item_id" if self.version == 5 else "uuid"
+        found = {}
+        for item in self.rows.get("item", []):
+            key = item[name]
+            flags = item["in_archive"] is True and item["withdrawn"] is False and item["discoverable"] is True
+            if flags and self._may_read(2, key):
+                found[key] = Visible(
+                    key=key,
+                    handle=self._handle(key),
+                    values=tuple(sorted(self._values(key))),
+                    files=tuple(sorted(self._files(key))),
+                    collections=tuple(sorted(self._collections(key))),
+                )
+        return found
+
+    def _may_read(self, kind: int, key: Any) -> bool:
+        """Rules 3 to 5."""
+        for policy in self.rows.get("resourcepolicy", []):
+            if self.version == 5:
+                about = (policy["resource_type_id"], policy["resource_id"]) == (kind, key)
+            else:
+                about = policy["dspace_object"] == key
+            by_everybody = policy["action_id"] == 0 and policy["epersongroup_id"] in self._groups()
+            if about and by_everybody and self._holds_today(policy["start_date"], policy["end_date"]):
+                return True
+        return False
+
+    def _groups(self) -> list[Any]:
+        """Anonymous, and every group that it is in by way of others."""
+        if self.version == 5:
+            found = [group["eperson_group_id"] for group in self.rows["epersongroup"] if group["eperson_group_id"] == 0]
+        else:
+            found = [group["uuid"] for group in self.rows["epersongroup"] if group["name"] == "Anonymous"]
+        for _ in self.rows["epersongroup"]:
+            for pair in self.rows.get("group2group", []):
+                if pair["child_id"] in found and pair["parent_id"] not in found:
+                    found.append(pair["parent_id"])
+        return found
+
+    def _holds_today(self, start: str | None, end: str | None) -> bool:
+        """Rule 5: a day begins at midnight in the server's time zone; the end is exclusive."""
+        begun = start is None or self._midnight(start) <= self.at
+        ended = end is not None and self._midnight(end) <= self.at
+        return begun and not ended
+
+    def _midnight(self, text: str) -> datetime:
+        day = date.fromisoformat(text)
+        return datetime(day.year, day.month, day.day, tzinfo=self.zone)
+
+    def _handle(self, key: Any) -> str | None:
+        for handle in self.rows.get("handle", []):
+            if handle["resource_type_id"] == 2 and handle["resource_id"] == key:
+                return str(handle["handle"])
+        return None
+
+    def _name_of(self, number: int) -> str:
+        for field in self.rows["metadatafieldregistry"]:
+            if field["metadata_field_id"] == number:
+                for schema in self.rows["metadataschemaregistry"]:
+                    if schema["metadata_schema_id"] == field["metadata_schema_id"]:
+                        parts = [schema["short_id"], field["element"], field["qualifier"]]
+                        return ".".join(part for part in parts if part)
+        return ""
+
+    def _values_of(self, kind: int, key: Any) -> list[dict[str, Any]]:
+        if self.version == 5:
+            found = [
+                value
+                for value in self.rows.get("metadatavalue", [])
+                if value["resource_id"] == key and value["resource_type_id"] == kind
+            ]
+        else:
+            found = [value for value in self.rows.get("metadatavalue", []) if value["dspace_object_id"] == key]
+        return [value for value in found if value["text_value"] is not None or kind == 1]
+
+    def _values(self, key: Any) -> list[tuple[str, str, str]]:
+        """Rule 8."""
+        found = []
+        for value in self._values_of(2, key):
+            name = self._name_of(value["metadata_field_id"])
+            if name not in HIDDEN and value.get("security_level") is None:
+                found.append((name, value["text_value"], value["text_lang"] or ""))
+        return found
+
+    def _files(self, item: Any) -> list[tuple[str, Any]]:
+        """Rules 6 and 7."""
+        name = "bitstream_id" if self.version == 5 else "uuid"
+        found: dict[Any, str] = {}
+        for holder in self.rows.get("item2bundle", []):
+            for pair in self.rows.get("bundle2bitstream", []):
+                bundle = self._bundle_name(pair["bundle_id"])
+                if holder["item_id"] != item or holder["bundle_id"] != pair["bundle_id"] or bundle is None:
+                    continue
+                for file in self.rows.get("bitstream", []):
+                    if (
+                        file[name] == pair["bitstream_id"]
+                        and file["deleted"] is False
+                        and self._may_read(0, file[name])
+                    ):
+                        found[file[name]] = bundle
+        return [(bundle, file) for file, bundle in found.items()]
+
+    def _bundle_name(self, bundle: Any) -> str | None:
+        """Rule 7: the name, if every name it has was asked for."""
+        names = [value["text_value"] for value in self._values_of(1, bundle) if self._is_title(value)]
+        return names[0] if names and all(name in self.bundles for name in names) else None
+
+    def _is_title(self, value: dict[str, Any]) -> bool:
+        return self._name_of(value["metadata_field_id"]) == "dc.title"
+
+    def _collections(self, item: Any) -> set[Any]:
+        return {
+            pair["collection_id"]
+            for pair in self.rows.get("collection2item", [])
+            if pair["item_id"] == item and self._may_read(3, pair["collection_id"])
+        }

@@ -1,0 +1,199 @@
+"""Publishing repositories in tests: day by day into one folder, with what is kept beside it, or without."""
+
+import shutil
+import zlib
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from lxml import etree
+
+from pelican_resourcesync.check import Request, check
+from repo_bridge.publisher import dry_run, publish
+from repo_bridge.result import DryRun, Result
+from repo_bridge.settings import Settings
+from tests.bridge.support.repository import Bundle, File, Sample, Thing, Value, rows_of
+from tests.bridge.support.samples import AT
+from tests.bridge.support.tables import Rows, write_sqlite
+from tests.support.reader import XmlDocument, XmlEntry, parse_file
+
+BASE = "https://repo.example/sync"
+UI = "https://repo.example"
+SET = "repository"
+
+_NUMBERED = (
+    ("metadatavalue", "metadata_value_id", "dspace_object_id"),
+    ("resourcepolicy", "policy_id", "dspace_object"),
+    ("handle", "handle_id", "handle"),
+)
+
+#: An item as its folder and its files have it, in Simple Archive Format.
+RECORD = '<dublin_core schema="dc"><dcvalue element="title" qualifier="none">{}</dcvalue></dublin_core>'
+
+
+def day(number: int) -> datetime:
+    """Give the time of the publication of a day."""
+    return AT + timedelta(days=number)
+
+
+@dataclass
+class Heard:
+    """Listens to how far it has come."""
+
+    said: list[str] = field(default_factory=list)
+
+    def say(self, what: str) -> None:
+        """Take down the stage."""
+        self.said.append(what)
+
+    def passed(self, number: int) -> None:
+        """Take note of items."""
+
+    def packed(self, size: int) -> None:
+        """Take note of bytes."""
+
+
+@dataclass
+class Press:
+    """Publishes into `public`, from `beside`, in a folder; what it was told is in `heard`."""
+
+    folder: Path
+    version: int = 7
+    heard: Heard = field(default_factory=Heard)
+
+    @property
+    def public(self) -> Path:
+        """The output."""
+        return self.folder / "public"
+
+    @property
+    def beside(self) -> Path:
+        """The folder of the settings."""
+        return self.folder / "beside"
+
+    @property
+    def kept(self) -> Path:
+        """Where it is kept what makes the next time faster."""
+        return self.beside / ".resourcesync" / f"bridge-{SET}"
+
+    @property
+    def records(self) -> Path:
+        """The folder of records."""
+        return self.public / "resourcesync" / SET / "records"
+
+    def settings(self, number: int = 0, **more: Any) -> Settings:
+        """Give the settings of a day."""
+        self.beside.mkdir(parents=True, exist_ok=True)
+        given = {"base_url": BASE, "ui_url": UI, "previous": "output", "out": self.public, "at": day(number), **more}
+        return Settings(beside=self.beside, **given)
+
+    def lay(self, source: Sample | Rows) -> str:
+        """Write a repository into the database, and give its URL."""
+        file = self.folder / "repository.db"
+        file.unlink(missing_ok=True)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        rows = steady(rows_of(source, self.version)) if isinstance(source, Sample) else source
+        write_sqlite(rows, self.version, file)
+        return f"sqlite:///{file}"
+
+    def publish(self, source: Sample | Rows | None, number: int = 0, **more: Any) -> Result:
+        """Publish a repository (`None` where the settings name the source) on a day."""
+        database = {} if source is None else {"database": self.lay(source)}
+        return publish(self.settings(number, **database, **more), self.heard)
+
+    def dry_run(self, source: Sample | Rows | None, number: int = 0, **more: Any) -> DryRun:
+        """Tell what would be published."""
+        database = {} if source is None else {"database": self.lay(source)}
+        return dry_run(self.settings(number, **database, **more), self.heard)
+
+    def files(self) -> dict[str, bytes]:
+        """Give all files of the output."""
+        return files_in(self.public)
+
+    def document(self, name: str, set_name: str = SET) -> XmlDocument:
+        """Give a document of a set."""
+        return parse_file(self.public / "resourcesync" / set_name / name)
+
+    def listed(self, set_name: str = SET) -> dict[str, XmlEntry]:
+        """Give what the Resource List of a set lists, by URI."""
+        items = self.document("resourcelist.xml", set_name).entries
+        found = {item.uri: item for item in items}
+        assert len(found) == len(items)
+        return found
+
+    def changes(self, set_name: str = SET) -> list[tuple[str, str, str]]:
+        """Give all changes that are told: the kind, what a URI ends in, and when."""
+        lists = (parse_file(path) for path in self._change_lists(set_name))
+        return [(item.md["change"], ending(item.uri), str(item.lastmod)) for each in lists for item in each.entries]
+
+    def _change_lists(self, set_name: str) -> list[Path]:
+        return sorted((self.public / "resourcesync" / set_name).glob("changelist-2*.xml"))
+
+    def findings(self, **more: Any) -> dict[str, int]:
+        """Give how often the checker finds a rule broken, looking into all packages and holdings."""
+        report = check(Request(target=str(self.public), deep=True, **more))
+        assert report.documents >= 3
+        return {rule: group.count for rule, _, group in report.findings.groups()}
+
+    def without_cache(self, name: str) -> "Press":
+        """Give another one, with a copy of the output and nothing beside."""
+        other = Press(self.folder / name, self.version)
+        if self.public.exists():
+            shutil.copytree(self.public, other.public, symlinks=True)
+        return other
+
+
+def files_in(folder: Path) -> dict[str, bytes]:
+    """Give all files in a folder by their paths."""
+    files = (file for file in folder.rglob("*") if file.is_file())
+    return {file.relative_to(folder).as_posix(): file.read_bytes() for file in files}
+
+
+def steady(rows: Rows) -> Rows:
+    """Give the rows numbers by what they belong to, so that what is done to one object leaves those of others alone."""
+    for table, number, owner in _NUMBERED:
+        counts: Counter[int] = Counter()
+        for row in rows.get(table, []):
+            kind = row.get("resource_type_id")
+            place = zlib.crc32(f"{kind}/{row[owner if owner in row else 'resource_id']}".encode()) % 1_000_000
+            row[number] = place * 100 + counts[place]
+            counts[place] += 1
+    return rows
+
+
+def ending(uri: str) -> str:
+    """Give what tells the URIs of the tests from each other."""
+    return uri.removeprefix(f"{BASE}/resourcesync/").removeprefix(f"{SET}/records/").removeprefix(f"{UI}/")
+
+
+def text_of(record: bytes) -> str:
+    """Give all that is to be read in a record."""
+    return " ".join(str(text) for text in etree.fromstring(record).itertext())
+
+
+def shelf(*numbers: int, **more: Any) -> Sample:
+    """Give a repository of public items, each with a file."""
+    return Sample(items=[book(number) for number in numbers], **more)
+
+
+def book(number: int, **more: Any) -> Thing:
+    """Give a public item with a file, both of a number."""
+    given: dict[str, Any] = {
+        "metadata": [Value("dc.title", f"Title {number}")],
+        "bundles": [Bundle(number, files=[File(number, f"{number}.pdf")])],
+    }
+    return Thing(number, **{**given, **more})
+
+
+def pack(folder: Path, items: Mapping[str, Mapping[str, str | bytes]]) -> Path:
+    """Write items in Simple Archive Format, each with a title and what is given."""
+    for name, files in items.items():
+        (folder / name).mkdir(parents=True, exist_ok=True)
+        for path, content in {"dublin_core.xml": RECORD.format(name), **files}.items():
+            file = folder / name / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return folder

