@@ -148,7 +148,7 @@ class Session:
 
     def close(self) -> None:
         """Release the lock and the saved documents. Where nothing was published, restore them first."""
-        with _failing_disk("the documents in the output cannot be put back"), self._stack:
+        with _failing_disk("the documents in the output cannot be restored"), self._stack:
             if self._saved and not self._published:
                 self._saved.restore()
 
@@ -165,7 +165,7 @@ class Session:
         if not well_known_reachable(self._siteurl):
             print_line(
                 f"ResourceSync: SITEURL has a path, so {self._siteurl}/.well-known/resourcesync is not at the root, "
-                "where Destinations look first: the links in the pages lead to the documents."
+                "where Destinations look first. They find the documents by the links in the pages."
             )
 
 
@@ -175,7 +175,7 @@ def _failing_disk(outcome: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        message = f"{outcome}: {error}: make room there, and make it writable"
+        message = f"{outcome}: {error}: make it writable, and free disk space"
         raise PublicationError(message) from error
 
 
