@@ -47,13 +47,15 @@ def read_configuration(file: Path, extra: Mapping[str, Any] | None = None) -> Co
     Raises `SettingsError` where the file is missing or fails, or where one of the plug-in's settings is invalid.
     """
     if not file.is_file():
-        message = f"there is no settings file {file}: name it with --settings, or go to the folder that it lies in"
+        message = f"there is no settings file {file}: name it with --settings, or run the command in its folder"
         raise SettingsError(message)
     logging.disable(logging.WARNING)  # Pelican logs its warnings about the settings when it builds
     try:
         pelican = read_settings(str(file), override=dict(extra or {}))
     except Exception as error:
-        message = f"the settings file {file} cannot be read: {type(error).__name__}: {error}: mend it as for a build"
+        message = (
+            f"the settings file {file} cannot be read: {type(error).__name__}: {error}: correct it, and try a build"
+        )
         raise SettingsError(message) from error
     finally:
         logging.disable(logging.NOTSET)
@@ -92,4 +94,6 @@ def predecessors(site: Configuration, output: Path) -> Iterator[Mapping[str, Pre
 
 
 def _unreadable(output: Path, error: OSError) -> PublicationError:
-    return PublicationError(f"what a build into {output} would go on from cannot be read: {error}: see to that first")
+    return PublicationError(
+        f"the publication that a build into {output} would continue cannot be read: {error}: make it readable"
+    )

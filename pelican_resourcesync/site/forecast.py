@@ -109,7 +109,7 @@ def _count(repository: Repository, since: str | None) -> NewCommits:
         return NewCommits(head=line[-1], commits=len(line) - 1 - line.index(since))
     outer = repository.superproject()
     if outer is None:
-        return NewCommits(head=line[-1], why="the commit published is none of this branch")
+        return NewCommits(head=line[-1], why="the published commit is not in this branch")
     try:
         return _count(outer, since)
     finally:

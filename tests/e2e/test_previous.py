@@ -233,4 +233,4 @@ def test_disk_that_fails_is_one_sentence(museum: Museum) -> None:
     museum.site.write(".resourcesync/aside.part", "in the way")
     sentence = museum.stops()
     assert "PublicationError: nothing can be built: " in sentence
-    assert "make room there, and make it writable" in sentence
+    assert "make it writable, and free disk space" in sentence

@@ -5,38 +5,42 @@ from typing import TYPE_CHECKING
 from pelican_resourcesync.lazy import names_from
 
 if TYPE_CHECKING:
-    from pelican_resourcesync.site.outputs.discovery import COMPRESSED, with_link
+    from pelican_resourcesync.site.outputs.discovery import (
+        ROBOTS,
+        add_discovery_files,
+        is_linkable,
+        link_pages,
+        with_link,
+    )
     from pelican_resourcesync.site.outputs.facets import UNFILED, Facets, facets_of, links_of
     from pelican_resourcesync.site.outputs.removed_sets import find_removed_sets, removed_layouts, removed_set_warnings
     from pelican_resourcesync.site.outputs.resources import (
-        ROBOTS,
         Exclusion,
         ResourceSet,
         SiteResources,
-        collect,
+        find_resources,
         layouts_of,
     )
     from pelican_resourcesync.site.outputs.roles import Role, Roles
     from pelican_resourcesync.site.outputs.run import OutputFile, Run, copied_source
     from pelican_resourcesync.site.outputs.selection import Selector
-    from pelican_resourcesync.site.outputs.uris import is_html, matches_pattern, uri_of
+    from pelican_resourcesync.site.outputs.uris import matches_pattern, uri_of
 else:
     __getattr__ = names_from(
         __name__,
         {
-            "discovery": "COMPRESSED with_link",
+            "discovery": "ROBOTS add_discovery_files is_linkable link_pages with_link",
             "facets": "UNFILED Facets facets_of links_of",
             "removed_sets": "removed_layouts find_removed_sets removed_set_warnings",
-            "resources": "ROBOTS Exclusion ResourceSet SiteResources collect layouts_of",
+            "resources": "Exclusion ResourceSet SiteResources find_resources layouts_of",
             "roles": "Role Roles",
             "run": "OutputFile Run copied_source",
             "selection": "Selector",
-            "uris": "is_html matches_pattern uri_of",
+            "uris": "matches_pattern uri_of",
         },
     )
 
 __all__ = [
-    "COMPRESSED",
     "ROBOTS",
     "UNFILED",
     "Exclusion",
@@ -48,12 +52,14 @@ __all__ = [
     "Run",
     "Selector",
     "SiteResources",
-    "collect",
+    "add_discovery_files",
     "copied_source",
     "facets_of",
     "find_removed_sets",
-    "is_html",
+    "find_resources",
+    "is_linkable",
     "layouts_of",
+    "link_pages",
     "links_of",
     "matches_pattern",
     "removed_layouts",

@@ -2,24 +2,15 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication import (
-    FOLDER,
-    WELL_KNOWN,
-    Change,
-    Layout,
-    add_link_headers,
-    add_robots_line,
-    keep_dot_folders,
-)
+from pelican_resourcesync.publication import FOLDER, WELL_KNOWN, Change, Layout
 from pelican_resourcesync.settings import SetSettings, Settings
-from pelican_resourcesync.site.outputs.discovery import COMPRESSED, add_link
+from pelican_resourcesync.site.outputs.discovery import ROBOTS
 from pelican_resourcesync.site.outputs.facets import UNFILED, facets_of
 from pelican_resourcesync.site.outputs.run import OutputFile, Run
 from pelican_resourcesync.site.outputs.selection import Selector, selection_warnings
-from pelican_resourcesync.site.outputs.uris import files_of, is_html, matches_pattern
+from pelican_resourcesync.site.outputs.uris import files_of, matches_pattern
 from pelican_resourcesync.transport import uri_of_path
 
 #: Files in the output that configure the host and are not served.
@@ -48,7 +39,7 @@ class Exclusion:
         return any(map(self.excludes, files_of(siteurl, uri)))
 
 
-def take_inventory(outputs: Iterable[OutputFile], exclusion: Exclusion) -> list[OutputFile]:
+def select_resources(outputs: Iterable[OutputFile], exclusion: Exclusion) -> list[OutputFile]:
     """Return the outputs that are resources, in the order of their URIs.
 
     Raises `PublicationError` where two files have the same URI.
@@ -69,9 +60,6 @@ def take_inventory(outputs: Iterable[OutputFile], exclusion: Exclusion) -> list[
 
 def _named(output: OutputFile) -> str:
     return f"{output.path} (of {output.source})" if output.source else output.path
-
-
-ROBOTS = "robots.txt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +90,17 @@ class ResourceSet:
 class SiteResources:
     """All outputs of a build that are resources, in the order of their URIs, and the sets that they belong to.
 
-    `doubts` are warnings about selections that match nothing.
+    `warnings` are about selections that match nothing.
     """
 
     written: Sequence[OutputFile]
     sets: Sequence[ResourceSet]
-    doubts: Sequence[str]
+    warnings: Sequence[str]
+
+    @property
+    def pages(self) -> Mapping[str, Layout]:
+        """For the path of each output, the layout of the first set that it is in."""
+        return {each.path: found.layout for found in reversed(self.sets) for each in found.written}
 
     @property
     def listed(self) -> Sequence[OutputFile]:
@@ -121,38 +114,22 @@ def layouts_of(settings: Settings, siteurl: str) -> dict[str, Layout]:
     return {each.name: Layout(siteurl, each.name) for each in settings.sets}
 
 
-def collect(run: Run, settings: Settings, layouts: Mapping[str, Layout]) -> SiteResources:
-    """Add links to the documents to the output, and return its resources and sets.
+def find_resources(run: Run, settings: Settings, layouts: Mapping[str, Layout]) -> SiteResources:
+    """Return the resources of a finished build, and which sets they are in.
 
-    The links lead Destinations to the documents: in pages, in `robots.txt` and in HTTP headers, by the settings.
+    Raises `PublicationError` where two files have the same URI.
     """
-    keep_dot_folders(run.output)
-    if settings.robots:
-        for layout in layouts.values():
-            add_robots_line(run.output, layout)
-    whole = next((each.name for each in settings.sets if each.selection.everything), None)
-    if whole is not None:
-        add_link_headers(run.output, layouts[whole], settings.link_headers)
-    written = take_inventory(_outputs(run, settings), Exclusion(settings.exclude))
-    collected = _divide(run, settings, layouts, written)
-    if settings.html_links:
-        _link_pages(run, collected.sets, written)
-    return collected
-
-
-def _divide(
-    run: Run, settings: Settings, layouts: Mapping[str, Layout], written: Sequence[OutputFile]
-) -> SiteResources:
+    written = select_resources(_outputs(run, settings), Exclusion(settings.exclude))
     selectors = [Selector(each.selection, run.settings, run.siteurl) for each in settings.sets]
     facets = facets_of(run, written) if any(each.by_facets for each in selectors) else {}
     sets: list[ResourceSet] = []
-    doubts: list[str] = []
+    warnings: list[str] = []
     for each, selector in zip(settings.sets, selectors, strict=True):
         within = [every for every in written if selector.matches(every.path, facets.get(every.uri, UNFILED))]
         sets.append(ResourceSet(each, selector, layouts[each.name], within))
         if settings.names_sets:
-            doubts += selection_warnings(each, run.settings, written, facets)
-    return SiteResources(written, sets, doubts)
+            warnings += selection_warnings(each, run.settings, written, facets)
+    return SiteResources(written, sets, warnings)
 
 
 def _outputs(run: Run, settings: Settings) -> Iterable[OutputFile]:
@@ -161,15 +138,3 @@ def _outputs(run: Run, settings: Settings) -> Iterable[OutputFile]:
     if settings.robots:
         outputs.setdefault(ROBOTS, OutputFile(ROBOTS, uri_of_path(run.siteurl, ROBOTS)))
     return outputs.values()
-
-
-def _link_pages(run: Run, sets: Iterable[ResourceSet], written: Iterable[OutputFile]) -> None:
-    """Add to each page a link to the Capability List of the first set that it is in (`DI02`)."""
-    paths = {each.path for each in written}
-    linked: set[str] = set()
-    for each in sets:
-        capability_list = each.layout.uri(each.layout.capability_list)
-        for path in (every.path for every in each.written if is_html(every.path) and every.path not in linked):
-            linked.add(path)
-            if not any(path + end in paths for end in COMPRESSED):
-                add_link(Path(run.output, path), capability_list)
