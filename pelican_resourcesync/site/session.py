@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.printable import get_logger, printable
-from pelican_resourcesync.publication import FOLDER, WELL_KNOWN
+from pelican_resourcesync.publication import FOLDER, WELL_KNOWN, WORK_FOLDER, Workspace
 from pelican_resourcesync.settings import Settings, parse_settings, parse_siteurl
 from pelican_resourcesync.site.scope import require_private_work_folder, settings_folder_of
 from pelican_resourcesync.site.should_publish import why_not_to_publish
@@ -25,10 +25,6 @@ if TYPE_CHECKING:
     from pelican_resourcesync.site.saved_documents import SavedDocuments
 
 logger = get_logger(__name__)
-
-
-#: The plug-in's folder next to the settings file. It is never a source, even where Pelican's `PATH` contains it.
-_WORK_FOLDER = ".resourcesync"
 
 
 class Session:
@@ -46,7 +42,7 @@ class Session:
         self._settings: Settings = parse_settings(settings.get("RESOURCESYNC"))
         self._siteurl = parse_siteurl(settings.get("SITEURL"))
         self._output, self._path = Path(settings["OUTPUT_PATH"]), Path(settings["PATH"])
-        settings["IGNORE_FILES"] = list(dict.fromkeys([*settings["IGNORE_FILES"], _WORK_FOLDER]))
+        settings["IGNORE_FILES"] = list(dict.fromkeys([*settings["IGNORE_FILES"], WORK_FOLDER]))
         self._predecessors: dict[str, Predecessor] = {}
         self._removed_sets: Sequence[str] = ()
         self._saved: SavedDocuments | None = None
@@ -64,7 +60,7 @@ class Session:
         base = settings_folder_of(settings)
         if self._why_not is None:
             require_private_work_folder(base, self._output)
-        places = (self._output / FOLDER, self._output / WELL_KNOWN, base / _WORK_FOLDER)
+        places = (self._output / FOLDER, self._output / WELL_KNOWN, base / WORK_FOLDER)
         # A build that publishes nothing may still delete what another one published or left to be moved into place.
         if self._why_not is None or any(each.exists() for each in places):
             saved = self._save_documents(base, stack)
@@ -73,11 +69,11 @@ class Session:
 
     def _save_documents(self, base: Path, stack: ExitStack) -> "SavedDocuments":
         from pelican_resourcesync.publication import locked, recover
-        from pelican_resourcesync.site.saved_documents import SAVED_FOLDER, SavedDocuments
+        from pelican_resourcesync.site.saved_documents import SavedDocuments
 
         stack.enter_context(locked(self._output))
         recover(self._output)
-        self._saved = SavedDocuments(self._output, None if self.output_retention else base / SAVED_FOLDER)
+        self._saved = SavedDocuments(self._output, None if self.output_retention else Workspace(base))
         stack.callback(self._saved.close)
         return self._saved
 

@@ -110,7 +110,7 @@ def _required(sets: Mapping[str, PreviousPublication], where: str) -> list[Previ
 def _keep(site: Configuration, layout: Layout, output: Path) -> None:
     """Save a copy of the documents of one set; the output may also contain other sets and the whole site."""
     keepsake = LastPublishedCopy(settings_folder_of(site.pelican), layout)
-    with keepsake.room() as folder:
+    with keepsake.fetch_folder() as folder:
         shutil.copytree(output / layout.home, folder / layout.home)
         shutil.copyfile(output / layout.state, folder / layout.state)
         keepsake.keep(folder)

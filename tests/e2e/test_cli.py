@@ -346,7 +346,7 @@ def test_a_damaged_repository_does_not_tell(published: Site, capsys: pytest.Capt
     assert "the number of new commits is not known: git cannot read the history of" in text
 
 
-@pytest.mark.parametrize("where", ["LastingOutput", "Search.find"])
+@pytest.mark.parametrize("where", ["PlainOutput", "PredecessorSearch.find"])
 def test_a_disk_that_fails_is_one_sentence(published: Site, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
     """Wherever it does."""
 

@@ -69,12 +69,8 @@ def _take(old: Path, new: Path) -> None:
         for each in old.iterdir():
             _take(each, new / each.name)
         belong(new, old)
-    else:
-        try:
-            new.hardlink_to(old)
-        except OSError:
-            shutil.copy2(old, new)
-            belong(new, old)
+    elif not link_or_copy(old, new):
+        belong(new, old)
 
 
 def compare_records(holdings: str, new: Path, old: Path) -> tuple[list[str], list[str]]:

@@ -201,7 +201,7 @@ class PredecessorSearch:
         return Predecessor(self._read(self._kept.folder), line=f"{why}: what was last seen live is carried forward")
 
     def _fetch(self, site: str) -> Fetched | NoPublication:
-        into, known = self._stack.enter_context(self._kept.room()) / "publication", self._kept.folder
+        into, known = self._stack.enter_context(self._kept.fetch_folder()) / "publication", self._kept.folder
         return fetch_publication(Web(site, BOUNDS), into, known, state=self._layout.state, allowance=ALLOWANCE)
 
     def _newest(self, live: Fetched) -> Predecessor:

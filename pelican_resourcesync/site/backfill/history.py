@@ -29,6 +29,7 @@ from pelican_resourcesync.publication import (
     Listed,
     RangeBoundaries,
     Representation,
+    Workspace,
     add_robots_line,
     build_time,
     changes_since,
@@ -37,7 +38,6 @@ from pelican_resourcesync.publication import (
 )
 from pelican_resourcesync.settings import Settings
 from pelican_resourcesync.site.backfill.records import (
-    BACKFILL_FOLDER,
     BuildRecord,
     BuildRecordStore,
     File,
@@ -52,11 +52,10 @@ from pelican_resourcesync.site.outputs import (
     ResourceSet,
     Selector,
     is_linkable,
-    uri_of_path,
     with_link,
 )
 from pelican_resourcesync.site.scope import settings_folder_of
-from pelican_resourcesync.transport import sha256
+from pelican_resourcesync.transport import sha256, uri_of_path
 
 _NOTHING = sha256(b"")
 
@@ -271,7 +270,7 @@ def built_history(
             raise HistoryError(message)
         landings = list(landing_times(repository.first_parent_commits(), built=max(build_time(), datetime.now(UTC))))
         cuts = cuts_of(settings, repository, landings)
-        records = BuildRecordStore(settings_folder_of(pelican) / BACKFILL_FOLDER)
+        records = BuildRecordStore(Workspace(settings_folder_of(pelican)).backfill)
         builds = _builds(records, landings, cuts, repository, sets[0].layout.siteurl)
     finally:
         repository.close()

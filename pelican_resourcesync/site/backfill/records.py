@@ -24,9 +24,6 @@ from pelican_resourcesync.publication import TEMPORARY_PREFIX, remove_tree, temp
 from pelican_resourcesync.site.outputs import UNFILED, Facets
 from pelican_resourcesync.transport import measure
 
-#: Where records and bytes are stored, next to the settings file.
-BACKFILL_FOLDER = Path(".resourcesync", "backfill")
-
 #: The version of the format of records. Commits with records in another format are built again.
 FORMAT = 2
 

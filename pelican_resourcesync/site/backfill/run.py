@@ -17,13 +17,14 @@ from pelican_resourcesync.publication import (
     PlainOutput,
     Publication,
     RangeBoundaries,
+    Workspace,
     build_time,
     locked,
     recover,
 )
 from pelican_resourcesync.site.backfill.builds import TIMEOUT, BuildConfiguration, Builder, BuildTask, default_jobs
 from pelican_resourcesync.site.backfill.publishing import BackfillPublisher, PastBuilds
-from pelican_resourcesync.site.backfill.records import BACKFILL_FOLDER, BuildRecord, BuildRecordStore, Site, ends_of
+from pelican_resourcesync.site.backfill.records import BuildRecord, BuildRecordStore, Site, ends_of
 from pelican_resourcesync.site.backfill.selection import MOST, Selection, choose, first_commit, since
 from pelican_resourcesync.site.configuration import Configuration, predecessors, read_configuration
 from pelican_resourcesync.site.history import cuts_of, repository_of
@@ -86,7 +87,7 @@ def run_backfill(file: Path, options: BackfillOptions, stream: TextIO, output: P
         raise PublicationError(message)
     repository, progress = repository_of(today.pelican), Progress(stream)
     try:
-        place = _own_folder(settings_folder_of(today.pelican) / BACKFILL_FOLDER)
+        place = _backfill_folder(Workspace(settings_folder_of(today.pelican)))
         with locked(today.output), locked(place):
             return _Backfill(today, repository, imports, place, options, progress).run()
     except KeyboardInterrupt:
@@ -318,13 +319,12 @@ def _difference(then: Site, now: Site) -> str:
     return f"the settings file was {before} and is now {today}"
 
 
-def _own_folder(place: Path) -> Path:
-    """Create the folder for what is built, hidden from git by a `.gitignore`."""
-    for each in (place.parent, place):
+def _backfill_folder(workspace: Workspace) -> Path:
+    """Create the folder for the builds of past commits, which must not be a link, and return it."""
+    for each in (workspace.folder, workspace.backfill):
         if os.path.islink(each):  # noqa: PTH114 - `Path.is_symlink` may raise
             message = f"{each} is a symbolic link, which may lead anywhere: remove it"
             raise PublicationError(message)
-    place.mkdir(parents=True, exist_ok=True)
-    if not os.path.lexists(place.parent / ".gitignore"):
-        (place.parent / ".gitignore").write_text("*\n", "ascii")
-    return place
+    workspace.create()
+    workspace.backfill.mkdir(exist_ok=True)
+    return workspace.backfill

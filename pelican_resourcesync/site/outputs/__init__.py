@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pelican_resourcesync.site.outputs.roles import Role, Roles
     from pelican_resourcesync.site.outputs.run import OutputFile, Run, copied_source, leads_outside
     from pelican_resourcesync.site.outputs.selection import Selector
-    from pelican_resourcesync.site.outputs.uris import matches_pattern, uri_of, uri_of_path
+    from pelican_resourcesync.site.outputs.uris import matches_pattern, uri_of
 else:
     __getattr__ = names_from(
         __name__,
@@ -37,7 +37,7 @@ else:
             "roles": "Role Roles",
             "run": "OutputFile Run copied_source leads_outside",
             "selection": "Selector",
-            "uris": "matches_pattern uri_of uri_of_path",
+            "uris": "matches_pattern uri_of",
         },
     )
 
@@ -68,6 +68,5 @@ __all__ = [
     "removed_set_warnings",
     "require_complete_copies",
     "uri_of",
-    "uri_of_path",
     "with_link",
 ]

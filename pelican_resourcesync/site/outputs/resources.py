@@ -12,7 +12,8 @@ from pelican_resourcesync.site.outputs.discovery import ROBOTS
 from pelican_resourcesync.site.outputs.facets import UNFILED, facets_of
 from pelican_resourcesync.site.outputs.run import OutputFile, Run
 from pelican_resourcesync.site.outputs.selection import Selector, selection_warnings
-from pelican_resourcesync.site.outputs.uris import files_of, matches_pattern, uri_of_path
+from pelican_resourcesync.site.outputs.uris import files_of, matches_pattern
+from pelican_resourcesync.transport import uri_of_path
 
 #: How many links that lead out of the output a warning names.
 _SHOWN = 5

@@ -12,7 +12,8 @@ from pelican.contents import Content
 from pelican.generators import ArticlesGenerator, PagesGenerator, StaticGenerator
 
 from pelican_resourcesync.site.outputs.roles import Role
-from pelican_resourcesync.site.outputs.uris import uri_of, uri_of_path
+from pelican_resourcesync.site.outputs.uris import uri_of
+from pelican_resourcesync.transport import uri_of_path
 
 _CONTENTS = (("article", Role.ARTICLE), ("page", Role.PAGE))
 _WRAPPERS = ("tag", "category", "author")

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.publication.model.layout import STATE, Layout
-from pelican_resourcesync.publication.previous.last_published import LIVE_FOLDER, LastPublishedCopy
+from pelican_resourcesync.publication.previous.last_published import LastPublishedCopy
 from tests.support.museum import tree
+
+LIVE_FOLDER = Path(".resourcesync", "live")
 
 PAPERS = Layout("", "papers")
 
@@ -96,7 +98,7 @@ def test_there_is_room_to_fetch_into(tmp_path: Path) -> None:
         publication(each, "half")
     for each in (killed, others):
         os.utime(each, (time.time() - 200_000,) * 2)
-    with LastPublishedCopy(tmp_path, Layout("")).room() as room:
+    with LastPublishedCopy(tmp_path, Layout("")).fetch_folder() as room:
         assert room.parent == beside
         assert not list(room.iterdir())
         assert {each.name for each in beside.iterdir()} == {".gitignore", room.name, at_work.name, others.name}
@@ -114,7 +116,7 @@ def test_room_is_elsewhere_where_it_cannot_be_here(tmp_path: Path, in_the_way: s
         beside.symlink_to(tmp_path / "theirs")
     else:
         beside.write_text("in the way")
-    with LastPublishedCopy(tmp_path, Layout("")).room() as room:
+    with LastPublishedCopy(tmp_path, Layout("")).fetch_folder() as room:
         assert room.is_dir()
         assert not room.is_relative_to(tmp_path)
     assert not list((tmp_path / "theirs").iterdir())
@@ -154,7 +156,7 @@ def test_disk_that_fails_costs_a_warning(
     monkeypatch.setattr(shutil, "copytree", fail)
     with caplog.at_level(logging.WARNING):
         LastPublishedCopy(tmp_path, Layout("")).keep(publication(tmp_path / "two", "two"))
-    assert f"what is live cannot be kept in {tmp_path / LIVE_FOLDER}: No space left on device" in caplog.text
+    assert f"the live publication cannot be saved in {tmp_path / LIVE_FOLDER}: No space left on device" in caplog.text
     assert kept(tmp_path) == "one"
 
 
