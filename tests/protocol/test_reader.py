@@ -166,7 +166,7 @@ ENTRY_ERRORS = [
     (f'<url>{LOC}<rs:md length="{"9" * 5000}"/></url>', "attribute length: '999.* is not an integer"),
     (f'<url>{LOC}<rs:md datetime="2013-01-02T03:04"/></url>', "attribute datetime: .* has no zone"),
     (f'<url>{LOC}<rs:ln pri="high"/></url>', "attribute pri: 'high' is not an integer"),
-    (f'<url>{LOC}<rs:ln modified="2013-13"/></url>', "attribute modified: '2013-13' is no moment"),
+    (f'<url>{LOC}<rs:ln modified="2013-13"/></url>', "attribute modified: '2013-13' is not a date"),
     (f"<sitemap>{LOC}</sitemap>", "a urlset lists url elements only"),
     (f"{URL}{MD}", "rs:md and rs:ln of the document come before its first entry; move them there"),
     (f"{URL}<rs:ln/>", "rs:md and rs:ln of the document come before"),
