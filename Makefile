@@ -33,7 +33,7 @@ imports: $(VENV)/installed
 	$(BIN)/lint-imports
 
 unit: $(VENV)/installed
-	$(BIN)/python -m pytest -n $(WORKERS) $(addprefix --ignore ,$(TIMED)) \
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(addprefix --ignore ,$(TIMED)) \
 	  --cov --cov-report=term-missing:skip-covered $(if $(LONG),--long)
 
 cost: $(VENV)/installed
@@ -56,7 +56,7 @@ lowest:
 	  $$($(PYTHON) -c "import tomllib; project = tomllib.load(open('pyproject.toml', 'rb'))['project']; \
 	    every = [*project['dependencies'], *project['optional-dependencies']['bridge']]; \
 	    print(*[each.replace('>=', '==') for each in every if '>=' in each])")
-	$(VENV)-lowest/bin/python -m pytest -n $(WORKERS)
+	$(VENV)-lowest/bin/python -m pytest -n $(WORKERS) --dist worksteal
 
 # The wheel holds both packages, and what it holds imports without this folder.
 wheel: $(VENV)/installed

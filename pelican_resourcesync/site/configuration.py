@@ -13,7 +13,7 @@ from pelican_resourcesync.errors import PublicationError, SettingsError
 from pelican_resourcesync.publication import Layout, PlainOutput, Predecessor, PredecessorSearch
 from pelican_resourcesync.settings import Settings, parse_settings, parse_siteurl
 from pelican_resourcesync.site.outputs import layouts_of
-from pelican_resourcesync.site.scope import settings_folder_of
+from pelican_resourcesync.site.scope import require_private_work_folder, settings_folder_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,12 +71,14 @@ def read_configuration(file: Path, extra: Mapping[str, Any] | None = None) -> Co
 def predecessors(site: Configuration, output: Path) -> Iterator[Mapping[str, Predecessor]]:
     """Return the predecessor that a build into `output` would have, for each set. Fetched files exist in the context.
 
-    As in a build, a copy of the live publication is saved next to the settings file. Raises `PublicationError` as a
-    build does.
+    As in a build, a copy of the live publication is saved next to the settings file. Raises `PublicationError` and
+    `SettingsError` as a build does.
     """
+    base = settings_folder_of(site.pelican)
+    require_private_work_folder(base, output)
     with ExitStack() as stack:
         try:
-            lasting, base = PlainOutput(output), settings_folder_of(site.pelican)
+            lasting = PlainOutput(output)
             found = {}
             for name, layout in site.layouts.items():
                 search = PredecessorSearch(

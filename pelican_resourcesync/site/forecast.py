@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from pelican_resourcesync.errors import HistoryError, PublicationError
+from pelican_resourcesync.errors import HistoryError, PublicationError, SettingsError
 from pelican_resourcesync.git import Repository, find_repository
 from pelican_resourcesync.publication import Predecessor, predecessor_messages
 from pelican_resourcesync.site.configuration import Configuration, predecessors
@@ -64,7 +64,7 @@ def forecast_build(site: Configuration, output: Path) -> Forecast:
     try:
         with predecessors(site, output) as found:
             return _forecast(site, found)
-    except PublicationError as error:
+    except (PublicationError, SettingsError) as error:
         return Forecast(action=Action.STOP, why=str(error))
 
 

@@ -15,7 +15,7 @@ from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.printable import get_logger, printable
 from pelican_resourcesync.publication import FOLDER, WELL_KNOWN, WORK_FOLDER, Workspace
 from pelican_resourcesync.settings import Settings, parse_settings, parse_siteurl
-from pelican_resourcesync.site.scope import settings_folder_of
+from pelican_resourcesync.site.scope import require_private_work_folder, settings_folder_of
 from pelican_resourcesync.site.should_publish import why_not_to_publish
 
 if TYPE_CHECKING:
@@ -58,6 +58,8 @@ class Session:
 
     def _begin(self, settings: Mapping[str, Any], stack: ExitStack) -> None:
         base = settings_folder_of(settings)
+        if self._why_not is None:
+            require_private_work_folder(base, self._output)
         places = (self._output / FOLDER, self._output / WELL_KNOWN, base / WORK_FOLDER)
         # A build that publishes nothing may still delete what another one published or left to be moved into place.
         if self._why_not is None or any(each.exists() for each in places):

@@ -5,7 +5,7 @@ from pelican_resourcesync.transport.client import Client, Pace, PooledClient, Re
 from pelican_resourcesync.transport.folder import link_or_copy, measure, sha256
 from pelican_resourcesync.transport.limits import STANDARD_BOUNDS, Bounds, Budget
 from pelican_resourcesync.transport.store import Store
-from pelican_resourcesync.transport.urls import is_plain, shown
+from pelican_resourcesync.transport.urls import is_plain, path_of_uri, served_paths, shown, uri_of_path
 from pelican_resourcesync.transport.web import Received, Web
 
 __all__ = [
@@ -27,6 +27,9 @@ __all__ = [
     "link_or_copy",
     "measure",
     "new_client",
+    "path_of_uri",
+    "served_paths",
     "sha256",
     "shown",
+    "uri_of_path",
 ]

@@ -126,6 +126,17 @@ def test_wrong_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -
     assert "usage: pelican-resourcesync" in capsys.readouterr().err
 
 
+def test_help_of_backfill_says_what_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    """Code of the past, with the user's permissions."""
+    with pytest.raises(SystemExit):
+        main(["backfill", "--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert (
+        "Backfill runs code of the past: the settings files, plug-ins and themes of all commits that it builds" in said
+    )
+    assert "run it in a container" in said
+
+
 def test_progress_is_for_terminals(
     published: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -335,7 +346,7 @@ def test_a_damaged_repository_does_not_tell(published: Site, capsys: pytest.Capt
     assert "the number of new commits is not known: git cannot read the history of" in text
 
 
-@pytest.mark.parametrize("where", ["LastingOutput", "Search.find"])
+@pytest.mark.parametrize("where", ["PlainOutput", "PredecessorSearch.find"])
 def test_a_disk_that_fails_is_one_sentence(published: Site, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
     """Wherever it does."""
 

@@ -52,11 +52,10 @@ from pelican_resourcesync.site.outputs import (
     ResourceSet,
     Selector,
     is_linkable,
-    uri_of_path,
     with_link,
 )
 from pelican_resourcesync.site.scope import settings_folder_of
-from pelican_resourcesync.transport import sha256
+from pelican_resourcesync.transport import sha256, uri_of_path
 
 _NOTHING = sha256(b"")
 

@@ -20,11 +20,12 @@ if TYPE_CHECKING:
         SiteResources,
         find_resources,
         layouts_of,
+        require_complete_copies,
     )
     from pelican_resourcesync.site.outputs.roles import Role, Roles
-    from pelican_resourcesync.site.outputs.run import OutputFile, Run, copied_source
+    from pelican_resourcesync.site.outputs.run import OutputFile, Run, copied_source, leads_outside
     from pelican_resourcesync.site.outputs.selection import Selector
-    from pelican_resourcesync.site.outputs.uris import matches_pattern, uri_of, uri_of_path
+    from pelican_resourcesync.site.outputs.uris import matches_pattern, uri_of
 else:
     __getattr__ = names_from(
         __name__,
@@ -32,11 +33,11 @@ else:
             "discovery": "ROBOTS add_discovery_files is_linkable link_pages with_link",
             "facets": "UNFILED Facets facets_of links_of",
             "removed_sets": "removed_layouts find_removed_sets removed_set_warnings",
-            "resources": "Exclusion ResourceSet SiteResources find_resources layouts_of",
+            "resources": "Exclusion ResourceSet SiteResources find_resources layouts_of require_complete_copies",
             "roles": "Role Roles",
-            "run": "OutputFile Run copied_source",
+            "run": "OutputFile Run copied_source leads_outside",
             "selection": "Selector",
-            "uris": "matches_pattern uri_of uri_of_path",
+            "uris": "matches_pattern uri_of",
         },
     )
 
@@ -59,12 +60,13 @@ __all__ = [
     "find_resources",
     "is_linkable",
     "layouts_of",
+    "leads_outside",
     "link_pages",
     "links_of",
     "matches_pattern",
     "removed_layouts",
     "removed_set_warnings",
+    "require_complete_copies",
     "uri_of",
-    "uri_of_path",
     "with_link",
 ]

@@ -1,7 +1,9 @@
 """The resources of a build: which files are resources, and of which sets."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from errno import ENOSPC
+from pathlib import Path
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication import FOLDER, WELL_KNOWN, Change, Layout
@@ -10,7 +12,12 @@ from pelican_resourcesync.site.outputs.discovery import ROBOTS
 from pelican_resourcesync.site.outputs.facets import UNFILED, facets_of
 from pelican_resourcesync.site.outputs.run import OutputFile, Run
 from pelican_resourcesync.site.outputs.selection import Selector, selection_warnings
-from pelican_resourcesync.site.outputs.uris import files_of, matches_pattern, uri_of_path
+from pelican_resourcesync.site.outputs.uris import files_of, matches_pattern
+from pelican_resourcesync.transport import uri_of_path
+
+#: How many links that lead out of the output a warning names.
+_SHOWN = 5
+_CHUNK = 1 << 20
 
 #: Files in the output that configure the host and are not served.
 HOST_FILES = ("_headers", "_redirects", "CNAME")
@@ -89,7 +96,7 @@ class ResourceSet:
 class SiteResources:
     """All outputs of a build that are resources, in the order of their URIs, and the sets that they belong to.
 
-    `warnings` are about selections that match nothing.
+    `warnings` are about selections that match nothing, and links that lead out of the output.
     """
 
     written: Sequence[OutputFile]
@@ -113,22 +120,65 @@ def layouts_of(settings: Settings, siteurl: str) -> dict[str, Layout]:
     return {each.name: Layout(siteurl, each.name) for each in settings.sets}
 
 
+class IncompleteCopyError(PublicationError):
+    """Raised where Pelican copied a file only in part, of which it only warns; most often, the disk was full."""
+
+    errno = ENOSPC
+
+
+def require_complete_copies(output: Path, written: Iterable[OutputFile]) -> None:
+    """Raise `IncompleteCopyError` where a file is shorter than the one it is a copy of, and has nothing else in it.
+
+    A plug-in may have changed the copy, for example to make a picture smaller, and that is no error.
+    """
+    for each in written:
+        file, source = output / each.path, each.copy_of
+        if source is None or not source.is_file():
+            continue
+        length, whole = file.stat().st_size, source.stat().st_size
+        if length < whole and _begins_with(source, file):
+            message = (
+                f"{file} is an incomplete copy of {source}, with {length:,} of {whole:,} bytes: see Pelican's "
+                "warnings, free disk space, and build again"
+            )
+            raise IncompleteCopyError(message)
+
+
+def _begins_with(source: Path, copy: Path) -> bool:
+    with source.open("rb") as one, copy.open("rb") as other:
+        while chunk := other.read(_CHUNK):
+            if one.read(len(chunk)) != chunk:
+                return False
+    return True
+
+
 def find_resources(run: Run, settings: Settings, layouts: Mapping[str, Layout]) -> SiteResources:
     """Return the resources of a finished build, and which sets they are in.
 
-    Raises `PublicationError` where two files have the same URI.
+    Raises `PublicationError` where two files have the same URI, or Pelican copied a file only in part.
     """
-    written = select_resources(_outputs(run, settings), Exclusion(settings.exclude))
+    exclusion = Exclusion(settings.exclude)
+    written = select_resources(_outputs(run, settings), exclusion)
+    require_complete_copies(run.output, written)
     selectors = [Selector(each.selection, run.settings, run.siteurl) for each in settings.sets]
     facets = facets_of(run, written) if any(each.by_facets for each in selectors) else {}
     sets: list[ResourceSet] = []
-    warnings: list[str] = []
+    warnings = list(_link_warnings([path for path in run.links_outside if not exclusion.excludes(path)]))
     for each, selector in zip(settings.sets, selectors, strict=True):
         within = [every for every in written if selector.matches(every.path, facets.get(every.uri, UNFILED))]
         sets.append(ResourceSet(each, selector, layouts[each.name], within))
         if settings.names_sets:
             warnings += selection_warnings(each, run.settings, written, facets)
     return SiteResources(written, sets, warnings)
+
+
+def _link_warnings(paths: Sequence[str]) -> Iterator[str]:
+    """Yield one warning about links that lead out of the output; nothing where there are none."""
+    if paths:
+        which = "a symbolic link that leads" if len(paths) == 1 else f"{len(paths):,} symbolic links that lead"
+        names = ", ".join(paths[:_SHOWN]) + (", …" if paths[_SHOWN:] else "")
+        verb, them = ("is", "it") if len(paths) == 1 else ("are", "them")
+        yield f"the output has {which} out of it and {verb} not published ({names}): replace {them} with copies"
 
 
 def _outputs(run: Run, settings: Settings) -> Iterable[OutputFile]:
