@@ -243,7 +243,7 @@ def test_a_publication_that_is_stopped_takes_nothing(source: Holder, mode: Mode)
     file.parent.mkdir(parents=True)
     file.write_bytes(b"<other/>")
     resources = [Resource(f"{SITEURL}/not a URI", file)]
-    with coming_in(mode), pytest.raises(Exception, match="is no absolute URI"):
+    with coming_in(mode), pytest.raises(Exception, match="is not an absolute URI"):
         publish_one(
             resources,
             ChangeHistory(built=utc("2024-01-02T12:00")),

@@ -206,7 +206,7 @@ def test_newer_format(source: Source) -> None:
         (RESOURCE_LIST, b"<loc>", b"<lok>", "not well-formed XML"),
         (OPEN_LIST, b'change="updated" ', b"", "the change of https://example.org/a.html lacks its kind or its time"),
         (OPEN_LIST, b"lastmod>", b"listmod>", "lacks its kind or its time"),
-        (OPEN_LIST, b"12:00:00Z", b"25:00:00Z", "is no W3C Datetime"),
+        (OPEN_LIST, b"12:00:00Z", b"25:00:00Z", "is not a W3C Datetime"),
         (INDEX, b"<rs:md from=", b"<rs:md form=", f"{INDEX} lists {SITEURL}/{CLOSED_LIST} without its from"),
         (INDEX, b'from="2024-02-01', b'from="2024-02-02', "changelist-20240202T000000Z.xml is not named by"),
         (INDEX, b'<rs:md from="2024-01-01', b'<rs:md from="2024-01-02', "changelist-20240102T000000Z.xml is not named"),
