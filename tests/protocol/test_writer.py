@@ -139,7 +139,7 @@ METADATA_ERRORS: list[tuple[dict[str, Any], str]] = [
     ({"path": ""}, "attribute path: .*RD06"),
     (
         {"hash": (Hash(algorithm="md5", digest="1a"),), "length": -1, "type": "text/html"},
-        "rs:md attribute length: a negative length cannot be",
+        "attribute length: a negative length cannot be",
     ),
     ({"hash": (Hash(algorithm="", digest="1a"),)}, "attribute hash: .* is not a hash.*X08"),
     ({"hash": (Hash(algorithm="md5", digest=""),)}, "attribute hash: .* is not a hash"),
