@@ -18,8 +18,8 @@ SETTINGS = "pelicanconf.py"
 BY = ("commit", "range")
 #: What the user must know before building past commits of a repository.
 CODE_OF_THE_PAST = (
-    "The settings, plug-ins and theme of old commits are run, as Pelican itself runs them: build the past of somebody "
-    "else's repository in a container."
+    "Backfill runs code of the past: the settings files, plug-ins and themes of all commits that it builds, with your "
+    "permissions. For a repository that you do not trust, run it in a container."
 )
 #: The editions of the standard.
 EDITIONS = (2014, 2017)
@@ -43,7 +43,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def parser() -> ArgumentParser:
     """Return the parser of the whole command line, with the commands in the order of `docs/commands.md`."""
-    top = ArgumentParser(prog=PROGRAM, description="Look after what a site publishes over ResourceSync.")
+    top = ArgumentParser(
+        prog=PROGRAM,
+        description="Inspect and manage what a Pelican site publishes over ResourceSync (ANSI/NISO Z39.99).",
+    )
     top.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     verbs = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for add in (_add_status, _add_forget, _add_backfill, _add_check, _add_mirror):
@@ -52,34 +55,38 @@ def parser() -> ArgumentParser:
 
 
 def _add_status(verbs: Verbs) -> None:
-    status = verbs.add_parser("status", help="tell what is published, and what the next build would do")
+    status = verbs.add_parser("status", help="show what is published, and what the next build would do")
     status.set_defaults(verb=_status)
     status.add_argument("target", nargs="?", metavar="TARGET", help="an output folder, or the URL of a site")
     _add_settings(status)
-    status.add_argument("--json", action="store_true", help="tell it as JSON")
+    status.add_argument("--json", action="store_true", help="print JSON")
 
 
 def _add_forget(verbs: Verbs) -> None:
-    forget = verbs.add_parser("forget", help="take resources out of everything that is published")
+    forget = verbs.add_parser("forget", help="remove resources from everything that is published")
     forget.set_defaults(verb=_forget)
-    forget.add_argument("uris", nargs="+", metavar="URI", help="the URI of a resource that was ever listed")
+    forget.add_argument("uris", nargs="+", metavar="URI", help="the URI of a resource that is or was listed")
     _add_settings(forget)
-    forget.add_argument("--output", type=Path, metavar="DIR", help="the folder to write to, in place of OUTPUT_PATH")
-    forget.add_argument("--json", action="store_true", help="tell it as JSON")
+    forget.add_argument("--output", type=Path, metavar="DIR", help="the folder to write to (OUTPUT_PATH)")
+    forget.add_argument("--json", action="store_true", help="print JSON")
 
 
 def _add_backfill(verbs: Verbs) -> None:
     run_backfill = verbs.add_parser(
-        "backfill", help="build the site's past, commit by commit, and publish that", description=CODE_OF_THE_PAST
+        "backfill",
+        help="build the past commits of the site, and publish its whole history",
+        description=CODE_OF_THE_PAST,
     )
     run_backfill.set_defaults(verb=_backfill)
-    run_backfill.add_argument("--since", metavar="REV", help="the commit to begin with (the first)")
+    run_backfill.add_argument("--since", metavar="REV", help="the first commit to build (the first of all)")
     run_backfill.add_argument(
         "--by",
         choices=BY,
-        help="build every commit, or the last one of each range (as the last time, else by commit up to 500 commits)",
+        help="build every commit, or the last one of each range (as last time, or else by commit up to 500 commits)",
     )
-    run_backfill.add_argument("--jobs", type=_count, metavar="N", help="how many builds at a time (one for each core)")
+    run_backfill.add_argument(
+        "--jobs", type=_count, metavar="N", help="the number of builds at a time (one for each core)"
+    )
     run_backfill.add_argument(
         "-e",
         "--extra-settings",
@@ -87,31 +94,35 @@ def _add_backfill(verbs: Verbs) -> None:
         action="extend",
         default=[],
         metavar="KEY=VALUE",
-        help="settings of Pelican, in JSON, that override those of every commit",
+        help="Pelican settings, in JSON, that override those of every commit",
     )
     _add_settings(run_backfill)
-    run_backfill.add_argument(
-        "--output", type=Path, metavar="DIR", help="the folder to write to, in place of OUTPUT_PATH"
-    )
+    run_backfill.add_argument("--output", type=Path, metavar="DIR", help="the folder to write to (OUTPUT_PATH)")
 
 
 def _add_check(verbs: Verbs) -> None:
-    check = verbs.add_parser("check", help="hold a Source, a document or a package to the standard")
+    check = verbs.add_parser("check", help="check a Source, a document or a package against the standard")
     check.set_defaults(verb=_check)
     check.add_argument("target", nargs="?", metavar="TARGET", help="a folder, a document, a ZIP package or a URL")
-    check.add_argument("--deep", action="store_true", help="read resources and packages too, and compare")
-    check.add_argument("--follow", action="store_true", help="visit what a single document links to")
+    check.add_argument("--deep", action="store_true", help="also read the resources and packages, and compare them")
+    check.add_argument("--follow", action="store_true", help="also check what a single document links to")
     check.add_argument(
-        "--edition", type=int, choices=EDITIONS, metavar="YEAR", help="hold all documents to one edition"
+        "--edition",
+        type=int,
+        choices=EDITIONS,
+        metavar="YEAR",
+        help="check all documents against one edition of the standard",
     )
-    check.add_argument("--ignore", action="append", default=[], metavar="RULE", help="leave out a rule, by identifier")
-    check.add_argument("--strict", action="store_true", help="let warnings count in the exit status")
-    check.add_argument("--json", action="store_true", help="report as JSON")
-    check.add_argument("--rules", action="store_true", help="list the rules, and do nothing else")
+    check.add_argument("--ignore", action="append", default=[], metavar="RULE", help="skip a rule, by its identifier")
+    check.add_argument("--strict", action="store_true", help="count warnings in the exit status")
+    check.add_argument("--json", action="store_true", help="print JSON")
+    check.add_argument("--rules", action="store_true", help="list the rules and exit")
     check.add_argument(
-        "--max-documents", type=_count, default=10_000, metavar="N", help="read no more documents (10000)"
+        "--max-documents", type=_count, default=10_000, metavar="N", help="the maximum number of documents (10000)"
     )
-    check.add_argument("--jobs", type=_count, default=4, metavar="N", help="ask a host for so many files at a time (4)")
+    check.add_argument(
+        "--jobs", type=_count, default=4, metavar="N", help="the number of simultaneous requests to a host (4)"
+    )
 
 
 def _add_mirror(verbs: Verbs) -> None:
@@ -143,7 +154,7 @@ def _status(options: Namespace) -> int:
         if options.settings or not options.target:
             raise
         why = str(error)
-    _progress(f"looking at {options.target or 'the output'} and at what the next build would go on from")
+    _progress(f"inspecting {options.target or 'the output'} and the publication that the next build continues")
     report = report_on(options.target, site, why)
     _say(as_json(report) if options.json else as_text(report))
     return DONE if report.publication else PROBLEMS
@@ -158,7 +169,7 @@ def _forget(options: Namespace) -> int:
         done = forget_in_folder(options.output, options.uris)
     else:
         site = read_configuration(options.settings or Path(SETTINGS))
-        _progress("reading the publication to go on from")
+        _progress("reading the publication that the next build continues")
         done = forget_in_site(site, options.uris, options.output or site.output)
     _say(as_json(done) if options.json else as_text(done))
     return DONE

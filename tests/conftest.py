@@ -1,5 +1,9 @@
 """What every test may use."""
 
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -7,6 +11,10 @@ from hypothesis import settings
 
 from pelican_resourcesync.site.should_publish import PREVIEWS
 from tests.support.sites import Site, import_sample_site
+
+#: A file system in memory, and the bytes that a test run may need there.
+MEMORY = Path("/dev/shm")
+ROOM = 4_000_000_000
 
 settings.register_profile("short", deadline=None)
 settings.register_profile("long", deadline=None, max_examples=20_000)
@@ -19,9 +27,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let property tests try more where time allows."""
+    """Let property tests try more where time allows, and keep temporary files in memory where there is room."""
     if config.getoption("--long"):
         settings.load_profile("long")
+    if "TMPDIR" not in os.environ and _has_room(MEMORY):
+        # Flushing to disk costs most of the time otherwise. What is flushed, and when, is tested by its calls.
+        os.environ["TMPDIR"] = str(MEMORY)
+        tempfile.tempdir = None
+
+
+def _has_room(folder: Path) -> bool:
+    """Tell whether programs may run from a folder, and all files of a test run have room in it."""
+    if not hasattr(os, "ST_NOEXEC") or not folder.is_dir() or not os.access(folder, os.W_OK):
+        return False
+    return not os.statvfs(folder).f_flag & os.ST_NOEXEC and shutil.disk_usage(folder).free > ROOM
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -32,15 +51,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(pytest.mark.skip(reason="a long campaign: run with --long"))
 
 
-@pytest.fixture(autouse=True)
-def _plain_git(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Keep the configuration of the machine's git and a CI's environment out of the tests."""
+@pytest.fixture(scope="session", autouse=True)
+def _plain_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep the configuration of the machine's git and a CI's environment out of the tests.
+
+    Git does all that it does by default, but installs no sample hooks, flushes nothing and never cleans up.
+    """
     home = tmp_path_factory.mktemp("home")
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(home / "gitconfig"))
-    for name in ("SOURCE_DATE_EPOCH", *PREVIEWS):
-        monkeypatch.delenv(name, raising=False)
+    (home / "gitconfig").write_text("[init]\ntemplateDir =\n[core]\nfsync = none\n[gc]\nauto = 0\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(home))
+        patch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+        patch.setenv("GIT_CONFIG_GLOBAL", str(home / "gitconfig"))
+        for name in ("SOURCE_DATE_EPOCH", *PREVIEWS):
+            patch.delenv(name, raising=False)
+        yield
 
 
 @pytest.fixture

@@ -34,6 +34,19 @@ class SeenTexts:
         self._hashes.clear()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How to check: the edition (None: each document determines it), the rules and the limits.
+
+    Times after `tomorrow` are in the future, however wrong the clocks of publishers are.
+    """
+
+    rules: tuple[Rule, ...]
+    edition: int | None = None
+    limits: CheckLimits = STANDARD_LIMITS
+    tomorrow: dt.datetime = field(default_factory=lambda: dt.datetime.now(dt.UTC) + dt.timedelta(days=1))
+
+
 class DocumentState:
     """A document's head, and what is known from its entries so far.
 
@@ -43,30 +56,12 @@ class DocumentState:
     entries are: "resources", "changes", or empty for anything else.
     """
 
-    __slots__ = (
-        "at",
-        "capabilities",
-        "certain",
-        "completed",
-        "dated",
-        "edition",
-        "from_",
-        "head",
-        "last",
-        "limits",
-        "lists",
-        "paths",
-        "previous",
-        "time",
-        "together",
-        "types",
-        "until",
-    )  # fmt: skip
-
-    def __init__(self, head: Head, edition: int | None, limits: CheckLimits) -> None:
+    def __init__(self, head: Head, options: Options) -> None:
         self.head = head
-        self.edition = edition
-        self.limits = limits
+        self.edition = options.edition
+        self.limits = options.limits
+        self._tomorrow = options.tomorrow
+        self._tomorrow_text = f"{options.tomorrow:%Y-%m-%d}"
         self.lists = _lists(head)
         md = head.md
         self.at = read_time(md.get("at"))
@@ -75,13 +70,20 @@ class DocumentState:
         self.until = read_time(md.get("until"))
         self.time: dt.datetime | None = None
         self.certain = True
-        self.dated = edition == 2017  # noqa: PLR2004 - a year needs no name
+        self.dated = self.edition == 2017  # noqa: PLR2004 - a year needs no name
         self.last: dt.datetime | None = None
         self.together = SeenTexts()
         self.previous: tuple[dt.datetime | None, dt.datetime | None] = (None, None)
-        self.capabilities: dict[str, int] = {}
+        self.capabilities: dict[str, Item] = {}
         self.paths = SeenTexts()
         self.types: set[str] = set()
+
+    def is_future(self, text: str) -> bool:
+        """Return whether a time is more than a day in the future."""
+        if text[:1] > "0" and text[:10] < self._tomorrow_text:  # nearly every time: they need not be parsed
+            return False
+        time = read_time(text)
+        return time is not None and time > self._tomorrow
 
     def begin(self, item: Item) -> None:
         """Set the time of the change that an entry lists, before the entry's rules run."""
@@ -130,15 +132,6 @@ Shape = tuple[bool, bool, tuple[str, ...] | None]
 Plan = tuple[list[tuple[Check, Rule]], list[tuple[Check, Rule]]]
 """The rules for entries of a shape: those for the entry itself, and those for its `rs:md`."""
 _MOST_PLANS = 256
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """How to check: the edition (None: each document determines it), the rules and the limits."""
-
-    rules: tuple[Rule, ...]
-    edition: int | None = None
-    limits: CheckLimits = STANDARD_LIMITS
 
 
 @dataclass(slots=True)
@@ -215,7 +208,7 @@ class _Checking:
 
     def _begin(self, head: Head) -> DocumentState:
         """Choose the rules once, by what the head says."""
-        doc = self._doc = DocumentState(head, self._options.edition, self._options.limits)
+        doc = self._doc = DocumentState(head, self._options)
         self._keeps = head.is_index or head.capability in POINTING
         self._rules = {scope: self._applying(scope, head) for scope in ("entry", "md", "link")}
         return doc

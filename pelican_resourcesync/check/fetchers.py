@@ -2,17 +2,19 @@
 
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from email.message import Message
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import BinaryIO, Protocol, Self, cast
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 from pelican_resourcesync.errors import AbsentError, TransportError
-from pelican_resourcesync.transport import STANDARD_BOUNDS, Web, is_plain, shown
+from pelican_resourcesync.transport import STANDARD_BOUNDS, Web, path_of_uri, served_paths, shown
 
 _IN_MEMORY = 1_048_576
+_DOCUMENT_FOLDERS = ("resourcesync", ".well-known")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +58,8 @@ class FolderFetcher:
     def __init__(self, folder: Path) -> None:
         self.folder = folder.resolve()
         self.base: str | None = None
+        # The owner of a site may keep the folders of the documents elsewhere, behind a symbolic link.
+        self._roots = [self.folder, *((self.folder / name).resolve() for name in _DOCUMENT_FOLDERS)]
 
     def learn(self, uri: str) -> None:
         """Learn the URL of the folder from the URI of one of its documents, if possible."""
@@ -65,8 +69,9 @@ class FolderFetcher:
         origin, path = parts
         names = path.split("/")
         for count in range(len(names)):
-            if self._file("/".join(names[count:])) is not None:
-                self.base = "/".join([origin, *names[:count], ""])
+            base = "/".join([origin, *names[:count], ""])
+            if self._file(path_of_uri(base, uri)) is not None:
+                self.base = base
                 return
 
     def holds(self, uri: str) -> bool:
@@ -76,11 +81,11 @@ class FolderFetcher:
 
     def has(self, uri: str) -> bool:
         """Return whether a URI is below the folder's URL and has a file there."""
-        return self.holds(uri) and self._file(uri.removeprefix(self.base or "")) is not None
+        return self.holds(uri) and self._file(path_of_uri(self.base or "", uri)) is not None
 
     def open(self, uri: str, *, size: int) -> Fetched:
         """Return the file that a static host would serve."""
-        file = self._file(uri.removeprefix(self.base or "").partition("#")[0].partition("?")[0])
+        file = self._file(path_of_uri(self.base or "", uri))
         if file is None:
             message = f"{shown(uri)} is not in the folder"
             raise AbsentError(message)
@@ -94,15 +99,14 @@ class FolderFetcher:
             message = f"{file} cannot be read: {error.strerror}"
             raise TransportError(message) from error
 
-    def _file(self, path: str) -> Path | None:
-        try:
-            path = unquote(path, errors="strict").strip("/")
-            file = self.folder / path if not path or is_plain(path) else None
-            file = file / "index.html" if file and file.is_dir() else file
-            inside = file is not None and file.is_file() and file.resolve().is_relative_to(self.folder)
-        except (OSError, ValueError):
-            return None
-        return file if inside else None
+    def _file(self, path: str | None) -> Path | None:
+        """Return the file that a static host would serve for a path, if it is inside the folder."""
+        for served in served_paths(path) if path is not None else ():
+            file = self.folder / served
+            with suppress(OSError, ValueError):  # not a possible file name
+                if file.is_file() and any(file.resolve().is_relative_to(root) for root in self._roots):
+                    return file
+        return None
 
 
 class WebFetcher:

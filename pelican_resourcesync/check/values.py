@@ -87,16 +87,21 @@ def number(text: str | None) -> int | None:
 
 
 def wrong_hash(value: str) -> str:
-    """Return the first item of a `hash` that is not an algorithm with a hexadecimal digest, or an empty text (X08)."""
+    """Return what is wrong with a `hash`, a list of algorithms with hexadecimal digests (X08), or an empty text."""
     if _HASH.fullmatch(value):
         return ""
     items = parse_hashes(value)
     for item in items:
-        if not item.algorithm or not _HEXADECIMAL.fullmatch(item.digest):
-            return f"{item.algorithm}:{item.digest}" if item.algorithm else item.digest
-        if len(item.digest) != _DIGITS.get(item.algorithm.lower(), len(item.digest)):
-            return f"{item.algorithm}:{item.digest}"
-    return "" if items else "nothing"
+        algorithm, digits = item.algorithm, len(item.digest)
+        if not algorithm or not item.digest:
+            missing = "digest" if algorithm else "algorithm and colon before it"
+            return f"{quoted(item.digest or algorithm)} has no {missing}"
+        if not _HEXADECIMAL.fullmatch(item.digest):
+            wrong = "".join(dict.fromkeys(_HEXADECIMAL.sub("", item.digest)))
+            return f"the digest of {quoted(algorithm)} contains {quoted(wrong)}, which are not hexadecimal digits"
+        if digits != (expected := _DIGITS.get(algorithm.lower(), digits)):
+            return f"the digest of {quoted(algorithm)} has {digits:,} digits, and not {expected}"
+    return "" if items else "it is empty"
 
 
 def digests(value: str | None) -> dict[str, str]:

@@ -22,7 +22,7 @@ def parse_extra(texts: Sequence[str]) -> Mapping[str, Any]:
             found[key] = json.loads(value)
         except ValueError as error:
             message = (
-                f"-e {key} has {value!r}, which is no JSON: give -e {key}='\"text\"' for a text, else 5, true or null"
+                f"-e {key} has {value!r}, which is not JSON: write -e {key}='\"text\"' for text, or 5, true or null"
             )
             raise SettingsError(message) from error
     return found
@@ -34,14 +34,14 @@ def as_text(done: BackfillSummary) -> str:
     if not done.publications:
         total = format_count(done.built + done.known, "commit")
         return (
-            f"Nothing new: {total} built before, {skipped}, and what was published of them for {done.where} lies in "
+            f"Nothing new: {total} built before, {skipped}. The publication for {done.where} is already in "
             f"{done.output}."
         )
     known = f" ({done.known:,} more before)" if done.known else ""
     sets = " and ".join(_set(name, each, alone=len(done.publications) == 1) for name, each in done.publications.items())
     return (
-        f"{format_count(done.built, 'commit')} built{known}, {skipped}; {sets} for {done.where} lie in {done.output}: "
-        "publish that folder."
+        f"{format_count(done.built, 'commit')} built{known}, {skipped}. Published for {done.where}: {sets}. "
+        f"Upload the folder {done.output}."
     )
 
 

@@ -15,7 +15,7 @@ def _lines(done: Takedown) -> Iterator[str]:
     touched = {name: each for name, each in done.forgotten.items() if each.uris}
     if not touched:
         generations = " and ".join(str(each.generation) for each in done.forgotten.values())
-        yield f"Nothing was written: generation {generations} says of them only that they are deleted."
+        yield f"Nothing was written: generation {generations} lists these URIs only as deleted."
         return
     for uri in sorted({uri for each in touched.values() for uri in each.uris}):
         yield f"Forgotten: {uri}"
@@ -23,16 +23,13 @@ def _lines(done: Takedown) -> Iterator[str]:
         yield (
             f"{f'{name}: g' if len(done.forgotten) > 1 else 'G'}eneration {each.generation}, below {each.home}, lists "
             f"{format_count(each.resources, 'resource')} and {format_count(each.changes, 'change')} in "
-            f"{format_count(each.ranges, 'Change List')}; to followers, what is forgotten is deleted."
+            f"{format_count(each.ranges, 'Change List')}, and the forgotten URIs as deleted."
         )
         yield from each.notes
     yield (
-        "Still to do: take it out of the site and commit that, or the next build lists it again; remove its file from "
-        f"{done.output} and from the host."
+        "Still to do: remove it from the site's sources and commit that, or the next build lists it again; delete its "
+        f"file in {done.output} and on the host."
     )
-    what = f"{done.output}" if done.whole else f"of {done.output} only .well-known and resourcesync"
-    yield (
-        f"Before the next build, upload {what}, and remove from the host what is gone from there: the documents of "
-        "before name it."
-    )
-    yield "Until that build, links in pages, robots.txt and Link headers name a Capability List that is gone."
+    what = f"{done.output}" if done.whole else f"only the folders .well-known and resourcesync of {done.output}"
+    yield f"Before the next build, upload {what}, and delete on the host the old documents, which name these URIs."
+    yield "Until then, links in pages, robots.txt and Link headers lead to a Capability List that no longer exists."

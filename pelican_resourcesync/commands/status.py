@@ -38,7 +38,7 @@ def report_on(target: str | None, site: Configuration | None, why_no_site: str =
     if site is None:
         expected = unknown_forecast(why_no_site)
     elif target and publication and site.siteurl not in ("", publication.siteurl):
-        expected = unknown_forecast(f"{site.file} is of another site, {site.siteurl}")
+        expected = unknown_forecast(f"{site.file} belongs to another site, {site.siteurl}")
     else:
         expected = forecast_build(site, site.output)
         costs = _costs(site, publication) if publication else None
@@ -72,5 +72,5 @@ def _next(expected: Forecast) -> Iterator[tuple[str, str]]:
 def _new_commits(news: NewCommits) -> str:
     head = f"HEAD is {news.head}" if news.head else f"HEAD is {UNKNOWN}"
     if news.commits is None:
-        return f"{head}; how many are new is {UNKNOWN}: {news.why}"
-    return f"{head}; {format_count(news.commits, 'new commit')} to tell"
+        return f"{head}; the number of new commits is {UNKNOWN}: {news.why}"
+    return f"{head}; {format_count(news.commits, 'new commit')} to publish"

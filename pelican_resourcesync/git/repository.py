@@ -105,7 +105,7 @@ class Repository:
         try:
             process.wait()
         except self._failure() as error:
-            message = f"git cannot read the history of {self.top}: {error}: run git fsck, or clone it anew"
+            message = f"git cannot read the history of {self.top}: {error}: run git fsck, or clone it again"
             raise HistoryError(message) from error
 
     def prefetch(self, names: Sequence[str]) -> None:
@@ -153,7 +153,7 @@ class Repository:
         try:
             listing = self._git.status(*_STATUS_OPTIONS, "--", *scope, **as_bytes)
         except self._failure() as error:
-            message = f"git cannot compare {self.top} with its last commit: {error}: see what git status says there"
+            message = f"git cannot compare {self.top} with its last commit: {error}: run git status there"
             raise HistoryError(message) from error
         entries = [os.fsdecode(entry) for entry in bytes(listing).split(b"\0") if entry.strip()]
         return tuple(change for entry in entries if (change := self._uncommitted(entry[:2], entry[3:])))

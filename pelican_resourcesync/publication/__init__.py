@@ -73,7 +73,6 @@ if TYPE_CHECKING:
     )
     from pelican_resourcesync.publication.next_generation import PlannedPublication, Request
     from pelican_resourcesync.publication.previous import (
-        LIVE_FOLDER,
         Ancestry,
         HashedState,
         KnownGeneration,
@@ -103,15 +102,26 @@ if TYPE_CHECKING:
         most_of_dump,
         remote_status,
     )
+    from pelican_resourcesync.publication.workspace import WORK_FOLDER, Workspace
 
 #: The modules with these names, the light ones first.
-_PARTS = ("model", "disk", "documents", "previous", "diff", "next_generation", "publish", "forget", "status")
+_PARTS = (
+    "model",
+    "workspace",
+    "disk",
+    "documents",
+    "previous",
+    "diff",
+    "next_generation",
+    "publish",
+    "forget",
+    "status",
+)
 
 __all__ = [
     "DESCRIPTION",
     "FOLDER",
     "HEADER_FILES",
-    "LIVE_FOLDER",
     "MD5",
     "PERIODS",
     "RECORDS",
@@ -121,6 +131,7 @@ __all__ = [
     "TICK",
     "UNKNOWN_TYPE",
     "WELL_KNOWN",
+    "WORK_FOLDER",
     "Ancestry",
     "Archives",
     "Calendar",
@@ -157,6 +168,7 @@ __all__ = [
     "TakedownResult",
     "Volume",
     "WellKnownStatus",
+    "Workspace",
     "add_link_headers",
     "add_robots_line",
     "build_time",

@@ -13,7 +13,7 @@ from pelican_resourcesync.errors import PublicationError, SettingsError
 from pelican_resourcesync.publication import Layout, PlainOutput, Predecessor, PredecessorSearch
 from pelican_resourcesync.settings import Settings, parse_settings, parse_siteurl
 from pelican_resourcesync.site.outputs import layouts_of
-from pelican_resourcesync.site.scope import settings_folder_of
+from pelican_resourcesync.site.scope import require_private_work_folder, settings_folder_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,13 +47,15 @@ def read_configuration(file: Path, extra: Mapping[str, Any] | None = None) -> Co
     Raises `SettingsError` where the file is missing or fails, or where one of the plug-in's settings is invalid.
     """
     if not file.is_file():
-        message = f"there is no settings file {file}: name it with --settings, or go to the folder that it lies in"
+        message = f"there is no settings file {file}: name it with --settings, or run the command in its folder"
         raise SettingsError(message)
     logging.disable(logging.WARNING)  # Pelican logs its warnings about the settings when it builds
     try:
         pelican = read_settings(str(file), override=dict(extra or {}))
     except Exception as error:
-        message = f"the settings file {file} cannot be read: {type(error).__name__}: {error}: mend it as for a build"
+        message = (
+            f"the settings file {file} cannot be read: {type(error).__name__}: {error}: correct it, and try a build"
+        )
         raise SettingsError(message) from error
     finally:
         logging.disable(logging.NOTSET)
@@ -69,12 +71,14 @@ def read_configuration(file: Path, extra: Mapping[str, Any] | None = None) -> Co
 def predecessors(site: Configuration, output: Path) -> Iterator[Mapping[str, Predecessor]]:
     """Return the predecessor that a build into `output` would have, for each set. Fetched files exist in the context.
 
-    As in a build, a copy of the live publication is saved next to the settings file. Raises `PublicationError` as a
-    build does.
+    As in a build, a copy of the live publication is saved next to the settings file. Raises `PublicationError` and
+    `SettingsError` as a build does.
     """
+    base = settings_folder_of(site.pelican)
+    require_private_work_folder(base, output)
     with ExitStack() as stack:
         try:
-            lasting, base = PlainOutput(output), settings_folder_of(site.pelican)
+            lasting = PlainOutput(output)
             found = {}
             for name, layout in site.layouts.items():
                 search = PredecessorSearch(
@@ -92,4 +96,6 @@ def predecessors(site: Configuration, output: Path) -> Iterator[Mapping[str, Pre
 
 
 def _unreadable(output: Path, error: OSError) -> PublicationError:
-    return PublicationError(f"what a build into {output} would go on from cannot be read: {error}: see to that first")
+    return PublicationError(
+        f"the publication that a build into {output} would continue cannot be read: {error}: make it readable"
+    )

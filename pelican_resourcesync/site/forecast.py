@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from pelican_resourcesync.errors import HistoryError, PublicationError
+from pelican_resourcesync.errors import HistoryError, PublicationError, SettingsError
 from pelican_resourcesync.git import Repository, find_repository
-from pelican_resourcesync.publication import Predecessor, predecessor_messages, require_same_site
+from pelican_resourcesync.publication import Predecessor, predecessor_messages
 from pelican_resourcesync.site.configuration import Configuration, predecessors
 from pelican_resourcesync.site.should_publish import why_not_to_publish
 
@@ -64,7 +64,7 @@ def forecast_build(site: Configuration, output: Path) -> Forecast:
     try:
         with predecessors(site, output) as found:
             return _forecast(site, found)
-    except PublicationError as error:
+    except (PublicationError, SettingsError) as error:
         return Forecast(action=Action.STOP, why=str(error))
 
 
@@ -73,10 +73,8 @@ def _forecast(site: Configuration, found: Mapping[str, Predecessor]) -> Forecast
     why = "; ".join(predecessor_messages(found))
     states = [each.previous.state for each in found.values() if each.previous]
     if not states:
-        action = Action.ANEW if any(each.over for each in found.values()) else Action.FIRST
+        action = Action.ANEW if any(each.restarted_from for each in found.values()) else Action.FIRST
         return Forecast(action=action, why=why, news=_new_commits(site, None))
-    for state in states:
-        require_same_site(state.siteurl, site.siteurl, site.settings.moved_from)
     state = states[0]
     news = _new_commits(site, state.commit) if state.commit else NewCommits(why="the publication names no commit")
     return Forecast(action=Action.CARRY_FORWARD, why=why, generation=state.generation, news=news)
@@ -109,7 +107,7 @@ def _count(repository: Repository, since: str | None) -> NewCommits:
         return NewCommits(head=line[-1], commits=len(line) - 1 - line.index(since))
     outer = repository.superproject()
     if outer is None:
-        return NewCommits(head=line[-1], why="the commit published is none of this branch")
+        return NewCommits(head=line[-1], why="the published commit is not in this branch")
     try:
         return _count(outer, since)
     finally:

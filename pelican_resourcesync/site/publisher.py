@@ -18,7 +18,6 @@ from pelican_resourcesync.publication import (
     Representation,
     Request,
     Resource,
-    layout_after,
     publish_sets,
     whole_milliseconds,
 )
@@ -29,8 +28,10 @@ from pelican_resourcesync.site.outputs import (
     ResourceSet,
     Run,
     SiteResources,
-    collect,
+    add_discovery_files,
+    find_resources,
     layouts_of,
+    link_pages,
     links_of,
     removed_layouts,
     removed_set_warnings,
@@ -70,52 +71,54 @@ class Publisher:
         self._notes: list[str] = []
 
     def publish(self) -> PublishResult:
-        """Link the pages, find the resources, read the history, and write the documents."""
-        collected = collect(self._run, self._settings, self._layouts())
-        measured = {
-            each.uri: Resource(each.uri, self._run.output / each.path).represent() for each in collected.written
-        }
-        links = links_of(collected.listed) if self._settings.names_sets else {}
-        told = self._tell(collected, measured)
-        requests = [self._request(each, measured, links, told) for each in collected.sets]
-        former = list(removed_layouts(self._run.output, self._run.siteurl, self._removed_sets))
-        publications = publish_sets(requests, self._passed, former)
-        named = {each.settings.name: made for each, made in zip(collected.sets, publications, strict=True)}
-        self._warnings += [*collected.doubts, *removed_set_warnings(self._removed_sets), *_restless(publications)]
+        """Find the resources, add the links to the documents, read the history, and write the documents."""
+        output, layouts = self._run.output, self._layouts()
+        add_discovery_files(output, self._settings, layouts)
+        site = find_resources(self._run, self._settings, layouts)
+        if self._settings.html_links:
+            link_pages(output, site.pages, {each.path for each in site.written})
+        measured = {each.uri: Resource(each.uri, output / each.path).represent() for each in site.written}
+        links = links_of(site.listed) if self._settings.names_sets else {}
+        histories = self._read_histories(site, measured)
+        requests = [self._request(each, measured, links, histories) for each in site.sets]
+        removed = list(removed_layouts(output, self._run.siteurl, self._removed_sets))
+        publications = publish_sets(requests, self._passed, removed)
+        self._warnings += [*site.warnings, *removed_set_warnings(self._removed_sets), *_unstable(publications)]
         self._notes += [note for each in publications for note in each.notes]
-        return PublishResult(named, self._warnings, self._notes)
+        names = [each.settings.name for each in site.sets]
+        return PublishResult(dict(zip(names, publications, strict=True)), self._warnings, self._notes)
 
     def _layouts(self) -> dict[str, Layout]:
         return {
-            name: layout_after(layout, self._predecessors[name].previous, self._predecessors[name].over)
+            name: self._predecessors[name].layout(layout)
             for name, layout in layouts_of(self._settings, self._run.siteurl).items()
         }
 
-    def _tell(self, collected: SiteResources, measured: Mapping[str, Representation]) -> dict[str, SetHistory]:
+    def _read_histories(self, site: SiteResources, measured: Mapping[str, Representation]) -> dict[str, SetHistory]:
         """Return the history of each set. For sets with the same previous commit it is read only once."""
-        told: dict[str, SetHistory] = {}
-        for since, names in PreviousState.group({name: each.previous for name, each in self._predecessors.items()}):
-            sets = [each for each in collected.sets if each.settings.name in names]
-            if since is None and self._settings.history == "built":
+        histories: dict[str, SetHistory] = {}
+        for previous, names in PreviousState.group({name: each.previous for name, each in self._predecessors.items()}):
+            sets = [each for each in site.sets if each.settings.name in names]
+            if previous is None and self._settings.history == "built":
                 from pelican_resourcesync.site.backfill import built_history
 
-                told |= built_history(self._run.settings, self._settings, sets, measured)
+                histories |= built_history(self._run.settings, self._settings, sets, measured)
                 continue
-            history = GitHistory(self._run, self._settings, since)
-            told |= history.read(collected.written, sets)
+            history = GitHistory(self._run, self._settings, previous)
+            histories |= history.read(site.written, sets)
             self._warnings += [each for each in history.warnings if each not in self._warnings]
             self._notes += [each for each in history.notes if each not in self._notes]
-        return told
+        return histories
 
     def _request(
         self,
         resource_set: ResourceSet,
         measured: Mapping[str, Representation],
         links: Mapping[str, tuple[Link, ...]],
-        told: Mapping[str, SetHistory],
+        histories: Mapping[str, SetHistory],
     ) -> Request:
         name = resource_set.settings.name
-        history, cuts = told[name]
+        history, cuts = histories[name]
         resources = [
             Resource(
                 each.uri,
@@ -128,11 +131,11 @@ class Publisher:
         ]
         return Request(
             resources=FileResources(resources),
-            told=history,
-            cuts=cuts,
+            history=history,
+            boundaries=cuts,
             options=options_of(self._run.settings, self._settings, resource_set.layout, resource_set.settings),
             previous=self._predecessors[name].previous,
-            over=self._predecessors[name].over,
+            restarted_from=self._predecessors[name].restarted_from,
         )
 
     def _modified(self, written: OutputFile, told: ChangeHistory) -> datetime | None:
@@ -168,12 +171,13 @@ def _archives(archives: Archives, keep: int | None) -> Archives:
     )
 
 
-def _restless(publications: Sequence[Publication]) -> Iterator[str]:
+def _unstable(publications: Sequence[Publication]) -> Iterator[str]:
     """Yield a warning about resources whose bytes change on every build: each Destination fetches them every time."""
-    restless = sorted({uri for each in publications for uri in each.restless})
-    if restless:
+    unstable = sorted({uri for each in publications for uri in each.unstable})
+    if unstable:
+        number = f"{len(unstable):,} resources change" if len(unstable) > 1 else "1 resource changes"
         yield (
-            f"{len(restless)} of the resources have other bytes at each build though nothing changed them, "
-            f"such as {restless[0]}, and followers fetch them every time. They may show the time of the build, or a "
-            "random number: leave that out, or name them in RESOURCESYNC['exclude']"
+            f"{number} on every build although no source changed, for example {unstable[0]}, and every Destination "
+            "downloads that each time. Such pages often show the time of the build or a random number: remove it, or "
+            "exclude them (RESOURCESYNC['exclude'])"
         )

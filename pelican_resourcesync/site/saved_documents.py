@@ -14,12 +14,10 @@ from pelican_resourcesync.publication import (
     STATE,
     WELL_KNOWN,
     Layout,
+    Workspace,
     parse_state,
     temporary_sibling,
 )
-
-#: Where the documents are saved, next to the settings file, so that they survive a killed build.
-SAVED_FOLDER = Path(".resourcesync", "aside")
 
 
 class SavedDocuments:
@@ -28,31 +26,32 @@ class SavedDocuments:
     Every method raises `OSError` where the disk fails.
     """
 
-    def __init__(self, output: Path, safe: Path | None = None) -> None:
+    def __init__(self, output: Path, workspace: Workspace | None = None) -> None:
         """Save the documents in the output.
 
         The well-known copy is read into memory; all other documents stay in place. Where Pelican may delete them, they
-        are also copied to the folder `safe`, so that they survive a killed build. Documents that an earlier killed
+        are also copied to the `workspace`, so that they survive a killed build. Documents that an earlier killed
         build left there are restored first.
         """
+        safe = workspace.saved_documents if workspace else None
         self._output = output
         self._owed = False
         self._stack = ExitStack()
         if safe and not _is_link(safe) and (safe / FOLDER).is_dir():
             _fill(safe / FOLDER, output / FOLDER, but=_later(safe, output))
         there = (output / FOLDER).is_dir()
-        self._safe = self._take(safe) if safe and there else None
+        self._safe = self._take(workspace) if workspace and there else None
         self.folder = self._safe or (output if there else None)
         found = (file for file in (output / WELL_KNOWN, output / DESCRIPTION) if file.is_file())
         file = next(found, None)  # a killed build may have left only the other copy
         self._well_known = (file.read_bytes(), file.stat()) if file else None
 
-    def _take(self, folder: Path) -> Path:
-        if _is_link(folder):  # in an untrusted repository it may lead anywhere: use a temporary folder, lost if killed
-            folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="resourcesync-")), SAVED_FOLDER)
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        if not os.path.lexists(folder.parent / ".gitignore"):
-            (folder.parent / ".gitignore").write_text("*\n", "ascii")
+    def _take(self, workspace: Workspace) -> Path:
+        if _is_link(workspace.saved_documents):
+            # In an untrusted repository it may lead anywhere: use a temporary folder, lost if the build is killed.
+            workspace = Workspace(Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="resourcesync-"))))
+        workspace.create()
+        folder = workspace.saved_documents
         part = folder.with_name(f"{folder.name}.part")  # renamed when complete, so that an interrupted copy is not used
         for left in (part, folder):
             shutil.rmtree(left, ignore_errors=True)

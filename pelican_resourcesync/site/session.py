@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.printable import get_logger, printable
-from pelican_resourcesync.publication import FOLDER, WELL_KNOWN
+from pelican_resourcesync.publication import FOLDER, WELL_KNOWN, WORK_FOLDER, Workspace
 from pelican_resourcesync.settings import Settings, parse_settings, parse_siteurl
-from pelican_resourcesync.site.scope import settings_folder_of
+from pelican_resourcesync.site.scope import require_private_work_folder, settings_folder_of
 from pelican_resourcesync.site.should_publish import why_not_to_publish
 
 if TYPE_CHECKING:
@@ -25,10 +25,6 @@ if TYPE_CHECKING:
     from pelican_resourcesync.site.saved_documents import SavedDocuments
 
 logger = get_logger(__name__)
-
-
-#: The plug-in's folder next to the settings file. It is never a source, even where Pelican's `PATH` contains it.
-_WORK_FOLDER = ".resourcesync"
 
 
 class Session:
@@ -46,7 +42,7 @@ class Session:
         self._settings: Settings = parse_settings(settings.get("RESOURCESYNC"))
         self._siteurl = parse_siteurl(settings.get("SITEURL"))
         self._output, self._path = Path(settings["OUTPUT_PATH"]), Path(settings["PATH"])
-        settings["IGNORE_FILES"] = list(dict.fromkeys([*settings["IGNORE_FILES"], _WORK_FOLDER]))
+        settings["IGNORE_FILES"] = list(dict.fromkeys([*settings["IGNORE_FILES"], WORK_FOLDER]))
         self._predecessors: dict[str, Predecessor] = {}
         self._removed_sets: Sequence[str] = ()
         self._saved: SavedDocuments | None = None
@@ -62,7 +58,9 @@ class Session:
 
     def _begin(self, settings: Mapping[str, Any], stack: ExitStack) -> None:
         base = settings_folder_of(settings)
-        places = (self._output / FOLDER, self._output / WELL_KNOWN, base / _WORK_FOLDER)
+        if self._why_not is None:
+            require_private_work_folder(base, self._output)
+        places = (self._output / FOLDER, self._output / WELL_KNOWN, base / WORK_FOLDER)
         # A build that publishes nothing may still delete what another one published or left to be moved into place.
         if self._why_not is None or any(each.exists() for each in places):
             saved = self._save_documents(base, stack)
@@ -71,27 +69,25 @@ class Session:
 
     def _save_documents(self, base: Path, stack: ExitStack) -> "SavedDocuments":
         from pelican_resourcesync.publication import locked, recover
-        from pelican_resourcesync.site.saved_documents import SAVED_FOLDER, SavedDocuments
+        from pelican_resourcesync.site.saved_documents import SavedDocuments
 
         stack.enter_context(locked(self._output))
         recover(self._output)
-        self._saved = SavedDocuments(self._output, None if self.output_retention else base / SAVED_FOLDER)
+        self._saved = SavedDocuments(self._output, None if self.output_retention else Workspace(base))
         stack.callback(self._saved.close)
         return self._saved
 
     def _find_predecessors(
         self, settings: Mapping[str, Any], base: Path, saved: "SavedDocuments", stack: ExitStack
     ) -> None:
-        from pelican_resourcesync.publication import PredecessorSearch, predecessor_messages, require_same_site
+        from pelican_resourcesync.publication import PredecessorSearch, predecessor_messages
         from pelican_resourcesync.site.outputs import Run, find_removed_sets, layouts_of
 
         previous, moved_from = self._settings.previous, self._settings.moved_from
         for name, layout in layouts_of(self._settings, self._siteurl).items():
             search = PredecessorSearch(layout, saved, base, previous=previous, moved_from=moved_from)
             stack.callback(search.close)
-            found = self._predecessors[name] = search.find()
-            if found.previous:
-                require_same_site(found.previous.state.siteurl, self._siteurl, moved_from)
+            self._predecessors[name] = search.find()
         self._removed_sets = find_removed_sets(self._predecessors, self._settings, self._siteurl, saved, base)
         self._run = Run(settings, self._siteurl)
         for line in predecessor_messages(self._predecessors):
@@ -152,7 +148,7 @@ class Session:
 
     def close(self) -> None:
         """Release the lock and the saved documents. Where nothing was published, restore them first."""
-        with _failing_disk("the documents in the output cannot be put back"), self._stack:
+        with _failing_disk("the documents in the output cannot be restored"), self._stack:
             if self._saved and not self._published:
                 self._saved.restore()
 
@@ -169,7 +165,7 @@ class Session:
         if not well_known_reachable(self._siteurl):
             print_line(
                 f"ResourceSync: SITEURL has a path, so {self._siteurl}/.well-known/resourcesync is not at the root, "
-                "where Destinations look first: the links in the pages lead to the documents."
+                "where Destinations look first. They find the documents by the links in the pages."
             )
 
 
@@ -179,7 +175,7 @@ def _failing_disk(outcome: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        message = f"{outcome}: {error}: make room there, and make it writable"
+        message = f"{outcome}: {error}: make it writable, and free disk space"
         raise PublicationError(message) from error
 
 

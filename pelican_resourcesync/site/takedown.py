@@ -43,7 +43,7 @@ def forget_in_folder(output: Path, uris: Collection[str]) -> Takedown:
     Raises `PublicationError` where the folder has no publication, and as `forget_uris` does.
     """
     if not output.is_dir():
-        message = f"there is no folder {output}: name the output that holds the publication"
+        message = f"there is no folder {output}: name the output folder of a publication"
         raise PublicationError(message)
     with locked(output):
         recover(output)
@@ -102,7 +102,7 @@ def _newest(found: PreviousPublication | None, output: Path, layout: Layout) -> 
 
 def _required(sets: Mapping[str, PreviousPublication], where: str) -> list[PreviousPublication]:
     if not sets:
-        message = f"there is no publication to forget anything in: {where} holds none"
+        message = f"there is no publication in {where}, so there is nothing to forget"
         raise PublicationError(message)
     return [*sets.values()]
 
@@ -110,7 +110,7 @@ def _required(sets: Mapping[str, PreviousPublication], where: str) -> list[Previ
 def _keep(site: Configuration, layout: Layout, output: Path) -> None:
     """Save a copy of the documents of one set; the output may also contain other sets and the whole site."""
     keepsake = LastPublishedCopy(settings_folder_of(site.pelican), layout)
-    with keepsake.room() as folder:
+    with keepsake.fetch_folder() as folder:
         shutil.copytree(output / layout.home, folder / layout.home)
         shutil.copyfile(output / layout.state, folder / layout.state)
-        keepsake.keep(folder)
+        keepsake.replace(folder)

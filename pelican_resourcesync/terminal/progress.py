@@ -1,34 +1,40 @@
-"""Progress of operations that take longer than a second, shown on terminals only."""
+"""Progress of operations that take longer than a second, shown on terminals only, with rich."""
 
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from pelican_resourcesync.printable import printable
 from pelican_resourcesync.terminal.text import format_bytes, format_count
 
-_CLEAR = "\r\033[K"
+if TYPE_CHECKING:
+    from rich.progress import Progress as Display
 
-#: The delay before anything is shown, and the time between two updates, in seconds.
+#: The delay before a stage is shown, and the time between two updates, in seconds.
 _PATIENCE, _PAUSE = 1.0, 0.2
+#: The number of builds after which the remaining time is estimated.
+_ENOUGH = 3
+_SECONDS, _MINUTES = 90, 90 * 60
 
 
 class Progress:
-    """A progress line on a stream: what is being done, and how much of it. Nothing is shown without a terminal.
+    """A line at the bottom of a terminal: a stage and how much of it is done, or with `begin` a bar for builds.
 
-    Each line replaces the one before. Each stage counts from zero.
+    Nothing but messages is written where `stream` is not a terminal. Each stage counts from zero.
     """
 
     def __init__(self, stream: TextIO, name: str = "ResourceSync", clock: Callable[[], float] = time.monotonic) -> None:
-        """Write to `stream`, with `name` at the start of the line; `clock` returns the time in seconds."""
+        """Write to `stream`, with `name` at the start of lines; `clock` returns the time in seconds."""
         self._stream = stream
         self._name = name
         self._clock = clock
         self._first = self._next = clock() + _PATIENCE
         self._stage = ""
         self._items = self._bytes = 0
-        self._shown = False
+        self._begun = 0.0
+        self._total = self._done = self._failed = 0
+        self._display: Display | None = None
 
     @classmethod
     @contextmanager
@@ -56,18 +62,62 @@ class Progress:
         self._bytes += size
         self._show()
 
+    def message(self, text: str) -> None:
+        """Write a line that stays, without control characters."""
+        line = f"{self._name}: {printable(text)}"
+        if self._display is None:
+            self._stream.write(f"{line}\n")
+            self._stream.flush()
+        else:
+            self._display.console.print(line, markup=False, highlight=False, emoji=False, soft_wrap=True)
+
+    def begin(self, total: int) -> None:
+        """Show a bar for a number of builds."""
+        self._begun, self._total = self._clock(), total
+        if self._stream.isatty():
+            self._display = self._open(total)
+
+    def count(self, *, failed: bool = False) -> None:
+        """Count a build that is done, or that failed."""
+        self._failed += failed
+        self._done += 1
+        if self._display is not None:
+            self._display.update(self._display.task_ids[0], advance=1, description=self._builds(), refresh=True)
+        left = self._total - self._done
+        if self._done == _ENOUGH and left:
+            needed = (self._clock() - self._begun) / self._done * left
+            self.message(f"{format_count(left, 'build')} left, which may take {_duration(needed)}.")
+
     def close(self) -> None:
         """Clear the line."""
-        if self._shown:
-            self._print(_CLEAR)
-            self._shown = False
+        if self._display is not None:
+            self._display.stop()
+            self._display = None
 
     def _show(self) -> None:
         what = ", ".join(self._parts()) if self._clock() >= self._next else ""
         if what and self._stream.isatty():
             self._next = self._clock() + _PAUSE
-            self._shown = True
-            self._print(f"{_CLEAR}{self._name}: {what}")
+            self._display = self._display or self._open(None)
+            self._display.update(self._display.task_ids[0], description=f"{self._name}: {what}", refresh=True)
+
+    def _open(self, total: int | None) -> "Display":
+        from rich.console import Console
+        from rich.progress import BarColumn, ProgressColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as Display
+
+        text = TextColumn("{task.description}", markup=False)
+        columns: list[ProgressColumn] = [BarColumn(), text, TimeRemainingColumn()] if total else [text]
+        display = Display(
+            *columns,
+            console=Console(file=self._stream),
+            transient=True,
+            auto_refresh=total is not None,
+            speed_estimate_period=24 * 3600,
+        )
+        display.add_task(self._builds() if total else "", total=total)
+        display.start()
+        return display
 
     def _parts(self) -> Iterator[str]:
         if self._stage:
@@ -77,6 +127,14 @@ class Progress:
         if self._bytes:
             yield f"{format_bytes(self._bytes)} packed"
 
-    def _print(self, text: str) -> None:
-        self._stream.write(text)
-        self._stream.flush()
+    def _builds(self) -> str:
+        return f"{self._done - self._failed:,} built, {self._failed:,} failed, {self._total - self._done:,} left"
+
+
+def _duration(seconds: float) -> str:
+    """Return a duration in a readable unit."""
+    if seconds < _SECONDS:
+        return format_count(max(1, round(seconds)), "second")
+    if seconds < _MINUTES:
+        return format_count(round(seconds / 60), "minute")
+    return f"{seconds / 3600:.1f} hours"

@@ -50,7 +50,7 @@ def _publication(where: str, *, needed: bool) -> Status | None:
         with TemporaryDirectory(prefix="resourcesync-") as folder:
             return remote_status(where, Path(folder, "publication"))
     if needed and not Path(where).is_dir():
-        message = f"{where} is no folder and no URL: name an output, or the http(s) URL of a site"
+        message = f"{where} is neither a folder nor a URL: give an output folder, or the http(s) URL of a site"
         raise SettingsError(message)
     return local_status(Path(where))
 
@@ -59,12 +59,12 @@ def _publication(where: str, *, needed: bool) -> Status | None:
 Costs = Mapping[str, Mapping[str, Cost]]
 
 #: The text for a total without a limit.
-_UNLIMITED = "and all stay"
+_UNLIMITED = "and all are kept"
 
 
 def estimates(volume: Volume, costs: Mapping[str, Cost] | None) -> Iterator[str]:
     """Yield a text on the cost of each setting for a set of that volume; without settings, on that of a dump."""
-    yield f"{format_bytes(volume.resources)} are all resources"
+    yield f"all resources have {format_bytes(volume.resources)}"
     if costs is None:
         yield f"at most {format_bytes(most_of_dump(volume, Dumps().package_size))} a Resource Dump of them"
     for setting, cost in (costs or {}).items():
@@ -111,7 +111,7 @@ def _blocks(status: Status, costs: Costs) -> Iterator[Block]:
 
 
 def _version(status: SetStatus) -> Iterator[tuple[str, str]]:
-    anew = f", begun anew {format_count(status.start - 1, 'time')}" if status.start > 1 else ""
+    anew = f", restarted {format_count(status.start - 1, 'time')}" if status.start > 1 else ""
     yield "generation", f"{status.generation}{anew}"
     landed = f", landed {render_datetime(status.landed)}" if status.landed else ""
     yield "commit", f"{status.commit or UNKNOWN}{landed}"
@@ -139,5 +139,5 @@ def _estimates(status: SetStatus, costs: Costs) -> Block:
 
 def _well_known(well_known: WellKnownStatus) -> str:
     is_right = {True: "is the Source Description", False: "is not the Source Description", None: UNKNOWN}
-    outside = "" if well_known.in_site else ", and the site has no say over it: its address has a path"
+    outside = "" if well_known.in_site else ", outside the site, because SITEURL has a path"
     return f"{well_known.uri}: {is_right[well_known.right]}{outside}"

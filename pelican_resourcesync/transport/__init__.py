@@ -5,7 +5,16 @@ from pelican_resourcesync.transport.client import Client, Pace, PooledClient, Re
 from pelican_resourcesync.transport.folder import link_or_copy, measure, sha256
 from pelican_resourcesync.transport.limits import STANDARD_BOUNDS, Bounds, Budget
 from pelican_resourcesync.transport.store import Store
-from pelican_resourcesync.transport.urls import Origin, check_url, is_plain, origin, shown
+from pelican_resourcesync.transport.urls import (
+    Origin,
+    check_url,
+    is_plain,
+    origin,
+    path_of_uri,
+    served_paths,
+    shown,
+    uri_of_path,
+)
 from pelican_resourcesync.transport.web import Received, Web
 
 __all__ = [
@@ -30,6 +39,9 @@ __all__ = [
     "measure",
     "new_client",
     "origin",
+    "path_of_uri",
+    "served_paths",
     "sha256",
     "shown",
+    "uri_of_path",
 ]

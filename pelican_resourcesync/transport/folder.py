@@ -17,11 +17,12 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def link_or_copy(file: Path, target: Path) -> None:
+def link_or_copy(file: Path, target: Path) -> bool:
     """Create `target`, which must not exist yet, as a hard link to a file, or as a copy if linking fails.
 
-    The file must only ever be replaced, never modified in place. The target of a symbolic link is copied. Raises
-    `OSError` if the file cannot be read or `target` cannot be written.
+    Returns whether it is a link. A copy has the same times and permissions. The file must only ever be replaced, never
+    modified in place. The target of a symbolic link is copied. Raises `OSError` if the file cannot be read or `target`
+    cannot be written.
     """
     if not file.is_symlink():
         try:
@@ -31,5 +32,6 @@ def link_or_copy(file: Path, target: Path) -> None:
         except OSError:  # another file system, or one without hard links
             pass
         else:
-            return
-    shutil.copyfile(file, target)
+            return True
+    shutil.copy2(file, target)
+    return False

@@ -7,22 +7,18 @@ import hashlib
 import json
 import shutil
 import tempfile
-import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.printable import get_logger
-from pelican_resourcesync.publication import LIVE_FOLDER, Listing
+from pelican_resourcesync.publication import Listing, Workspace
 from pelican_resourcesync.transport import measure
 from pelican_resourcesync.version import __version__
 
 logger = get_logger(__name__)
-
-#: The age, in seconds, after which a work directory counts as abandoned.
-_LEFT = 172_800.0
 
 _FORMAT = 1
 _INVENTORY, _INDEX = "inventory.db", "index.json"
@@ -36,7 +32,8 @@ class Cache:
 
     def __init__(self, beside: Path, set_name: str) -> None:
         """Open the cache next to the settings, in the folder `beside`, for the complete set `set_name`."""
-        self._place = beside / LIVE_FOLDER.parent / f"bridge-{set_name}"
+        self._workspace = Workspace(beside)
+        self._place = self._workspace.bridge(set_name)
         self._index = self._read()
 
     def inventory(self, basis: str, at: datetime, file: Path) -> None:
@@ -91,20 +88,14 @@ class Cache:
     @contextmanager
     def room(self) -> Iterator[Path]:
         """Yield a temporary work directory on the same disk; `PublicationError` if it cannot be created."""
-        try:
-            self._place.parent.mkdir(parents=True, exist_ok=True)
-            ignore = self._place.parent / ".gitignore"
-            if not ignore.exists():
-                ignore.write_text("*\n", "ascii")
-            begin = f"{self._place.name}.work-"
-            _remove_left(self._place.parent, begin)
-            # What cannot be removed now is removed by a later run; the current run succeeds anyway.
-            folder = tempfile.TemporaryDirectory(prefix=begin, dir=self._place.parent, ignore_cleanup_errors=True)
-        except OSError as error:
-            message = f"there is no room to work in beside the settings: {error}: let {self._place.parent} be writable"
-            raise PublicationError(message) from error
-        with folder as name:
-            yield Path(name)
+        with ExitStack() as stack:
+            try:
+                folder = stack.enter_context(self._workspace.temporary(f"{self._place.name}.work-"))
+            except OSError as error:
+                place = self._workspace.folder
+                message = f"no work directory can be created next to the settings: {error}: make {place} writable"
+                raise PublicationError(message) from error
+            yield folder
 
     @staticmethod
     @contextmanager
@@ -134,15 +125,6 @@ class Cache:
             return isinstance(files, dict) and measure(self._place / name)[0] == files.get(name)
         except OSError:
             return False
-
-
-def _remove_left(folder: Path, begin: str) -> None:
-    """Remove what interrupted runs left behind: it may be large."""
-    for each in folder.iterdir():
-        with suppress(OSError):  # another run removes it at the same time
-            old = time.time() - each.lstat().st_mtime > _LEFT
-            if old and each.name.startswith(begin) and not each.is_symlink():
-                shutil.rmtree(each, ignore_errors=True)
 
 
 def _moment(at: datetime) -> str:

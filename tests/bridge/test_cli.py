@@ -220,7 +220,7 @@ def test_status_of_what_is_not_whole(published: Source, folder: Path, capsys: py
     assert "there is no publication at not yet" in told(capsys, "status", exits=1)
     next(published.output.rglob("resourcelist.xml")).write_bytes(b"<damaged/>")
     assert json.loads(told(capsys, "status", "public", "--json", exits=1))["publication"] is None
-    assert "none is no folder and no URL" in told(capsys, "status", "none", exits=2)
+    assert "none is neither a folder nor a URL" in told(capsys, "status", "none", exits=2)
     (folder / FILE).unlink()
     assert "there is no repo_bridge.toml that says" in told(capsys, "status", exits=2)
 

@@ -353,7 +353,7 @@ def test_no_room_beside(press: Press) -> None:
     """Where no folder can be made beside the settings, one sentence says so, at the first publication too."""
     press.beside.mkdir(parents=True)
     (press.beside / ".resourcesync").write_text("a file")
-    with pytest.raises(PublicationError, match="no room to work in beside the settings"):
+    with pytest.raises(PublicationError, match="no work directory can be created next to the settings"):
         press.publish(shelf(1))
     assert not press.public.exists() or [*press.public.iterdir()] == []
     (press.beside / ".resourcesync").unlink()
@@ -444,7 +444,7 @@ def test_previous_none(press: Press) -> None:
     for number, start in ((1, 2), (2, 3)):
         outcome = press.publish(shelf(1, 2, 3), number, previous="none", **local)
         assert outcome.publications[SET].first
-        assert any(f"begins anew, in resourcesync/{SET}/{start}/" in note for note in outcome.notes)
+        assert any(f"starts over in resourcesync/{SET}/{start}/" in note for note in outcome.notes)
         assert f"resourcesync/{SET}/{start}/resourcelist.xml" in press.files()
         assert {path.name for path in press.records.rglob("*.xml")} == {"1.xml", "2.xml", "3.xml"}
     assert f"resourcesync/{SET}/2/resourcelist.xml" not in press.files()

@@ -15,7 +15,7 @@ from pelican_resourcesync.check.document import Options
 from pelican_resourcesync.check.limits import STANDARD_LIMITS, CheckLimits
 from pelican_resourcesync.check.package import Package, check_package
 from pelican_resourcesync.check.rule import Findings
-from tests.check.documents import BASE, CHANGE_MANIFEST, RESOURCE_MANIFEST, A, B, names, package
+from tests.check.documents import BASE, CHANGE_MANIFEST, RESOURCE_MANIFEST, A, B, document, entry, names, package
 
 GOOD = {"a.txt": A, "sub/b.txt": B}
 
@@ -115,6 +115,42 @@ def test_bombs() -> None:
     room = replace(STANDARD_LIMITS, unpacked=len(RESOURCE_MANIFEST))
     assert checked_package(good, limits=room) == []
     assert checked_package(good, limits=replace(STANDARD_LIMITS, directory=20)) == ["RD03 MUST"]
+
+
+def bytes_apart(count: int, size: int) -> tuple[str, dict[str, bytes]]:
+    """Give a manifest and members that cannot be compressed well, all of one size."""
+    members = {f"{n}.bin": bytes((n * 7 + i * i) % 251 for i in range(size)) for n in range(count)}
+    listed = "".join(entry(name, f'length="{size}" path="/{name}"') for name in members)
+    return document("resourcedump-manifest", listed, ' at="2024-03-01T00:00:00Z"'), members
+
+
+def test_all_members_together_have_a_budget() -> None:
+    """Members that are small each are read until the budget of the whole package is spent, and then no more."""
+    manifest, members = bytes_apart(6, 2_000)
+    data = package(manifest, members)
+    assert checked_package(data, limits=replace(STANDARD_LIMITS, unpacked=12_000)) == []
+    findings = Findings(most=10)
+    options = Options(rules=RULES, limits=replace(STANDARD_LIMITS, unpacked=11_999))
+    check_package(BytesIO(data), Package("dump.zip"), options, findings)
+    [(_, _, group)] = findings.groups()
+    assert [found.message for found in group.first] == [
+        "the path '/5.bin' names a member of 2,000 bytes, which is not unpacked"
+    ]
+
+
+def test_a_member_that_many_entries_name_is_read_within_the_budget() -> None:
+    """What is read again counts again: all together are no more than the ratio times the size of the package."""
+    manifest = document(
+        "resourcedump-manifest",
+        "".join(entry(f"{n}.txt", 'path="/zeros"') for n in range(100)),
+        ' at="2024-03-01T00:00:00Z"',
+    )
+    data = package(manifest, {"zeros": bytes(10_000)})
+    limits = replace(STANDARD_LIMITS, page=0, ratio=2_000)
+    assert 400 * len(data) < 1_000_000 < 2_000 * len(data)
+    assert checked_package(data, limits=replace(limits, unpacked=1_000_000)) == []
+    assert checked_package(data, limits=replace(limits, unpacked=999_999)) == ["RD06 MUST"]
+    assert checked_package(data, limits=replace(limits, ratio=400)) == ["RD06 MUST"]
 
 
 def test_lengths_that_lie() -> None:

@@ -77,6 +77,30 @@ def test_ln05_of_2014() -> None:
     assert names(checked(undated, edition=2017)[0]) == []
 
 
+def test_cl04_in_one_line() -> None:
+    """Two entries of one capability are found where all of the Capability List is in one line."""
+    twice = text("capabilitylist.xml").replace("resourcedump-archive", "resourcelist").replace("\n", " ")
+    assert names(checked(twice)[0]) == ["CL04 MUST"]
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("sha-256:" + "0" * 62 + "g!", "hash: the digest of 'sha-256' contains 'g!', which are not hexadecimal digits"),
+        ("md5:" + "0" * 31, "hash: the digest of 'md5' has 31 digits, and not 32"),
+        ("0123", "hash: '0123' has no algorithm and colon before it"),
+        ("md5:", "hash: 'md5' has no digest"),
+        (":0123", "hash: '0123' has no algorithm and colon before it"),
+        (" ", "hash: it is empty"),
+    ],
+)
+def test_x08_says_what_is_wrong(value: str, message: str) -> None:
+    """The message about a hash names the characters, or the length, that are wrong."""
+    listed = document("resourcelist", entry("a.txt", f'hash="{value}"'), ' at="2024-03-01T00:00:00Z"')
+    (group,) = [group for _, _, group in checked(listed)[0].groups()]
+    assert [found.message for found in group.first] == [message]
+
+
 def test_cl08() -> None:
     """A Capability List has no index; nor has a notification."""
     index = document("capabilitylist", "", root="sitemapindex", links=f'  <rs:ln rel="describedby" href="{BASE}"/>\n')

@@ -1,13 +1,24 @@
 """Rules over several documents: a whole Source in a folder, with one thing changed."""
 
+import os
 import re
+import shutil
 from pathlib import Path
+from xml.sax.saxutils import escape
 
 import pytest
 
 from pelican_resourcesync.check import CheckError, Report, Request, check
-from tests.check.between import DEEP, FAULTS, Changed, swap
-from tests.check.documents import B_SAID, BASE, JANUARY, SOURCE, document, entry, lay, names, text
+from pelican_resourcesync.transport import uri_of_path
+from tests.check.between import DEEP, FAULTS, Changed, only, swap
+from tests.check.documents import B_SAID, BASE, JANUARY, SOURCE, A, B, document, entry, lay, names, text
+
+RESOURCE_LIST = document(
+    "resourcelist",
+    "{}",
+    ' at="2024-03-01T00:00:00Z"',
+    f'  <rs:ln rel="index" href="{BASE}resources.xml"/>\n',
+)
 
 
 def run(folder: Path, changed: Changed | None = None, *, deep: bool = False) -> Report:
@@ -81,6 +92,43 @@ def test_what_lies_outside_the_folder(tmp_path: Path) -> None:
     lay(folder, {**swap("capabilitylist.xml", "resources.xml", "link.xml"), "resources.xml": text("resources.xml")})
     (folder / "link.xml").symlink_to(tmp_path / "secret.xml")
     assert names(check(Request(target=str(folder))).findings) == ["CL04 MUST"]
+
+
+ODD = [
+    "a:b.txt", "why?.txt", "c#.txt", "100%.txt", "a%20b.txt", "two words.txt", 'quo"te.txt', "<tag>.txt", "a|b.txt",
+    "star*.txt", "back\\slash.txt", "dot.", "space ", "...", "line\nbreak.txt", "\x1b.txt", "größe/ü.txt", "~a;b=c.txt",
+    os.fsdecode(b"caf\xe9.txt"),
+]  # fmt: skip
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such names")
+def test_odd_names(tmp_path: Path) -> None:
+    """A file of any name is found at its URI, as a static host finds it, and so is one without its .html."""
+    uris = [uri_of_path(BASE, name) for name in ODD] + [f"{BASE}page", f"{BASE}folder", f"{BASE}folder/"]
+    listed = "".join(f'<url><loc>{escape(uri)}</loc><rs:md length="5"/></url>' for uri in uris)
+    folder = lay(tmp_path, only("resourcelist") | {"resources-1.xml": RESOURCE_LIST.format(listed)})
+    for name in [*ODD, "page.html", "folder/index.html"]:
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(A)
+    assert names(check(Request(target=str(folder), deep=True)).findings) == []
+    for name in ODD:
+        (folder / name).write_bytes(B[:4])
+    [(_, _, group)] = check(Request(target=str(folder), deep=True)).findings.groups()
+    assert group.count == len(ODD)
+
+
+@pytest.mark.parametrize("base", [BASE, f"{BASE}project/"])
+def test_documents_behind_a_symbolic_link(tmp_path: Path, base: str) -> None:
+    """SD03: the folder of the documents may be a symbolic link to a folder elsewhere."""
+    folder = lay(tmp_path / "site", base=f"{base}resourcesync/")
+    moved = (tmp_path / "site").rename(tmp_path / "elsewhere")
+    folder.mkdir()
+    (folder / "resourcesync").symlink_to(moved)
+    (folder / ".well-known").mkdir()
+    shutil.copy(moved / ".well-known/resourcesync", folder / ".well-known")
+    report = check(Request(target=str(folder), deep=True, ignore=("DI01", "DI04")))
+    assert names(report.findings) == []
+    assert report.documents > 20
 
 
 def test_loops_end(tmp_path: Path) -> None:

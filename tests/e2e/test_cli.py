@@ -126,6 +126,17 @@ def test_wrong_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -
     assert "usage: pelican-resourcesync" in capsys.readouterr().err
 
 
+def test_help_of_backfill_says_what_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    """Code of the past, with the user's permissions."""
+    with pytest.raises(SystemExit):
+        main(["backfill", "--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert (
+        "Backfill runs code of the past: the settings files, plug-ins and themes of all commits that it builds" in said
+    )
+    assert "run it in a container" in said
+
+
 def test_progress_is_for_terminals(
     published: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -134,7 +145,7 @@ def test_progress_is_for_terminals(
     assert main(["status", "output", "--json"]) == 0
     out, err = capsys.readouterr()
     assert json.loads(out)["problem"] is None
-    assert err.startswith("pelican-resourcesync: looking at output")
+    assert err.startswith("pelican-resourcesync: inspecting output")
 
 
 # status
@@ -160,9 +171,9 @@ def test_status_of_a_site(published: Site, capsys: pytest.CaptureFixture[str]) -
     assert "2024-01-01T00:00:00Z to 2024-02-01T00:00:00Z: 1\n" in text
     assert f"{URL}/.well-known/resourcesync: is the Source Description\n" in text
     assert "next build:    carry forward generation 1\n" in text
-    assert f"HEAD is {head}; 0 new commits to tell\n" in text
+    assert f"HEAD is {head}; 0 new commits to publish\n" in text
     published.commit("2024-03-01T12:00:00Z")
-    assert "; 1 new commit to tell\n" in told(capsys, "status", "output")
+    assert "; 1 new commit to publish\n" in told(capsys, "status", "output")
 
 
 def test_status_of_one_set_is_lines_with_names(published: Site, capsys: pytest.CaptureFixture[str]) -> None:
@@ -267,7 +278,7 @@ def test_what_is_not_known_is_not_guessed(
     told(capsys, "status", "nowhere", exits=2)
     monkeypatch.chdir(published.folder)
     published.configure(SITEURL="https://other.example")
-    assert "is of another site, https://other.example" in told(capsys, "status", output)
+    assert "belongs to another site, https://other.example" in told(capsys, "status", output)
     assert "next build:    stop: the previous publication is of" in told(capsys, "status")
     published.configure(SITEURL="")
     assert "next build:    publish nothing: SITEURL is empty" in told(capsys, "status")
@@ -287,12 +298,12 @@ def test_forecasts(
 
     with live(files(published.output)) as site:
         as_public(monkeypatch, site)
-        assert forecast(previous="none").startswith("begin anew: the publication begins anew")
+        assert forecast(previous="none").startswith("begin anew: the publication starts over")
     assert forecast(previous="elsewhere").startswith("stop: `previous` is 'elsewhere'")
     assert forecast(enabled=False).startswith("publish nothing: it is not enabled")
     published.git("checkout", "-q", "--orphan", "rewritten")
     published.commit("2024-03-01T12:00:00Z")
-    assert "how many are new is not known: the commit published is none of this branch" in forecast()
+    assert "the number of new commits is not known: the published commit is not in this branch" in forecast()
     (published.output / "resourcesync").rename(tmp_path / "away")
     assert "publish for the first time\ncommits:       HEAD is" in forecast(exits=1)
     assert "not known: 'history' is 'none'" in forecast(exits=1, history="none")
@@ -323,7 +334,7 @@ def test_commits_of_the_repository_that_was_published(
     outer.build()
     monkeypatch.chdir(outer.folder)
     head = outer.commit("2024-04-01T12:00:00Z")
-    assert f"HEAD is {head}; 1 new commit to tell" in told(capsys, "status")
+    assert f"HEAD is {head}; 1 new commit to publish" in told(capsys, "status")
 
 
 def test_a_damaged_repository_does_not_tell(published: Site, capsys: pytest.CaptureFixture[str]) -> None:
@@ -332,10 +343,10 @@ def test_a_damaged_repository_does_not_tell(published: Site, capsys: pytest.Capt
     (published.folder / ".git/objects" / first[:2] / first[2:]).unlink()
     text = told(capsys, "status")
     assert "next build:    carry forward generation 1\n" in text
-    assert "how many are new is not known: git cannot read the history of" in text
+    assert "the number of new commits is not known: git cannot read the history of" in text
 
 
-@pytest.mark.parametrize("where", ["LastingOutput", "Search.find"])
+@pytest.mark.parametrize("where", ["PlainOutput", "PredecessorSearch.find"])
 def test_a_disk_that_fails_is_one_sentence(published: Site, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
     """Wherever it does."""
 
@@ -359,13 +370,13 @@ def test_a_takedown_in_a_real_site(published: Site, capsys: pytest.CaptureFixtur
         text = told(capsys, "forget", f"{URL}/two-titles.html")
         assert f"Forgotten: {URL}/two-titles.html\n" in text
         assert f"below {URL}/resourcesync/site/2/" in text
-        assert f"upload {published.output}, and remove" in text
+        assert f"upload {published.output}, and delete" in text
         assert named(published.output, "two-titles") == ["resourcesync/site/2/changelist-20240201T000000Z.xml"]
         assert not follower.incremental()
         assert f"{URL}/two-titles.html" not in follower.held
         assert not follower.audit()
         again = told(capsys, "forget", f"{URL}/two-titles.html")
-        assert again == "Nothing was written: generation 2 says of them only that they are deleted.\n"
+        assert again == "Nothing was written: generation 2 lists these URIs only as deleted.\n"
         published.remove("content/two.md")
         published.commit("2024-03-05T12:00:00Z")
         published.build()
@@ -413,7 +424,9 @@ def test_forget_in_a_folder_alone(
     published.write("pelicanconf.py", "1 / 0")
     assert "no folder" in told(capsys, "forget", "--output", "nowhere", f"{URL}/one-title.html", exits=2)
     (tmp_path / "empty").mkdir()
-    assert "holds none" in told(capsys, "forget", "--output", "empty", f"{URL}/one-title.html", exits=2)
+    assert "so there is nothing to forget" in told(
+        capsys, "forget", "--output", "empty", f"{URL}/one-title.html", exits=2
+    )
     told(capsys, "forget", "--output", str(published.output), f"{URL}/one-title.html")
     assert len(named(published.output, "one-title")) == 1
     assert "A site over ResourceSync" in (published.output / "resourcesync/index.html").read_text()
@@ -442,7 +455,7 @@ def test_what_is_public_is_gone_on_from(
     published.output.rename(public)
     published.configure(RESOURCESYNC={"previous": str(public)})
     text = told(capsys, "forget", f"{URL}/one-title.html")
-    assert f"upload of {published.output} only .well-known and resourcesync, and remove" in text
+    assert f"upload only the folders .well-known and resourcesync of {published.output}, and delete" in text
     assert len(named(published.output, "one-title")) == 1
     assert not public_files(published.output)
     published.article("three.md", title="Three titles")
@@ -452,7 +465,7 @@ def test_what_is_public_is_gone_on_from(
     assert f"upload {published.output}, and" in text
     assert named(published.output, "three-titles")
     (published.output / "resourcesync/publication.json").write_text("{}")
-    assert "only .well-known" in told(capsys, "forget", f"{URL}/two-titles.html")
+    assert "upload only the folders .well-known" in told(capsys, "forget", f"{URL}/two-titles.html")
 
 
 def test_a_build_before_it_is_public_goes_on_from_it(

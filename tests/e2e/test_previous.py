@@ -131,7 +131,7 @@ def test_beginning_anew_leaves_every_public_address_to_what_is_there(
     capsys.readouterr()
     museum.build(previous="none")
     said = capsys.readouterr().out
-    assert f"the publication begins anew, in {HOME}/2/: set `previous` back when it is public." in said
+    assert f"the publication starts over in {HOME}/2/: set `previous` back when it is public." in said
     assert "first publication" in said
     state = museum.state()
     assert (state["generation"], state["start"], state["predecessor"]) == (3, 2, digest(museum.www / STATE))
@@ -233,4 +233,4 @@ def test_disk_that_fails_is_one_sentence(museum: Museum) -> None:
     museum.site.write(".resourcesync/aside.part", "in the way")
     sentence = museum.stops()
     assert "PublicationError: nothing can be built: " in sentence
-    assert "make room there, and make it writable" in sentence
+    assert "make it writable, and free disk space" in sentence

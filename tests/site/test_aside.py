@@ -7,12 +7,13 @@ from textwrap import dedent
 
 import pytest
 
-from pelican_resourcesync.publication import DESCRIPTION, STATE, WELL_KNOWN
+from pelican_resourcesync.publication import DESCRIPTION, STATE, WELL_KNOWN, Workspace
 from pelican_resourcesync.site import saved_documents as module
-from pelican_resourcesync.site.saved_documents import SAVED_FOLDER, SavedDocuments
-from tests.e2e.test_bad_input import run
+from pelican_resourcesync.site.saved_documents import SavedDocuments
 from tests.support.museum import Tree, tree
-from tests.support.sites import Site, strip
+from tests.support.sites import Site, run, strip
+
+SAVED_FOLDER = Path(".resourcesync", "aside")
 
 OTHER = "resourcesync/other"
 
@@ -81,7 +82,7 @@ def test_well_known_copy_that_a_killed_build_lost(output: Path) -> None:
 
 def test_nothing_there(tmp_path: Path) -> None:
     """Where there are no documents none are taken, or put back."""
-    for safe in (None, tmp_path / SAVED_FOLDER):
+    for safe in (None, Workspace(tmp_path)):
         aside = SavedDocuments(tmp_path / "output", safe)
         assert aside.folder is None
         aside.restore()
@@ -115,7 +116,7 @@ def _either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
 def test_documents_that_are_cleaned_away_come_back(output: Path, safe: Path) -> None:
     """With their times, and another's set with its links; nothing is left aside."""
     before = tree(output)
-    aside = SavedDocuments(output, safe)
+    aside = SavedDocuments(output, Workspace(output.parent))
     assert aside.folder == safe
     clean(output)
     aside.restore()
@@ -130,10 +131,10 @@ def test_documents_that_are_cleaned_away_come_back(output: Path, safe: Path) -> 
 def test_build_killed_while_the_output_was_cleaned(output: Path, safe: Path, gone: list[str]) -> None:
     """Whatever was gone by then is put back by the next build, and goes aside again."""
     before = tree(output / "resourcesync")
-    SavedDocuments(output, safe)  # killed
+    SavedDocuments(output, Workspace(output.parent))  # killed
     for path in gone:
         (shutil.rmtree if (output / path).is_dir() else Path.unlink)(output / path)
-    aside = SavedDocuments(output, safe)
+    aside = SavedDocuments(output, Workspace(output.parent))
     assert tree(output / "resourcesync") == before
     assert tree(safe / "resourcesync") == before
     aside.close()
@@ -142,11 +143,11 @@ def test_build_killed_while_the_output_was_cleaned(output: Path, safe: Path, gon
 
 def test_build_killed_after_it_published(output: Path, safe: Path) -> None:
     """What lies aside is of the publication before: it stays past."""
-    SavedDocuments(output, safe)  # killed
+    SavedDocuments(output, Workspace(output.parent))  # killed
     (output / STATE).unlink()
     (output / STATE).write_text("the next")
     (output / "resourcesync/site/resourcelist.xml").unlink()
-    aside = SavedDocuments(output, safe)
+    aside = SavedDocuments(output, Workspace(output.parent))
     assert not (output / "resourcesync/site/resourcelist.xml").exists()
     assert (safe / STATE).read_text() == "the next"
     aside.close()
@@ -157,7 +158,7 @@ def test_build_killed_while_it_took_them(output: Path, safe: Path) -> None:
     before = tree(output)
     (safe.with_name("aside.part") / "resourcesync").mkdir(parents=True)
     (safe.with_name("aside.part") / STATE).write_text("half")
-    aside = SavedDocuments(output, safe)
+    aside = SavedDocuments(output, Workspace(output.parent))
     assert tree(safe / "resourcesync") == tree(output / "resourcesync")
     aside.close()
     assert tree(output) == before
@@ -167,7 +168,7 @@ def test_build_killed_while_it_took_them(output: Path, safe: Path) -> None:
 def test_what_cannot_be_put_back_stays_aside(output: Path, safe: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a disk that fails, the next build puts it back."""
     before = tree(output / "resourcesync")
-    aside = SavedDocuments(output, safe)
+    aside = SavedDocuments(output, Workspace(output.parent))
     clean(output)
 
     def fail(*_: object) -> None:
@@ -178,7 +179,7 @@ def test_what_cannot_be_put_back_stays_aside(output: Path, safe: Path, monkeypat
         with pytest.raises(OSError):  # noqa: PT011 - any
             aside.restore()
         aside.close()
-    SavedDocuments(output, safe).close()
+    SavedDocuments(output, Workspace(output.parent)).close()
     assert tree(output / "resourcesync") == before
 
 
@@ -188,7 +189,7 @@ def test_link_is_not_followed(output: Path, safe: Path, tmp_path: Path) -> None:
     (tmp_path / "theirs/aside/precious").write_text("precious")
     safe.parent.symlink_to(tmp_path / "theirs")
     before = tree(output)
-    aside = SavedDocuments(output, safe)
+    aside = SavedDocuments(output, Workspace(output.parent))
     clean(output)
     aside.restore()
     aside.close()

@@ -9,7 +9,7 @@ from pelican.plugins import signals
 
 from pelican_resourcesync.protocol import Link
 from pelican_resourcesync.site.outputs.facets import Facets, facets_of, links_of
-from pelican_resourcesync.site.outputs.resources import Exclusion, take_inventory
+from pelican_resourcesync.site.outputs.resources import Exclusion, select_resources
 from pelican_resourcesync.site.outputs.run import OutputFile, Run
 from tests.site.support import SITEURL, built, configured
 from tests.support.sites import Site
@@ -43,7 +43,7 @@ def blog(tmp_path: Path) -> Site:
 def build(site: Site, *exclude: str, **overrides: Any) -> tuple[Run, list[OutputFile]]:
     """Build a site and give the run and its resources."""
     run = built(site, **{**FEEDS, **overrides})
-    return run, take_inventory(run.outputs(), Exclusion(exclude))
+    return run, select_resources(run.outputs(), Exclusion(exclude))
 
 
 def facets(site: Site, **overrides: Any) -> dict[str, Facets]:
@@ -113,7 +113,7 @@ def test_site_within_the_site(blog: Site) -> None:
         **{**FEEDS, "PATH": str(blog.folder / "inner"), "OUTPUT_PATH": str(blog.output / "de"), "DEFAULT_LANG": "de"},
     )
     run = built(blog, then=lambda: Pelican(inner).run(), **FEEDS)
-    written = take_inventory(run.outputs(), Exclusion(()))
+    written = select_resources(run.outputs(), Exclusion(()))
     found = facets_of(run, written)
     assert {uri: each for uri, each in found.items() if uri.startswith(f"{SITEURL}/de/")} == {
         f"{SITEURL}/de/innen.html": Facets("drinnen", ("a",), "de"),

@@ -3,7 +3,7 @@
 import pytest
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.site.outputs.resources import Exclusion, take_inventory
+from pelican_resourcesync.site.outputs.resources import Exclusion, select_resources
 from pelican_resourcesync.site.outputs.run import OutputFile
 from pelican_resourcesync.site.outputs.uris import is_html
 from tests.site.support import SITEURL
@@ -18,7 +18,7 @@ def written(path: str, uri: str | None = None, *, source: str | None = None, pub
 
 def paths(outputs: list[OutputFile], *patterns: str) -> list[str]:
     """Give the paths of the resources among outputs."""
-    return [each.path for each in take_inventory(outputs, Exclusion(patterns))]
+    return [each.path for each in select_resources(outputs, Exclusion(patterns))]
 
 
 def test_all_outputs_in_the_order_of_their_uris() -> None:
@@ -72,7 +72,7 @@ def test_two_outputs_with_one_uri_are_an_error_that_names_both() -> None:
         r"give one of them another URL, or exclude it \(RESOURCESYNC\['exclude'\]\)$"
     )
     with pytest.raises(PublicationError, match=message):
-        take_inventory(outputs, NOTHING)
+        select_resources(outputs, NOTHING)
 
 
 def test_excluding_one_of_two_is_the_cure() -> None:

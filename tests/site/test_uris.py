@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.site.outputs.uris import serves, uri_of, uri_of_path
+from pelican_resourcesync.site.outputs.uris import serves, uri_of
+from pelican_resourcesync.transport import uri_of_path
 from tests.site.support import SITEURL
 
 #: Any names of files: text, and bytes that are none.

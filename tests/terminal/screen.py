@@ -1,6 +1,7 @@
 """A terminal for tests: what is written to it, somebody sees; and a clock that only the test moves."""
 
 import os
+import re
 import select
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +12,8 @@ import pytest
 
 pty = pytest.importorskip("pty", reason="this system has no pseudo-terminals")
 
-CLEAR = "\r\033[K"
+#: What moves the cursor, and clears or colours text.
+_CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r")
 
 #: For how long nothing must come before that is all, in seconds.
 QUIET = 0.05
@@ -36,12 +38,12 @@ class Terminal:
     master: int
 
     def seen(self) -> str:
-        """Give what has come since the last time."""
+        """Give the text that has come since the last time."""
         self.stream.flush()
         come = b""
         while select.select([self.master], [], [], QUIET)[0]:  # what was written comes in the kernel's own time
             come += os.read(self.master, 65_536)
-        return come.decode()
+        return _CONTROL.sub("", come.decode()).strip()
 
 
 @contextmanager

@@ -43,7 +43,7 @@ def test_one_set_is_one_block(source: Source) -> None:
         "archived:      1 changelist\n"
     ) in text
     assert f"well-known:    {SITEURL}/.well-known/resourcesync: is the Source Description\n" in text
-    assert "estimates:     1 byte are all resources\n" in text
+    assert "estimates:     all resources have 1 byte\n" in text
 
 
 def test_costs_are_told_where_settings_are_known(source: Source) -> None:
@@ -62,7 +62,7 @@ def test_costs_are_told_where_settings_are_known(source: Source) -> None:
         "archives.changelist (all): about ",
     ):
         assert f"               {begin}" in text
-    assert re.search(r"changelist \(all\): about [^\n]* for each closed range, and all stay$", text, re.MULTILINE)
+    assert re.search(r"changelist \(all\): about [^\n]* for each closed range, and all are kept$", text, re.MULTILINE)
 
 
 def test_several_sets_have_a_block_each(source: Source) -> None:
@@ -71,7 +71,7 @@ def test_several_sets_have_a_block_each(source: Source) -> None:
     one, other, shared = render_blocks(status_blocks(look_at(str(source.output)), {})).split("\n\n")
     assert names(one)[0] == names(other)[0] == "set"
     assert "set:           papers\n" in other
-    assert "estimates:     5 bytes are all resources\n" in other
+    assert "estimates:     all resources have 5 bytes\n" in other
     assert names(shared) == ["site", "sets", "bytes", "well-known"]
 
 

@@ -45,7 +45,7 @@ def test_a_damaged_one_is_a_problem(output: Path) -> None:
 def test_what_is_named_must_be_there(tmp_path: Path) -> None:
     """Save where it is only the usual place, in which there is nothing yet."""
     nowhere = str(tmp_path / "nowhere")
-    with pytest.raises(SettingsError, match="is no folder and no URL"):
+    with pytest.raises(SettingsError, match="is neither a folder nor a URL"):
         look_at(nowhere)
     assert look_at(nowhere, needed=False) == TargetStatus(
         target=nowhere, problem=f"there is no publication at {nowhere}"

@@ -29,6 +29,7 @@ _SNAPSHOT, _INTERVAL = frozenset(("at", "completed")), frozenset(("from", "until
 _OF_SNAPSHOTS = frozenset(("resourcelist", "resourcedump", "resourcedump-manifest"))
 _OF_INTERVALS = frozenset(("changelist", "changedump", "changedump-manifest", "change-notification"))
 _VALID, _USUAL = "A time is a W3C Datetime", "A time is written in UTC as YYYY-MM-DDThh:mm:ssZ"
+_PAST = "A time is not more than a day in the future"
 
 
 @rule("head", "X05", MUST, _VALID, "core §7")
@@ -78,6 +79,24 @@ def times_of_link(link: Attributes, _item: Item, _doc: DocumentState) -> str | N
     return _wrong_time(link)
 
 
+@rule("head", "X05", SHOULD, _PAST, "core §7")
+def future_times_of_head(doc: DocumentState) -> HeadFaults:
+    for attributes, line in doc.head.mds + doc.head.links:
+        if problem := _future_time(attributes, doc):
+            yield problem, line
+
+
+@rule("entry", "X05", SHOULD, _PAST, "core §7", needs=("lastmod",))
+def future_lastmod(item: Item, doc: DocumentState) -> str | None:
+    text = item.lastmod
+    return f"lastmod {quoted(text)} is in the future" if text is not None and doc.is_future(text) else None
+
+
+@rule("md", "X05", SHOULD, _PAST, "core §7", needs=_TIMES)
+def future_times_of_md(md: Attributes, _item: Item, doc: DocumentState) -> str | None:
+    return _future_time(md, doc)
+
+
 @lru_cache(maxsize=1024)
 def _time_names(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name for name in names if name in _TIMES)
@@ -87,6 +106,13 @@ def _wrong_time(attributes: Attributes) -> str | None:
     for name in _time_names(tuple(attributes)):
         if read_time(attributes[name]) is None:
             return f"{name} {quoted(attributes[name])} is not a W3C Datetime"
+    return None
+
+
+def _future_time(attributes: Attributes, doc: DocumentState) -> str | None:
+    for name in _time_names(tuple(attributes)):
+        if doc.is_future(attributes[name]):
+            return f"{name} {quoted(attributes[name])} is in the future"
     return None
 
 
@@ -147,7 +173,7 @@ def hash_of_link(link: Attributes, _item: Item, _doc: DocumentState) -> str | No
 def _hash(attributes: Attributes) -> str | None:
     value = attributes.get("hash")
     wrong = "" if value is None else wrong_hash(value)
-    return f"hash holds {quoted(wrong)}, which is no algorithm with its digest" if wrong else None
+    return f"hash: {wrong}" if wrong else None
 
 
 @rule("md", "X09", MUST, "length is a number of bytes, type a media type", "core §7", needs=("length", "type"))

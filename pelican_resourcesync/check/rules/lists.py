@@ -105,8 +105,8 @@ def one_each(item: Item, doc: DocumentState) -> str | None:
     capability = _capability(item)
     if not capability:
         return "the entry has no capability"
-    first = doc.capabilities.setdefault(capability, item.line)
-    return f"the capability {quoted(capability)} is already listed in line {first}" if first != item.line else None
+    first = doc.capabilities.setdefault(capability, item)
+    return f"the capability {quoted(capability)} is already listed in line {first.line}" if first is not item else None
 
 
 @rule(

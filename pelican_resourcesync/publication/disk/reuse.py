@@ -69,12 +69,8 @@ def _take(old: Path, new: Path) -> None:
         for each in old.iterdir():
             _take(each, new / each.name)
         belong(new, old)
-    else:
-        try:
-            new.hardlink_to(old)
-        except OSError:
-            shutil.copy2(old, new)
-            belong(new, old)
+    elif not link_or_copy(old, new):
+        belong(new, old)
 
 
 def compare_records(holdings: str, new: Path, old: Path) -> tuple[list[str], list[str]]:
@@ -119,7 +115,7 @@ def _entries(folder: Path) -> Iterator[tuple[str, int, bool]]:
 def link_records(layout: Layout, uris: Collection[str], old: Path, new: Path) -> None:
     """Link or copy the records of a set from `old` to `new`, except those of these URIs; may raise `OSError`."""
     gone = {unquote(uri.removeprefix(f"{layout.siteurl}/")) for uri in uris}
-    for path in _files(old, layout.holdings):
+    for path in _files(old, layout.records):
         if path not in gone:
             (new / path).parent.mkdir(parents=True, exist_ok=True)
             link_or_copy(old / path, new / path)

@@ -7,7 +7,7 @@ from pelican_resourcesync.publication.previous.ancestry import (
     compare_ancestry,
     layout_after,
 )
-from pelican_resourcesync.publication.previous.last_published import LIVE_FOLDER, LastPublishedCopy
+from pelican_resourcesync.publication.previous.last_published import LastPublishedCopy
 from pelican_resourcesync.publication.previous.previous import (
     PreviousPublication,
     publications_in,
@@ -23,7 +23,6 @@ from pelican_resourcesync.publication.previous.search import (
 )
 
 __all__ = [
-    "LIVE_FOLDER",
     "Ancestry",
     "HashedState",
     "KnownGeneration",

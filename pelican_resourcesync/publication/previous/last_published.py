@@ -6,22 +6,16 @@ It is not a cache: if the site is unavailable for a while, it is the only record
 import os
 import shutil
 import tempfile
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from pelican_resourcesync.printable import get_logger
-from pelican_resourcesync.publication.model.layout import STATE, Layout
+from pelican_resourcesync.publication.model.layout import Layout
+from pelican_resourcesync.publication.workspace import Workspace
 from pelican_resourcesync.transport import link_or_copy
 
 logger = get_logger(__name__)
-
-#: The folder of the set `site`, next to the settings file; other sets append their names.
-LIVE_FOLDER = Path(".resourcesync", "live")
-
-#: The age in seconds after which the folder of a fetch is treated as abandoned.
-_LEFT = 172_800.0
 
 
 class LastPublishedCopy:
@@ -30,9 +24,8 @@ class LastPublishedCopy:
     def __init__(self, beside: Path, layout: Layout) -> None:
         """Create it from the folder of the settings file and the layout of the set."""
         self._state = layout.state
-        self._place = beside / (
-            LIVE_FOLDER if self._state == STATE else LIVE_FOLDER.with_name(f"{LIVE_FOLDER.name}-{layout.set_name}")
-        )
+        self._workspace = Workspace(beside)
+        self._place = self._workspace.last_published(layout.set_name)
         self._new, self._old = (self._place.with_name(f"{self._place.name}.{end}") for end in ("new", "old"))
         self._usable = not any(os.path.islink(each) for each in (self._place, self._old, self._place.parent))  # noqa: PTH114 - this one never raises
 
@@ -43,35 +36,36 @@ class LastPublishedCopy:
         return next((each for each in places if (each / self._state).is_file()), None)
 
     @contextmanager
-    def room(self) -> Iterator[Path]:
+    def fetch_folder(self) -> Iterator[Path]:
         """Yield a temporary folder to fetch into, next to the saved copy, so that saving it needs no copying.
 
         If no folder can be created there, the system's temporary folder is used. Raises `OSError` if that fails too.
         """
-        beside, begin = None, f"{self._place.name}.fetch-"
-        if self._usable:
-            with suppress(OSError):
-                self._make_place()
-                beside = self._place.parent
-                _remove_left(beside, begin)
-        with tempfile.TemporaryDirectory(prefix=begin, dir=beside) as folder:
-            yield Path(folder)
+        prefix = f"{self._place.name}.fetch-"
+        with ExitStack() as stack:
+            folder = None
+            if self._usable:
+                with suppress(OSError):
+                    folder = stack.enter_context(self._workspace.temporary(prefix))
+            yield folder or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=prefix)))
 
-    def keep(self, publication: Path) -> None:
-        """Save the publication in a folder, in place of the previous copy; log a warning if that fails.
+    def replace(self, publication: Path) -> None:
+        """Save the publication in a folder in place of the previous copy; log a warning if that fails.
 
         Its files are linked if possible, so never modify them in place.
         """
         if not self._usable:
-            logger.debug("ResourceSync: nothing is kept of what is live, because %s is a symbolic link", self._place)
+            logger.debug(
+                "ResourceSync: no copy of the live publication is saved, because %s is a symbolic link", self._place
+            )
             return
         try:
             self._replace(publication)
         except OSError as error:
-            logger.warning("ResourceSync: what is live cannot be kept in %s: %s", self._place, error)
+            logger.warning("ResourceSync: the live publication cannot be saved in %s: %s", self._place, error)
 
     def _replace(self, publication: Path) -> None:
-        self._make_place()
+        self._workspace.create()
         shutil.rmtree(self._new, ignore_errors=True)
         shutil.copytree(publication, self._new, copy_function=_take)
         if self._place.exists():
@@ -80,18 +74,6 @@ class LastPublishedCopy:
         self._new.rename(self._place)
         shutil.rmtree(self._old, ignore_errors=True)
 
-    def _make_place(self) -> None:
-        self._place.parent.mkdir(parents=True, exist_ok=True)
-        if not os.path.lexists(self._place.parent / ".gitignore"):
-            (self._place.parent / ".gitignore").write_text("*\n", "ascii")
-
 
 def _take(file: str, target: str) -> None:
     link_or_copy(Path(file), Path(target))
-
-
-def _remove_left(folder: Path, begin: str) -> None:
-    """Remove the folders that interrupted fetches have left, which may be large."""
-    for each in folder.iterdir():
-        if each.name.startswith(begin) and not each.is_symlink() and time.time() - each.stat().st_mtime > _LEFT:
-            shutil.rmtree(each, ignore_errors=True)

@@ -183,7 +183,7 @@ def _class_of(settings: Mapping[str, Any]) -> Any:
 def _files(run: Any, excluded: list[str], folder: Path) -> Iterator[list[Any]]:
     """Yield a row for each file of the output. Files that are not resources have no URI, but belong to the site."""
     from pelican_resourcesync.site.backfill.records import ObjectStore
-    from pelican_resourcesync.site.outputs import facets_of, matches_pattern
+    from pelican_resourcesync.site.outputs import facets_of, leads_outside, matches_pattern, require_complete_copies
 
     objects = ObjectStore(folder)
     public = [
@@ -191,13 +191,15 @@ def _files(run: Any, excluded: list[str], folder: Path) -> Iterator[list[Any]]:
         for each in run.outputs()
         if each.public and not any(matches_pattern(each.path, pattern) for pattern in excluded)
     ]
+    require_complete_copies(run.output, public)
     uris = {each.path: each.uri for each in public}
+    sources = {each.path: each.copy_of for each in public}
     facets = facets_of(run, public)
     for top, folders, names in os.walk(run.output):  # all files are served, whatever their names
         folders.sort()
         for file in (Path(top, name) for name in sorted(names)):
-            if file.is_file():
-                path = file.relative_to(run.output).as_posix()
+            path = file.relative_to(run.output).as_posix()
+            if file.is_file() and not leads_outside(file, run.output, sources.get(path)):
                 uri = uris.get(path)
                 found = facets.get(uri) if uri else None
                 yield [path, uri, *objects.put(file), list(found) if found else None]

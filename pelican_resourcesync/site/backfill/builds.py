@@ -127,7 +127,8 @@ class Builder:
         with suppress(OSError, ValueError):
             answer = json.loads((scratch / "answer.json").read_text("ascii"))
             if "full" in answer:
-                message = f"{task.landing.commit.sha[:10]} cannot be built: {answer['full']}: make room, run it again"
+                commit = task.landing.commit.sha[:10]
+                message = f"{commit} cannot be built: {answer['full']}: free disk space, and run backfill again"
                 raise PublicationError(message)
             tools = self._tools.behind(map(str, answer.get("modules", ())))
             record = record_of(answer, **self._known(task), tools=tools)

@@ -29,6 +29,7 @@ from pelican_resourcesync.publication import (
     Listed,
     RangeBoundaries,
     Representation,
+    Workspace,
     add_robots_line,
     build_time,
     changes_since,
@@ -37,7 +38,6 @@ from pelican_resourcesync.publication import (
 )
 from pelican_resourcesync.settings import Settings
 from pelican_resourcesync.site.backfill.records import (
-    BACKFILL_FOLDER,
     BuildRecord,
     BuildRecordStore,
     File,
@@ -47,17 +47,15 @@ from pelican_resourcesync.site.backfill.records import (
 from pelican_resourcesync.site.backfill.selection import Selection, choose, command, settings_in
 from pelican_resourcesync.site.history import cuts_of, repository_of
 from pelican_resourcesync.site.outputs import (
-    COMPRESSED,
     ROBOTS,
     Exclusion,
     ResourceSet,
     Selector,
-    is_html,
-    uri_of_path,
+    is_linkable,
     with_link,
 )
 from pelican_resourcesync.site.scope import settings_folder_of
-from pelican_resourcesync.transport import sha256
+from pelican_resourcesync.transport import sha256, uri_of_path
 
 _NOTHING = sha256(b"")
 
@@ -166,10 +164,8 @@ class BuildOutputs:
         digest, length = file.sha256, file.length
         if file.path == ROBOTS and self._settings.robots:
             digest, length = self._changed_by(digest, ROBOTS, length)
-        elif sets and self._settings.html_links and is_html(file.path):
-            compressed = any(file.path + end in paths for end in COMPRESSED)  # a host may send it: keep both as built
-            if not compressed:
-                digest, length = self._changed_by(digest, self._links[sets[0]], length)
+        elif sets and self._settings.html_links and is_linkable(file.path, paths):
+            digest, length = self._changed_by(digest, self._links[sets[0]], length)
         return Published(file.path, Representation.measured(digest, length, media_type(file.path)), frozenset(sets))
 
     def _changed_by(self, digest: str, change: str, length: int) -> tuple[str, int]:
@@ -274,7 +270,7 @@ def built_history(
             raise HistoryError(message)
         landings = list(landing_times(repository.first_parent_commits(), built=max(build_time(), datetime.now(UTC))))
         cuts = cuts_of(settings, repository, landings)
-        records = BuildRecordStore(settings_folder_of(pelican) / BACKFILL_FOLDER)
+        records = BuildRecordStore(Workspace(settings_folder_of(pelican)).backfill)
         builds = _builds(records, landings, cuts, repository, sets[0].layout.siteurl)
     finally:
         repository.close()
@@ -291,7 +287,7 @@ def built_history(
         built=built,
         commit=last.commit.sha,
         landed=last.time,
-        held={each.commit.sha: each.time for each in landings if each.held},
+        postponed={each.commit.sha: each.time for each in landings if each.held},
         objects=publisher.path,
     )
     return {name: (replace(told, changes=changes), cuts) for name, changes in history.changes.items()}
@@ -303,7 +299,7 @@ def _builds(
     """Return the selected landings with their records; `HistoryError` where some are missing or inconsistent."""
     selection = Selection.parse(records.note("selection"))
     if selection is None or (selection.since and all(each.commit.sha != selection.since for each in landings)):
-        _stop(f"there is no record of backfill in {records.place}", *_options())
+        _stop(f"there is no record of a backfill in {records.place}", *_options())
     if selection.site.url != siteurl:
         _stop(f"the record in {records.place} is of {selection.site.url!r}, and SITEURL is {siteurl!r}", *_options())
     chosen = choose(landings, cuts, begin=selection.since, by=selection.by)

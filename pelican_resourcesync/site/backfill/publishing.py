@@ -22,10 +22,7 @@ from pelican_resourcesync.publication import (
     RangeBoundaries,
     Request,
     Resource,
-    add_link_headers,
-    add_robots_line,
     build_time,
-    keep_dot_folders,
     layout_after,
     parse_state,
     publish_sets,
@@ -34,7 +31,7 @@ from pelican_resourcesync.publication import (
 from pelican_resourcesync.site.backfill.history import BuildHistory, BuildOutputs, Published, history_of_builds
 from pelican_resourcesync.site.backfill.records import BuildRecord, BuildRecordStore, as_text
 from pelican_resourcesync.site.configuration import Configuration
-from pelican_resourcesync.site.outputs import ROBOTS, Selector, removed_layouts
+from pelican_resourcesync.site.outputs import Selector, add_discovery_files, removed_layouts
 from pelican_resourcesync.site.publisher import options_of
 from pelican_resourcesync.transport import sha256
 from pelican_resourcesync.version import __version__
@@ -95,7 +92,9 @@ class BackfillPublisher:
         with closing(BuildOutputs(self._records, settings, layouts, selectors, siteurl)) as publisher:
             history, self.skipped, self.unstable = history_of_builds(past.builds, publisher, layouts)
             if past.last.commit in self.skipped:
-                message = f"the last commit, {past.last.commit[:10]}, is no site: {self.skipped[past.last.commit]}"
+                message = (
+                    f"the last commit, {past.last.commit[:10]}, cannot be published: {self.skipped[past.last.commit]}"
+                )
                 raise PublicationError(message)
             resources = publisher.resources(past.last)
             if self._is_there(key, resources, past.last, layouts):
@@ -184,15 +183,9 @@ class BackfillPublisher:
                     self._records.objects.copy(each.sha256, output / each.path)
             for found in published.values():
                 publisher.copy(found, output / found.path)
-            keep_dot_folders(output)
-            if settings.robots and ROBOTS not in published:
-                for layout in layouts.values():
-                    add_robots_line(output, layout)
-            whole = next((each.name for each in settings.sets if each.selection.everything), None)
-            if whole is not None:
-                add_link_headers(output, layouts[whole], settings.link_headers)
+            add_discovery_files(output, settings, layouts)
         except OSError as error:
-            message = f"the output {output} cannot be written: {error}: make room there, and make it writable"
+            message = f"the output {output} cannot be written: {error}: make it writable, and free disk space"
             raise PublicationError(message) from error
 
     def _clean(self) -> None:
@@ -214,7 +207,7 @@ class BackfillPublisher:
             built=build_time(),
             commit=past.landings[-1].commit.sha,
             landed=past.landings[-1].time,
-            held={each.commit.sha: each.time for each in past.landings if each.held},
+            postponed={each.commit.sha: each.time for each in past.landings if each.held},
             objects=publisher.path,
         )
         output, requests = self._today.output, []
@@ -227,14 +220,14 @@ class BackfillPublisher:
             requests.append(
                 Request(
                     resources=FileResources(within),
-                    told=replace(told, changes=history.changes[own.name]),
-                    cuts=past.cuts,
+                    history=replace(told, changes=history.changes[own.name]),
+                    boundaries=past.cuts,
                     options=options_of(self._today.pelican, self._today.settings, layouts[own.name], own),
-                    over=self._over[own.name],
+                    restarted_from=self._over[own.name],
                 )
             )
         former = list(removed_layouts(output, self._today.siteurl, self._removed_sets))
-        return dict(zip(layouts, publish_sets(requests, former=former), strict=True))
+        return dict(zip(layouts, publish_sets(requests, removed_sets=former), strict=True))
 
 
 def _known(note: Mapping[str, str] | None) -> KnownGeneration | None:
@@ -244,8 +237,8 @@ def _known(note: Mapping[str, str] | None) -> KnownGeneration | None:
 def _follows(public: KnownGeneration, before: KnownGeneration | None, last: Landing) -> bool:
     """Return whether a publication restarted from `before`, or is the first one, and is of the commit `last`."""
     state = public.state
-    begun = (before.state.start + 1, before.state.generation + 1, before.digest) if before else (1, 1, None)
-    return (state.start, state.generation, state.predecessor) == begun and state.commit == last.commit.sha
+    begun = (before.state.restart_number + 1, before.state.generation + 1, before.digest) if before else (1, 1, None)
+    return (state.restart_number, state.generation, state.predecessor) == begun and state.commit == last.commit.sha
 
 
 def _digest(file: Path) -> str:

@@ -24,9 +24,6 @@ from pelican_resourcesync.publication import TEMPORARY_PREFIX, remove_tree, temp
 from pelican_resourcesync.site.outputs import UNFILED, Facets
 from pelican_resourcesync.transport import measure
 
-#: Where records and bytes are stored, next to the settings file.
-BACKFILL_FOLDER = Path(".resourcesync", "backfill")
-
 #: The version of the format of records. Commits with records in another format are built again.
 FORMAT = 2
 
@@ -111,7 +108,7 @@ class BuildRecord:
             _require_strings([record.commit, record.landed, record.failure, *record.missing, *(record.unstable or ())])
             _require_strings([*record.tools, *record.tools.values(), record.site.url, record.site.settings])
         except (LookupError, TypeError, AttributeError) as error:
-            message = f"this is no record: {error}"
+            message = f"this is not a record: {error}"
             raise ValueError(message) from error
         return record
 
@@ -208,7 +205,7 @@ class BuildRecordStore:
 
     def _file(self, sha: str) -> Path:
         if not _COMMIT.fullmatch(sha):
-            message = f"{sha!r} is no commit"
+            message = f"{sha!r} is not a commit"
             raise ValueError(message)
         return self._folder / f"{sha}.json"
 
@@ -252,9 +249,9 @@ class Tools:
         for name, version in record.tools.items():
             now = self._python if name == "Python" else self._versions.get(name)
             if now != version:
-                return f"{name} was {version} then and is {now} now" if now else f"{name} {version} is no longer there"
+                return f"{name} was {version} and is now {now}" if now else f"{name} {version} is no longer installed"
         found = next((name for name in record.missing if self._is_there(name)), None)
-        return f"the plug-in {found!r} is there now" if found else ""
+        return f"the plug-in {found!r} is now installed" if found else ""
 
     def _is_there(self, plugin: str) -> bool:
         """Return whether a plug-in can be found, by its name in `PLUGINS`."""
@@ -289,10 +286,10 @@ def _file(path: str, uri: str | None, sha256: str, length: int, facets: Sequence
     """Return a file from a row of a record; `ValueError` for paths and hashes that lead out of their folders."""
     _require_strings([path, sha256, *([] if uri is None else [uri])])
     if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts or "\0" in path:
-        message = f"{path!r} is no path of an output"
+        message = f"{path!r} is not a path of an output"
         raise ValueError(message)
     if not _SHA256.fullmatch(sha256) or not isinstance(length, int) or length < 0:
-        message = f"{path!r} has no bytes"
+        message = f"{path!r} has an invalid hash or length"
         raise ValueError(message)
     if not facets:
         return File(path, uri, sha256, length)
@@ -304,7 +301,7 @@ def _file(path: str, uri: str | None, sha256: str, length: int, facets: Sequence
 def _require_strings(values: Iterable[object]) -> None:
     for value in values:
         if not isinstance(value, str):
-            message = f"{value!r} is no text"
+            message = f"{value!r} is not text"
             raise TypeError(message)
 
 
@@ -316,7 +313,7 @@ def record_of(answer: Mapping[str, Any], **known: Any) -> BuildRecord:
             return BuildRecord(**known, missing=missing, failure=str(answer["reason"]))
         files = tuple(_file(row[0], row[1], row[2], row[3], row[4] or ()) for row in answer["files"])
     except (LookupError, TypeError) as error:
-        message = f"this is no answer: {error}"
+        message = f"this is not an answer: {error}"
         raise ValueError(message) from error
     return BuildRecord(**known, missing=missing, files=files)
 

@@ -17,20 +17,20 @@ from pelican_resourcesync.publication import (
     PlainOutput,
     Publication,
     RangeBoundaries,
+    Workspace,
     build_time,
     locked,
     recover,
 )
 from pelican_resourcesync.site.backfill.builds import TIMEOUT, BuildConfiguration, Builder, BuildTask, default_jobs
-from pelican_resourcesync.site.backfill.progress import Progress
 from pelican_resourcesync.site.backfill.publishing import BackfillPublisher, PastBuilds
-from pelican_resourcesync.site.backfill.records import BACKFILL_FOLDER, BuildRecord, BuildRecordStore, Site, ends_of
+from pelican_resourcesync.site.backfill.records import BuildRecord, BuildRecordStore, Site, ends_of
 from pelican_resourcesync.site.backfill.selection import MOST, Selection, choose, first_commit, since
 from pelican_resourcesync.site.configuration import Configuration, predecessors, read_configuration
 from pelican_resourcesync.site.history import cuts_of, repository_of
 from pelican_resourcesync.site.outputs import find_removed_sets, removed_set_warnings
 from pelican_resourcesync.site.scope import settings_folder_of
-from pelican_resourcesync.terminal import format_count
+from pelican_resourcesync.terminal import Progress, format_count
 
 #: The maximum number of unstable resources that a message names.
 _SHOWN = 5
@@ -87,7 +87,7 @@ def run_backfill(file: Path, options: BackfillOptions, stream: TextIO, output: P
         raise PublicationError(message)
     repository, progress = repository_of(today.pelican), Progress(stream)
     try:
-        place = _own_folder(settings_folder_of(today.pelican) / BACKFILL_FOLDER)
+        place = _backfill_folder(Workspace(settings_folder_of(today.pelican)))
         with locked(today.output), locked(place):
             return _Backfill(today, repository, imports, place, options, progress).run()
     except KeyboardInterrupt:
@@ -169,14 +169,14 @@ class _Backfill:
             self._removed_sets = find_removed_sets(
                 found, today.settings, today.siteurl, PlainOutput(today.output), base
             )
-            return {name: each.previous or each.over for name, each in found.items()}
+            return {name: each.previous or each.restarted_from for name, each in found.items()}
 
     def _landings(self, public: Mapping[str, KnownGeneration | None]) -> list[Landing]:
         if self._repository.is_shallow():
             top = self._repository.top
-            message = f"the repository {top} is a shallow clone, so its past is not there: run git fetch --unshallow"
+            message = f"the repository {top} is a shallow clone without its history: run git fetch --unshallow"
             raise HistoryError(message)
-        held = {sha: time for each in public.values() if each for sha, time in each.state.held.items()}
+        held = {sha: time for each in public.values() if each for sha, time in each.state.postponed.items()}
         return list(
             landing_times(
                 self._repository.first_parent_commits(), built=max(build_time(), datetime.now(UTC)), known=held
@@ -189,18 +189,16 @@ class _Backfill:
         number = len(since(landings, begin))
         last = Selection.parse(self._records.note("selection"))
         if self._options.by:
-            by, why = self._options.by, "as asked"
+            by, why = self._options.by, "as requested"
         elif last and last.since == begin:
-            by, why = last.by, "as the last time"
+            by, why = last.by, "as last time"
         elif number <= MOST:
             by, why = "commit", f"the default up to {MOST}"
         else:
             by, why = "range", f"the default of more than {MOST}; --by commit builds every commit"
         chosen = choose(landings, cuts, begin=begin, by=by)
-        which = (
-            "each of them is built" if by == "commit" else f"the last of each range is built, {len(chosen):,} in all"
-        )
-        self._progress.say(f"the past has {format_count(number, 'commit')}, and {which} (--by {by}, {why}).")
+        which = "each is built" if by == "commit" else f"the last of each range is built, {len(chosen):,} in all"
+        self._progress.message(f"the history has {format_count(number, 'commit')}, and {which} (--by {by}, {why}).")
         self._records.keep_note("selection", Selection(by=by, since=begin, site=self._configuration.site).note())
         return chosen
 
@@ -213,12 +211,12 @@ class _Backfill:
         if record.site != self._configuration.site:
             why = _difference(record.site, self._configuration.site)
         elif not record.is_of(landing.time):
-            why = f"{landing.commit.sha[:10]} counted as landed at another time"
+            why = f"{landing.commit.sha[:10]} had another landing time"
         else:
             why = self._tools.difference(record)
         if why and not self._again:
             self._again = why
-            self._progress.say(f"commits are built again: {why}.")
+            self._progress.message(f"commits are built again: {why}.")
         return not why
 
     def _build(self, builder: Builder, missing: Sequence[Landing], last: Landing) -> None:
@@ -242,7 +240,7 @@ class _Backfill:
         for task, again in self._run(builder, tasks) if tasks else ():
             first = ends[task.landing.commit.sha]
             if again.failure:
-                self._progress.say(f"{first.commit[:10]} does not build a second time: {again.failure}")
+                self._progress.message(f"{first.commit[:10]} does not build a second time: {again.failure}")
             before, now = ({each.path: each.sha256 for each in record.files} for record in (first, again))
             unstable = [path for path in sorted(before) if now.get(path, before[path]) != before[path]]
             self._records.keep(replace(first, unstable=unstable))
@@ -259,7 +257,9 @@ class _Backfill:
     def _record(self, landing: Landing) -> BuildRecord:
         record = self._records.get(landing.commit.sha)
         if record is None:
-            message = f"what was built of {landing.commit.sha[:10]} is no longer in {self._records.place}: run it again"
+            message = (
+                f"the record of {landing.commit.sha[:10]} is no longer in {self._records.place}: run backfill again"
+            )
             raise PublicationError(message)
         return record
 
@@ -267,7 +267,7 @@ class _Backfill:
         """Report each plug-in that could not be imported, once."""
         for name in sorted({name for each in records for name in each.missing}):
             number = sum(name in each.missing for each in records)
-            self._progress.say(
+            self._progress.message(
                 f"the plug-in {name!r} cannot be imported and is left out of {format_count(number, 'commit')}: "
                 "install it and run backfill again to build the site as it was"
             )
@@ -275,22 +275,23 @@ class _Backfill:
     def _say_skipped(self, sha: str, reason: str) -> None:
         if sha not in self._said:
             self._said.add(sha)
-            self._progress.say(f"{sha[:10]} is skipped: {reason}")
+            self._progress.message(f"{sha[:10]} is skipped: {reason}")
 
     def _say_what_is_published(self, publishing: BackfillPublisher, publications: Mapping[str, Publication]) -> None:
         for sha, reason in publishing.skipped.items():
             self._say_skipped(sha, reason)
         if publishing.unstable:
             names = ", ".join(publishing.unstable[:_SHOWN]) + (", …" if publishing.unstable[_SHOWN:] else "")
-            differ = format_count(len(publishing.unstable), "resource") + " differ"
-            self._progress.say(f"{differ} between two builds of one commit, so no updates are told of: {names}")
-        folders = [f"{layout.folder}/" for layout in publishing.layouts.values() if layout.start > 1]
+            number = len(publishing.unstable)
+            differ = f"{format_count(number, 'resource')} {'differs' if number == 1 else 'differ'}"
+            self._progress.message(f"{differ} between two builds of the same commit, so updates are left out: {names}")
+        folders = [f"{layout.folder}/" for layout in publishing.layouts.values() if layout.restart_number > 1]
         if publications and folders:
-            self._progress.say(
-                f"what was public stays as it is, and this begins anew beside it: in {', '.join(folders)}"
+            self._progress.message(
+                f"the public documents stay unchanged, and the new ones are next to them, in {', '.join(folders)}"
             )
         for line in removed_set_warnings(self._removed_sets) if publications else ():
-            self._progress.say(f"{line}.")
+            self._progress.message(f"{line}.")
 
 
 def _site_of(today: Configuration, top: Path, extra: Mapping[str, Any]) -> Site:
@@ -311,19 +312,19 @@ def _inside(path: Path, top: Path) -> str | None:
 def _difference(then: Site, now: Site) -> str:
     """Return a message on what changed in a site."""
     if then.url != now.url:
-        return f"SITEURL was {then.url} then and is {now.url} now"
+        return f"SITEURL was {then.url} and is now {now.url}"
     if then.extra != now.extra:
-        return "the settings given with -e are others now"
-    return f"the settings file was {then.settings} then, read in {then.folder}, and is {now.settings} now"
+        return "the settings given with -e changed"
+    before, today = (f"{each.settings} (read in {each.folder})" for each in (then, now))
+    return f"the settings file was {before} and is now {today}"
 
 
-def _own_folder(place: Path) -> Path:
-    """Create the folder for what is built, hidden from git by a `.gitignore`."""
-    for each in (place.parent, place):
+def _backfill_folder(workspace: Workspace) -> Path:
+    """Create the folder for the builds of past commits, which must not be a link, and return it."""
+    for each in (workspace.folder, workspace.backfill):
         if os.path.islink(each):  # noqa: PTH114 - `Path.is_symlink` may raise
-            message = f"{each} is a symbolic link, and may lead to what is none of ours: remove it"
+            message = f"{each} is a symbolic link, which may lead anywhere: remove it"
             raise PublicationError(message)
-    place.mkdir(parents=True, exist_ok=True)
-    if not os.path.lexists(place.parent / ".gitignore"):
-        (place.parent / ".gitignore").write_text("*\n", "ascii")
-    return place
+    workspace.create()
+    workspace.backfill.mkdir(exist_ok=True)
+    return workspace.backfill

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 from pelican.paginator import Page, Paginator
 from pelican.urlwrappers import URLWrapper
 
-from pelican_resourcesync.site.outputs import uri_of, uri_of_path
+from pelican_resourcesync.site.outputs import uri_of
+from pelican_resourcesync.transport import uri_of_path
 
 _PERIODS = ("YEAR", "MONTH", "DAY")
 _FORMATS = ("ATOM", "RSS")

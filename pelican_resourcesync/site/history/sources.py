@@ -20,7 +20,8 @@ from pelican.readers import Readers
 
 from pelican_resourcesync.site.history.head_readers import InMemoryReader, head_of, replace_readers
 from pelican_resourcesync.site.history.listings import Listing, Listings
-from pelican_resourcesync.site.outputs import OutputFile, Role, Roles, copied_source, uri_of, uri_of_path
+from pelican_resourcesync.site.outputs import OutputFile, Role, Roles, copied_source, uri_of
+from pelican_resourcesync.transport import uri_of_path
 
 _CLASSES: Mapping[Role, type[Content]] = {Role.ARTICLE: Article, Role.PAGE: Page, Role.STATIC: Static}
 

@@ -13,8 +13,9 @@ from pelican_resourcesync.site.history.past_settings import (
     settings_of_source,
 )
 from pelican_resourcesync.site.history.sources import SourceOutput, Sources
-from pelican_resourcesync.site.outputs import Role, uri_of_path
+from pelican_resourcesync.site.outputs import Role
 from pelican_resourcesync.site.scope import Scope
+from pelican_resourcesync.transport import uri_of_path
 
 #: The start of a blob whose content is in Git LFS, not in the repository.
 _POINTER = b"version https://git-lfs.github.com/spec/"

@@ -5,38 +5,43 @@ from typing import TYPE_CHECKING
 from pelican_resourcesync.lazy import names_from
 
 if TYPE_CHECKING:
-    from pelican_resourcesync.site.outputs.discovery import COMPRESSED, with_link
+    from pelican_resourcesync.site.outputs.discovery import (
+        ROBOTS,
+        add_discovery_files,
+        is_linkable,
+        link_pages,
+        with_link,
+    )
     from pelican_resourcesync.site.outputs.facets import UNFILED, Facets, facets_of, links_of
     from pelican_resourcesync.site.outputs.removed_sets import find_removed_sets, removed_layouts, removed_set_warnings
     from pelican_resourcesync.site.outputs.resources import (
-        ROBOTS,
         Exclusion,
         ResourceSet,
         SiteResources,
-        collect,
+        find_resources,
         layouts_of,
+        require_complete_copies,
     )
     from pelican_resourcesync.site.outputs.roles import Role, Roles
-    from pelican_resourcesync.site.outputs.run import OutputFile, Run, copied_source
+    from pelican_resourcesync.site.outputs.run import OutputFile, Run, copied_source, leads_outside
     from pelican_resourcesync.site.outputs.selection import Selector
-    from pelican_resourcesync.site.outputs.uris import is_html, matches_pattern, uri_of, uri_of_path
+    from pelican_resourcesync.site.outputs.uris import matches_pattern, uri_of
 else:
     __getattr__ = names_from(
         __name__,
         {
-            "discovery": "COMPRESSED with_link",
+            "discovery": "ROBOTS add_discovery_files is_linkable link_pages with_link",
             "facets": "UNFILED Facets facets_of links_of",
             "removed_sets": "removed_layouts find_removed_sets removed_set_warnings",
-            "resources": "ROBOTS Exclusion ResourceSet SiteResources collect layouts_of",
+            "resources": "Exclusion ResourceSet SiteResources find_resources layouts_of require_complete_copies",
             "roles": "Role Roles",
-            "run": "OutputFile Run copied_source",
+            "run": "OutputFile Run copied_source leads_outside",
             "selection": "Selector",
-            "uris": "is_html matches_pattern uri_of uri_of_path",
+            "uris": "matches_pattern uri_of",
         },
     )
 
 __all__ = [
-    "COMPRESSED",
     "ROBOTS",
     "UNFILED",
     "Exclusion",
@@ -48,17 +53,20 @@ __all__ = [
     "Run",
     "Selector",
     "SiteResources",
-    "collect",
+    "add_discovery_files",
     "copied_source",
     "facets_of",
     "find_removed_sets",
-    "is_html",
+    "find_resources",
+    "is_linkable",
     "layouts_of",
+    "leads_outside",
+    "link_pages",
     "links_of",
     "matches_pattern",
     "removed_layouts",
     "removed_set_warnings",
+    "require_complete_copies",
     "uri_of",
-    "uri_of_path",
     "with_link",
 ]

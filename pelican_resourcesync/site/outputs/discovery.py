@@ -1,10 +1,13 @@
-"""The link to the Capability List in the head of HTML pages (`DI02`)."""
+"""The links that lead Destinations from the site to the documents: in pages (`DI02`), `robots.txt` and HTTP headers."""
 
 import html
 import re
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from pelican_resourcesync.publication import replace_file
+from pelican_resourcesync.publication import Layout, add_link_headers, add_robots_line, keep_dot_folders, replace_file
+from pelican_resourcesync.settings import Settings
+from pelican_resourcesync.site.outputs.uris import is_html
 
 #: First the constructs that may contain text that only looks like a tag, then the relevant tags.
 _TOKENS = re.compile(
@@ -16,8 +19,36 @@ _TOKENS = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 _RESOURCESYNC = re.compile(rb"""\brel\s*=\s*(?:["'][^"']*\bresourcesync\b|resourcesync\b)""", re.IGNORECASE)
+ROBOTS = "robots.txt"
 #: A host may send a compressed copy instead of the page next to it, so a page with such a copy is not changed.
-COMPRESSED = (".gz", ".br", ".zst")
+_COMPRESSED = (".gz", ".br", ".zst")
+
+
+def add_discovery_files(output: Path, settings: Settings, layouts: Mapping[str, Layout]) -> None:
+    """Add what leads to the documents besides pages: lines in `robots.txt` and in files for the host, by the settings.
+
+    `layouts` are those of the sets, by name. Hosts that hide folders with a dot are told to keep `.well-known`.
+    """
+    keep_dot_folders(output)
+    if settings.robots:
+        for layout in layouts.values():
+            add_robots_line(output, layout)
+    whole = next((each.name for each in settings.sets if each.selection.everything), None)
+    if whole is not None:
+        add_link_headers(output, layouts[whole], settings.link_headers)
+
+
+def link_pages(output: Path, pages: Mapping[str, Layout], paths: Collection[str]) -> None:
+    """Add to each of the `pages`, by path, a link to the Capability List of that layout; `paths` are all resources."""
+    for path in pages:
+        if is_linkable(path, paths):
+            layout = pages[path]
+            add_link(output / path, layout.uri(layout.capability_list))
+
+
+def is_linkable(path: str, paths: Collection[str]) -> bool:
+    """Return whether a resource is an HTML page without a compressed copy among all `paths`."""
+    return is_html(path) and not any(path + end in paths for end in _COMPRESSED)
 
 
 def add_link(file: Path, capability_list: str) -> bool:

@@ -12,7 +12,7 @@ from pelican.urlwrappers import Category, Tag, URLWrapper
 
 from pelican_resourcesync.protocol import Link
 from pelican_resourcesync.site.outputs.run import OutputFile, Run
-from pelican_resourcesync.site.outputs.uris import uri_of_path
+from pelican_resourcesync.transport import uri_of_path
 
 _KINDS: Mapping[str, type[URLWrapper]] = {"category": Category, "tag": Tag}
 

@@ -1,25 +1,23 @@
 """The resources of a build: which files are resources, and of which sets."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from errno import ENOSPC
 from pathlib import Path
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication import (
-    FOLDER,
-    WELL_KNOWN,
-    Change,
-    Layout,
-    add_link_headers,
-    add_robots_line,
-    keep_dot_folders,
-)
+from pelican_resourcesync.publication import FOLDER, WELL_KNOWN, Change, Layout
 from pelican_resourcesync.settings import SetSettings, Settings
-from pelican_resourcesync.site.outputs.discovery import COMPRESSED, add_link
+from pelican_resourcesync.site.outputs.discovery import ROBOTS
 from pelican_resourcesync.site.outputs.facets import UNFILED, facets_of
 from pelican_resourcesync.site.outputs.run import OutputFile, Run
 from pelican_resourcesync.site.outputs.selection import Selector, selection_warnings
-from pelican_resourcesync.site.outputs.uris import files_of, is_html, matches_pattern, uri_of_path
+from pelican_resourcesync.site.outputs.uris import files_of, matches_pattern
+from pelican_resourcesync.transport import uri_of_path
+
+#: How many links that lead out of the output a warning names.
+_SHOWN = 5
+_CHUNK = 1 << 20
 
 #: Files in the output that configure the host and are not served.
 HOST_FILES = ("_headers", "_redirects", "CNAME")
@@ -47,7 +45,7 @@ class Exclusion:
         return any(map(self.excludes, files_of(siteurl, uri)))
 
 
-def take_inventory(outputs: Iterable[OutputFile], exclusion: Exclusion) -> list[OutputFile]:
+def select_resources(outputs: Iterable[OutputFile], exclusion: Exclusion) -> list[OutputFile]:
     """Return the outputs that are resources, in the order of their URIs.
 
     Raises `PublicationError` where two files have the same URI.
@@ -68,9 +66,6 @@ def take_inventory(outputs: Iterable[OutputFile], exclusion: Exclusion) -> list[
 
 def _named(output: OutputFile) -> str:
     return f"{output.path} (of {output.source})" if output.source else output.path
-
-
-ROBOTS = "robots.txt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +96,17 @@ class ResourceSet:
 class SiteResources:
     """All outputs of a build that are resources, in the order of their URIs, and the sets that they belong to.
 
-    `doubts` are warnings about selections that match nothing.
+    `warnings` are about selections that match nothing, and links that lead out of the output.
     """
 
     written: Sequence[OutputFile]
     sets: Sequence[ResourceSet]
-    doubts: Sequence[str]
+    warnings: Sequence[str]
+
+    @property
+    def pages(self) -> Mapping[str, Layout]:
+        """For the path of each output, the layout of the first set that it is in."""
+        return {each.path: found.layout for found in reversed(self.sets) for each in found.written}
 
     @property
     def listed(self) -> Sequence[OutputFile]:
@@ -120,38 +120,65 @@ def layouts_of(settings: Settings, siteurl: str) -> dict[str, Layout]:
     return {each.name: Layout(siteurl, each.name) for each in settings.sets}
 
 
-def collect(run: Run, settings: Settings, layouts: Mapping[str, Layout]) -> SiteResources:
-    """Add links to the documents to the output, and return its resources and sets.
+class IncompleteCopyError(PublicationError):
+    """Raised where Pelican copied a file only in part, of which it only warns; most often, the disk was full."""
 
-    The links lead Destinations to the documents: in pages, in `robots.txt` and in HTTP headers, by the settings.
+    errno = ENOSPC
+
+
+def require_complete_copies(output: Path, written: Iterable[OutputFile]) -> None:
+    """Raise `IncompleteCopyError` where a file is shorter than the one it is a copy of, and has nothing else in it.
+
+    A plug-in may have changed the copy, for example to make a picture smaller, and that is no error.
     """
-    keep_dot_folders(run.output)
-    if settings.robots:
-        for layout in layouts.values():
-            add_robots_line(run.output, layout)
-    whole = next((each.name for each in settings.sets if each.selection.everything), None)
-    if whole is not None:
-        add_link_headers(run.output, layouts[whole], settings.link_headers)
-    written = take_inventory(_outputs(run, settings), Exclusion(settings.exclude))
-    collected = _divide(run, settings, layouts, written)
-    if settings.html_links:
-        _link_pages(run, collected.sets, written)
-    return collected
+    for each in written:
+        file, source = output / each.path, each.copy_of
+        if source is None or not source.is_file():
+            continue
+        length, whole = file.stat().st_size, source.stat().st_size
+        if length < whole and _begins_with(source, file):
+            message = (
+                f"{file} is an incomplete copy of {source}, with {length:,} of {whole:,} bytes: see Pelican's "
+                "warnings, free disk space, and build again"
+            )
+            raise IncompleteCopyError(message)
 
 
-def _divide(
-    run: Run, settings: Settings, layouts: Mapping[str, Layout], written: Sequence[OutputFile]
-) -> SiteResources:
+def _begins_with(source: Path, copy: Path) -> bool:
+    with source.open("rb") as one, copy.open("rb") as other:
+        while chunk := other.read(_CHUNK):
+            if one.read(len(chunk)) != chunk:
+                return False
+    return True
+
+
+def find_resources(run: Run, settings: Settings, layouts: Mapping[str, Layout]) -> SiteResources:
+    """Return the resources of a finished build, and which sets they are in.
+
+    Raises `PublicationError` where two files have the same URI, or Pelican copied a file only in part.
+    """
+    exclusion = Exclusion(settings.exclude)
+    written = select_resources(_outputs(run, settings), exclusion)
+    require_complete_copies(run.output, written)
     selectors = [Selector(each.selection, run.settings, run.siteurl) for each in settings.sets]
     facets = facets_of(run, written) if any(each.by_facets for each in selectors) else {}
     sets: list[ResourceSet] = []
-    doubts: list[str] = []
+    warnings = list(_link_warnings([path for path in run.links_outside if not exclusion.excludes(path)]))
     for each, selector in zip(settings.sets, selectors, strict=True):
         within = [every for every in written if selector.matches(every.path, facets.get(every.uri, UNFILED))]
         sets.append(ResourceSet(each, selector, layouts[each.name], within))
         if settings.names_sets:
-            doubts += selection_warnings(each, run.settings, written, facets)
-    return SiteResources(written, sets, doubts)
+            warnings += selection_warnings(each, run.settings, written, facets)
+    return SiteResources(written, sets, warnings)
+
+
+def _link_warnings(paths: Sequence[str]) -> Iterator[str]:
+    """Yield one warning about links that lead out of the output; nothing where there are none."""
+    if paths:
+        which = "a symbolic link that leads" if len(paths) == 1 else f"{len(paths):,} symbolic links that lead"
+        names = ", ".join(paths[:_SHOWN]) + (", …" if paths[_SHOWN:] else "")
+        verb, them = ("is", "it") if len(paths) == 1 else ("are", "them")
+        yield f"the output has {which} out of it and {verb} not published ({names}): replace {them} with copies"
 
 
 def _outputs(run: Run, settings: Settings) -> Iterable[OutputFile]:
@@ -160,15 +187,3 @@ def _outputs(run: Run, settings: Settings) -> Iterable[OutputFile]:
     if settings.robots:
         outputs.setdefault(ROBOTS, OutputFile(ROBOTS, uri_of_path(run.siteurl, ROBOTS)))
     return outputs.values()
-
-
-def _link_pages(run: Run, sets: Iterable[ResourceSet], written: Iterable[OutputFile]) -> None:
-    """Add to each page a link to the Capability List of the first set that it is in (`DI02`)."""
-    paths = {each.path for each in written}
-    linked: set[str] = set()
-    for each in sets:
-        capability_list = each.layout.uri(each.layout.capability_list)
-        for path in (every.path for every in each.written if is_html(every.path) and every.path not in linked):
-            linked.add(path)
-            if not any(path + end in paths for end in COMPRESSED):
-                add_link(Path(run.output, path), capability_list)

@@ -12,7 +12,8 @@ from pelican.contents import Content
 from pelican.generators import ArticlesGenerator, PagesGenerator, StaticGenerator
 
 from pelican_resourcesync.site.outputs.roles import Role
-from pelican_resourcesync.site.outputs.uris import uri_of, uri_of_path
+from pelican_resourcesync.site.outputs.uris import uri_of
+from pelican_resourcesync.transport import uri_of_path
 
 _CONTENTS = (("article", Role.ARTICLE), ("page", Role.PAGE))
 _WRAPPERS = ("tag", "category", "author")
@@ -24,7 +25,7 @@ class OutputFile:
 
     `public` is false for drafts and hidden content. `content` is Pelican's content object, if there is one. `about` is
     also an object of Pelican, of a nested run too: the content object of a page or of a copied source, or the category,
-    tag or author of a listing.
+    tag or author of a listing. `copy_of` is the file of which Pelican made a copy.
     """
 
     path: str
@@ -34,6 +35,7 @@ class OutputFile:
     public: bool = True
     content: Any = None
     about: Any = None
+    copy_of: Path | None = None
 
 
 class Run:
@@ -45,6 +47,7 @@ class Run:
         self.siteurl = siteurl
         self.output = Path(settings["OUTPUT_PATH"])
         self.generators: list[Any] = []
+        self.links_outside: list[str] = []
         self._direct = {
             str(name): str(settings.get(f"{name.upper()}_SAVE_AS", f"{name}.html"))
             for name in settings["DIRECT_TEMPLATES"]
@@ -78,11 +81,16 @@ class Run:
         """Yield every file that belongs to this build, in the order of the paths.
 
         Files without a signal are found by walking the output. A file that was there before the run and is unchanged is
-        stale, and left out.
+        stale, and left out. So is a symbolic link that leads out of the output, unless Pelican made it in place of a
+        copy (`STATIC_CREATE_LINKS`): `links_outside` has the paths of these.
         """
         known = {**{each.path: each for each in self._copied()}, **self._written}
+        self.links_outside = []
         for path, file in walk(self.output):
-            if path in known:
+            source = known[path].copy_of if path in known else None
+            if leads_outside(file, self.output, source):
+                self.links_outside.append(path)
+            elif path in known:
                 yield known[path]
             elif self._stale.get(path) != _stamp(file):
                 yield OutputFile(path, uri_of_path(self.siteurl, path))
@@ -127,29 +135,31 @@ class Run:
 
     def _copied(self) -> Iterator[OutputFile]:
         """Yield what is copied without a signal: static files, files of the theme, and sources (`OUTPUT_SOURCES`)."""
-        for path in self._theme_files():
-            yield OutputFile(path, uri_of_path(self.siteurl, path))
+        for path, source in self._theme_files():
+            yield OutputFile(path, uri_of_path(self.siteurl, path), copy_of=source)
         for content in self._contents():
             copy = copied_source(content, self.settings)
             if copy:
-                yield OutputFile(copy, uri_of_path(self.siteurl, copy), public=is_public(content), about=content)
+                uri, original = uri_of_path(self.siteurl, copy), Path(content.source_path)
+                yield OutputFile(copy, uri, public=is_public(content), about=content, copy_of=original)
         private = self._private_links()
         here = set(map(posixpath.normpath, self._static_paths())) if private else set()
         for static in self._generated("staticfiles"):
             source = static.get_relative_source_path()
+            original = Path(self.settings["PATH"], static.source_path)
             path = posixpath.normpath(static.save_as)
             public = source not in private or (source in here and not _is_attached(static))
             uri = uri_of(self.siteurl, static.url, static.save_as)
-            yield OutputFile(path, uri, source, Role.STATIC, public=public, content=static)
+            yield OutputFile(path, uri, source, Role.STATIC, public=public, content=static, copy_of=original)
 
-    def _theme_files(self) -> Iterator[str]:
+    def _theme_files(self) -> Iterator[tuple[str, Path]]:
         theme, target = Path(self.settings["THEME"]), str(self.settings["THEME_STATIC_DIR"])
         for name in self.settings["THEME_STATIC_PATHS"]:
             source = theme / name
             if source.is_file():
-                yield posixpath.normpath(posixpath.join(target, source.name))
-            for path, _file in walk(source):
-                yield posixpath.normpath(posixpath.join(target, path))
+                yield posixpath.normpath(posixpath.join(target, source.name)), source
+            for path, file in walk(source):
+                yield posixpath.normpath(posixpath.join(target, path)), file
 
     def _private_links(self) -> set[str]:
         """Return the static sources that only drafts and hidden content link to."""
@@ -225,6 +235,15 @@ def walk(folder: Path) -> Iterator[tuple[str, Path]]:
         folders[:] = [name for name in folders if not name.startswith(".") or name == ".well-known"]
         found += [Path(root, name) for name in files if not name.startswith(".")]
     return iter(sorted((file.relative_to(folder).as_posix(), file) for file in found if file.is_file()))
+
+
+def leads_outside(file: Path, output: Path, source: Path | None = None) -> bool:
+    """Return whether a file of the output is a symbolic link out of it; a link to its own `source` is not one."""
+    if not file.is_symlink():
+        return False
+    target = os.path.realpath(file)
+    inside = Path(target).is_relative_to(os.path.realpath(output))
+    return not inside and (source is None or target != os.path.realpath(source))
 
 
 def _stamp(file: Path) -> tuple[int, ...]:

@@ -3,16 +3,9 @@
 import posixpath
 from fnmatch import fnmatchcase
 from pathlib import Path
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
-_INDEX = "index.html"
-#: The characters that are not percent-encoded in a path (RFC 3986, pchar and "/").
-_PATH_SAFE = "/:@!$&'()*+,;=~-._"
-
-
-def uri_of_path(siteurl: str, path: str) -> str:
-    """Return the URI of the output file at `path` (relative to the output, `/`-separated, not encoded)."""
-    return f"{siteurl}/{quote(path, safe=_PATH_SAFE, errors='surrogateescape')}"
+from pelican_resourcesync.transport import path_of_uri, served_paths, uri_of_path
 
 
 def uri_of(siteurl: str, url: str, save_as: str) -> str:
@@ -31,8 +24,7 @@ def uri_of(siteurl: str, url: str, save_as: str) -> str:
 
 def serves(url: str, save_as: str) -> bool:
     """Return whether a static host returns the file `save_as` for `url` (decoded, relative)."""
-    folder = url if not url or url.endswith("/") else f"{url}/"
-    return posixpath.normpath(save_as) in (url, f"{folder}{_INDEX}", f"{url}.html")
+    return posixpath.normpath(save_as) in served_paths(url)
 
 
 def _relative(url: str) -> str:
@@ -51,10 +43,8 @@ def _relative(url: str) -> str:
 
 def files_of(siteurl: str, uri: str) -> tuple[str, ...]:
     """Return the paths of the files that a static host may return for `uri`, a URI of the past."""
-    path = unquote(uri.removeprefix(f"{siteurl}/"), errors="surrogateescape")
-    if not path or path.endswith("/"):
-        return (path + _INDEX,)
-    return (path,) if posixpath.splitext(path)[1] else (path, f"{path}.html", f"{path}/{_INDEX}")
+    path = path_of_uri(siteurl, uri)
+    return () if path is None else served_paths(path)[: 1 if posixpath.splitext(path)[1] else None]
 
 
 def matches_pattern(path: str, pattern: str) -> bool:

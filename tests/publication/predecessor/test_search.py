@@ -10,11 +10,12 @@ import pytest
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication.model.layout import STATE, Layout
-from pelican_resourcesync.publication.previous.last_published import LIVE_FOLDER
 from pelican_resourcesync.publication.previous.search import PlainOutput, Predecessor, PredecessorSearch
 from tests.publication.support import Source
 from tests.support.live import files, hosts, live
 from tests.support.museum import ARCHIVE, MUSEUM, digest
+
+LIVE_FOLDER = Path(".resourcesync", "live")
 
 OTHER = "0" * 64
 

@@ -28,7 +28,7 @@ from pelican_resourcesync.publication import (
 from pelican_resourcesync.site.backfill.records import BuildRecordStore
 from pelican_resourcesync.site.outputs.discovery import add_link
 from tests.publication.support import publish_one
-from tests.site.backfill.support import TIMES, Terminal, documents, run, with_past, worktrees
+from tests.site.backfill.support import TIMES, Terminal, documents, run, worktrees
 from tests.support.follower import Follower
 from tests.support.servers import served
 from tests.support.sites import ROOT, Site, changes, strip
@@ -46,14 +46,13 @@ PAST = [
 ]
 
 
-@pytest.fixture
-def past(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
-    """Give the small site; whatever is passing lies in a folder of its own."""
+@pytest.fixture(autouse=True)
+def _temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let whatever is passing lie in a folder of its own."""
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     monkeypatch.setenv("TMPDIR", str(temporary))
-    return with_past(tmp_path / "site")
 
 
 def state(output: Path) -> dict[str, object]:
@@ -82,11 +81,11 @@ def test_a_commit_that_does_not_build_is_skipped_and_named(past: Site, tmp_path:
     assert documents(past.output) == before
 
 
-def test_since(past: Site) -> None:
+def test_since(recorded: Site) -> None:
     """What was there at the first commit that is asked for counts as created by it."""
-    run(past, since="HEAD~2")
+    run(recorded, since="HEAD~2")
     created = [(TIMES[1], "created", "/first.html"), (TIMES[1], "created", "/second.html")]
-    assert sorted(past.changes()) == sorted([*created, *PAST[3:]])
+    assert sorted(recorded.changes()) == sorted([*created, *PAST[3:]])
 
 
 @pytest.mark.parametrize(
@@ -103,46 +102,44 @@ def test_since_what_was_never_published(past: Site, since: str, said: str) -> No
     assert not (past.output / "resourcesync").exists()
 
 
-def test_by_range(past: Site) -> None:
+def test_by_range(recorded: Site) -> None:
     """The last commit of each range is built, and the last of all; a range's changes have its time."""
-    past.git("tag", "one", "HEAD~3")
-    past.configure(RESOURCESYNC={"changes_by": "tag"})
-    past.commit(TIMES[4])
-    outcome = run(past, by="range")
-    assert (outcome.built, outcome.skipped) == (2, {})
-    assert sorted(past.changes()) == sorted(
+    recorded.git("tag", "one", "HEAD~3")
+    recorded.configure(RESOURCESYNC={"changes_by": "tag"})
+    recorded.commit(TIMES[4])
+    outcome = run(recorded, by="range")
+    assert (outcome.built, outcome.skipped) == (1, {})
+    assert sorted(recorded.changes()) == sorted(
         [PAST[0], (TIMES[4], "created", "/third.html"), (TIMES[4], "updated", "/first.html")]
     )
     assert outcome.publications["site"].ranges == 2
 
 
-def test_the_next_build_goes_on(past: Site) -> None:
+def test_the_next_build_goes_on(backfilled: Site) -> None:
     """The Change Lists of a backfill are carried forward, byte for byte, by the builds that follow."""
-    run(past)
-    closed = {path: data for path, data in documents(past.output).items() if b"until=" in data[:900]}
-    with served(past.output) as address:
+    closed = {path: data for path, data in documents(backfilled.output).items() if b"until=" in data[:900]}
+    with served(backfilled.output) as address:
         follower = Follower(address, SITEURL)
         assert follower.baseline() == []
-        past.article("fourth.md", "Fourth")
-        past.commit(TIMES[4])
-        past.build()
+        backfilled.article("fourth.md", "Fourth")
+        backfilled.commit(TIMES[4])
+        backfilled.build()
         assert follower.incremental() == follower.audit() == []
-    assert sorted(past.changes()) == sorted([*PAST, (TIMES[4], "created", "/fourth.html")])
-    after = documents(past.output)
+    assert sorted(backfilled.changes()) == sorted([*PAST, (TIMES[4], "created", "/fourth.html")])
+    after = documents(backfilled.output)
     lists = [path for path in closed if "changelist-2" in path]
     assert lists
     assert all(after[path] == closed[path] for path in lists)
-    assert state(past.output)["generation"] == 2
+    assert state(backfilled.output)["generation"] == 2
 
 
-def test_one_publication_says_what_many_would(past: Site, tmp_path: Path) -> None:
+def test_one_publication_says_what_many_would(backfilled: Site, tmp_path: Path) -> None:
     """The documents are those of publishing each build on the one before, byte for byte."""
-    run(past)
-    records = BuildRecordStore(past.folder / ".resourcesync" / "backfill")
+    records = BuildRecordStore(backfilled.folder / ".resourcesync" / "backfill")
     layout = Layout(SITEURL)
     options = Options(output=tmp_path / "steps", layout=layout, site_name="A site", allow_deletions=True)
     first = True
-    for sha, time_ in zip(past.git("rev-list", "--reverse", "HEAD").split(), TIMES, strict=False):
+    for sha, time_ in zip(backfilled.git("rev-list", "--reverse", "HEAD").split(), TIMES, strict=False):
         record = records.get(sha)
         assert record
         if record.failure:
@@ -162,7 +159,7 @@ def test_one_publication_says_what_many_would(past: Site, tmp_path: Path) -> Non
     apart = "resourcesync/publication.json"
     steps = documents(tmp_path / "steps")
     assert steps.pop(apart)
-    assert {path: data for path, data in documents(past.output).items() if path in steps} == steps
+    assert {path: data for path, data in documents(backfilled.output).items() if path in steps} == steps
 
 
 def test_over_what_is_public(past: Site) -> None:
@@ -193,11 +190,11 @@ def test_the_command_says_what_was_done(past: Site) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(BACKFILL, cwd=past.folder, env=environment, capture_output=True, text=True, check=True)
     assert done.stdout == (
-        "3 commits built, 1 skipped; 2 resources, 5 changes in 3 Change Lists for https://example.org/resourcesync/ "
-        f"lie in {past.output}: publish that folder.\n"
+        "3 commits built, 1 skipped. Published for https://example.org/resourcesync/: 2 resources, 5 changes in 3 "
+        f"Change Lists. Upload the folder {past.output}.\n"
     )
     which, skipped, left = sorted(done.stderr.splitlines(), key=lambda line: ("left" in line, "skipped" in line))
-    assert which == "ResourceSync: the past has 4 commits, and each of them is built (--by commit, as asked)."
+    assert which == "ResourceSync: the history has 4 commits, and each is built (--by commit, as requested)."
     assert re.fullmatch(r"ResourceSync: 1 build left, which may take \d+ seconds?\.", left)
     assert skipped == f"ResourceSync: {past.git('rev-parse', 'HEAD~1')[:10]} is skipped: ValueError: a slip"
 
@@ -212,17 +209,17 @@ def test_the_last_commit_must_build(past: Site) -> None:
     assert not (past.output / "resourcesync").exists()
 
 
-def test_a_full_disk_is_no_fault_of_a_commit(past: Site) -> None:
+def test_a_full_disk_is_no_fault_of_a_commit(recorded: Site) -> None:
     """It is not skipped: all stops, and goes on where there is room again."""
-    conf = past.folder / "pelicanconf.py"
-    past.write("pelicanconf.py", conf.read_text() + "raise OSError(28, 'No space left on device')\n")
-    past.commit(TIMES[4])
-    past.configure()
-    past.commit(TIMES[5])
-    with pytest.raises(PublicationError, match=r"cannot be built: OSError: .*No space left on device: make room"):
-        run(past)
-    assert not (past.output / "resourcesync").exists()
-    assert worktrees(past) == []
+    conf = recorded.folder / "pelicanconf.py"
+    recorded.write("pelicanconf.py", conf.read_text() + "raise OSError(28, 'No space left on device')\n")
+    recorded.commit(TIMES[4])
+    recorded.configure()
+    recorded.commit(TIMES[5])
+    with pytest.raises(PublicationError, match=r"cannot be built: OSError: .*No space left on device: free disk space"):
+        run(recorded)
+    assert not (recorded.output / "resourcesync").exists()
+    assert worktrees(recorded) == []
 
 
 def test_one_at_a_time(past: Site) -> None:
@@ -232,13 +229,15 @@ def test_one_at_a_time(past: Site) -> None:
         run(past, output=past.folder / "other")
 
 
-def test_a_build_that_takes_too_long(past: Site) -> None:
+def test_a_build_that_takes_too_long(backfilled: Site) -> None:
     """It is ended, and its commit is skipped."""
-    past.write("pelicanconf.py", (past.folder / "pelicanconf.py").read_text() + "import time; time.sleep(60)\n")
-    past.commit(TIMES[4])
-    past.configure()
-    past.commit(TIMES[5])
-    outcome = run(past, since="HEAD~1", timeout=5)
+    backfilled.write(
+        "pelicanconf.py", (backfilled.folder / "pelicanconf.py").read_text() + "import time; time.sleep(60)\n"
+    )
+    backfilled.commit(TIMES[4])
+    backfilled.configure()
+    backfilled.commit(TIMES[5])
+    outcome = run(backfilled, since="HEAD~1", timeout=5)
     assert list(outcome.skipped.values()) == ["it took more than 5 seconds"]
 
 
@@ -272,15 +271,15 @@ def test_commits_of_every_sort(tmp_path: Path) -> None:
     assert state(site.output)["start"] == 2, "what is served on this machine is in the output"
 
 
-def test_an_output_that_cannot_be_written(past: Site) -> None:
+def test_an_output_that_cannot_be_written(recorded: Site) -> None:
     """It says so, and what was built is kept."""
-    (past.output / "third.html").mkdir(parents=True)
-    past.configure(DELETE_OUTPUT_DIRECTORY=False)
-    past.commit(TIMES[4])
+    (recorded.output / "third.html").mkdir(parents=True)
+    recorded.configure(DELETE_OUTPUT_DIRECTORY=False)
+    recorded.commit(TIMES[4])
     with pytest.raises(PublicationError, match=r"third\.html cannot be written"):
-        run(past)
-    (past.output / "third.html").rmdir()
-    assert run(past).known == 4
+        run(recorded)
+    (recorded.output / "third.html").rmdir()
+    assert run(recorded).known == 4
 
 
 def test_in_a_subdirectory(tmp_path: Path) -> None:
@@ -304,38 +303,37 @@ def test_in_a_subdirectory(tmp_path: Path) -> None:
     assert (inner.folder / ".resourcesync" / "backfill").is_dir()
 
 
-def test_what_was_excluded_then_is_not_named(past: Site) -> None:
+def test_what_was_excluded_then_is_not_named(recorded: Site) -> None:
     """Neither what is no resource by today's settings is named, nor what was none by those of the commit."""
-    past.configure(RESOURCESYNC={"exclude": ["first.html"]})
-    past.article("fourth.md", "Fourth")
-    past.commit(TIMES[4])
-    past.configure(RESOURCESYNC={"exclude": ["third.html"]})
-    past.commit(TIMES[5])
-    run(past)
-    rows = past.changes()
+    recorded.configure(RESOURCESYNC={"exclude": ["first.html"]})
+    recorded.article("fourth.md", "Fourth")
+    recorded.commit(TIMES[4])
+    recorded.configure(RESOURCESYNC={"exclude": ["third.html"]})
+    recorded.commit(TIMES[5])
+    run(recorded)
+    rows = recorded.changes()
     assert "/third.html" not in {path for _, _, path in rows}
     assert [row for row in rows if row[2] == "/first.html"][-2:] == [
         (TIMES[4], "deleted", "/first.html"),
         (TIMES[5], "created", "/first.html"),
     ]
-    assert (past.output / "third.html").is_file(), "it is of the site all the same"
+    assert (recorded.output / "third.html").is_file(), "it is of the site all the same"
 
 
-def test_damage_is_found(past: Site) -> None:
+def test_damage_is_found(backfilled: Site) -> None:
     """A record whose bytes are gone is none; bytes that are others are not published."""
-    run(past)
-    before = documents(past.output)
-    records = BuildRecordStore(past.folder / ".resourcesync" / "backfill")
-    record = records.get(past.git("rev-parse", "HEAD"))
+    before = documents(backfilled.output)
+    records = BuildRecordStore(backfilled.folder / ".resourcesync" / "backfill")
+    record = records.get(backfilled.git("rev-parse", "HEAD"))
     assert record
     file = records.objects.path(next(each.sha256 for each in record.files if each.path == "third.html"))
-    other = past.folder / "other"
+    other = backfilled.folder / "other"
     file.unlink()
-    assert run(past, output=other).known == 2
+    assert run(backfilled, output=other).known == 2
     assert documents(other) == before
     file.write_bytes(bytes(reversed(file.read_bytes())))
     with pytest.raises(PublicationError, match="is damaged: remove it"):
-        run(past, output=past.folder / "another")
+        run(backfilled, output=backfilled.folder / "another")
 
 
 def test_a_terminal_is_told_how_far_it_has_come(past: Site) -> None:

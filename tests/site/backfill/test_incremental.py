@@ -9,17 +9,10 @@ from typing import Any
 
 import pytest
 
-from pelican_resourcesync.site.backfill.progress import Progress
-from tests.site.backfill.support import TIMES, changes_now, documents, run, with_past, worktrees
+from tests.site.backfill.support import TIMES, changes_now, documents, run, worktrees
 from tests.support.sites import Site
 
 SITEURL = "https://example.org"
-
-
-@pytest.fixture
-def past(tmp_path: Path) -> Site:
-    """Return the small site: four commits, of which the third does not build."""
-    return with_past(tmp_path / "site")
 
 
 def records(site: Site) -> dict[str, Path]:
@@ -34,56 +27,56 @@ def said(site: Site, **options: Any) -> list[str]:
     return stream.getvalue().splitlines()
 
 
-def test_nothing_new(past: Site) -> None:
+def test_nothing_new(backfilled: Site) -> None:
     """Nothing is built, nothing is published, and the first lines say so; what is skipped is named again."""
-    run(past)
-    published, kept = documents(past.output), {sha: file.stat().st_mtime_ns for sha, file in records(past).items()}
+    published, kept = (
+        documents(backfilled.output),
+        {sha: file.stat().st_mtime_ns for sha, file in records(backfilled).items()},
+    )
     stream = io.StringIO()
-    outcome = run(past, stream)
+    outcome = run(backfilled, stream)
     assert (outcome.built, outcome.known, len(outcome.skipped), outcome.publications) == (0, 3, 1, {})
     assert "is skipped: ValueError: a slip" in stream.getvalue()
-    assert documents(past.output) == published
-    assert {sha: file.stat().st_mtime_ns for sha, file in records(past).items()} == kept
+    assert documents(backfilled.output) == published
+    assert {sha: file.stat().st_mtime_ns for sha, file in records(backfilled).items()} == kept
 
-    (past.output / "first.html").unlink()
-    assert run(past).publications, "an output that lacks something is written again"
-    assert documents(past.output) == published
+    (backfilled.output / "first.html").unlink()
+    assert run(backfilled).publications, "an output that lacks something is written again"
+    assert documents(backfilled.output) == published
 
 
-def test_killed_when_all_was_published(past: Site) -> None:
+def test_killed_when_all_was_published(backfilled: Site) -> None:
     """What was not put down any more is known by what is public: it is no other publication to begin anew over."""
-    note = past.folder / ".resourcesync" / "backfill" / "published.json"
+    note = backfilled.folder / ".resourcesync" / "backfill" / "published.json"
     for start in (1, 2):
-        run(past)
-        published = documents(past.output)
+        run(backfilled)
+        published = documents(backfilled.output)
         note.write_text(json.dumps({**json.loads(note.read_text()), "states": None}))
-        assert run(past).built == 0
-        assert documents(past.output) == published
-        assert json.loads((past.output / "resourcesync" / "publication.json").read_text())["start"] == start
-        past.article("more.md", "More")
-        past.commit(TIMES[3 + start])
+        assert run(backfilled).built == 0
+        assert documents(backfilled.output) == published
+        assert json.loads((backfilled.output / "resourcesync" / "publication.json").read_text())["start"] == start
+        backfilled.article("more.md", "More")
+        backfilled.commit(TIMES[3 + start])
 
 
-def test_new_commits_alone_are_built(past: Site) -> None:
+def test_new_commits_alone_are_built(backfilled: Site) -> None:
     """A new commit is built, twice because it is the last, and the documents begin anew beside those of before."""
-    run(past)
-    before = {sha: file.stat().st_mtime_ns for sha, file in records(past).items()}
-    past.article("fourth.md", "Fourth")
-    new = past.commit(TIMES[4])
+    before = {sha: file.stat().st_mtime_ns for sha, file in records(backfilled).items()}
+    backfilled.article("fourth.md", "Fourth")
+    new = backfilled.commit(TIMES[4])
     stream = io.StringIO()
-    outcome = run(past, stream)
+    outcome = run(backfilled, stream)
     assert (outcome.built, outcome.known) == (1, 3)
-    after = {sha: file.stat().st_mtime_ns for sha, file in records(past).items()}
+    after = {sha: file.stat().st_mtime_ns for sha, file in records(backfilled).items()}
     assert after == {**before, new: after[new]}
-    assert (TIMES[4], "created", "/fourth.html") in changes_now(past)
-    assert len(changes_now(past)) == 6
-    assert "begins anew beside it: in resourcesync/site/2/" in stream.getvalue()
-    assert run(past).publications == {}
+    assert (TIMES[4], "created", "/fourth.html") in changes_now(backfilled)
+    assert len(changes_now(backfilled)) == 6
+    assert "the new ones are next to them, in resourcesync/site/2/" in stream.getvalue()
+    assert run(backfilled).publications == {}
 
 
-def test_settings_of_ours_build_nothing(past: Site) -> None:
+def test_settings_of_ours_build_nothing(backfilled: Site) -> None:
     """Links, `robots.txt`, sets and `exclude` are applied to what was built."""
-    run(past)
     plugin = {
         "previous": "output",
         "robots": True,
@@ -92,49 +85,47 @@ def test_settings_of_ours_build_nothing(past: Site) -> None:
         "link_headers": ["_headers"],
         "sets": {"site": {}, "pages": {"types": ["text/html"]}},
     }
-    conf = past.folder / "pelicanconf.py"
+    conf = backfilled.folder / "pelicanconf.py"
     conf.write_text(f"{conf.read_text()}RESOURCESYNC = {plugin!r}\n")
-    outcome = run(past)
+    outcome = run(backfilled)
     assert (outcome.built, outcome.known) == (0, 3)
-    assert changes_now(past) == [
+    assert changes_now(backfilled) == [
         (TIMES[0], "created", "/robots.txt"),
         (TIMES[1], "created", "/second.html"),
         (TIMES[3], "created", "/third.html"),
         (TIMES[3], "deleted", "/second.html"),
     ]
     assert {name: each.changes for name, each in outcome.publications.items()} == {"site": 4, "pages": 3}
-    robots = (past.output / "robots.txt").read_text().splitlines()
+    robots = (backfilled.output / "robots.txt").read_text().splitlines()
     assert robots == [f"Sitemap: {SITEURL}/resourcesync/{name}/resourcelist.xml" for name in ("site/2", "pages")]
-    assert "resourcesync" not in (past.output / "first.html").read_text()
-    assert "resourcesync/site/2/capabilitylist.xml" in (past.output / "_headers").read_text()
-    assert documents(past.output)["third.html"]
+    assert "resourcesync" not in (backfilled.output / "first.html").read_text()
+    assert "resourcesync/site/2/capabilitylist.xml" in (backfilled.output / "_headers").read_text()
+    assert documents(backfilled.output)["third.html"]
 
 
 @pytest.mark.parametrize(
     ("change", "line"),
     [
-        ({"tools": {"Python": "3.1"}}, "commits are built again: Python was 3.1 then and is "),
-        ({"tools": {"gone": "7"}}, "commits are built again: gone 7 is no longer there."),
+        ({"tools": {"Python": "3.1"}}, "commits are built again: Python was 3.1 and is now "),
+        ({"tools": {"gone": "7"}}, "commits are built again: gone 7 is no longer installed."),
         (
             {"site": {"url": "http://a", "folder": ".", "settings": "a", "extra": {}}},
-            "SITEURL was http://a then and is",
+            "SITEURL was http://a and is now",
         ),
-        ({"landed": "2020-01-01T00:00:00.000+00:00"}, " counted as landed at another time."),
+        ({"landed": "2020-01-01T00:00:00.000+00:00"}, " had another landing time."),
     ],
 )
-def test_what_would_be_another_is_built_again(past: Site, change: dict[str, Any], line: str) -> None:
+def test_what_would_be_another_is_built_again(backfilled: Site, change: dict[str, Any], line: str) -> None:
     """Other tools, another address, another landing time: said in one line, whatever is different."""
-    run(past)
-    published = documents(past.output)
-    for file in records(past).values():
-        content = json.loads(file.read_text())
-        file.write_text(json.dumps({**content, **change, "unstable": None}))
+    published = documents(backfilled.output)
+    file = records(backfilled)[backfilled.git("rev-parse", "HEAD")]
+    file.write_text(json.dumps({**json.loads(file.read_text()), **change, "unstable": None}))
     stream = io.StringIO()
-    outcome = run(past, stream)
-    assert (outcome.built, outcome.known) == (3, 0)
+    outcome = run(backfilled, stream)
+    assert (outcome.built, outcome.known) == (1, 2)
     assert stream.getvalue().count("built again") == 1
     assert line in stream.getvalue()
-    assert documents(past.output) == published
+    assert documents(backfilled.output) == published
 
 
 def test_a_failure_that_is_no_fault_of_the_commit(past: Site) -> None:
@@ -152,13 +143,12 @@ def test_a_failure_that_is_no_fault_of_the_commit(past: Site) -> None:
     assert (outcome.built, list(outcome.skipped.values())) == (1, ["ValueError: a slip"])
 
 
-def test_moved_to_another_place(past: Site, tmp_path: Path) -> None:
+def test_moved_to_another_place(backfilled: Site, tmp_path: Path) -> None:
     """The record in another clone, at another path: nothing is built, and the documents are the same."""
-    run(past)
-    moved = Site(tmp_path / "somewhere" / "else", past.settings)
-    subprocess.run(["git", "clone", "-q", str(past.folder), str(moved.folder)], check=True)
-    shutil.copytree(past.folder / ".resourcesync", moved.folder / ".resourcesync")
-    past.folder.rename(tmp_path / "gone")
+    moved = Site(tmp_path / "somewhere" / "else", backfilled.settings)
+    subprocess.run(["git", "clone", "-q", str(backfilled.folder), str(moved.folder)], check=True)
+    shutil.copytree(backfilled.folder / ".resourcesync", moved.folder / ".resourcesync")
+    backfilled.folder.rename(tmp_path / "gone")
     for file in (moved.folder / ".resourcesync").rglob("*.json"):
         assert str(tmp_path) not in file.read_text()
     outcome = run(moved)
@@ -166,58 +156,33 @@ def test_moved_to_another_place(past: Site, tmp_path: Path) -> None:
     assert documents(moved.output) == documents(tmp_path / "gone" / "output")
 
 
-def test_as_many_commits_as_are_built_one_by_one(past: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_as_many_commits_as_are_built_one_by_one(backfilled: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """Up to a number each commit is built, of more the last of each range; it is said, and stays so the next time."""
-    past.configure(RESOURCESYNC={"changes_by": "year"})
-    past.commit(TIMES[4])
+    (backfilled.folder / ".resourcesync" / "backfill" / "selection.json").unlink()
+    backfilled.configure(RESOURCESYNC={"changes_by": "year"})
+    backfilled.commit(TIMES[4])
     monkeypatch.setattr("pelican_resourcesync.site.backfill.run.MOST", 4)
-    first, *_ = said(past, by=None)
+    first, *_ = said(backfilled, by=None)
     assert first == (
-        "ResourceSync: the past has 5 commits, and the last of each range is built, 1 in all (--by range, the default "
-        "of more than 4; --by commit builds every commit)."
+        "ResourceSync: the history has 5 commits, and the last of each range is built, 1 in all (--by range, the "
+        "default of more than 4; --by commit builds every commit)."
     )
     monkeypatch.setattr("pelican_resourcesync.site.backfill.run.MOST", 5)
-    first, *_ = said(past, by=None)
-    assert first.endswith("1 in all (--by range, as the last time).")
-    first, *_ = said(past, by=None, since="HEAD~1")
-    assert (
-        first == "ResourceSync: the past has 2 commits, and each of them is built (--by commit, the default up to 5)."
-    )
-    first, *_ = said(past, by="commit")
-    assert first == "ResourceSync: the past has 5 commits, and each of them is built (--by commit, as asked)."
+    first, *_ = said(backfilled, by=None)
+    assert first.endswith("1 in all (--by range, as last time).")
+    first, *_ = said(backfilled, by=None, since="HEAD~1")
+    assert first == "ResourceSync: the history has 2 commits, and each is built (--by commit, the default up to 5)."
+    first, *_ = said(backfilled, by="commit")
+    assert first == "ResourceSync: the history has 5 commits, and each is built (--by commit, as requested)."
 
 
-@pytest.mark.parametrize(
-    ("seconds", "told"), [(0.1, "1 second"), (30, "70 seconds"), (60, "2 minutes"), (3600, "2.3 hours")]
-)
-def test_the_time_that_is_left(seconds: float, told: str) -> None:
-    """After three builds it is estimated from these, once."""
-    now, stream = iter([10.0, 10.0 + seconds]), io.StringIO()
-    progress = Progress(stream, clock=lambda: next(now))
-    progress.begin(10)
-    for _ in range(5):
-        progress.count()
-    assert stream.getvalue() == f"ResourceSync: 7 builds left, which may take {told}.\n"
-
-
-def test_nothing_is_estimated_of_nothing() -> None:
-    """Where three are all, there is nothing to wait for."""
-    stream = io.StringIO()
-    progress = Progress(stream)
-    progress.begin(3)
-    for _ in range(3):
-        progress.count()
-    progress.close()
-    assert stream.getvalue() == ""
-
-
-def test_records_of_before_are_taken_away(past: Site) -> None:
+def test_records_of_before_are_taken_away(backfilled: Site) -> None:
     """What a former version kept, and what is half-written, goes."""
-    kept = past.folder / ".resourcesync" / "backfill"
+    kept = backfilled.folder / ".resourcesync" / "backfill"
     for left in ("records/0123456789abcdef/a.json", "objects/ab/.resourcesync-half", "records/.resourcesync-half"):
         (kept / left).parent.mkdir(parents=True, exist_ok=True)
         (kept / left).touch()
-    run(past)
+    run(backfilled)
     assert {each.suffix for each in (kept / "records").iterdir()} == {".json"}
     assert not [*kept.rglob(".resourcesync-*")]
-    assert worktrees(past) == []
+    assert worktrees(backfilled) == []

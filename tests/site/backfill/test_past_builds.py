@@ -107,7 +107,7 @@ def test_resources_that_differ_at_each_build(tmp_path: Path) -> None:
     names = [f"{SITEURL}/order.html", f"{SITEURL}/random.html"]
     assert outcome.unstable == names
     assert stream.getvalue().splitlines()[-1] == (
-        "ResourceSync: 2 resources differ between two builds of one commit, so no updates are told of: "
+        "ResourceSync: 2 resources differ between two builds of the same commit, so updates are left out: "
         f"{names[0]}, {names[1]}"
     )
     assert changes_now(site) == [
@@ -138,8 +138,8 @@ def test_missing_plugins_are_left_out_and_named(tmp_path: Path, monkeypatch: pyt
     assert run(site, stream).skipped == {}
     left_out = [line for line in stream.getvalue().splitlines() if "plug-in" in line]
     assert left_out == [
-        f"ResourceSync: the plug-in {name!r} cannot be imported and is left out of {number}: install it, and run "
-        "backfill again, if the site is to be as it was"
+        f"ResourceSync: the plug-in {name!r} cannot be imported and is left out of {number}: install it and run "
+        "backfill again to build the site as it was"
         for name, number in (("a_plugin_of_then", "2 commits"), ("another.one", "1 commit"))
     ]
     assert body(site, "first.html") == "A site"
@@ -154,7 +154,7 @@ def test_missing_plugins_are_left_out_and_named(tmp_path: Path, monkeypatch: pyt
     monkeypatch.syspath_prepend(modules)
     stream = io.StringIO()
     assert run(site, stream).built == 2
-    assert "built again: the plug-in 'a_plugin_of_then' is there now" in stream.getvalue()
+    assert "built again: the plug-in 'a_plugin_of_then' is now installed" in stream.getvalue()
     assert body(site, "first.html") == "With it"
 
 
@@ -177,7 +177,7 @@ def test_extra_settings(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
     )
-    assert "commits are built again: the settings given with -e are others now." in done.stderr
+    assert "commits are built again: the settings given with -e changed." in done.stderr
     assert body(site, "first.html") == "The \x1b[31mname 2024 [1, None]"
     assert changes_now(site) == [(TIMES[0], "created", "/first.html")]
     outcome = run(site, extra={"SITENAME": "The \x1b[31mname", "MORE": [1, None], "OUTPUT_PATH": "elsewhere"})

@@ -124,8 +124,8 @@ def test_other_tools() -> None:
     assert {"Python", "pelican", "Markdown"} == now.keys()
     assert tools.difference(a_record(tools=now)) == ""
     other = {**now, "Markdown": "1.0"}
-    assert tools.difference(a_record(tools=other)) == f"Markdown was 1.0 then and is {now['Markdown']} now"
-    assert tools.difference(a_record(tools={"gone": "1.0"})) == "gone 1.0 is no longer there"
+    assert tools.difference(a_record(tools=other)) == f"Markdown was 1.0 and is now {now['Markdown']}"
+    assert tools.difference(a_record(tools={"gone": "1.0"})) == "gone 1.0 is no longer installed"
     assert mixed([a_record(tools=now), a_record(tools={}), a_record(tools=now)]) == ""
     assert mixed([a_record(tools=now), a_record(tools=other)]) == "Markdown"
 

@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import unquote
 
+import pytest
+
 from pelican_resourcesync.publication import Layout
 from tests.site.backfill.support import documents, run, worktrees
 from tests.support.follower import Follower
@@ -42,6 +44,7 @@ def hashes(output: Path) -> dict[tuple[str, datetime], str]:
     return found
 
 
+@pytest.mark.long
 def test_by_commit_equals_the_witness(tmp_path: Path) -> None:
     """Created, updated and deleted: all of it, nothing else, at the landing times, with the hashes of the bytes."""
     site = import_sample_site(tmp_path / "site")

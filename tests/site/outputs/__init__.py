@@ -1,0 +1,1 @@
+"""Which files a build wrote."""
