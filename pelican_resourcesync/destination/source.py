@@ -230,7 +230,7 @@ class Source:
             headers["If-None-Match"] = known[0]
         elif known and known[1]:
             headers["If-Modified-Since"] = known[1]
-        stream = cast("BinaryIO", SpooledTemporaryFile(_IN_MEMORY, dir=self._state.parts))  # noqa: SIM115 - returned open
+        stream = cast("BinaryIO", SpooledTemporaryFile(_IN_MEMORY, dir=str(self._state.parts)))  # noqa: SIM115 - returned open
         try:
             response = self._get(uri, headers, stream)
             if response.status == 304:  # noqa: PLR2004 - Not Modified

@@ -281,6 +281,7 @@ def _connect(file: Path, synchronous: str) -> tuple[sqlite3.Connection, bool]:
 def _open(file: Path, synchronous: str) -> sqlite3.Connection:
     connection = sqlite3.connect(file, isolation_level=None)
     try:
+        connection.execute(f"PRAGMA synchronous = {synchronous}")
         connection.executescript(
             "PRAGMA journal_mode = WAL; PRAGMA temp_store = FILE; PRAGMA cache_size = -8000;" + _TABLES
         )
