@@ -15,8 +15,8 @@ from tests.bridge.support.garden import PREFIX
 from tests.bridge.support.host import hosted
 from tests.bridge.support.life import SET, WORD, Life, Past, RepositoryWalker, files_in, lived
 from tests.bridge.support.living import FIRST, ZONE
-from tests.e2e.test_mirror import Mirror
 from tests.support.follower import Follower
+from tests.support.mirror import Mirror
 from tests.support.reader import XmlEntry, moment
 
 VERSIONS = (7, 10)

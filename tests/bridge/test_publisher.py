@@ -444,7 +444,7 @@ def test_previous_none(press: Press) -> None:
     for number, start in ((1, 2), (2, 3)):
         outcome = press.publish(shelf(1, 2, 3), number, previous="none", **local)
         assert outcome.publications[SET].first
-        assert any(f"begins anew, in resourcesync/{SET}/{start}/" in note for note in outcome.notes)
+        assert any(f"starts over in resourcesync/{SET}/{start}/" in note for note in outcome.notes)
         assert f"resourcesync/{SET}/{start}/resourcelist.xml" in press.files()
         assert {path.name for path in press.records.rglob("*.xml")} == {"1.xml", "2.xml", "3.xml"}
     assert f"resourcesync/{SET}/2/resourcelist.xml" not in press.files()

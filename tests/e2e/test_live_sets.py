@@ -11,12 +11,11 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.test_bad_input import run, warnings
 from tests.support.live import files, hosts, status
 from tests.support.museum import ARCHIVE, KEPT, MUSEUM, Museum, digest, public_museum, tree
 from tests.support.reader import parse_file
 from tests.support.servers import served
-from tests.support.sites import ROOT
+from tests.support.sites import ROOT, run, warnings
 from tests.support.walker import CAPABILITIES, Walker
 
 SETS: dict[str, Any] = {"site": {}, "pages": {"paths": ["*.html"]}, "texts": {"types": ["text/plain"]}}

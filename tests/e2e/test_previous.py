@@ -131,7 +131,7 @@ def test_beginning_anew_leaves_every_public_address_to_what_is_there(
     capsys.readouterr()
     museum.build(previous="none")
     said = capsys.readouterr().out
-    assert f"the publication begins anew, in {HOME}/2/: set `previous` back when it is public." in said
+    assert f"the publication starts over in {HOME}/2/: set `previous` back when it is public." in said
     assert "first publication" in said
     state = museum.state()
     assert (state["generation"], state["start"], state["predecessor"]) == (3, 2, digest(museum.www / STATE))

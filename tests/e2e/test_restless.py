@@ -2,8 +2,7 @@
 
 import pytest
 
-from tests.e2e.test_bad_input import run, warnings
-from tests.support.sites import Site, strip
+from tests.support.sites import Site, run, strip, warnings
 
 PAGE = "<html><head></head><body>{{ page.content }} {{ nanoseconds() }}</body></html>"
 

@@ -4,12 +4,12 @@ import shutil
 from datetime import datetime
 from pathlib import Path
 
-from tests.e2e.test_mirror import PRIVATE, Mirror
 from tests.support.follower import Follower
+from tests.support.mirror import Mirror
 from tests.support.museum import tree
 from tests.support.reader import parse
 from tests.support.servers import file_of, public_files, served
-from tests.support.sites import import_sample_site
+from tests.support.sites import PRIVATE, import_sample_site
 
 COUNT = 10
 HOME = "resourcesync/site"
@@ -50,7 +50,6 @@ def test_ten_publications_are_followed(tmp_path: Path) -> None:
                 mirror.run("--baseline")
             # Of a commit that changed no resource the list of all resources tells, and no list of changes.
             assert [fault for fault in follower.audit() if "the copy is of" not in fault] == []
-            assert mirror.audit().startswith("IN SYNC ")
             listed = {file_of(uri, address): data for uri, data in follower.held.items()}
             assert listed.items() <= public_files(public, *PRIVATE).items()
             assert mirror.files() == listed
@@ -59,4 +58,5 @@ def test_ten_publications_are_followed(tmp_path: Path) -> None:
                 path: data for path, (data, _) in tree(public).items() if "changelist-2" in path and b"until=" in data
             }
             at = parse((public / HOME / "resourcelist.xml").read_bytes()).md["at"]
+        assert mirror.audit().startswith("IN SYNC ")
     assert len(closed) >= 8

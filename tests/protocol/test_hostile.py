@@ -48,7 +48,7 @@ def refusal(stream: Stream, memory: int = 60_000_000) -> str:
 
 def test_bytes() -> None:
     """A document without end is refused at its hundred-millionth byte, whatever it holds."""
-    stream = Stream(chain([OPEN], repeat(b"<a>" + b"a" * 60_000 + b"</a>")))
+    stream = Stream(chain([OPEN], repeat(b"<url><loc>urn:a</loc><a>" + b"a" * 60_000 + b"</a></url>")))
     assert "list.xml is larger than 100,000,000 bytes" in refusal(stream)
     assert stream.given < MOST_BYTES + 200_000
 
@@ -77,6 +77,7 @@ INSIDE: dict[str, Callable[[], Iterator[bytes]]] = {
     "references": lambda: chain([b"<url><loc>"], repeat(b"&amp;" * 1000)),
     "depth": lambda: repeat(b"<a>" * 1000),
     "text beside the entries": lambda: repeat(b"a" * 1000),
+    "elements beside the entries": lambda: repeat(b"<a>" + b"a" * 1000 + b"</a>"),
     "comments beside the entries": lambda: repeat(b"<!-- a -->a" * 100),
 }
 

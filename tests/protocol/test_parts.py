@@ -211,7 +211,7 @@ def test_streams_are_closed_after_an_error() -> None:
         opened.append(BytesIO())
         return cast("BinaryIO", opened[-1])
 
-    with pytest.raises(DocumentError, match="no absolute URI"):
+    with pytest.raises(DocumentError, match="not an absolute URI"):
         write_parts(
             resource_list(*entries(3), Entry(loc="")),
             name="list.xml",

@@ -137,27 +137,31 @@ METADATA_ERRORS: list[tuple[dict[str, Any], str]] = [
     ({"datetime": NAIVE}, "attribute datetime: .* has no zone"),
     ({"path": "a"}, "attribute path: 'a' does not begin with /.*RD06"),
     ({"path": ""}, "attribute path: .*RD06"),
-    ({"hash": (Hash(algorithm="", digest="1a"),)}, "attribute hash: .* is no hash.*X08"),
-    ({"hash": (Hash(algorithm="md5", digest=""),)}, "attribute hash: .* is no hash"),
-    ({"hash": (Hash(algorithm="md:5", digest="1a"),)}, "attribute hash: .* is no hash"),
-    ({"hash": (Hash(algorithm="md5", digest="1 a"),)}, "attribute hash: .* is no hash"),
-    ({"hash": (Hash(algorithm="m 5", digest="1a"),)}, "attribute hash: .* is no hash"),
+    (
+        {"hash": (Hash(algorithm="md5", digest="1a"),), "length": -1, "type": "text/html"},
+        "attribute length: a negative length cannot be",
+    ),
+    ({"hash": (Hash(algorithm="", digest="1a"),)}, "attribute hash: .* is not a hash.*X08"),
+    ({"hash": (Hash(algorithm="md5", digest=""),)}, "attribute hash: .* is not a hash"),
+    ({"hash": (Hash(algorithm="md:5", digest="1a"),)}, "attribute hash: .* is not a hash"),
+    ({"hash": (Hash(algorithm="md5", digest="1 a"),)}, "attribute hash: .* is not a hash"),
+    ({"hash": (Hash(algorithm="m 5", digest="1a"),)}, "attribute hash: .* is not a hash"),
     ({"attributes": (("plain", "1"),)}, "'plain': a community attribute is named {namespace}name.*X03"),
     ({"attributes": (("{}empty", "1"),)}, "X03"),
     ({"attributes": (("{urn:x:a}1", "1"),)}, "X03"),
     ({"attributes": (("{urn:x:a}a:b", "1"),)}, "X03"),
     ({"attributes": (("{http://www.openarchives.org/rs/terms/}hash", "1"),)}, "other than that of ResourceSync"),
     ({"attributes": (("{http://www.w3.org/2000/xmlns/}a", "1"),)}, "X03"),
-    ({"attributes": (("{relative}a", "1"),)}, "'relative' is no absolute URI"),
+    ({"attributes": (("{relative}a", "1"),)}, "'relative' is not an absolute URI"),
     ({"attributes": (('{urn:"}a', "1"),)}, "is refused by XML parsers"),
     ({"attributes": (("{urn:x:a}a", "1"), ("{urn:x:a}a", "2"))}, "occurs twice"),
     ({"attributes": (("{urn:x:a}a", "\x00"),)}, "'a': XML 1.0 cannot hold"),
 ]
 LINK_ERRORS: list[tuple[dict[str, Any], str]] = [
-    ({"href": "/relative"}, "attribute href: '/relative' is no absolute URI; begin it with a scheme"),
-    ({"href": ""}, "attribute href: .* no absolute URI"),
-    ({"href": "https:"}, "attribute href: .* no absolute URI"),
-    ({"href": "https://example.com/é"}, "attribute href: .* no absolute URI"),
+    ({"href": "/relative"}, "attribute href: '/relative' is not an absolute URI; begin it with a scheme"),
+    ({"href": ""}, "attribute href: .* not an absolute URI"),
+    ({"href": "https:"}, "attribute href: .* not an absolute URI"),
+    ({"href": "https://example.com/é"}, "attribute href: .* not an absolute URI"),
     ({"rel": ""}, "attribute rel: is empty; name the relation.*X06"),
     ({"rel": "\x01"}, "attribute rel: .*U\\+0001"),
     ({"pri": 0}, "attribute pri: a priority is an integer from 1 to 999999.*X07"),
@@ -168,12 +172,12 @@ LINK_ERRORS: list[tuple[dict[str, Any], str]] = [
     ({"attributes": (("plain", "1"),)}, "X03"),
 ]
 LOC_ERRORS = [
-    ("", "is no absolute URI"),
-    ("example.com/a", "is no absolute URI"),
-    ("/a:b", "is no absolute URI"),
-    ("https://example.com/a b", "is no absolute URI"),
-    ("https://example.com/a\n", "is no absolute URI"),
-    ("https://example.com/\x00", "is no absolute URI"),
+    ("", "is not an absolute URI"),
+    ("example.com/a", "is not an absolute URI"),
+    ("/a:b", "is not an absolute URI"),
+    ("https://example.com/a b", "is not an absolute URI"),
+    ("https://example.com/a\n", "is not an absolute URI"),
+    ("https://example.com/\x00", "is not an absolute URI"),
     ("https://example.com/日本", "percent-encode spaces, control and non-ASCII"),
     ("https://example.com/" + "a" * 2028, "its loc has 2,048 characters; a loc is shorter than 2,048"),
 ]
@@ -198,7 +202,7 @@ def test_link_that_is_refused(fields: dict[str, Any], message: str) -> None:
 
 @pytest.mark.parametrize(("loc", "message"), LOC_ERRORS)
 def test_loc_that_is_refused(loc: str, message: str) -> None:
-    """X10: a loc that is no absolute URI, or too long, is refused."""
+    """X10: a loc that is not an absolute URI, or too long, is refused."""
     with pytest.raises(DocumentError, match=f"the entry with loc .*: .*{message}"):
         written(resource_list(Entry(loc=loc)))
 

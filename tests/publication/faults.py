@@ -210,7 +210,7 @@ class Series:
 
     def make_ready(self, generation: int) -> None:
         """Make the files ready that a generation is published with: new ones, and links to those of before."""
-        old = self.output / self.source.layout.holdings
+        old = self.output / self.source.layout.records
         for number in range(generation % 3, 8 + generation % 2):
             path, data = f"{number % 2}/{number}.xml", f"{number} {generation // (number % 3 + 1)}".encode()
             new = self.output / READY / path

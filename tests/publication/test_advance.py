@@ -48,7 +48,7 @@ def publish(
         built=built,
         complete=False,
         times=lambda uris: {uri: times[uri] for uri in uris if uri in times},
-        evaluated=evaluated,
+        read_as_of=evaluated,
     )
     resources = []
     for path, each in state.items():

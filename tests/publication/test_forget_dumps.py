@@ -187,7 +187,11 @@ def request(source: Source, contents: Mapping[str, bytes], day: int) -> Request:
     told = ChangeHistory(built=utc(f"2024-01-{day:02}T12:00"))
     options = source.options(**OPTIONS)
     return Request(
-        resources=FileResources(resources), told=told, cuts=source.cuts, options=options, previous=source.previous()
+        resources=FileResources(resources),
+        history=told,
+        boundaries=source.cuts,
+        options=options,
+        previous=source.previous(),
     )
 
 

@@ -1,6 +1,7 @@
 """Guards: what stops a publication that cannot be meant."""
 
 import re
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,11 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication.model.history import ChangeHistory
+from pelican_resourcesync.publication.model.layout import Layout
 from pelican_resourcesync.publication.model.resource import FileResources, Resource
 from pelican_resourcesync.publication.model.sanity_checks import is_loopback, require_few_deletions, require_same_site
 from pelican_resourcesync.publication.next_generation import Request
+from pelican_resourcesync.publication.previous.search import PlainOutput, PredecessorSearch
 from pelican_resourcesync.publication.publish import publish_sets, require_plausible
 from tests.publication.support import SITEURL, Source, utc
 
@@ -66,8 +69,8 @@ def asked(source: Source, count: int, *, guarded: bool = True, day: int = 5) -> 
     resources = [Resource(f"{SITEURL}/{path}", source.write(path, data)) for path, data in contents.items()]
     return Request(
         resources=FileResources(resources),
-        told=ChangeHistory(built=utc(f"2024-02-{day:02}T12:00")),
-        cuts=source.cuts,
+        history=ChangeHistory(built=utc(f"2024-02-{day:02}T12:00")),
+        boundaries=source.cuts,
         options=source.options(allow_deletions=not guarded),
         previous=source.previous(),
     )
@@ -132,13 +135,12 @@ def test_the_fifth(before: int, gone: int, stops: bool) -> None:
 
 @pytest.mark.parametrize("moved_from", ["", "https://third.example"])
 def test_another_siteurl_stops_the_build(source: Source, moved_from: str) -> None:
-    """Both addresses and the setting are named; nothing was written."""
-    before = source.documents()
-    moved = Source(source.output, siteurl=MOVED)
-    with pytest.raises(PublicationError) as error:
-        moved.publish(pages(10), "2024-02-05T12:00", moved_from=moved_from)
+    """The search for what to carry forward names both addresses and the setting."""
+    output = PlainOutput(source.output)
+    search = PredecessorSearch(Layout(MOVED), output, source.output, previous="output", moved_from=moved_from)
+    with closing(search), pytest.raises(PublicationError) as error:
+        search.find()
     assert all(each in str(error.value) for each in (SITEURL, MOVED, "moved_from"))
-    assert source.documents() == before
 
 
 def test_a_site_that_moved(source: Source) -> None:

@@ -35,7 +35,7 @@ class Holder(Source):
 
     def hold(self, files: Mapping[str, bytes], day: int, others: Mapping[str, bytes] = {}) -> None:
         """Publish these files; those that have the bytes of before are linked."""
-        old, new = self.output / self.layout.holdings, self.output / READY
+        old, new = self.output / self.layout.records, self.output / READY
         new.mkdir(parents=True)
         resources = [Resource(f"{SITEURL}/{path}", self.write(path, data)) for path, data in others.items()]
         for path, data in files.items():
@@ -54,7 +54,7 @@ class Holder(Source):
 
     def uri(self, path: str) -> str:
         """Give the URI of a file."""
-        return f"{SITEURL}/{self.layout.holdings}/{quote(path)}"
+        return f"{SITEURL}/{self.layout.records}/{quote(path)}"
 
     def held(self) -> dict[str, bytes]:
         """Give the files that are published."""
@@ -66,7 +66,7 @@ class Holder(Source):
 
     def files(self) -> dict[str, Path]:
         """Find the files that are published, and no folder that is empty."""
-        top = self.output / self.layout.holdings
+        top = self.output / self.layout.records
         assert all([*folder.iterdir()] for folder in top.rglob("*") if folder.is_dir())
         return {file.relative_to(top).as_posix(): file for file in top.rglob("*") if file.is_file()}
 
@@ -243,7 +243,7 @@ def test_a_publication_that_is_stopped_takes_nothing(source: Holder, mode: Mode)
     file.parent.mkdir(parents=True)
     file.write_bytes(b"<other/>")
     resources = [Resource(f"{SITEURL}/not a URI", file)]
-    with coming_in(mode), pytest.raises(Exception, match="is no absolute URI"):
+    with coming_in(mode), pytest.raises(Exception, match="is not an absolute URI"):
         publish_one(
             resources,
             ChangeHistory(built=utc("2024-01-02T12:00")),

@@ -58,7 +58,7 @@ def test_a_set_begun_anew_has_a_folder_of_its_own() -> None:
     assert layout.capability_list == "resourcesync/books/2/capabilitylist.xml"
     assert layout.change_list(utc("2024-03-01")) == "resourcesync/books/2/changelist-20240301T000000Z.xml"
     assert layout.state == Layout("https://example.org", "books").state == "resourcesync/books/publication.json"
-    assert Layout("https://example.org", start=7).state == "resourcesync/publication.json"
+    assert Layout("https://example.org", restart_number=7).state == "resourcesync/publication.json"
 
 
 def test_entry_points() -> None:

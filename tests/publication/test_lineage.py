@@ -67,8 +67,8 @@ def test_where_the_next_documents_lie(source: Source) -> None:
     """Carried forward, where they were; begun anew, one start on; else as asked."""
     known = publish(source, 0)
     assert layout_after(LAYOUT, known) == LAYOUT
-    assert layout_after(LAYOUT, None, known) == Layout(SITEURL, start=2)
-    assert layout_after(Layout(SITEURL, start=4), None) == Layout(SITEURL, start=4)
+    assert layout_after(LAYOUT, None, known) == Layout(SITEURL, restart_number=2)
+    assert layout_after(Layout(SITEURL, restart_number=4), None) == Layout(SITEURL, restart_number=4)
 
 
 def test_begun_anew(source: Source) -> None:
@@ -80,7 +80,7 @@ def test_begun_anew(source: Source) -> None:
     publication = source.publish({"a.html": b"a"}, told, None, over=old, allow_deletions=False)
     new = sealed(source)
     assert publication.first
-    assert (new.state.generation, new.state.predecessor, new.state.start) == (3, old.digest, 2)
+    assert (new.state.generation, new.state.predecessor, new.state.restart_number) == (3, old.digest, 2)
     assert (new.state.changes, new.state.superseded) == (1, {})
     assert compare_ancestry(new, old) is Ancestry.AHEAD
     assert source.rows() == [("2024-01-05T12:00:00Z", "created", "a.html")]

@@ -50,7 +50,7 @@ def test_read_back(published: Source) -> None:
     assert previous is not None
     shown = Representation.measured(sha256(b"bb").hexdigest(), 2, "text/html")
     assert previous.resources == {f"{SITEURL}/a.html": Listed(shown, utc("2024-02-05T12:00"))}
-    assert previous.closed == (Range(utc("2024-01-01"), utc("2024-02-01"), (), carried=True),)
+    assert previous.closed == (Range(utc("2024-01-01"), utc("2024-02-01"), (), unchanged=True),)
     assert previous.open == Range(utc("2024-02-01"), None, (change("2024-02-05T12:00", "a.html", UPDATED, shown),))
     assert previous.last == previous.state.at == utc("2024-02-05T12:00")
     assert previous.digest == sha256((published.output / STATE).read_bytes()).hexdigest()
@@ -76,7 +76,7 @@ def test_no_publication(tmp_path: Path) -> None:
 @pytest.mark.parametrize("siteurl", ["https://other.example", f"{SITEURL}/blog", "http://localhost:8000"])
 def test_another_siteurl(source: Source, siteurl: str) -> None:
     """A publication is read as what it is, of its own address: whether it may be carried forward is not asked here."""
-    previous = read_previous(source.output, Layout(siteurl, start=5))
+    previous = read_previous(source.output, Layout(siteurl, restart_number=5))
     assert previous == source.previous()
     assert previous is not None
     assert previous.layout == LAYOUT
@@ -206,7 +206,7 @@ def test_newer_format(source: Source) -> None:
         (RESOURCE_LIST, b"<loc>", b"<lok>", "not well-formed XML"),
         (OPEN_LIST, b'change="updated" ', b"", "the change of https://example.org/a.html lacks its kind or its time"),
         (OPEN_LIST, b"lastmod>", b"listmod>", "lacks its kind or its time"),
-        (OPEN_LIST, b"12:00:00Z", b"25:00:00Z", "is no W3C Datetime"),
+        (OPEN_LIST, b"12:00:00Z", b"25:00:00Z", "is not a W3C Datetime"),
         (INDEX, b"<rs:md from=", b"<rs:md form=", f"{INDEX} lists {SITEURL}/{CLOSED_LIST} without its from"),
         (INDEX, b'from="2024-02-01', b'from="2024-02-02', "changelist-20240202T000000Z.xml is not named by"),
         (INDEX, b'<rs:md from="2024-01-01', b'<rs:md from="2024-01-02', "changelist-20240102T000000Z.xml is not named"),

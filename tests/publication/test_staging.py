@@ -105,7 +105,7 @@ def test_a_resource_that_no_document_can_name(source: Source) -> None:
     """X10: a URI that is none stops the publication with its name; what was there stays."""
     resources = {"a b.html": b"a"}
     before = source.documents()
-    with pytest.raises(DocumentError, match=r"a b\.html.*no absolute URI"):
+    with pytest.raises(DocumentError, match=r"a b\.html.*not an absolute URI"):
         source.publish(resources, "2024-02-05T12:00")
     assert source.documents() == before
     assert left_over(source.output) == []

@@ -206,8 +206,8 @@ def publish_state(
     draft = kept / "draft" if kept else None
     request = Request(
         resources=FileResources(resources),
-        told=told,
-        cuts=source.cuts,
+        history=told,
+        boundaries=source.cuts,
         options=source.options(**options),
         previous=read_previous(source.output, LAYOUT, find=find),
         listing=draft,

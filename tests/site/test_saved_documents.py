@@ -10,9 +10,8 @@ import pytest
 from pelican_resourcesync.publication import DESCRIPTION, STATE, WELL_KNOWN, Workspace
 from pelican_resourcesync.site import saved_documents as module
 from pelican_resourcesync.site.saved_documents import SavedDocuments
-from tests.e2e.test_bad_input import run
 from tests.support.museum import Tree, tree
-from tests.support.sites import Site, strip
+from tests.support.sites import Site, run, strip
 
 SAVED_FOLDER = Path(".resourcesync", "aside")
 

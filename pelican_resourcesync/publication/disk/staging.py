@@ -73,13 +73,13 @@ class Stage:
         if proven is not None:
             self._measured[path] = proven, target.stat().st_size
 
-    def hold(self, layout: Layout, folder: Path) -> None:
+    def add_records(self, layout: Layout, folder: Path) -> None:
         """Move a folder from the output to the stage, as the records of a set."""
-        target = self._documents / layout.holdings
+        target = self._documents / layout.records
         target.parent.mkdir(parents=True, exist_ok=True)
         folder.rename(target)
 
-    def keep_holdings(self, layout: Layout, uris: Collection[str] = ()) -> None:
+    def link_records(self, layout: Layout, uris: Collection[str] = ()) -> None:
         """Keep the existing records of a set, except those of these URIs."""
         link_records(layout, uris, self._output, self._documents)
 

@@ -36,7 +36,7 @@ def _read(proven: VerifiedDocuments, pointer: Entry) -> ChangeDumpContents:
     path = proven.layout.change_dump(pointer.md.from_)
     packages = tuple(_package(proven, path, entry) for entry in proven.entries(path))
     until = pointer.md.until
-    return ChangeDumpContents(start=pointer.md.from_, until=until, packages=packages, carried=until is not None)
+    return ChangeDumpContents(start=pointer.md.from_, until=until, packages=packages, unchanged=until is not None)
 
 
 def _package(proven: VerifiedDocuments, dump: str, entry: Entry) -> Package:
@@ -68,14 +68,14 @@ def dumped_after(
         return kept
     opened = next((each for each in before if not each.closed), None)
     for each in ranges:
-        if each.carried:
+        if each.unchanged:
             continue
         fresh = [change for change in each.changes if change.time > begin]
         packed = tuple(map(tuple, split(fresh))) if fresh else ()
         if opened is None and packed:
             opened = ChangeDumpContents(start=(kept[-1].until if kept else None) or begin)
         if opened is not None:
-            opened = replace(opened, until=each.until, fresh=packed)
+            opened = replace(opened, until=each.until, new_changes=packed)
             kept, opened = ([*kept, opened], None) if opened.closed else (kept, opened)
     return kept if opened is None else [*kept, opened]
 

@@ -92,7 +92,7 @@ class VerifiedDocuments:
             path = self.layout.change_list(start)
             self.require(path)
             changes = () if until else tuple(self.changes(path))
-            yield Range(start, until, changes, carried=until is not None)
+            yield Range(start, until, changes, unchanged=until is not None)
 
     def changes(self, path: str) -> Iterator[Change]:
         """Yield the changes of a Change List."""
@@ -211,7 +211,7 @@ def read_previous(
         sealed = read_state(folder, layout)
         if sealed is None or (sealed.state.siteurl != layout.siteurl and is_loopback(sealed.state.siteurl)):
             return None
-        layout = replace(layout, siteurl=sealed.state.siteurl, start=sealed.state.start)
+        layout = replace(layout, siteurl=sealed.state.siteurl, restart_number=sealed.state.restart_number)
         proven = VerifiedDocuments(folder, layout, sealed.state)
         proven.verify(packages=packages)
         return _read(proven, sealed.digest, find)

@@ -9,9 +9,15 @@ from typing import Protocol
 
 from pelican_resourcesync.errors import AbsentError, NoHostError, PublicationError, TransportError
 from pelican_resourcesync.publication.model.layout import FOLDER, Layout
-from pelican_resourcesync.publication.model.sanity_checks import is_loopback
+from pelican_resourcesync.publication.model.sanity_checks import is_loopback, require_same_site
 from pelican_resourcesync.publication.model.state import MOST_ANCESTORS, State
-from pelican_resourcesync.publication.previous.ancestry import Ancestry, HashedState, KnownGeneration, compare_ancestry
+from pelican_resourcesync.publication.previous.ancestry import (
+    Ancestry,
+    HashedState,
+    KnownGeneration,
+    compare_ancestry,
+    layout_after,
+)
 from pelican_resourcesync.publication.previous.fetch import (
     STANDARD_FETCH_LIMITS,
     Fetched,
@@ -31,14 +37,18 @@ from pelican_resourcesync.transport import STANDARD_BOUNDS, Web, sha256
 
 @dataclass(frozen=True, slots=True)
 class Predecessor:
-    """The result of the search: the `previous` publication to continue, or the one to start `over`, or none.
+    """The result of the search: the `previous` publication to continue, or the one `restarted_from`, or neither.
 
     `line` says where it comes from, or why there is none, if the user may wonder.
     """
 
     previous: PreviousPublication | None = None
-    over: KnownGeneration | None = None
+    restarted_from: KnownGeneration | None = None
     line: str = ""
+
+    def layout(self, layout: Layout) -> Layout:
+        """Return the layout of the next publication of this set: see `layout_after`."""
+        return layout_after(layout, self.previous, self.restarted_from)
 
 
 def predecessor_messages(predecessors: Mapping[str, Predecessor]) -> Iterator[str]:
@@ -115,13 +125,15 @@ def _sealed(data: bytes, layout: Layout, is_there: Callable[[str], bool]) -> Has
         return HashedState.parse(data, layout.state)
     except PublicationError:
         starts = range(1, _MOST_STARTS)
-        free = next((each for each in starts if not is_there(replace(layout, start=each).capability_list)), None)
+        free = next(
+            (each for each in starts if not is_there(replace(layout, restart_number=each).capability_list)), None
+        )
         if free is None:
             message = f"{layout.siteurl} answers to any path, so no addresses can be chosen anew: {OTHER}"
             raise PublicationError(message) from None
         begun = max(1, free - 1)
         past = datetime.fromtimestamp(0, UTC)
-        state = State(generation=0, siteurl=layout.siteurl, start=begun, at=past, changes=0, documents={})
+        state = State(generation=0, siteurl=layout.siteurl, restart_number=begun, at=past, changes=0, documents={})
         return HashedState(state, sha256(data))
 
 
@@ -166,8 +178,15 @@ class PredecessorSearch:
         """Find the predecessor by the setting `previous`.
 
         Raises `PublicationError`, which says what to do, if it cannot be determined what is public, or if that cannot
-        be continued. Raises `OSError` if the disk fails.
+        be continued: one of another address would make every URI change, unless the site has moved from there. Raises
+        `OSError` if the disk fails.
         """
+        found = self._find_any()
+        if found.previous:
+            require_same_site(found.previous.state.siteurl, self._layout.siteurl, self._moved_from)
+        return found
+
+    def _find_any(self) -> Predecessor:
         where = self._previous
         local = is_loopback(self._layout.siteurl)
         if where == "output" or (where == "live" and local):
@@ -224,7 +243,7 @@ class PredecessorSearch:
         if (
             relation is not Ancestry.SAME or live.received
         ):  # files that had to be fetched again were damaged in the copy
-            self._kept.keep(live.folder)
+            self._kept.replace(live.folder)
         return Predecessor(previous, line=line)
 
     def _far_ahead(self, live: KnownGeneration, kept: KnownGeneration) -> str:
@@ -268,6 +287,7 @@ class PredecessorSearch:
         known += [] if local else known_live(Web(self._layout.siteurl, BOUNDS), self._layout, ALLOWANCE.state_size)
         if not known:
             return Predecessor(line="nothing was public: this is the first publication")
-        over = max(known, key=lambda each: (each.state.start, each.state.generation))
-        line = f"the publication begins anew, in {self._layout.folder}/{over.state.start + 1}/: set `previous` back"
-        return Predecessor(over=over, line=f"{line} when it is public")
+        over = max(known, key=lambda each: (each.state.restart_number, each.state.generation))
+        folder = layout_after(self._layout, None, over).folder
+        line = f"the publication starts over in {folder}/: set `previous` back when it is public"
+        return Predecessor(restarted_from=over, line=line)

@@ -128,7 +128,7 @@ def _set(previous: PreviousPublication) -> SetStatus:
         name=previous.layout.set_name,
         siteurl=state.siteurl,
         generation=state.generation,
-        start=state.start,
+        start=state.restart_number,
         at=state.at,
         commit=state.commit,
         landed=state.landed,

@@ -102,7 +102,7 @@ def test_portions_out_of_turn() -> None:
 
 def test_what_no_document_can_hold() -> None:
     """An entry that no manifest can hold is refused before anything is packed."""
-    with pytest.raises(DocumentError, match="no absolute URI"):
+    with pytest.raises(DocumentError, match="not an absolute URI"):
         list(map(list, portions([Bitstream(Entry(loc="ü"))])))
 
 

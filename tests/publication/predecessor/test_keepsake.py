@@ -34,7 +34,7 @@ def test_last_one_is_kept(tmp_path: Path) -> None:
     """In place of the one before, and ignored by git."""
     assert kept(tmp_path / "site") is None
     for text in ("one", "two"):
-        LastPublishedCopy(tmp_path / "site", Layout("")).keep(publication(tmp_path / text, text))
+        LastPublishedCopy(tmp_path / "site", Layout("")).replace(publication(tmp_path / text, text))
         assert kept(tmp_path / "site") == text
     assert sorted(tree(tmp_path / "site/.resourcesync")) == [".gitignore", f"live/{STATE}"]
     assert (tmp_path / "site/.resourcesync/.gitignore").read_text() == "*\n"
@@ -42,11 +42,11 @@ def test_last_one_is_kept(tmp_path: Path) -> None:
 
 def test_each_set_has_its_own(tmp_path: Path) -> None:
     """One is replaced, or half a copy, or behind a link, without the other."""
-    LastPublishedCopy(tmp_path, Layout("")).keep(publication(tmp_path / "one", "site"))
+    LastPublishedCopy(tmp_path, Layout("")).replace(publication(tmp_path / "one", "site"))
     assert (kept(tmp_path), kept(tmp_path, PAPERS)) == ("site", None)
-    LastPublishedCopy(tmp_path, PAPERS).keep(publication(tmp_path / "two", "papers", PAPERS))
+    LastPublishedCopy(tmp_path, PAPERS).replace(publication(tmp_path / "two", "papers", PAPERS))
     assert (kept(tmp_path), kept(tmp_path, PAPERS)) == ("site", "papers")
-    LastPublishedCopy(tmp_path, PAPERS).keep(publication(tmp_path / "three", "more papers", PAPERS))
+    LastPublishedCopy(tmp_path, PAPERS).replace(publication(tmp_path / "three", "more papers", PAPERS))
     assert (kept(tmp_path), kept(tmp_path, PAPERS)) == ("site", "more papers")
     assert sorted(tree(tmp_path / ".resourcesync")) == [
         ".gitignore",
@@ -64,12 +64,12 @@ def test_nothing_is_copied_where_it_can_be_linked(tmp_path: Path) -> None:
     """Packages may be large. What takes the place of the one kept, or of the one fetched, does not alter the other."""
     file = publication(tmp_path / "one", "one") / STATE
     keepsake = LastPublishedCopy(tmp_path, Layout(""))
-    keepsake.keep(tmp_path / "one")
+    keepsake.replace(tmp_path / "one")
     assert (tmp_path / LIVE_FOLDER / STATE).samefile(file)
     (tmp_path / "new").write_text("two")
     (tmp_path / "new").replace(file)
     assert kept(tmp_path) == "one"
-    keepsake.keep(tmp_path / "one")
+    keepsake.replace(tmp_path / "one")
     assert kept(tmp_path) == "two"
 
 
@@ -77,7 +77,7 @@ def test_it_is_copied_where_it_cannot_be_linked(tmp_path: Path, monkeypatch: pyt
     """Another file system, or one that has no links, or what a symbolic link leads to."""
     file = publication(tmp_path / "one", "one") / STATE
     (tmp_path / "one/link").symlink_to(file)
-    LastPublishedCopy(tmp_path, Layout("")).keep(tmp_path / "one")
+    LastPublishedCopy(tmp_path, Layout("")).replace(tmp_path / "one")
     assert not (tmp_path / LIVE_FOLDER / "link").is_symlink()
     assert not (tmp_path / LIVE_FOLDER / "link").samefile(file)
 
@@ -85,7 +85,7 @@ def test_it_is_copied_where_it_cannot_be_linked(tmp_path: Path, monkeypatch: pyt
         raise OSError(18, "Invalid cross-device link")
 
     monkeypatch.setattr(Path, "hardlink_to", refuse)
-    LastPublishedCopy(tmp_path, Layout("")).keep(tmp_path / "one")
+    LastPublishedCopy(tmp_path, Layout("")).replace(tmp_path / "one")
     assert kept(tmp_path) == "one"
     assert not (tmp_path / LIVE_FOLDER / STATE).samefile(file)
 
@@ -102,7 +102,7 @@ def test_there_is_room_to_fetch_into(tmp_path: Path) -> None:
         assert room.parent == beside
         assert not list(room.iterdir())
         assert {each.name for each in beside.iterdir()} == {".gitignore", room.name, at_work.name, others.name}
-        LastPublishedCopy(tmp_path, Layout("")).keep(publication(room / "publication", "one"))
+        LastPublishedCopy(tmp_path, Layout("")).replace(publication(room / "publication", "one"))
     assert not room.exists()
     assert kept(tmp_path) == "one"
 
@@ -127,7 +127,7 @@ def test_half_a_copy_is_none(tmp_path: Path) -> None:
     (tmp_path / ".resourcesync/live.new/resourcesync").mkdir(parents=True)
     (tmp_path / ".resourcesync/live.new/resourcesync/left").write_text("half")
     assert kept(tmp_path) is None
-    LastPublishedCopy(tmp_path, Layout("")).keep(publication(tmp_path / "one", "one"))
+    LastPublishedCopy(tmp_path, Layout("")).replace(publication(tmp_path / "one", "one"))
     assert kept(tmp_path) == "one"
     assert not (tmp_path / ".resourcesync/live.new").exists()
 
@@ -135,10 +135,10 @@ def test_half_a_copy_is_none(tmp_path: Path) -> None:
 def test_killed_between_two_moves(tmp_path: Path) -> None:
     """The one before is there under its other name, until there is a new one."""
     keepsake = LastPublishedCopy(tmp_path, Layout(""))
-    keepsake.keep(publication(tmp_path / "one", "one"))
+    keepsake.replace(publication(tmp_path / "one", "one"))
     (tmp_path / LIVE_FOLDER).rename(tmp_path / ".resourcesync/live.old")
     assert kept(tmp_path) == "one"
-    LastPublishedCopy(tmp_path, Layout("")).keep(publication(tmp_path / "two", "two"))
+    LastPublishedCopy(tmp_path, Layout("")).replace(publication(tmp_path / "two", "two"))
     assert kept(tmp_path) == "two"
     assert not (tmp_path / ".resourcesync/live.old").exists()
 
@@ -147,7 +147,7 @@ def test_disk_that_fails_costs_a_warning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Publishing goes on, and what was kept before stays."""
-    LastPublishedCopy(tmp_path, Layout("")).keep(publication(tmp_path / "one", "one"))
+    LastPublishedCopy(tmp_path, Layout("")).replace(publication(tmp_path / "one", "one"))
 
     def fail(*_: object, **__: object) -> None:
         message = "No space left on device"
@@ -155,7 +155,7 @@ def test_disk_that_fails_costs_a_warning(
 
     monkeypatch.setattr(shutil, "copytree", fail)
     with caplog.at_level(logging.WARNING):
-        LastPublishedCopy(tmp_path, Layout("")).keep(publication(tmp_path / "two", "two"))
+        LastPublishedCopy(tmp_path, Layout("")).replace(publication(tmp_path / "two", "two"))
     assert f"the live publication cannot be saved in {tmp_path / LIVE_FOLDER}: No space left on device" in caplog.text
     assert kept(tmp_path) == "one"
 
@@ -170,5 +170,5 @@ def test_links_are_not_followed(tmp_path: Path, link: str) -> None:
     (tmp_path / "site" / link).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / "site" / link).symlink_to(theirs)
     assert kept(tmp_path / "site") is None
-    LastPublishedCopy(tmp_path / "site", Layout("")).keep(publication(tmp_path / "one", "one"))
+    LastPublishedCopy(tmp_path / "site", Layout("")).replace(publication(tmp_path / "one", "one"))
     assert tree(theirs) == before
