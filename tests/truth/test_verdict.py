@@ -17,8 +17,8 @@ from tests.truth.verdict import Fault, Verdict, judge
 PERFECT = [change.told() for change in EXPECTED]
 
 
-def _judge(known: Known, told: Sequence[Told], whole: frozenset[str] = frozenset()) -> Verdict:
-    return judge(known.case(told, whole=whole))
+def _judge(known: Known, told: Sequence[Told]) -> Verdict:
+    return judge(known.case(told))
 
 
 def _seen(known: Known, faults: Sequence[Fault]) -> list[tuple[int, str, str, str, str]]:
@@ -125,13 +125,13 @@ def test_the_report_says_it_all(known: Known) -> None:
     verdict = _judge(known, told)
     commits = account(known.truth, known.window)
     impossible = Consistency(too_early=[Breach(uri="a", sha="1" * 40, note="why"), Breach(uri="b")])
-    lines = list(text(verdict, commits, impossible, split=True, limit=1))
+    lines = list(text(verdict, commits, impossible, limit=1))
     assert "article  updated        2       4       2  100.0 %    50.0 %" in lines
     assert "article  deleted        2       1       1   50.0 %   100.0 %" in lines
-    assert "  1: ValueError: a slip (" + known.commits[5][:10] + ")" in lines
-    assert "  about.html: 7" in lines
-    assert lines[lines.index("Too early: 2") + 1 :][:2] == ["  1111111111 a (why)", "Out of order: 0"]
-    assert lines[-3:] == ["  article, updated: 2", f"    {known.commits[3][:10]} first.html", "    … and 1 more"]
+    assert f"  ({known.commits[5]!r}, 'ValueError: a slip')" in lines
+    assert "  ('about.html', 7)" in lines
+    assert lines[lines.index("too early: 2") + 1].startswith("  {'uri': 'a', 'sha': '1111111111")
+    assert "inventions: 2" in lines
     found_data = data(verdict, commits, impossible)
     assert len(found_data["inventions"]) == len(found_data["consistency"]["too_early"]) == 2
 
