@@ -151,7 +151,9 @@ def test_documents_that_are_split(tmp_path: Path, limits: Limits, cuts: Any, edi
         del contents["bcd"[number] + ".html"]
 
 
-@pytest.mark.parametrize("settings", [{}, {"edition": 2014, "changes_by": "tag", "robots": True, "link_headers": ["_headers"]}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"edition": 2014, "changes_by": "tag", "robots": True, "link_headers": ["_headers"]}]
+)
 def test_sample_site(settings: dict[str, Any], tmp_path: Path) -> None:
     """A site of many pages, with its whole history, in two ways."""
     site = import_sample_site(tmp_path / "site")
