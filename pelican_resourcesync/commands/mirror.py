@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError
-from pelican_resourcesync.printable import printable
+from pelican_resourcesync.printable import printable, printable_lines
 
 if TYPE_CHECKING:
     from pelican_resourcesync.destination import Difference, Options, Plan, Result
@@ -183,7 +183,7 @@ def _report(report: "Plan | Result | list[Difference]", arguments: Namespace) ->
         status = DONE if report.complete else INCOMPLETE
         lines, told = _result_lines(report, arguments.folder), asdict(report) | {"complete": report.complete}
     text = json.dumps(told, indent=1) if arguments.json else "\n".join(printable(line) for line in lines)
-    sys.stdout.write(f"{text}\n")
+    sys.stdout.write(f"{printable_lines(text)}\n")
     sys.stdout.flush()
     return status
 

@@ -1,4 +1,4 @@
-"""Several documents are asked for at once, and what is found does not depend on it."""
+"""Several documents are fetched at once, and what is found does not depend on it."""
 
 import json
 from pathlib import Path

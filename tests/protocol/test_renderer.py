@@ -1,4 +1,4 @@
-"""Entries that were written before."""
+"""Entries, and the pieces that they are put together from."""
 
 from io import BytesIO
 
@@ -10,12 +10,16 @@ from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.protocol import (
     Document,
     Entry,
+    Hash,
     Limits,
     Link,
+    Metadata,
     RenderedEntry,
     Renderer,
     Root,
     render_datetime,
+    render_link,
+    render_metadata,
     write_parts,
 )
 from tests.protocol.strategies import documents, entries
@@ -96,3 +100,49 @@ def test_a_loc_that_is_refused(loc: str) -> None:
     """X10: what is put together of pieces has a loc as any entry."""
     with pytest.raises(DocumentError, match="X10"):
         Renderer(Root.URLSET, 2017).assemble_entry(loc, "", "", "")
+
+
+RENDERER = Renderer(Root.URLSET, edition=2017)
+
+_texts = st.text(st.sampled_from("a/&<>\"' \t\n\r;=\u00e4\x00\ud800"), max_size=6)
+_hrefs = st.one_of(_texts, _texts.map("https://example.org/{}".format))
+_lengths = st.none() | st.integers(-1, 10**19)
+
+
+def outcome(write: object) -> str:
+    """Give what is written, or that it is refused."""
+    try:
+        return str(write() if callable(write) else write)
+    except DocumentError:
+        return "refused"
+
+
+@given(_texts, _hrefs, st.none() | _texts)
+def test_a_link(rel: str, href: str, type: str | None) -> None:
+    """LN: the same text as from a `Link`, and the same refusals."""
+    links = (Link(rel=rel, href=href, type=type),)
+    assert outcome(lambda: render_link(rel, href, type)) == outcome(lambda: RENDERER.entry_links(links))
+
+
+@given(st.none() | st.text("0123456789abcdef", min_size=1), _lengths, st.none() | _texts)
+def test_what_is_said_of_bytes(digest: str | None, length: int | None, type: str | None) -> None:
+    """X08, X09: the same text as from `Metadata`, and nothing where nothing is known."""
+    hashes = (Hash(algorithm="md5", digest=digest),) if digest else ()
+    said = outcome(lambda: render_metadata(f"md5:{digest}" if digest else None, length, type))
+    if not hashes and length is None and type is None:
+        assert said == ""
+    else:
+        md = Metadata(hash=hashes, length=length, type=type)
+        general = outcome(lambda: f"    {RENDERER._md(md)}")  # the way of all other metadata
+        assert said == general
+        assert outcome(lambda: RENDERER.entry_md(md)) == general
+
+
+def test_by_hand() -> None:
+    """What stands in a document."""
+    assert render_link("describedby", "https://example.org/?a&b", "application/xml") == (
+        '    <rs:ln rel="describedby" href="https://example.org/?a&amp;b" type="application/xml"/>\n'
+    )
+    assert render_metadata("md5:00", 3, "text/plain") == '    <rs:md hash="md5:00" length="3" type="text/plain"/>\n'
+    with pytest.raises(DocumentError):
+        render_link("describedby", "relative")

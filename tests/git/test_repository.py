@@ -316,7 +316,9 @@ def test_uncommitted_work(committed: Site, repository: Repository) -> None:
 def test_index_that_cannot_be_read(committed: Site, repository: Repository) -> None:
     """Where git cannot tell what is not committed, that is an error, not nothing."""
     committed.write(".git/index", "damaged")
-    with pytest.raises(HistoryError, match=r"^(?s:git cannot compare .* with its last commit: .*: see)"):
+    with pytest.raises(
+        HistoryError, match=r"^(?s:git cannot compare .* with its last commit: .*: run git status there)"
+    ):
         repository.uncommitted(HERE)
 
 

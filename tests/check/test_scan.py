@@ -1,8 +1,7 @@
-"""Usual entries, which the parser never sees, are read as it would read them: whatever is around them or in them."""
+"""Documents are read as the parser reads them, entries in the usual form too, and lines are counted right."""
 
 from dataclasses import asdict, replace
 from io import BytesIO
-from time import process_time
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from pelican_resourcesync.check.document import Options, check_document
 from pelican_resourcesync.check.limits import STANDARD_LIMITS
 from pelican_resourcesync.check.rule import Findings, Rule
 from pelican_resourcesync.check.scan import FastEntryReader, Item, Scan, UnreadableError
-from tests.check.documents import A_SAID, JANUARY, change, document, entry, lastmod
+from tests.check.documents import A_SAID, JANUARY, change, checked, document, entry, lastmod, names, text
 
 FIELDS = [name for name in vars(Item) if not name.startswith("_")] + ["tag", "line", "number"]
 SeenTexts = tuple[list[dict[str, Any]], dict[str, Any], tuple[str, int, bool] | None, int]
@@ -182,9 +181,51 @@ def test_limit_of_entries() -> None:
     assert text[end:] == "\n" + "<url><loc>urn:a</loc></url>\n" * 2
 
 
-def test_time_of_what_only_seems_to_end_entries() -> None:
-    """What a long comment holds is not read anew for each entry that seems to end in it."""
-    whole = LISTED.replace(b"</urlset>", b"<!-- " + b"</url>" * 20_000 + b" --></urlset>")
-    before = process_time()
-    assert same(whole)[2] is None
-    assert process_time() - before < 0.5
+def test_line_of_entry_far_down() -> None:
+    """Past 65,535 lines, where lxml loses count, and with tags over several lines."""
+    good = (
+        "  <url>\n    <loc\n    >https://example.org/a</loc>\n\n"
+        '    <rs:md\n      length="1"\n      type="a/b"/>\n  </url>\n'
+    )
+    bad = good.replace('"1"', '"x"')
+    data = document("resourcelist", good * 12_000 + bad + good * 3 + bad, ' at="2024-01-01T00:00:00Z"')
+    findings, _ = checked(data)
+    lines = [found.line for _, _, group in findings.groups() for found in group.first]
+    lengths = [number for number, line in enumerate(data.splitlines(), 1) if 'length="x"' in line]
+    assert lines == [number - 5 for number in lengths]
+    assert data.splitlines()[lines[0] - 1] == "  <url>"  # type: ignore[operator]
+
+
+def test_line_of_head() -> None:
+    """A fault of the head is in the line where its element begins."""
+    data = text("resources-1.xml").replace('rel="index"', '\n\nrel=""')
+    findings, _ = checked(data)
+    (found,) = [found for _, _, group in findings.groups() for found in group.first]
+    assert data.splitlines()[(found.line or 0) - 1].strip() == "<rs:ln"
+
+
+def test_line_of_what_cannot_be_read() -> None:
+    """What is not well-formed is found in its line."""
+    data = text("resources-1.xml").replace("</loc>", "</lock>", 1)
+    findings, _ = checked(data)
+    (found,) = [found for _, _, group in findings.groups() for found in group.first]
+    assert "</lock>" in data.splitlines()[(found.line or 0) - 1]
+
+
+def test_x04_counts_entries_and_bytes() -> None:
+    """Past either limit a document is still read; past what is ever read, that is said once."""
+    whole = text("resources-1.xml")
+    assert names(checked(whole, limits=replace(STANDARD_LIMITS, entries=2))[0]) == []
+    assert names(checked(whole, limits=replace(STANDARD_LIMITS, entries=1))[0]) == ["X04 MUST"]
+    assert names(checked(whole, limits=replace(STANDARD_LIMITS, most_entries=1))[0]) == ["X04 MUST"]
+    assert names(checked(whole, limits=replace(STANDARD_LIMITS, document_size=len(whole)))[0]) == []
+    assert names(checked(whole, limits=replace(STANDARD_LIMITS, document_size=len(whole) - 1))[0]) == ["X04 MUST"]
+    assert names(checked(whole, limits=replace(STANDARD_LIMITS, most_bytes=len(whole) - 1))[0]) == ["X04 MUST"]
+
+
+def test_x04_of_the_standard() -> None:
+    """50,000 entries are allowed, and one more is not."""
+    url = "<url><loc>urn:a</loc></url>"
+    head = ' at="2024-01-01T00:00:00Z"'
+    assert names(checked(document("resourcelist", url * 50_000, head))[0]) == []
+    assert names(checked(document("resourcelist", url * 50_001, head))[0]) == ["X04 MUST"]
