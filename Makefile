@@ -1,6 +1,8 @@
 # make demo          publish the sample site, and a repository beside it (SERVE=1: and serve them)
 # make test          every test, lint, type and import check
 # make test LONG=1   the long campaigns too
+# make bench         measure, and write docs/performance.md (CASE="writer build": some cases, without writing)
+# make mutants       how many of a sample of faults in the code the tests notice (PACKAGE=…, COUNT=…, SEED=…)
 # make lowest        the tests on the lowest versions of the dependencies
 PYTHON ?= python3
 VENV := .venv
@@ -8,10 +10,10 @@ BIN := $(VENV)/bin
 DEMO := demo
 PORT ?= 8000
 WORKERS ?= 2
-# What compares times runs by itself, untraced.
-TIMED := tests/test_benchmark.py tests/publication/dumps/test_speed.py
+# Real sites and repositories from end to end. Tracing lines would only make these slow: the other tests cover the code.
+WHOLE := tests/e2e tests/truth
 
-.PHONY: all demo test lint types imports unit cost lowest wheel clean
+.PHONY: all demo test lint types imports unit whole bench mutants lowest wheel clean
 
 all: test
 
@@ -20,7 +22,7 @@ $(VENV)/installed: pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bridge,test,docs]'
 	touch $@
 
-test: lint types imports unit cost wheel
+test: lint types imports unit whole wheel
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .
@@ -33,11 +35,20 @@ imports: $(VENV)/installed
 	$(BIN)/lint-imports
 
 unit: $(VENV)/installed
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(addprefix --ignore ,$(TIMED)) \
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(addprefix --ignore ,$(WHOLE)) \
 	  --cov --cov-report=term-missing:skip-covered $(if $(LONG),--long)
 
-cost: $(VENV)/installed
-	$(BIN)/python -m pytest $(TIMED) $(if $(LONG),--long)
+whole: $(VENV)/installed
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(WHOLE) $(if $(LONG),--long)
+
+bench: $(VENV)/installed
+	$(BIN)/python -m tests.bench $(if $(CASE),$(CASE),--write)
+
+PACKAGE ?= protocol publication transport check access
+COUNT ?= 300
+SEED ?= 1
+mutants: $(VENV)/installed
+	$(BIN)/python -m tests.mutants --count $(COUNT) --seed $(SEED) $(PACKAGE)
 
 # The demo's own environment has what a user's has: the package with the bridge, and Markdown; no tool of ours.
 $(VENV)-demo/installed: pyproject.toml

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeAlias
 
+from pelican_resourcesync.commands import mirror
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError
 from pelican_resourcesync.printable import printable, printable_lines
 from pelican_resourcesync.version import __version__
@@ -48,7 +49,7 @@ def parser() -> ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     verbs = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for add in (_add_status, _add_forget, _add_backfill, _add_check):
+    for add in (_add_status, _add_forget, _add_backfill, _add_check, _add_mirror):
         add(verbs)
     return top
 
@@ -122,6 +123,12 @@ def _add_check(verbs: Verbs) -> None:
     check.add_argument(
         "--jobs", type=_count, default=4, metavar="N", help="the number of simultaneous requests to a host (4)"
     )
+
+
+def _add_mirror(verbs: Verbs) -> None:
+    verb = verbs.add_parser("mirror", help="copy a Source into a folder, and keep the copy in step with it")
+    verb.set_defaults(verb=mirror.run)
+    mirror.add_arguments(verb)
 
 
 def _count(text: str) -> int:

@@ -147,13 +147,14 @@ def _foresee(settings: Settings, options: Namespace) -> int:
 
 
 def _import(options: Namespace) -> int:
-    from pelican_resourcesync.terminal import as_json
+    from pelican_resourcesync.terminal import Progress, as_json
     from repo_bridge.reading import import_dump
     from repo_bridge.report import import_text
 
     version = given_options({"schema": options.schema})["schema"].checked() if options.schema else None
-    _progress(f"importing {options.dump}")
-    result = import_dump(options.dump, options.export, version)
+    with Progress.shown(sys.stderr, PROGRAM) as progress:
+        progress.say(f"importing {options.dump}")
+        result = import_dump(options.dump, options.export, version, progress.passed)
     _say(as_json(result) if options.json else import_text(result, options.export))
     return DONE
 

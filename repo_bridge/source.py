@@ -72,7 +72,7 @@ def _database(settings: Settings, folder: Path, progress: Progress) -> str:
     if _begins_with(file, _SQLITE):
         return f"sqlite:///{file.absolute()}"
     progress.say(f"importing {file.name}")
-    import_dump(file, folder / "export.db", settings.schema)
+    import_dump(file, folder / "export.db", settings.schema, progress.passed)
     return f"sqlite:///{folder / 'export.db'}"
 
 

@@ -61,8 +61,8 @@ WRITTEN = """
 X01 protocol/writer.py protocol/test_writer.py::test_bytes_by_hand
 X02 protocol/writer.py protocol/test_writer.py::test_document_without_capability_is_refused
 X03 protocol/attributes.py protocol/test_writer.py::test_metadata_that_is_refused
-X04 protocol/writer.py protocol/test_parts.py::test_any_limits
-X05 protocol/values.py protocol/test_datetimes.py::test_rendering
+X04 protocol/writer.py protocol/test_writer.py::test_any_limits
+X05 protocol/values.py protocol/test_values.py::test_rendering
 X06 protocol/attributes.py protocol/test_writer.py::test_link_that_is_refused
 X07 protocol/attributes.py protocol/test_writer.py::test_link_that_is_refused
 X08 publication/model/resource.py publication/test_resource.py::test_represent
@@ -117,7 +117,7 @@ LN06 site/outputs/facets.py,repo_bridge/records/resources.py e2e/test_sets.py::t
 AR01 publication/archives.py e2e/test_everything.py::test_archives_hold_the_last_of_each_closed_range
 AR02 publication/archives.py e2e/test_everything.py::test_archives_hold_the_last_of_each_closed_range
 AR03 publication/documents/documents.py publication/test_documents.py::test_change_list_archive
-AR04 publication/documents/writer.py protocol/test_parts.py::test_any_limits
+AR04 publication/documents/writer.py protocol/test_writer.py::test_any_limits
 AR05 publication/documents/documents.py publication/test_documents.py::test_change_list_index
 AR06 publication/model/ranges.py publication/test_ranges.py::test_every_change_lies_in_one_range
 DI01 publication/documents/entry_points.py publication/test_generation.py::test_the_same_description_in_both_places
@@ -145,11 +145,11 @@ NOT_WRITTEN = {
 #: The tables of seeded faults, and the tests that show that each is found by its rule and no other.
 SEEDED = {
     "check/test_rules.py::test_fault_is_found": [fault.rule for fault in SINGLE],
-    "check/test_alone.py::test_document_alone": [*ALONE],
-    "check/test_alone.py::test_package_alone": [*PACKED],
-    "check/test_alone.py::test_host_alone": [rule for _, rule in HOSTED.values()],
-    "check/test_source.py::test_fault_between_documents": [*FAULTS],
-    "check/test_source.py::test_deep_faults": [rule for _, rule in DEEP.values()],
+    "check/test_rules.py::test_document_alone": [*ALONE],
+    "check/test_rules.py::test_package_alone": [*PACKED],
+    "check/test_rules.py::test_host_alone": [rule for _, rule in HOSTED.values()],
+    "check/test_references.py::test_fault_between_documents": [*FAULTS],
+    "check/test_references.py::test_deep_faults": [rule for _, rule in DEEP.values()],
 }
 
 HEAD = """\
@@ -159,7 +159,7 @@ What ResourceSync (ANSI/NISO Z39.99) requires, rule by rule, under the identifie
 what a rule asks, which module of `pelican_resourcesync` (or of `repo_bridge`, where it says so) writes what it asks and
 which function checks it, and which tests prove either. `tests/check/test_matrix.py::test_settings_together` shows
 that what this project publishes breaks no rule;
-`tests/check/test_alone.py::test_every_function_finds_what_no_other_rule_does`, that each function is needed.
+`tests/check/test_rules.py::test_every_function_finds_what_no_other_rule_does`, that each function is needed.
 
 A rule is broken by an error where the standard says MUST, by a warning where it says SHOULD or RECOMMENDED.
 

@@ -52,10 +52,10 @@ def test_examples_of_settings_are_valid() -> None:
 
 
 def test_commands_exist() -> None:
-    """Every `make` target that the README names is one."""
+    """Every `make` target that the README and CONTRIBUTING name is one."""
     makefile = (ROOT / "Makefile").read_text("utf-8")
-    targets = set(re.findall(r"`?make (\w+)", README))
-    assert targets == {"demo", "test", "lowest"}
+    targets = set(re.findall(r"(?:`|\n    )make (\w+)", README + (ROOT / "CONTRIBUTING.md").read_text("utf-8")))
+    assert targets == {"demo", "test", "lowest", "bench", "mutants"}
     for target in targets:
         assert re.search(rf"^{target}:", makefile, re.MULTILINE)
 

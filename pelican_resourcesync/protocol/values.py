@@ -25,6 +25,8 @@ def render_datetime(moment: dt.datetime) -> str:
     The time is in UTC. A fraction is written only if there is one, in milliseconds or, if these are not enough, in
     microseconds. Raises `DocumentError` for a naive datetime, and for a time outside the years 1 to 9999 in UTC.
     """
+    if moment.tzinfo is dt.UTC and not moment.microsecond:  # nearly every time
+        return f"{moment.isoformat()[:-6]}Z"
     return _render_utc(moment if moment.tzinfo is dt.UTC else _in_utc(moment))
 
 

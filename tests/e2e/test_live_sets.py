@@ -134,7 +134,7 @@ def test_sets_that_were_rolled_back_go_on(museum: Museum, capsys: pytest.Capture
     capsys.readouterr()
     museum.build()
     (line,) = lines(capsys.readouterr().out)
-    assert "the live site is back at generation 1: generation 2, last seen live, is carried forward" in line
+    assert "the live site is back at generation 1: generation 2, last seen live, is continued" in line
     assert generations(museum) == [3, 3, 3]
     assert {name: each["predecessor"] for name, each in states(museum.site.output).items()} == newest
     walk(museum.site.output)

@@ -1,10 +1,12 @@
 """Imports a dump: its rows are streamed into an SQLite database, which appears only when it is complete."""
 
 import gzip
+import os
 import sqlite3
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 from typing import BinaryIO, NoReturn, cast
@@ -20,6 +22,9 @@ from repo_bridge.reading.dump.plain import PlainDump
 from repo_bridge.schema import VERSIONS, describe, find_tables
 
 _MOST_DIGITS = 18
+
+#: Progress is reported after so many rows.
+_STEP = 10_000
 
 #: PostgreSQL's names of server encodings, and Python's.
 _ENCODINGS = {
@@ -190,8 +195,8 @@ def open_dump(file: Path) -> Iterator[PlainDump | CustomDump]:
             if _peek(stream).startswith(_GZIP):
                 stream = cast("BinaryIO", stack.enter_context(gzip.GzipFile(fileobj=stream)))
             yield _reader(stream, _peek(stream), file)
-        except (OSError, EOFError) as error:
-            reason = getattr(error, "strerror", None) or "it is cut short or damaged"
+        except (OSError, EOFError, zlib.error) as error:
+            reason = getattr(error, "strerror", None) or "it is cut short or damaged: make the dump again"
             message = f"{file} cannot be read: {reason}"
             raise DumpError(message) from error
 
@@ -226,8 +231,12 @@ class ImportResult:
     rows: Mapping[str, int]
 
 
-def import_dump(dump: Path, export: Path, version: int | None = None) -> ImportResult:
+def import_dump(
+    dump: Path, export: Path, version: int | None = None, on_rows: Callable[[int], None] = lambda _: None
+) -> ImportResult:
     """Import the tables needed from a `pg_dump` into a new SQLite database, which replaces `export`.
+
+    `on_rows` is told every so often how many more rows of any table were read.
 
     Raises `DumpError` if the dump cannot be read to its end, and `SchemaError` if it is not from a known version of
     DSpace or lacks a table or a column. The previous `export` is then kept.
@@ -239,7 +248,7 @@ def import_dump(dump: Path, export: Path, version: int | None = None) -> ImportR
     try:
         part.unlink(missing_ok=True)
         with _explained(export), closing(_new(part)) as connection:
-            rows = _load(dump, connection)
+            rows = _load(dump, connection, on_rows)
         imported = ImportResult(version=_version(part, version), rows=rows)
         part.replace(export)
     except OSError as error:
@@ -260,24 +269,38 @@ def _explained(export: Path) -> Iterator[None]:
 
 
 def _new(file: Path) -> sqlite3.Connection:
+    os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))  # it has what is not public, too
     connection = sqlite3.connect(file, isolation_level=None)
     for pragma in ("journal_mode = OFF", "synchronous = OFF", "locking_mode = EXCLUSIVE"):
         connection.execute(f"PRAGMA {pragma}")
     return connection
 
 
-def _load(dump: Path, connection: sqlite3.Connection) -> dict[str, int]:
+def _load(dump: Path, connection: sqlite3.Connection, on_rows: Callable[[int], None]) -> dict[str, int]:
     rows: dict[str, int] = {}
     connection.execute("BEGIN")
     with open_dump(dump) as reader:
         loader = Loader(connection, reader.fail, {})
-        for copied in reader.tables():
-            count = loader.load(copied, reader.encoding)
-            if copied.table in loader.loaded:
-                rows[copied.table] = count
+        for table in reader.tables():
+            counted = replace(table, lines=_counted(table.lines, on_rows))
+            count = loader.load(counted, reader.encoding)
+            if table.table in loader.loaded:
+                rows[table.table] = count
+            for _ in counted.lines:  # of a table that is not needed
+                pass
     loader.finish()
     connection.execute("COMMIT")
     return rows
+
+
+def _counted(lines: Iterator[bytes], on_rows: Callable[[int], None]) -> Iterator[bytes]:
+    """Yield lines unchanged, and report how many there were."""
+    number = 0
+    for number, line in enumerate(lines, 1):
+        yield line
+        if number % _STEP == 0:
+            on_rows(_STEP)
+    on_rows(number % _STEP)
 
 
 def _version(file: Path, version: int | None) -> int:
