@@ -10,10 +10,12 @@ BIN := $(VENV)/bin
 DEMO := demo
 PORT ?= 8000
 WORKERS ?= 2
-# Real sites and repositories from end to end. Tracing lines would only make these slow: the other tests cover the code.
-WHOLE := tests/e2e tests/truth
+# Many builds of real sites, judged from outside. Tracing their lines would take long and show nothing that the other
+# tests do not.
+UNTRACED := tests/truth $(patsubst %,tests/e2e/test_%.py,adds_up carried costs derived everything mirror mirror_sets \
+  next_to_a_site reproducible sample_site ten_publications upgrade upload)
 
-.PHONY: all demo test lint types imports unit whole bench mutants lowest wheel clean
+.PHONY: all demo test lint types imports unit untraced bench mutants lowest wheel clean
 
 all: test
 
@@ -22,7 +24,7 @@ $(VENV)/installed: pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bridge,test,docs]'
 	touch $@
 
-test: lint types imports unit whole wheel
+test: lint types imports unit untraced wheel
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .
@@ -35,11 +37,11 @@ imports: $(VENV)/installed
 	$(BIN)/lint-imports
 
 unit: $(VENV)/installed
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(addprefix --ignore ,$(WHOLE)) \
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(addprefix --ignore ,$(UNTRACED)) \
 	  --cov --cov-report=term-missing:skip-covered $(if $(LONG),--long)
 
-whole: $(VENV)/installed
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(WHOLE) $(if $(LONG),--long)
+untraced: $(VENV)/installed
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(UNTRACED) $(if $(LONG),--long)
 
 bench: $(VENV)/installed
 	$(BIN)/python -m tests.bench $(if $(CASE),$(CASE),--write)
