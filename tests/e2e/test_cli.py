@@ -94,7 +94,7 @@ def test_every_exit_is_documented() -> None:
     from pelican_resourcesync import cli
 
     exits = re.findall(r"^\| `(\d)` \|", DOCS, re.MULTILINE)
-    assert exits == [str(each) for each in (cli.DONE, cli.PROBLEMS, cli.UNUSABLE)]
+    assert exits == [str(each) for each in (cli.DONE, cli.PROBLEMS, cli.UNUSABLE, cli.INCOMPLETE)]
     assert f"`{cli.SETTINGS}`" in DOCS
 
 
