@@ -268,5 +268,5 @@ def _failing_disk(output: Path) -> Iterator[None]:
         named = isinstance(error.filename, str | Path)
         what = f"{error.filename} cannot be read or written" if named else f"{output} cannot be published into"
         reason = error.strerror if named else error
-        message = f"{what}: {reason}: make room there, and make it writable"
+        message = f"{what}: {reason}: free disk space there, and make it writable"
         raise PublicationError(message) from error

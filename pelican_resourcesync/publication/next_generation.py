@@ -21,7 +21,7 @@ from pelican_resourcesync.publication.diff import (
 from pelican_resourcesync.publication.documents.contents import ChangeDumpContents, Contents, ResourceSnapshot
 from pelican_resourcesync.publication.dumps.changedump import begin_of_dumps, dumped_after, read_dumped, retain_dumped
 from pelican_resourcesync.publication.dumps.packing import ChangePacker
-from pelican_resourcesync.publication.model.clock import later
+from pelican_resourcesync.publication.model.clock import is_ahead, later, require_plausible_time
 from pelican_resourcesync.publication.model.history import Change, ChangeHistory
 from pelican_resourcesync.publication.model.listing import Listing
 from pelican_resourcesync.publication.model.options import Options
@@ -60,6 +60,12 @@ class PlannedPublication:
     contents: Contents
     state: State
     new_changes: Sequence[Change]
+
+    def require_plausible_time(self) -> None:
+        """Raise `PublicationError` if the time of the publication is probably wrong."""
+        previous = self.request.previous
+        known = (self.request.history.landed, previous.state.at if previous else None)
+        require_plausible_time(self.contents.at, previous.host_time if previous else None, known)
 
     @property
     def options(self) -> Options:
@@ -213,6 +219,7 @@ class _Advancing:
             predecessor=known.digest if known else None,
             ancestors=known.state.ancestry[: MOST_ANCESTORS - 1] if known else (),
             siteurl=layout.siteurl,
+            former=self._former_addresses(),
             restart_number=layout.restart_number,
             at=at,
             changes=len(fresh) + (carried.changes if carried else 0) - dropped,
@@ -224,11 +231,18 @@ class _Advancing:
             documents={},
         )
 
+    def _former_addresses(self) -> tuple[str, ...]:
+        """Return the addresses that the site had, which the changes of this and earlier publications name."""
+        if self._previous is None:
+            return ()
+        before, siteurl = self._previous.state, self._options.layout.siteurl
+        return tuple(each for each in dict.fromkeys([*before.former, before.siteurl]) if each != siteurl)
+
     def _at(self, fresh: Sequence[Change]) -> datetime:
         """Return the time of the Resource List: no later change can have an earlier time (`RL02`)."""
         told, previous, over = self._told, self._previous, self._request.restarted_from
         times = [previous.last] if previous else []
-        times += [over.state.at] if over else []
+        times += [over.state.at] if over and not is_ahead(over.state.at, told.built) else []
         times += [told.landed] if told.landed else [] if previous else [told.built]
         return max([*times, fresh[-1].time] if fresh else times)
 

@@ -52,10 +52,12 @@ def publish_sets(
     `removed_sets` of the site are removed in the same step. `on_packed` is called with the number of bytes just packed.
 
     Raises `PublicationError` if the documents cannot be written, if a resource cannot be read, or if a likely mistake
-    is detected, and `DocumentError` for a resource that no document can contain.
+    is detected (many deletions, a time to come), and `DocumentError` for a resource that no document can contain.
     """
     require_plausible(requests)
     planned = plan(requests)
+    for each in planned:
+        each.require_plausible_time()
     output = planned[0].options.output
     layouts = [*(each.options.layout for each in planned), *removed_sets]
     others = find_other_sets(output, layouts, _former_addresses(planned))

@@ -404,7 +404,7 @@ def test_the_file_that_fails_is_named(press: Press, monkeypatch: pytest.MonkeyPa
         with pytest.raises(PublicationError) as caught:
             press.publish(shelf(1))
         said.append(str(caught.value))
-    reason = "No space left on device: make room there, and make it writable"
+    reason = "No space left on device: free disk space there, and make it writable"
     assert said[0] == f"/mnt/x.db cannot be read or written: {reason}"
     assert said[1] == f"{press.public} cannot be published into: [Errno 28] {reason}"
     press.public.rmdir()

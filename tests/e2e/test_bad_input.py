@@ -455,7 +455,7 @@ def test_damaged_previous_publication(bare: Site, name: str, data: bytes | None)
     status, said = run(bare)
     assert status != 0
     assert name in said
-    assert "restore it" in said or "update the tool" in said
+    assert "upload it again" in said or "update the tool" in said
     assert "Traceback" not in said
     assert {path: (bare.output / path).read_bytes() for path in documents(bare.output)} == found
 

@@ -210,9 +210,9 @@ def test_beginning_anew_stops_where_nothing_can_be_known(museum: Museum) -> None
     museum.publish(1)
     museum.site.configure(RESOURCESYNC={"previous": "none"})
     museum.host.manner = status(500)
-    assert "it cannot be known which addresses were public, so none can be chosen anew" in museum.stops()
+    assert "it cannot be determined which addresses were public, so no new ones can be chosen" in museum.stops()
     museum.host.manner = content(b"Hello", Content_Type="text/plain")
-    assert f"{MUSEUM} answers to any path, so no addresses can be chosen anew" in museum.stops()
+    assert f"{MUSEUM} answers any path, so no new addresses can be chosen" in museum.stops()
 
 
 def test_state_under_any_media_type_is_one(museum: Museum) -> None:

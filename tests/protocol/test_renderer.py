@@ -132,7 +132,10 @@ def test_what_is_said_of_bytes(digest: str | None, length: int | None, type: str
     if not hashes and length is None and type is None:
         assert said == ""
     else:
-        assert said == outcome(lambda: RENDERER.entry_md(Metadata(hash=hashes, length=length, type=type)))
+        md = Metadata(hash=hashes, length=length, type=type)
+        general = outcome(lambda: f"    {RENDERER._md(md)}")  # the way of all other metadata
+        assert said == general
+        assert outcome(lambda: RENDERER.entry_md(md)) == general
 
 
 def test_by_hand() -> None:

@@ -155,7 +155,7 @@ def test_each_call_of_the_recovery_fails(ground: Ground, tmp_path: Path, share: 
             try:
                 recover(series.output)
             except PublicationError as error:
-                assert "cannot be made whole" in str(error)  # noqa: PT017 - it may be raised or not
+                assert "cannot be recovered" in str(error)  # noqa: PT017 - it may be raised or not
         if len(disturbance.calls) < at:
             break
         recover(series.output)

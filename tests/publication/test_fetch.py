@@ -556,7 +556,7 @@ def test_hostile_paths(source: Source, into: Path, path: str, kind: str) -> None
     """Nothing is written or asked for but documents: whoever has the site has not the machine that builds it."""
     altered(source, **{kind: {path: "0" * 64}})
     with live(files(source.output)) as site:
-        assert failure(site, into) == f"URL/{STATE} names {path!a}, which is no document of a publication"
+        assert failure(site, into) == f"URL/{STATE} names {path!a}, which is not a document of a publication"
         assert site.asked() == {STATE: 1}
 
 
@@ -565,7 +565,7 @@ def test_hostile_hashes(source: Source, into: Path, digest: str) -> None:
     """What is no SHA-256 proves nothing."""
     altered(source, documents={RESOURCE_LIST: digest})
     with live(files(source.output)) as site:
-        assert failure(site, into) == f"URL/{STATE} names {RESOURCE_LIST} with {digest!a}, which is no SHA-256"
+        assert failure(site, into) == f"URL/{STATE} names {RESOURCE_LIST} with {digest!a}, which is not a SHA-256"
 
 
 def test_file_and_folder_of_one_name(source: Source, into: Path) -> None:
@@ -575,7 +575,7 @@ def test_file_and_folder_of_one_name(source: Source, into: Path) -> None:
     altered(source, documents={"resourcesync/site/x": digest, "resourcesync/site/x/y": digest})
     with live(files(source.output)) as site:
         site.manners["resourcesync/site/x/y"] = content(data)
-        with pytest.raises(PublicationError, match=r"cannot be written to .*: make room for it, and try again$"):
+        with pytest.raises(PublicationError, match=r"cannot be written to .*: free disk space, and try again$"):
             fetch_publication(Web(site.url), into)
     assert not (into / STATE).exists()
 

@@ -17,7 +17,7 @@ from pelican_resourcesync.publication.previous.ancestry import HashedState
 from pelican_resourcesync.publication.previous.previous import read_previous, read_state
 from tests.publication.support import LAYOUT, SITEURL, STATE, UPDATED, Source, change, tree, utc
 
-DAMAGED = r"the publication in the output is damaged: .*: restore it, or name another"
+DAMAGED = r"the publication in the output is damaged: .*: upload it again, or name another"
 RESOURCE_LIST = "resourcesync/site/resourcelist.xml"
 INDEX = "resourcesync/site/changelist.xml"
 OPEN_LIST = "resourcesync/site/changelist-20240201T000000Z.xml"
@@ -188,7 +188,7 @@ def test_no_file_elsewhere_is_read(source: Source, tmp_path: Path, path: str) ->
 def test_damaged_state(source: Source) -> None:
     """A state that is none says so itself."""
     (source.output / STATE).write_bytes(b"{")
-    with pytest.raises(PublicationError, match=rf"{STATE} is damaged .*: restore it, or begin anew"):
+    with pytest.raises(PublicationError, match=rf"{STATE} is damaged .*: upload it again, or start over"):
         source.previous()
 
 
@@ -208,7 +208,7 @@ def test_newer_format(source: Source) -> None:
         (OPEN_LIST, b"lastmod>", b"listmod>", "lacks its kind or its time"),
         (OPEN_LIST, b"12:00:00Z", b"25:00:00Z", "is not a W3C Datetime"),
         (INDEX, b"<rs:md from=", b"<rs:md form=", f"{INDEX} lists {SITEURL}/{CLOSED_LIST} without its from"),
-        (INDEX, b'from="2024-02-01', b'from="2024-02-02', "changelist-20240202T000000Z.xml is not named by"),
+        (INDEX, b'from="2024-02-01', b'from="2024-02-02', "and the next has 2024-02-02"),
         (INDEX, b'<rs:md from="2024-01-01', b'<rs:md from="2024-01-02', "changelist-20240102T000000Z.xml is not named"),
     ],
 )
@@ -229,7 +229,7 @@ def test_documents_that_the_state_does_not_name(source: Source, path: str) -> No
     content = source.state()
     del content["documents"][path]
     (source.output / STATE).write_text(json.dumps(content))
-    with pytest.raises(PublicationError, match=f"{path} is not named by {STATE}: restore it, or name another"):
+    with pytest.raises(PublicationError, match=f"{path} is not named by {STATE}: upload it again, or name another"):
         source.previous()
 
 
@@ -246,7 +246,7 @@ def test_parts_that_lead_elsewhere(tmp_path: Path) -> None:
     ]:
         (source.output / RESOURCE_LIST).write_bytes(index.replace(part, loc))
         source.reseal()
-        with pytest.raises(PublicationError, match=f"{what}.*: restore it, or name another"):
+        with pytest.raises(PublicationError, match=f"{what}.*: upload it again, or name another"):
             source.previous()
 
 

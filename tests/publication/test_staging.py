@@ -354,7 +354,7 @@ def test_a_mark_that_is_damaged(source: Source, mark: bytes) -> None:
     """What a stage says that it is to do is not done where it makes no sense; nothing outside is ever touched."""
     source.write(".resourcesync-left/complete", mark)
     before = tree(source.output)
-    with pytest.raises(PublicationError, match=r"cannot be made whole: .*complete is damaged: remove its folder"):
+    with pytest.raises(PublicationError, match=r"cannot be recovered: .*complete is damaged: remove its folder"):
         recover(source.output)
     assert tree(source.output) == before
 
@@ -496,6 +496,6 @@ def test_replace_file_that_cannot(tmp_path: Path, name: str) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").write_bytes(b"own")
     before = tree(tmp_path)
-    with pytest.raises(PublicationError, match=r"cannot be written: .*: make room for it, and its folder writable"):
+    with pytest.raises(PublicationError, match=r"cannot be written: .*: free disk space, and make its folder writable"):
         replace_file(tmp_path / name, b"new")
     assert tree(tmp_path) == before

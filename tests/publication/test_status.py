@@ -205,3 +205,14 @@ def test_a_state_that_cannot_be_read_is_one_sentence(source: Source, monkeypatch
     monkeypatch.setattr(Path, "read_bytes", refuse)
     with pytest.raises(PublicationError, match="Permission denied"):
         local_status(source.output)
+
+
+def test_a_time_to_come_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a wrong clock has published is seen from outside."""
+    source = Source(tmp_path / "output")
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
+    source.publish({"a": b"a"}, "2024-03-01T12:00")
+    assert not looked(source.output).sets[0].ahead
+    source.publish({"a": b"b"}, "2999-03-01T12:00")
+    status = looked(source.output)
+    assert status.sets[0].ahead

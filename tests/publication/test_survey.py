@@ -75,6 +75,7 @@ def previous_of(listed: Mapping[str, Listed], changes: Sequence[Change] = ()) ->
         closed=(),
         open=opened,
         last=NOON,
+        where="the test",
     )
 
 

@@ -101,17 +101,6 @@ def test_names_of_sets_are_hostile(source: Source, tmp_path: Path) -> None:
     assert all(re.fullmatch(r"resourcesync/(\d+/)?publication\.json", path) for path in asked)
 
 
-def test_documents_may_be_of_anybody(source: Source, tmp_path: Path) -> None:
-    """What says less than ours, and is vouched for, is told as far as it goes."""
-    file = source.output / "resourcesync/site/resourcelist.xml"
-    file.write_bytes(re.sub(rb"<rs:md capability=[^>]*>", b"", file.read_bytes()))
-    source.reseal()
-    with live(files(source.output)) as site:
-        [seen] = visited(site, tmp_path / "into").sets
-    assert (seen.resources, seen.volume.resource_list) == (1, 0)
-    assert seen.sizes["unknown"].size == file.stat().st_size
-
-
 def test_a_host_may_drop_what_no_state_vouches_for(source: Source, tmp_path: Path) -> None:
     """Dot-folders, or all that sets share: what cannot be had is not known."""
     with live(no_dot_folders(files(source.output))) as site:

@@ -143,9 +143,8 @@ def recover(output: Path) -> None:
                 sync([new])
                 new.replace(well_known)
     except OSError as error:
-        message = (
-            f"what a former build left in {output} cannot be made whole: {error}: make room there, and make it writable"
-        )
+        advice = "free disk space there, and make it writable"
+        message = f"the interrupted build in {output} cannot be recovered: {error}: {advice}"
         raise PublicationError(message) from error
 
 
@@ -160,7 +159,7 @@ def replace_file(file: Path, data: bytes) -> None:
             new.chmod(file.stat().st_mode & 0o7777 if file.exists() else 0o644)
             new.replace(file)
     except OSError as error:
-        message = f"{file} cannot be written: {error}: make room for it, and its folder writable"
+        message = f"{file} cannot be written: {error}: free disk space, and make its folder writable"
         raise PublicationError(message) from error
 
 

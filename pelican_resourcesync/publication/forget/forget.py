@@ -175,7 +175,7 @@ def _elsewhere(previous: PreviousPublication) -> Iterator[Entry]:
 def _require_free(options: Options, uris: Collection[str]) -> None:
     if options.describedby in uris:
         message = (
-            f"{options.describedby} is what every document says it is described by: set 'describedby' in RESOURCESYNC "
+            f"{options.describedby} is the page that describes every document: set 'describedby' in RESOURCESYNC "
             "to another page, build, and then forget it"
         )
         raise PublicationError(message)

@@ -34,6 +34,7 @@ class State:
     - `unstable`: for each URI, in how many publications in a row its bytes changed although the history lists no
       change.
     - `sets`: the names of all sets published together, if there are several.
+    - `former`: the addresses that the site had before `siteurl`, oldest first; its changes may name them.
     - `read_as_of`: the time as of which a repository was read. Earlier changes that were missed then get a later time.
     """
 
@@ -51,6 +52,7 @@ class State:
     superseded: Mapping[str, str] = field(default_factory=dict)
     unstable: Mapping[str, int] = field(default_factory=dict)
     sets: tuple[str, ...] = ()
+    former: tuple[str, ...] = ()
     read_as_of: datetime | None = None
 
     @property
@@ -78,6 +80,7 @@ def render_state(state: State, tool: str) -> bytes:
         "documents": dict(state.documents),
         "superseded": dict(state.superseded),
         **({"sets": list(state.sets)} if state.sets else {}),
+        **({"former": list(state.former)} if state.former else {}),
         **({"evaluated": render_datetime(state.read_as_of)} if state.read_as_of else {}),
     }
     return json.dumps(content, indent=1, sort_keys=True, ensure_ascii=True).encode() + b"\n"
@@ -92,7 +95,7 @@ def parse_state(data: bytes, name: str) -> State:
             raise PublicationError(message)
         return _state(content)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError, DocumentError) as error:
-        message = f"{name} is damaged ({error}): restore it, or begin anew with the setting `previous` 'none'"
+        message = f"{name} is damaged ({error}): upload it again, or start over with the setting `previous` 'none'"
         raise PublicationError(message) from error
 
 
@@ -112,6 +115,7 @@ def _state(content: Mapping[str, Any]) -> State:
         documents=_digests(content["documents"]),
         superseded=_digests(content.get("superseded", {})),
         sets=tuple(_name(name) for name in content.get("sets", ())),
+        former=tuple(str(address) for address in content.get("former", ())),
         read_as_of=_time(content["evaluated"]) if "evaluated" in content else None,
     )
 
@@ -123,7 +127,7 @@ def _digests(content: Mapping[str, Any]) -> dict[str, str]:
 def _name(name: object) -> str:
     """Check and return the name of a set, which is also the name of a folder."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        message = f"{name!r} is no name of a set"
+        message = f"{name!r} is not a valid set name"
         raise ValueError(message)
     return name
 
@@ -132,13 +136,13 @@ def _time(text: str) -> datetime:
     """Parse the time of a publication, in a range that leaves room for later ones."""
     time = parse_datetime(text)
     if not _EARLIEST <= time <= _LATEST:
-        message = f"the time {text} is none of a publication"
+        message = f"the time {text} is not between {_EARLIEST.year} and {_LATEST.year}"
         raise ValueError(message)
     return time
 
 
 def _count(number: object, *, least: int = 0) -> int:
     if not isinstance(number, int) or number < least:
-        message = f"{number!r} is no count"
+        message = f"{number!r} is not a number of {least} or more"
         raise ValueError(message)
     return number

@@ -115,7 +115,9 @@ def known_live(web: Web, layout: Layout, size: int) -> Iterator[KnownGeneration]
     except (AbsentError, NoHostError):
         return
     except TransportError as error:
-        message = f"it cannot be known which addresses were public, so none can be chosen anew: {error}: try again"
+        message = (
+            f"it cannot be determined which addresses were public, so no new ones can be chosen: {error}: try again"
+        )
         raise PublicationError(message) from error
 
 
@@ -129,7 +131,7 @@ def _sealed(data: bytes, layout: Layout, is_there: Callable[[str], bool]) -> Has
             (each for each in starts if not is_there(replace(layout, restart_number=each).capability_list)), None
         )
         if free is None:
-            message = f"{layout.siteurl} answers to any path, so no addresses can be chosen anew: {OTHER}"
+            message = f"{layout.siteurl} answers any path, so no new addresses can be chosen: {OTHER}"
             raise PublicationError(message) from None
         begun = max(1, free - 1)
         past = datetime.fromtimestamp(0, UTC)
@@ -202,7 +204,7 @@ class PredecessorSearch:
 
     def _in_output(self) -> Predecessor:
         folder = self._output.folder
-        return Predecessor(read_previous(folder, self._layout, find=self._find) if folder else None)
+        return Predecessor(self._read(folder, "the output") if folder else None)
 
     def _live(self) -> Predecessor:
         """Return the publication at `SITEURL` or at the former address of the site, else the copy last seen live."""
@@ -212,12 +214,15 @@ class PredecessorSearch:
         if isinstance(found, Fetched):
             if not is_loopback(found.state.siteurl):
                 return self._newest(found)
-            why = f"what is live is of {found.state.siteurl}, which is nobody's site"
+            why = f"the live publication is of {found.state.siteurl}, which is this machine"
         else:
             why = f"{found.reason.value} at {found.url}" if found else ""
         if self._kept.folder is None:
             return Predecessor(line=f"{why}: this is the first publication")
-        return Predecessor(self._read(self._kept.folder), line=f"{why}: what was last seen live is carried forward")
+        return Predecessor(
+            self._read(self._kept.folder, str(self._kept.folder)),
+            line=f"{why}: the copy last seen live is continued",
+        )
 
     def _fetch(self, site: str) -> Fetched | NoPublication:
         into, known = self._stack.enter_context(self._kept.fetch_folder()) / "publication", self._kept.folder
@@ -229,17 +234,17 @@ class PredecessorSearch:
         try:
             kept = read_state(folder, self._layout) if folder else None
         except PublicationError as error:
-            line = f"what was last seen live cannot be read, and what is live now takes its place: {error}"
+            line = f"the copy last seen live cannot be read, and the live publication replaces it: {error}"
         relation = compare_ancestry(live, kept) if kept else Ancestry.AHEAD
         if relation is Ancestry.APART and kept:
             line = self._far_ahead(live, kept)
         if relation is Ancestry.BEHIND and kept and folder:
             line = (
                 f"the live site is back at generation {live.state.generation}: generation {kept.state.generation}, "
-                "last seen live, is carried forward, so that nobody who has followed it is lost"
+                "last seen live, is continued, so that no follower is lost"
             )
-            return Predecessor(self._read(folder), line=line)
-        previous = self._read(live.folder)
+            return Predecessor(self._read(folder, str(folder), live.host_time), line=line)
+        previous = self._read(live.folder, live.url, live.host_time)
         if (
             relation is not Ancestry.SAME or live.received
         ):  # files that had to be fetched again were damaged in the copy
@@ -255,8 +260,8 @@ class PredecessorSearch:
             )
         message = (
             f"the live publication (generation {live.state.generation}) and the one last seen live (generation "
-            f"{kept.state.generation}, in {self._kept.folder}) do not descend from each other, so one of them has "
-            f"what the other has not: remove that folder to go on from the live one, or {OTHER}"
+            f"{kept.state.generation}, in {self._kept.folder}) do not descend from each other, so each has changes "
+            f"that the other lacks: remove that folder to continue the live one, or {OTHER}"
         )
         raise PublicationError(message)
 
@@ -265,7 +270,7 @@ class PredecessorSearch:
         if isinstance(found, NoPublication):
             message = f"{found.reason.value} at {found.url}: {OTHER}"
             raise PublicationError(message)
-        return self._found(found.folder, url)
+        return self._found(found.folder, url, found.host_time)
 
     def _in(self, folder: Path) -> Predecessor:
         if not folder.is_dir():
@@ -273,13 +278,14 @@ class PredecessorSearch:
             raise PublicationError(message)
         return self._found(folder, str(folder))
 
-    def _found(self, folder: Path, where: str) -> Predecessor:
-        previous = self._read(folder)
+    def _found(self, folder: Path, where: str, host_time: datetime | None = None) -> Predecessor:
+        previous = self._read(folder, where, host_time)
         line = "" if previous else f"there is no publication of a public site in {where}: this is the first publication"
         return Predecessor(previous, line=line)
 
-    def _read(self, folder: Path) -> PreviousPublication | None:
-        return read_previous(folder, self._layout, str(folder), find=self._find)
+    def _read(self, folder: Path, where: str, host_time: datetime | None = None) -> PreviousPublication | None:
+        former = (self._moved_from,) if self._moved_from else ()
+        return read_previous(folder, self._layout, where, find=self._find, former=former, host_time=host_time)
 
     def _anew(self, *, local: bool) -> Predecessor:
         """Return the publication to start over under new addresses, because public ones are never reused."""

@@ -23,8 +23,7 @@ OTHER = "0" * 64
 @pytest.fixture
 def base(tmp_path: Path) -> Path:
     """Give a folder of a site, and beside it what is public there."""
-    Source(tmp_path / "public").publish({"a.html": b"a"}, "2024-01-05T12:00")
-    pretend(tmp_path / "public", siteurl=MUSEUM)
+    Source(tmp_path / "public", siteurl=MUSEUM).publish({"a.html": b"a"}, "2024-01-05T12:00")
     (tmp_path / "site").mkdir()
     return tmp_path / "site"
 
@@ -74,7 +73,7 @@ def test_so_far_ahead_that_nobody_can_tell(
 def test_what_is_kept_is_far_ahead(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The other way about nobody can tell either, and what was seen would be lost: that stops the build."""
     pretend(keep(base), generation=300, predecessor=OTHER, ancestors=[OTHER] * 99)
-    with pytest.raises(PublicationError, match="remove that folder to go on from the live one"):
+    with pytest.raises(PublicationError, match="remove that folder to continue the live one"):
         find(base, monkeypatch)
 
 
@@ -131,11 +130,10 @@ def test_folder_that_is_named_must_be_there(base: Path, monkeypatch: pytest.Monk
 
 def test_where_the_site_was_before_is_looked_at(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It moved here, and nothing is public here yet."""
-    (base.parent / "public").rename(base.parent / "moved")
+    Source(base.parent / "moved", siteurl=ARCHIVE).publish({"a.html": b"a"}, "2024-01-05T12:00")
     with live(hosts({MUSEUM: files(base), ARCHIVE: files(base.parent / "moved")}), proxy=True) as host:
         monkeypatch.setenv("http_proxy", host.url)
         monkeypatch.delenv("no_proxy", raising=False)
-        pretend(base.parent / "moved", siteurl=ARCHIVE)
         search = PredecessorSearch(
             Layout(MUSEUM), PlainOutput(base / "output"), base, previous="live", moved_from=ARCHIVE
         )
