@@ -254,16 +254,6 @@ def test_status_of_a_url(published: Site, capsys: pytest.CaptureFixture[str]) ->
         assert "500" in told(capsys, "status", site.url, exits=2)
 
 
-def test_what_others_wrote_is_no_command_to_a_terminal(published: Site, capsys: pytest.CaptureFixture[str]) -> None:
-    """Escape sequences are shown as what cannot be shown."""
-    file = published.output / "resourcesync/publication.json"
-    content = json.loads(file.read_bytes())
-    file.write_text(json.dumps({**content, "commit": "c1\x1b[2J\x9b2J\nsite: other"}))
-    text = told(capsys, "status", "output")
-    assert "commit:        c1\\x1b[2J\\x9b2J\\nsite: other, landed" in text
-    assert not set(text) & {"\x1b", "\x9b"}
-
-
 def test_what_is_not_known_is_not_guessed(
     published: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
