@@ -83,7 +83,7 @@ class Life(RuleBasedStateMachine):
 
     @rule()
     def forget_the_past(self) -> None:
-        """The Change Lists begin anew."""
+        """Begin the Change Lists anew."""
         self.source.begin = self.source.now
         self.source.changes = [each for each in self.source.changes if each[0] > self.source.begin]
         self.publish()
@@ -92,7 +92,7 @@ class Life(RuleBasedStateMachine):
 
     @rule()
     def follow(self) -> None:
-        """The mirror follows without disturbance."""
+        """Follow without disturbance."""
         self.source.site.manner = self.source.answer
         self._follow_undisturbed()
 
@@ -102,7 +102,7 @@ class Life(RuleBasedStateMachine):
         at=st.integers(0, 2_000),
     )
     def follow_with_faults(self, fault: str, numbers: list[int], at: int) -> None:
-        """The mirror follows, and some of its requests meet a fault."""
+        """Follow while some requests meet a fault."""
         self.source.site.manner = self._faulty(fault, set(numbers), at)
         killed = iter(range(1, 100))
 
