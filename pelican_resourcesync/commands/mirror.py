@@ -26,6 +26,7 @@ DONE, PROBLEMS, INCOMPLETE = 0, 1, 3
 _UNITS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000, "t": 1_000_000_000_000}
 _TIMES = {"": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400}
 _MOST_SHOWN = 20
+_PAUSE = 0.2  # seconds between two updates of the progress
 USER, PASSWORD = "RESOURCESYNC_USER", "RESOURCESYNC_PASSWORD"
 
 
@@ -148,9 +149,13 @@ def _once(arguments: Namespace) -> int:
     from pelican_resourcesync.terminal import Progress
 
     with Progress.shown(sys.stderr, "pelican-resourcesync") as progress:
-        begin = time.monotonic()
+        begin = shown = time.monotonic()
 
         def show(done: int, of: int, size: int, _: int) -> None:
+            nonlocal shown
+            if time.monotonic() - shown < _PAUSE:
+                return
+            shown = time.monotonic()
             speed = size / max(time.monotonic() - begin, 0.001) / 1_000_000
             left = (of - done) * (time.monotonic() - begin) / max(done, 1)
             progress.say(f"{done:,} of {of:,} resources, {speed:.1f} MB/s, {_duration(left)} left")

@@ -9,9 +9,9 @@ outside the folder or is special to a file system, to git or to a web server. Mo
 | `/a/` | `a/index.html` (and `/a/index.html` is `a/~index.html`) |
 | `/a`, a file without extension | `a~f` (so that `a` can be a folder, for `/a/b`) |
 | `/v1.2/b.html`, a folder with a dot | `v1.2~d/b.html` |
-| `/README.md` | `README~fc.md` (which letters are capitals, as a number in base 16, the first letter last) |
-| `/page?id=3` | `page~qid~3d3` |
-| `/.htaccess`, `/con.txt`, `/a%2Fb` | `~~2ehtaccess`, `~con.txt`, `~a~252fb~f` |
+| `/README.md` | `README~3f.md` (which letters are capitals: a bit for each letter, as a hexadecimal number) |
+| `/page?id=3` | `page~qid~3d3~f` |
+| `/.htaccess`, `/con.txt`, `/a%2Fb` | `~~2ehtaccess~f`, `~con.txt`, `~a~252~46b~f` |
 | a name longer than 180 bytes | `~h` and the SHA-256 of the name |
 | another host | `~origin/https+example.org+443/…` |
 """
@@ -19,7 +19,7 @@ outside the folder or is special to a file system, to git or to a web server. Mo
 import hashlib
 import re
 from unicodedata import is_normalized
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, unquote
 
 from pelican_resourcesync.transport import Origin, check_url, is_plain
 
@@ -37,10 +37,11 @@ def path_of(url: str, own: Origin | None) -> str:
     Raises `TransportError` if it is not an http(s) URL without user.
     """
     origin = check_url(url)
-    parts = urlsplit(url)
-    *folders, last = (parts.path or "/").removeprefix("/").split("/")
+    rest, hash_sign, fragment = url.partition("://")[2].partition("#")
+    rest, mark, query = rest.partition("?")
+    *folders, last = rest.partition("/")[2].split("/")
     names = [_folder(each) for each in folders]
-    names.append(_file(last, parts.query if "?" in url.partition("#")[0] else None, url.partition("#")[2]))
+    names.append(_file(last, f"~q{_escaped(query)}" * bool(mark) + f"~s{_escaped(fragment)}" * bool(hash_sign)))
     if origin != own:
         names[:0] = ["~origin", _origin_name(origin)]
     path = "/".join(names)
@@ -57,13 +58,10 @@ def _folder(segment: str) -> str:
     return _short(f"{name}~d" if "." in name else name, segment)
 
 
-def _file(segment: str, query: str | None, fragment: str) -> str:
+def _file(segment: str, more: str) -> str:
     name = _INDEX if not segment else f"~{_INDEX}" if segment == _INDEX else _name(segment)
-    if query is not None:
-        name += f"~q{_escaped(query)}"
-    if fragment:
-        name += f"~s{_escaped(fragment)}"
-    return _short(name if "." in name.strip(".") else f"{name}~f", f"{segment}?{query}#{fragment}", file=True)
+    name += more
+    return _short(name if "." in name else f"{name}~f", segment + more, file=True)
 
 
 def _name(segment: str) -> str:
@@ -104,7 +102,7 @@ def _escaped(text: str) -> str:
 def _short(name: str, whole: str, *, file: bool = False) -> str:
     if len(name.encode()) <= _LONGEST_NAME:
         return name
-    extension = re.search(r"\.[a-z0-9]{1,8}$", whole.partition("?")[0]) if file else None
+    extension = re.search(r"\.[a-z0-9]{1,8}$", whole.partition("~q")[0]) if file else None
     ending = extension[0] if extension else "~f" if file else ""
     return f"~h{_hashed(whole)}{ending}"
 

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 from io import BytesIO
 from pathlib import Path
 from re import compile as re_compile
-from tempfile import TemporaryFile
+from tempfile import SpooledTemporaryFile
 from typing import BinaryIO, cast
 from urllib.parse import unquote, urljoin, urlsplit
 from urllib.robotparser import RobotFileParser
@@ -40,6 +40,7 @@ _FOLDER_STARTS = (
     "resourcelist.xml",
 )
 _REMEMBERED = 1_000_000  # bytes of a document that is kept for the next run
+_IN_MEMORY = 1_000_000
 _PAGE = 1_000_000  # bytes of a page or of robots.txt that are read
 _DEPTH = 3  # of indexes
 _MOST_SETS = 1_000
@@ -229,7 +230,7 @@ class Source:
             headers["If-None-Match"] = known[0]
         elif known and known[1]:
             headers["If-Modified-Since"] = known[1]
-        stream = cast("BinaryIO", TemporaryFile(dir=self._state.parts))  # noqa: SIM115 - returned open
+        stream = cast("BinaryIO", SpooledTemporaryFile(_IN_MEMORY, dir=str(self._state.parts)))  # noqa: SIM115 - returned open
         try:
             response = self._get(uri, headers, stream)
             if response.status == 304:  # noqa: PLR2004 - Not Modified

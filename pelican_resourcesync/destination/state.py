@@ -230,9 +230,8 @@ def open_state(folder: Path, source: str, *, adopt: bool, sync: bool = True) -> 
             message = f"another mirror is working in {folder}: wait until it is done"
             raise MirrorError(message) from error
         _check_source(own / "source", source)
-        connection, rebuilt = _connect(own / "state.sqlite3")
+        connection, rebuilt = _connect(own / "state.sqlite3", "FULL" if sync else "OFF")
         try:
-            connection.execute(f"PRAGMA synchronous = {'FULL' if sync else 'OFF'}")
             state = State(folder, connection)
             if rebuilt:
                 state.rebuilt = True
@@ -263,25 +262,26 @@ def _check_source(file: Path, source: str) -> None:
         file.write_text(f"{source}\n", "utf-8")
 
 
-def _connect(file: Path) -> tuple[sqlite3.Connection, bool]:
+def _connect(file: Path, synchronous: str) -> tuple[sqlite3.Connection, bool]:
     """Open the database; one that is damaged is put aside. Return whether the copy is older than the database."""
     begun = file.with_name("begun")
     new = not file.exists()
     try:
-        connection = _open(file)
+        connection = _open(file, synchronous)
     except sqlite3.DatabaseError:
         for each in (file, file.with_name(f"{file.name}-wal"), file.with_name(f"{file.name}-shm")):
             if each.exists():
                 each.replace(each.with_name(f"{each.name}.damaged"))
-        connection, new = _open(file), True
+        connection, new = _open(file, synchronous), True
     rebuilt = new and begun.exists()
     begun.touch()
     return connection, rebuilt
 
 
-def _open(file: Path) -> sqlite3.Connection:
+def _open(file: Path, synchronous: str) -> sqlite3.Connection:
     connection = sqlite3.connect(file, isolation_level=None)
     try:
+        connection.execute(f"PRAGMA synchronous = {synchronous}")
         connection.executescript(
             "PRAGMA journal_mode = WAL; PRAGMA temp_store = FILE; PRAGMA cache_size = -8000;" + _TABLES
         )

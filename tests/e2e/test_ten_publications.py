@@ -4,6 +4,10 @@ import shutil
 from datetime import datetime
 from pathlib import Path
 
+from pelican_resourcesync.destination import Mirror as Destination
+from pelican_resourcesync.destination import Options, path_of
+from pelican_resourcesync.transport import origin
+from tests.destination.sources import files_of
 from tests.support.follower import Follower
 from tests.support.mirror import Mirror
 from tests.support.museum import tree
@@ -53,6 +57,10 @@ def test_ten_publications_are_followed(tmp_path: Path) -> None:
             listed = {file_of(uri, address): data for uri, data in follower.held.items()}
             assert listed.items() <= public_files(public, *PRIVATE).items()
             assert mirror.files() == listed
+            result = Destination(address, tmp_path / "destination", Options(sync=False, max_deletions=100)).run()
+            assert (result.complete, result.plan.notes) == (True, [])
+            held = {path_of(uri, origin(address)): data for uri, data in follower.held.items()}
+            assert files_of(tmp_path / "destination") == held
             assert {path: (public / path).read_bytes() for path in closed} == closed
             closed |= {
                 path: data for path, (data, _) in tree(public).items() if "changelist-2" in path and b"until=" in data
