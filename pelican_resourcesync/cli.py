@@ -12,7 +12,7 @@ from pelican_resourcesync.printable import printable, printable_lines
 from pelican_resourcesync.version import __version__
 
 PROGRAM = "pelican-resourcesync"
-DONE, PROBLEMS, UNUSABLE = 0, 1, 2
+DONE, PROBLEMS, UNUSABLE, INCOMPLETE = 0, 1, 2, 3
 SETTINGS = "pelicanconf.py"
 #: Which past commits `run_backfill` builds.
 BY = ("commit", "range")

@@ -86,6 +86,8 @@ class _Planning:
     def __init__(self, settings: Settings, cache: Cache, source: Source, stack: ExitStack) -> None:
         self._settings, self._cache, self._source, self._stack = settings, cache, source, stack
         self._apart = needs_records_set(settings)
+        whole = Layout(settings.base_url, settings.set_name)
+        self._records_uri = f"{whole.uri(whole.records)}/"
 
     def plan(self, inventory: Inventory) -> Plan:
         settings, records = self._settings, self._source.sets.records
@@ -144,6 +146,7 @@ class _Planning:
             describedby=_page(self._source.pages, name) or settings.describedby,
             allow_deletions=settings.allow_deletions or not whole,
             moved_from=settings.moved_from,
+            link_changes_below=self._records_uri,
         )
 
 

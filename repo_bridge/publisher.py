@@ -227,8 +227,16 @@ class _Run:
             "files": files,
             "left_out": tuple(self.files.reasons.values()),
             "left_out_count": self.files.left_out,
-            "notes": tuple(self.plan.notes()),
+            "notes": (*self._notes(), *self.plan.notes()),
         }
+
+    def _notes(self) -> Iterator[str]:
+        settings = self.settings
+        if settings.timezone is None and settings.saf is None and not settings.query:
+            yield (
+                "timezone is not set, so embargoes end up to half a day late and access that ends does so up to half a"
+                " day early: set it to the time zone of the machine that DSpace runs on"
+            )
 
     def keep(self) -> None:
         """Cache what makes the next run faster; if that fails, the publication is complete all the same."""

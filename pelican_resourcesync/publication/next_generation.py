@@ -87,7 +87,7 @@ class _Advancing:
         self._told, self._options, self._previous = request.history, request.options, request.previous
         self._now = request.resources
         changes = self._previous or self._told.complete
-        self._survey = compare(self._now, self._previous) if changes else Comparison()
+        self._survey = compare(self._now, self._previous, self._options.link_changes_below) if changes else Comparison()
         self._survey.see_changes(self._told.changes)
         self._limit = self._survey.capacity(self._options.limits)
         self._splitting = ChangePacker(self._options, self._limit)
@@ -135,7 +135,7 @@ class _Advancing:
             RepresentationsByUri(self._now),
             [*told.changes, *self._witnessed(unexplained)],
             unexplained=unexplained,
-            among=self._survey.suspects if previous else None,
+            compared=self._survey if previous else None,
         )
         moved = make_times_unique(
             found, floor=previous.last if previous else None, limit=self._limit, divide=self._splitting.of_one_time

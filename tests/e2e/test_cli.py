@@ -94,7 +94,7 @@ def test_every_exit_is_documented() -> None:
     from pelican_resourcesync import cli
 
     exits = re.findall(r"^\| `(\d)` \|", DOCS, re.MULTILINE)
-    assert exits == [str(each) for each in (cli.DONE, cli.PROBLEMS, cli.UNUSABLE)]
+    assert exits == [str(each) for each in (cli.DONE, cli.PROBLEMS, cli.UNUSABLE, cli.INCOMPLETE)]
     assert f"`{cli.SETTINGS}`" in DOCS
 
 
@@ -252,16 +252,6 @@ def test_status_of_a_url(published: Site, capsys: pytest.CaptureFixture[str]) ->
         assert "there is no publication at" in told(capsys, "status", site.url, exits=1)
         site.manner = status(500)
         assert "500" in told(capsys, "status", site.url, exits=2)
-
-
-def test_what_others_wrote_is_no_command_to_a_terminal(published: Site, capsys: pytest.CaptureFixture[str]) -> None:
-    """Escape sequences are shown as what cannot be shown."""
-    file = published.output / "resourcesync/publication.json"
-    content = json.loads(file.read_bytes())
-    file.write_text(json.dumps({**content, "commit": "c1\x1b[2J\x9b2J\nsite: other"}))
-    text = told(capsys, "status", "output")
-    assert "commit:        c1\\x1b[2J\\x9b2J\\nsite: other, landed" in text
-    assert not set(text) & {"\x1b", "\x9b"}
 
 
 def test_what_is_not_known_is_not_guessed(

@@ -43,7 +43,7 @@ from tests.bridge.support.server import Server
 from tests.bridge.support.tables import TABLES, Rows, write_sqlite
 
 VERSIONS = (5, 6, 7, 10)
-BOTH = AnonymousView(at=AT, bundles=("ORIGINAL", "TEXT"))
+BOTH = AnonymousView(at=AT, zone=ZoneInfo("UTC"), bundles=("ORIGINAL", "TEXT"))
 
 
 @dataclass

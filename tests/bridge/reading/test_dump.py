@@ -359,6 +359,23 @@ def test_much_is_read_without_finding_a_table(monkeypatch: pytest.MonkeyPatch, t
         tables_of(custom_dump(block(2, ROWS)))
 
 
+def test_hidden_metadata_is_left_out(tmp_path: Path) -> None:
+    """Provenance, fields that are hidden and the metadata of people are in no byte of the copy."""
+    values = [
+        Value("dc.title", "zqtitle"),
+        Value("dc.description.provenance", "zqcurator"),
+        Value("person.email", "zqemail"),
+        Value("local.note", "zqnote"),
+    ]
+    text = plain_dump(Sample(items=[Thing(1, metadata=values)]), 7)
+    text = text.replace("\thttp://example.org/local\tlocal\n", "\thttp://example.org/local\teperson\n")
+    (tmp_path / "dump.sql").write_text(text, "utf-8")
+    import_dump(tmp_path / "dump.sql", tmp_path / "export.db")
+    assert set(re.findall(rb"zq[a-z]+", (tmp_path / "export.db").read_bytes())) == {b"zqtitle"}
+    import_dump(tmp_path / "dump.sql", tmp_path / "export.db", hidden_fields={"dc.title"})
+    assert b"zq" not in (tmp_path / "export.db").read_bytes()
+
+
 def test_damaged_gzip(tmp_path: Path) -> None:
     """Compressed bytes that are damaged anywhere are one message, never fewer rows."""
     whole = gzip.compress(plain_dump(Sample(items=[Thing(1)]), 7).encode())
