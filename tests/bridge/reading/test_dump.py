@@ -11,7 +11,7 @@ from io import BytesIO
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from repo_bridge.errors import BridgeError, DumpError, SchemaError
@@ -219,6 +219,7 @@ _mutations = st.lists(
 
 
 @given(_mutations)
+@settings(max_examples=settings().max_examples // 2)
 def test_any_plain(tmp_path_factory: pytest.TempPathFactory, mutations: list[tuple[int, int, str]]) -> None:
     """Whatever is in a dump, it is imported and read, or is one declared error."""
     text = SMALL

@@ -14,7 +14,7 @@ from pelican_resourcesync.publication.disk import exchange
 from pelican_resourcesync.publication.disk.ordered_install import in_install_order
 from pelican_resourcesync.publication.disk.staging import recover, replace_file, staging
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, WELL_KNOWN
-from tests.publication.faults import MODES, Mode, coming_in
+from tests.publication.disk.faults import MODES, Mode, coming_in
 from tests.publication.support import LAYOUT, STATE, Source, tree
 
 UNWRITABLE = r"the documents cannot be written to .*: .*; nothing was published"
@@ -499,3 +499,16 @@ def test_replace_file_that_cannot(tmp_path: Path, name: str) -> None:
     with pytest.raises(PublicationError, match=r"cannot be written: .*: free disk space, and make its folder writable"):
         replace_file(tmp_path / name, b"new")
     assert tree(tmp_path) == before
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_temporary_files_beside_documents_are_not_taken_over(source: Source, mode: Mode) -> None:
+    """A killed build may have left them in the folder of all documents; what others have there stays."""
+    source.write("resourcesync/.resourcesync-left", b"half")
+    source.write("resourcesync/other/capabilitylist.xml", b"theirs")
+    source.write("resourcesync/note.txt", b"theirs")
+    with coming_in(mode):
+        source.publish({"a.html": b"new"}, "2024-02-05T12:00")
+    there = {path.relative_to(source.output).as_posix() for path in source.output.rglob("*")}
+    assert "resourcesync/.resourcesync-left" not in there
+    assert {"resourcesync/other/capabilitylist.xml", "resourcesync/note.txt"} <= there

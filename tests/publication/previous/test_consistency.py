@@ -4,12 +4,14 @@ import json
 import re
 from collections.abc import Callable
 from datetime import datetime
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.errors import DocumentError, PublicationError
+from pelican_resourcesync.protocol import SITEMAP_NS, read
 from pelican_resourcesync.publication.model.history import ChangeHistory
 from pelican_resourcesync.publication.model.layout import STATE
 from pelican_resourcesync.publication.model.options import Archives, Dumps
@@ -184,3 +186,15 @@ def test_the_way_out_of_a_wrong_time(source: Source, monkeypatch: pytest.MonkeyP
     source.publish({"a.html": b"now"}, "2024-03-07T12:00", None, over=wrong)
     assert source.state()["at"] == "2024-03-07T12:00:00Z"
     assert (source.state()["start"], source.state()["generation"]) == (2, 5)
+
+
+@pytest.mark.parametrize(("number", "stops"), [(200_000, False), (200_001, True)])
+def test_a_document_of_very_many_entries(number: int, stops: bool) -> None:
+    """Four times as many entries as a document should have are read, and no more."""
+    data = f'<urlset xmlns="{SITEMAP_NS}">{"<url><loc>a:b</loc></url>" * number}</urlset>'.encode()
+    entries = read(BytesIO(data), name="many.xml").entries
+    if stops:
+        with pytest.raises(DocumentError, match="more than 200,000 entries"):
+            list(entries)
+    else:
+        assert sum(1 for _ in entries) == number
