@@ -1,7 +1,7 @@
 """How fast the mirror is, beside others, in one run on one machine: `python -m tests.destination.benchmark`.
 
-A Source on loopback (nginx if it is installed), the copy on the disk of `--folder`. Each figure is the median of alternating
-runs: wall time and CPU seconds of the client's processes. Ratios compare within this run; absolute figures are the machine's.
+A Source on loopback (nginx if it is installed), the copy on the disk of `--folder`. Each figure is the median of
+alternating runs: wall time and CPU seconds of the client's processes. Ratios compare within this run.
 """
 
 import hashlib
