@@ -20,6 +20,7 @@ from pelican_resourcesync.transport import Response, shown
 #: The hash algorithms that are verified, the strongest last.
 ALGORITHMS = {"md5": "md5", "sha-1": "sha1", "sha-256": "sha256", "sha-384": "sha384", "sha-512": "sha512"}
 _NAMES = {name.replace("-", ""): name for name in ALGORITHMS}
+_WORTH_RESUMING = 100_000  # bytes; a smaller file begins again
 _SYNC_EACH = 16  # files; more are synced together
 _RANGE = re.compile(r"bytes (\d+)-\d+/(?:\d+|\*)")
 
@@ -64,12 +65,14 @@ class PartSink:
         self.file = file
         self._stream: BinaryIO | None = None
         self._tag = file.with_name(f"{file.name}.etag")
+        self._tagged = False
 
     def headers(self) -> dict[str, str]:
         """Return the headers that ask for the rest of a part, if that can be continued."""
         with suppress(OSError):
-            tag = self._tag.read_text("ascii")
             size = self.file.stat().st_size
+            tag = self._tag.read_text("ascii")
+            self._tagged = True
             if size and tag:
                 return {"Range": f"bytes={size}-", "If-Range": tag}
         return {}
@@ -91,10 +94,14 @@ class PartSink:
         else:
             self._stream = self.file.open("wb")
             tag = response.headers.get("ETag", "")
-            if tag.startswith('"') and tag.isascii():
+            length = response.headers.get("Content-Length", "")
+            small = length.isdigit() and int(length) < _WORTH_RESUMING
+            if tag.startswith('"') and tag.isascii() and not small:
                 self._tag.write_text(tag, "ascii")
-            else:
+                self._tagged = True
+            elif self._tagged:
                 self._tag.unlink(missing_ok=True)
+                self._tagged = False
 
     def _continued(self, response: Response) -> int:
         found = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
@@ -125,15 +132,16 @@ class PartSink:
     def verified(self, response: Response) -> Pending:
         """Close the part and compare it with the list; raises `MismatchedError` if it differs."""
         self.close()
-        self._tag.unlink(missing_ok=True)
-        wanted, where = self.pending, shown(self.pending.uri)
+        if self._tagged:
+            self._tag.unlink(missing_ok=True)
+        wanted = self.pending
         if wanted.length is not None and self.length != wanted.length:
             self.discard()
-            message = f"{where} has {self.length} bytes; {wanted.length} are listed"
+            message = f"{shown(wanted.uri)} has {self.length} bytes; {wanted.length} are listed"
             raise MismatchedError(message)
         if wanted.hash and wanted.hash.partition(":")[2] != self._hash.hexdigest():
             self.discard()
-            message = f"{where} has another hash ({wanted.hash.partition(':')[0]}) than is listed"
+            message = f"{shown(wanted.uri)} has another hash ({wanted.hash.partition(':')[0]}) than is listed"
             raise MismatchedError(message)
         return Pending(
             wanted.uri, wanted.hash, wanted.length, wanted.time, wanted.sets, self._sha256.hexdigest(), self.length,

@@ -359,8 +359,7 @@ class _Fetching:
     def _record(self) -> None:
         """Record what is in the copy, and what was set aside."""
         with self._state.transaction():
-            for each, path in self._adopted:
-                self._state.hold(each, path)
+            self._state.hold(self._adopted)
             for uri, reason in self._set_aside.items():
                 self._state.set_aside(uri, reason)
         self._adopted.clear()

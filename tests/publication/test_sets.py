@@ -18,9 +18,9 @@ from pelican_resourcesync.publication.previous.ancestry import layout_after
 from pelican_resourcesync.publication.previous.previous import publications_in
 from pelican_resourcesync.publication.publish import Publication, publish_sets
 from tests.publication.archivist import Archivist, read, walk
-from tests.publication.faults import disturbed, fail
+from tests.publication.disk.faults import disturbed, fail
+from tests.publication.dumps.test_writer import seen
 from tests.publication.support import SITEURL, Source, tree, utc
-from tests.publication.test_dumps import seen
 from tests.publication.unpacking import resource_dump, resources_in
 
 OPTIONS: dict[str, Any] = {

@@ -13,7 +13,7 @@ from pelican_resourcesync.publication.disk.staging import recover
 from pelican_resourcesync.publication.forget.forget import forget_uris
 from pelican_resourcesync.publication.model.options import Dumps
 from pelican_resourcesync.publication.previous.previous import publications_in
-from tests.publication.simulated_disk import Recording, lay_out, recorded
+from tests.publication.disk.simulated_disk import Recording, lay_out, recorded
 from tests.publication.support import SITEURL, Source, tree, utc
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it keeps inodes open as Linux can")

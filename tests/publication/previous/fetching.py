@@ -1,8 +1,8 @@
 """Fetches a publication in a process of its own, and prints what that took: run by `test_fetch_packages`.
 
-`python -m tests.publication.fetching URL INTO [KNOWN]` prints, as JSON, how many documents were received, the seconds,
-the seconds for fetching the same packages with `urllib` into files, where nothing was known, and the most memory that
-the process has ever had, in MB (Linux: VmHWM, all of Python in it).
+`python -m tests.publication.previous.fetching URL INTO [KNOWN]` prints, as JSON, how many documents were received, the
+seconds, the seconds for fetching the same packages with `urllib` into files, where nothing was known, and the most
+memory that the process has ever had, in MB (Linux: VmHWM, all of Python in it).
 """
 
 import json

@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.publication.archivist import walk
-from tests.publication.faults import MODES, Mode, Series, coming_in
-from tests.publication.support import tree
-from tests.publication.test_faults import (
+from tests.publication.disk.faults import MODES, Mode, Series, coming_in
+from tests.publication.disk.test_faults import (
     THIS,
     Ground,
     check_failed,
@@ -16,6 +15,7 @@ from tests.publication.test_faults import (
     largest_file,
     publish_disturbed,
 )
+from tests.publication.support import tree
 from tests.publication.unpacking import change_dumps, resource_dump
 
 #: So many calls a publication makes at least.

@@ -93,7 +93,7 @@ def test_a_file_that_is_there_already(tmp_path: Path) -> None:
     Listing.of([]).close()
     Listing.keep([Row("a", "", "", "")], file).close()
     before = file.read_bytes()
-    with pytest.raises(PublicationError, match="the list of resources cannot be stored"):
+    with pytest.raises(PublicationError, match="the list of resources cannot be stored or read"):
         Listing.keep([], file)
     assert file.read_bytes() == before
 
@@ -104,7 +104,7 @@ def test_what_is_no_listing(tmp_path: Path, data: bytes | None) -> None:
     file = tmp_path / "listing.db"
     if data is not None:
         file.write_bytes(data)
-    with pytest.raises(PublicationError, match="the list of resources cannot be stored"):
+    with pytest.raises(PublicationError, match="the list of resources cannot be stored or read"):
         Listing.open(file)
     assert file.exists() == (data is not None)
 
@@ -114,7 +114,7 @@ def test_a_listing_that_is_cut_short(tmp_path: Path) -> None:
     file = tmp_path / "listing.db"
     Listing.keep((Row(f"{number:06}", "", "", "x" * 100) for number in range(2_000)), file).close()
     file.write_bytes(file.read_bytes()[:-40_000])
-    with pytest.raises(PublicationError, match="the list of resources cannot be stored"):
+    with pytest.raises(PublicationError, match="the list of resources cannot be stored or read"):
         list(Listing.open(file))
 
 
@@ -132,7 +132,7 @@ def test_an_error_while_it_is_filled(tmp_path: Path) -> None:
 
 def test_a_disk_without_room(tmp_path: Path) -> None:
     """A folder that is not there is one clear error too."""
-    with pytest.raises(PublicationError, match="unable to open database file: make room"):
+    with pytest.raises(PublicationError, match="unable to open database file: free space"):
         Listing.keep([], tmp_path / "none" / "listing.db")
 
 

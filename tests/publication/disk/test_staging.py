@@ -14,7 +14,7 @@ from pelican_resourcesync.publication.disk import exchange
 from pelican_resourcesync.publication.disk.ordered_install import in_install_order
 from pelican_resourcesync.publication.disk.staging import recover, replace_file, staging
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, WELL_KNOWN
-from tests.publication.faults import MODES, Mode, coming_in
+from tests.publication.disk.faults import MODES, Mode, coming_in
 from tests.publication.support import LAYOUT, STATE, Source, tree
 
 UNWRITABLE = r"the documents cannot be written to .*: .*; nothing was published"

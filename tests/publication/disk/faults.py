@@ -1,7 +1,7 @@
 """Disturbing publications: any call into the file system made to fail, or the process killed in it.
 
-As a program, `python -m tests.publication.faults OUTPUT MODE GENERATION CALL [dumps] [held]` publishes a generation
-and kills itself in that call; where CALL is 0, it publishes one generation after another until it is killed.
+As a program, `python -m tests.publication.disk.faults OUTPUT MODE GENERATION CALL [dumps] [held]` publishes a
+generation and kills itself in that call; where CALL is 0, it publishes one generation after another until it is killed.
 """
 
 import ctypes

@@ -36,7 +36,7 @@ from tests.protocol.strategies import uris as any_uris
 from tests.publication.archivist import walk
 from tests.publication.strategies import times
 from tests.publication.support import LAYOUT, SITEURL, UPDATED, Source, tree, utc
-from tests.publication.test_advance import Known
+from tests.publication.test_next_generation import Known
 
 NOON = utc("2024-03-01T12:00")
 

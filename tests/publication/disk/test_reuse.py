@@ -19,9 +19,9 @@ from pelican_resourcesync.publication.model.layout import RECORDS
 from pelican_resourcesync.publication.model.resource import Representation, Resource
 from pelican_resourcesync.publication.previous.ancestry import layout_after
 from pelican_resourcesync.publication.previous.previous import publications_in
-from tests.publication.faults import MODES, READY, Mode, coming_in
+from tests.publication.disk.faults import MODES, READY, Mode, coming_in
+from tests.publication.disk.test_faults import Ground, check_failed, fail_each, kill_in, kill_often, publish_disturbed
 from tests.publication.support import SITEURL, STATE, Source, publish_one, tree, utc
-from tests.publication.test_faults import Ground, check_failed, fail_each, kill_in, kill_often, publish_disturbed
 from tests.support.reader import parse
 
 FILES = {"dc/10/1.xml": b"<one/>", "dc/10/2.xml": b"<two/>", "dc/~item/ä 100%.xml": b"<three/>"}

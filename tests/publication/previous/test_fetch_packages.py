@@ -316,7 +316,14 @@ def streamed(folder: Path) -> Manner:
 
 def took(url: str, into: Path, known: Path | None = None) -> dict[str, float]:
     """Fetch in a process of its own, and give what it says of it."""
-    command = [sys.executable, "-m", "tests.publication.fetching", url, str(into), *([str(known)] if known else [])]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.publication.previous.fetching",
+        url,
+        str(into),
+        *([str(known)] if known else []),
+    ]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return dict(json.loads(done.stdout))
 

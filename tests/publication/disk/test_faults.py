@@ -18,7 +18,7 @@ import pytest
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication.disk.staging import recover
-from tests.publication.faults import MODES, Disturbance, Mode, Seen, Series, coming_in, disturbed, fail
+from tests.publication.disk.faults import MODES, Disturbance, Mode, Seen, Series, coming_in, disturbed, fail
 from tests.publication.support import SITEURL, tree
 
 #: The generation that is disturbed: those before it left closed Change Lists and superseded parts.
@@ -194,7 +194,7 @@ def start(series: Series, mode: Mode, generation: int, call: int) -> "subprocess
     """Publish in another process, which is to be killed."""
     kinds = [kind for kind in ("dumps", "held") if getattr(series, kind)]
     what = [str(series.output), mode, str(generation), str(call), *kinds]
-    command = [sys.executable, "-m", "tests.publication.faults", *what]
+    command = [sys.executable, "-m", "tests.publication.disk.faults", *what]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
 
