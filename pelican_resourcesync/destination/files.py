@@ -9,6 +9,7 @@ import sys
 from base64 import b64decode
 from binascii import Error as Base64Error
 from contextlib import suppress
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -81,8 +82,10 @@ class PartSink:
     def begin(self, response: Response) -> None:
         """Open the part: at its end if that is what came, else anew."""
         self.close()
+        if response.status == HTTPStatus.NOT_MODIFIED:
+            return
         size = 0
-        if response.status == 206:  # noqa: PLR2004 - Partial Content
+        if response.status == HTTPStatus.PARTIAL_CONTENT:
             size = self._continued(response)
         self._sha256 = hashlib.sha256()
         name = ALGORITHMS.get(self.pending.hash.partition(":")[0], "sha256")
