@@ -242,7 +242,7 @@ class _Advancing:
         """Return the time of the Resource List: no later change can have an earlier time (`RL02`)."""
         told, previous, over = self._told, self._previous, self._request.restarted_from
         times = [previous.last] if previous else []
-        times += [over.state.at] if over and not is_ahead(over.state.at, told.built) else []
+        times += [over.state.at] if over and not is_ahead(over.state.at) else []
         times += [told.landed] if told.landed else [] if previous else [told.built]
         return max([*times, fresh[-1].time] if fresh else times)
 
