@@ -78,10 +78,10 @@ def plan_next(request: Request) -> PlannedPublication:
 
     Raises `PublicationError` if a resource cannot be read or an earlier dump is damaged.
     """
-    return _Advancing(request).run()
+    return _Planner(request).run()
 
 
-class _Advancing:
+class _Planner:
     def __init__(self, request: Request) -> None:
         self._request = request
         self._told, self._options, self._previous = request.history, request.options, request.previous
