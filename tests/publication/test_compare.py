@@ -221,7 +221,7 @@ def publish_state(
         assert dict(Listing.open(kept / now.digest)) == dict(now.resources)
 
 
-@settings(max_examples=max(25, settings().max_examples // 8))  # each is two series of publications
+@settings(max_examples=max(12, settings().max_examples // 8))  # each is two series of publications
 @given(
     _series(),
     st.sampled_from([2014, 2017]),

@@ -168,7 +168,7 @@ def check_summary(publication: Publication, seen: Seen, before: Seen | None) -> 
     )
 
 
-@settings(max_examples=settings().max_examples // 2)  # each is a series of its own
+@settings(max_examples=settings().max_examples // 5)  # each is a series of its own
 @given(_series, cuts, st.sampled_from([2, 50_000]))
 def test_a_series_of_publications(
     series: list[tuple[Contents, ChangeHistory]], cuts: RangeBoundaries, limit: int

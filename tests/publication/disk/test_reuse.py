@@ -344,24 +344,23 @@ def test_the_ground_has_holdings_of_each_kind(ground: Ground) -> None:
 
 @pytest.mark.parametrize("mode", ["exchange", "ordered"])
 def test_calls_fail(ground: Ground, tmp_path: Path, mode: Mode) -> None:
-    """Each twentieth call into the output, and half of those that move or link something: the old or the next."""
+    """Each fiftieth call into the output, and a fifth of those that move or link something: the old or the next."""
     calls = publish_disturbed(ground.copy(tmp_path / "output"), mode, 0, 0)[0].calls
     assert len(calls) >= FEWEST[mode]
     moving = [number for number, call in enumerate(calls, 1) if call in {"exchange", "os.rename", "os.link"}]
-    for at in sorted({*range(1, len(calls), 20), *moving[::2]}):
+    for at in sorted({*range(1, len(calls), 50), *moving[::5]}):
         series = ground.copy(tmp_path / "output")
         _, error = publish_disturbed(series, mode, at, at)
         check_failed(ground, series, mode, error)
 
 
-@pytest.mark.parametrize("mode", ["exchange", "ordered"])
-def test_killed_in_a_call(ground: Ground, tmp_path: Path, mode: Mode) -> None:
+def test_killed_in_a_call(ground: Ground, tmp_path: Path) -> None:
     """`kill -9` in some calls that move, link or remove something."""
-    calls = publish_disturbed(ground.copy(tmp_path / "output"), mode, 0, 0)[0].calls
+    calls = publish_disturbed(ground.copy(tmp_path / "output"), "ordered", 0, 0)[0].calls
     late = [number for number, call in enumerate(calls, 1) if call in {"exchange", "os.rename", "os.link", "os.remove"}]
-    chosen = sorted({*late[:: max(1, len(late) // 10)], late[-1]})
-    assert len(chosen) >= 8
-    assert all(kill_in(ground, tmp_path, mode, call) for call in chosen)
+    chosen = sorted({*late[:: max(1, len(late) // 4)], late[-1]})
+    assert len(chosen) >= 4
+    assert all(kill_in(ground, tmp_path, "ordered", call) for call in chosen)
 
 
 @pytest.mark.long

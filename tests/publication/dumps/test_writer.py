@@ -423,7 +423,7 @@ _past = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(steps=_past, unseen=st.sets(st.integers(0, 7), max_size=1), size=st.sampled_from([1, 9_000, 100_000_000]))
 def test_whatever_the_past_was(
     steps: list[tuple[int, str, bytes | None]],

@@ -49,8 +49,8 @@ def test_two_that_went_apart(tmp_path: Path) -> None:
     publish(one, 1)
     assert compare_ancestry(sealed(one), sealed(other)) is Ancestry.AHEAD
     publish(other, 2)
-    assert compare_ancestry(sealed(one), sealed(other)) is Ancestry.APART
-    assert compare_ancestry(sealed(other), publish(third, 3)) is Ancestry.APART
+    assert compare_ancestry(sealed(one), sealed(other)) is Ancestry.DIVERGED
+    assert compare_ancestry(sealed(other), publish(third, 3)) is Ancestry.DIVERGED
 
 
 def test_the_memory_is_bounded(source: Source) -> None:
@@ -60,7 +60,7 @@ def test_the_memory_is_bounded(source: Source) -> None:
     assert last.state.ancestry == tuple(each.digest for each in reversed(line[1:-1]))
     assert (last.state.predecessor, last.state.generation) == (line[-2].digest, MOST_ANCESTORS + 2)
     assert compare_ancestry(last, line[1]) is Ancestry.AHEAD
-    assert compare_ancestry(line[0], last) is Ancestry.APART
+    assert compare_ancestry(line[0], last) is Ancestry.DIVERGED
 
 
 def test_where_the_next_documents_lie(source: Source) -> None:
