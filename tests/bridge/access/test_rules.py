@@ -365,7 +365,7 @@ def test_rules_13_and_20_hidden_items(tmp_path: Path, thing: Thing, closed: str 
 
 
 def test_rules_14_to_16_files(tmp_path: Path) -> None:
-    """Rules 14 to 16: a file has no time of its own, an id of its own, and a hash if its checksum is an MD5."""
+    """Rules 14, 15 and 16: a file has no time of its own, an id of its own, and a hash if its checksum is an MD5."""
     right = "D41D8CD98F00B204E9800998ECF8427E"
     checksums = [(right, "MD5"), (right, "SHA-1"), (right, None), ("d41d8cd9", "MD5"), ("", "MD5")]
     files = [
