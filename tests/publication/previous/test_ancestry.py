@@ -2,24 +2,15 @@
 
 from pathlib import Path
 
-import pytest
-
-from pelican_resourcesync.publication.model.history import ChangeHistory
-from pelican_resourcesync.publication.model.layout import Layout
+from pelican_resourcesync.publication.model import ChangeHistory, Layout
 from pelican_resourcesync.publication.model.state import MOST_ANCESTORS
-from pelican_resourcesync.publication.previous.ancestry import Ancestry, HashedState, compare_ancestry, layout_after
+from pelican_resourcesync.publication.previous import Ancestry, HashedState, compare_ancestry, layout_after
 from tests.publication.support import LAYOUT, SITEURL, STATE, Source, change, utc
 
 
 def sealed(source: Source) -> HashedState:
     """Give what is known of the publication in an output."""
     return HashedState.parse((source.output / STATE).read_bytes(), STATE)
-
-
-@pytest.fixture
-def source(tmp_path: Path) -> Source:
-    """Give a set that is published into an output."""
-    return Source(tmp_path / "output")
 
 
 def publish(source: Source, number: int) -> HashedState:
@@ -103,13 +94,3 @@ def test_begun_anew_is_carried_on(source: Source) -> None:
     source.publish({"a.html": b"b"}, "2024-04-06T12:00", None, over=sealed(source))
     assert all("/site/3/" in uri for uri in source.capabilities().values())
     assert source.state()["generation"] == 4
-
-
-def test_begun_anew_is_not_back_dated(source: Source) -> None:
-    """RL02: the Resource List is never as of a time before that of the one before, whatever clocks say."""
-    source.publish({"a.html": b"a"}, "2024-03-05T12:00")
-    at = source.at()
-    source.publish({"a.html": b"a"}, "2023-01-01T12:00", None, over=sealed(source))
-    assert source.at() == at
-    source.publish({"a.html": b"b"}, "2023-01-01T12:00")
-    assert source.at() > at
