@@ -206,7 +206,7 @@ class _Transfer:
             raise self._failure
         if code:
             raise self._error(code, text)
-        response = self._complete_head()
+        response = self._response or self._complete_head()
         if self._leads_on(response):
             self._redirects += 1
             url = redirected(self.url, response.headers.get("Location"))

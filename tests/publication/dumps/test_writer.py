@@ -305,7 +305,7 @@ _past = st.lists(
 )
 
 
-@settings(max_examples=max(40, settings().max_examples // 100))
+@settings(max_examples=max(25, settings().max_examples // 100))
 @given(steps=_past, unseen=st.sets(st.integers(0, 7), max_size=1), size=st.sampled_from([1, 9_000, 100_000_000]))
 def test_whatever_the_past_was(
     steps: list[tuple[int, str, bytes | None]],

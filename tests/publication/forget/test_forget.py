@@ -327,7 +327,7 @@ def test_a_full_list_ends(tmp_path: Path) -> None:
     assert all(one[1] == other[0] for one, other in pairwise(ends))
 
 
-@settings(max_examples=max(25, settings().max_examples // 100))
+@settings(max_examples=max(20, settings().max_examples // 100))
 @given(data=st.data())
 def test_whoever_follows_comes_along(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
     """For any history and any order: the changes since any Resource List lead to this one, and nothing is named."""

@@ -40,8 +40,8 @@ def test_two_that_went_apart(tmp_path: Path) -> None:
     publish(one, 1)
     assert compare_ancestry(sealed(one), sealed(other)) is Ancestry.AHEAD
     publish(other, 2)
-    assert compare_ancestry(sealed(one), sealed(other)) is Ancestry.APART
-    assert compare_ancestry(sealed(other), publish(third, 3)) is Ancestry.APART
+    assert compare_ancestry(sealed(one), sealed(other)) is Ancestry.DIVERGED
+    assert compare_ancestry(sealed(other), publish(third, 3)) is Ancestry.DIVERGED
 
 
 def test_the_memory_is_bounded(source: Source) -> None:
@@ -51,7 +51,7 @@ def test_the_memory_is_bounded(source: Source) -> None:
     assert last.state.ancestry == tuple(each.digest for each in reversed(line[1:-1]))
     assert (last.state.predecessor, last.state.generation) == (line[-2].digest, MOST_ANCESTORS + 2)
     assert compare_ancestry(last, line[1]) is Ancestry.AHEAD
-    assert compare_ancestry(line[0], last) is Ancestry.APART
+    assert compare_ancestry(line[0], last) is Ancestry.DIVERGED
 
 
 def test_where_the_next_documents_lie(source: Source) -> None:
@@ -94,3 +94,13 @@ def test_begun_anew_is_carried_on(source: Source) -> None:
     source.publish({"a.html": b"b"}, "2024-04-06T12:00", None, over=sealed(source))
     assert all("/site/3/" in uri for uri in source.capabilities().values())
     assert source.state()["generation"] == 4
+
+
+def test_begun_anew_is_not_back_dated(source: Source) -> None:
+    """RL02: the Resource List is never as of a time before that of the one before, whatever clocks say."""
+    source.publish({"a.html": b"a"}, "2024-03-05T12:00")
+    at = source.at()
+    source.publish({"a.html": b"a"}, "2023-01-01T12:00", None, over=sealed(source))
+    assert source.at() == at
+    source.publish({"a.html": b"b"}, "2023-01-01T12:00")
+    assert source.at() > at

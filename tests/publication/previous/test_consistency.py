@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 from datetime import datetime
 from io import BytesIO
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -185,13 +186,10 @@ def test_the_way_out_of_a_wrong_time(source: Source, monkeypatch: pytest.MonkeyP
     assert (source.state()["start"], source.state()["generation"]) == (2, 5)
 
 
-@pytest.mark.parametrize(("number", "stops"), [(200_000, False), (200_001, True)])
-def test_a_document_of_very_many_entries(number: int, stops: bool) -> None:
+def test_a_document_of_very_many_entries() -> None:
     """Four times as many entries as a document should have are read, and no more."""
-    data = f'<urlset xmlns="{SITEMAP_NS}">{"<url><loc>a:b</loc></url>" * number}</urlset>'.encode()
-    entries = read(BytesIO(data), name="many.xml").entries
-    if stops:
-        with pytest.raises(DocumentError, match="more than 200,000 entries"):
-            list(entries)
-    else:
-        assert sum(1 for _ in entries) == number
+    data = f'<urlset xmlns="{SITEMAP_NS}">{"<url><loc>a:b</loc></url>" * 200_001}</urlset>'.encode()
+    entries = iter(read(BytesIO(data), name="many.xml").entries)
+    assert sum(1 for _ in islice(entries, 200_000)) == 200_000
+    with pytest.raises(DocumentError, match="more than 200,000 entries"):
+        next(entries)
