@@ -160,6 +160,7 @@ class _Transfer:
         curl.setopt(pycurl.NOSIGNAL, 1)
         curl.setopt(pycurl.PATH_AS_IS, 1)
         curl.setopt(pycurl.HTTP_TRANSFER_DECODING, 1)
+        curl.setopt(pycurl.BUFFERSIZE, 262_144)
         curl.setopt(pycurl.LOW_SPEED_LIMIT, 1)
         curl.setopt(pycurl.HEADERFUNCTION, self._header)
         curl.setopt(pycurl.WRITEFUNCTION, self._write)
