@@ -2,24 +2,15 @@
 
 from pathlib import Path
 
-import pytest
-
-from pelican_resourcesync.publication.model.history import ChangeHistory
-from pelican_resourcesync.publication.model.layout import Layout
+from pelican_resourcesync.publication.model import ChangeHistory, Layout
 from pelican_resourcesync.publication.model.state import MOST_ANCESTORS
-from pelican_resourcesync.publication.previous.ancestry import Ancestry, HashedState, compare_ancestry, layout_after
+from pelican_resourcesync.publication.previous import Ancestry, HashedState, compare_ancestry, layout_after
 from tests.publication.support import LAYOUT, SITEURL, STATE, Source, change, utc
 
 
 def sealed(source: Source) -> HashedState:
     """Give what is known of the publication in an output."""
     return HashedState.parse((source.output / STATE).read_bytes(), STATE)
-
-
-@pytest.fixture
-def source(tmp_path: Path) -> Source:
-    """Give a set that is published into an output."""
-    return Source(tmp_path / "output")
 
 
 def publish(source: Source, number: int) -> HashedState:

@@ -13,10 +13,7 @@ import pytest
 
 from pelican_resourcesync.errors import DocumentError, PublicationError
 from pelican_resourcesync.protocol import SITEMAP_NS, read
-from pelican_resourcesync.publication.model.history import ChangeHistory
-from pelican_resourcesync.publication.model.layout import STATE
-from pelican_resourcesync.publication.model.options import Archives, Dumps
-from pelican_resourcesync.publication.previous.previous import PreviousPublication, read_previous
+from pelican_resourcesync.publication import STATE, Archives, ChangeHistory, Dumps, PreviousPublication, read_previous
 from tests.publication.support import SITEURL, Source, utc
 
 HOME = "resourcesync/site"
