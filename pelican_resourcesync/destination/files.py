@@ -149,7 +149,7 @@ class PartSink:
             raise MismatchedError(message)
         return Pending(
             wanted.uri, wanted.hash, wanted.length, wanted.time, wanted.sets, self._sha256.hexdigest(), self.length,
-            response.headers.get("ETag", ""), response.headers.get("Last-Modified", ""),
+            *response.validators,
         )  # fmt: skip
 
     def close(self) -> None:
