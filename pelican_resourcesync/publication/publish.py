@@ -8,13 +8,14 @@ from itertools import groupby
 
 from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication.disk.staging import staging
-from pelican_resourcesync.publication.documents.entry_points import PublishedSet, write_entry_points
+from pelican_resourcesync.publication.documents.entry_points import write_entry_points
 from pelican_resourcesync.publication.documents.other_publishers import OtherSets, find_other_sets
 from pelican_resourcesync.publication.documents.writer import DocumentWriter
 from pelican_resourcesync.publication.generation import GenerationWriter, write_state
 from pelican_resourcesync.publication.model.layout import Layout
 from pelican_resourcesync.publication.model.sanity_checks import require_few_deletions, require_same_site
 from pelican_resourcesync.publication.next_generation import PlannedPublication, Request, plan_next
+from pelican_resourcesync.publication.pages import PageSet, overview_of_stage, write_pages
 from pelican_resourcesync.publication.previous.ancestry import layout_after
 
 #: After so many unexplained updates in consecutive publications, a URI is reported as unstable.
@@ -59,18 +60,20 @@ def publish_sets(
     names = tuple(sorted(each.layout.set_name for each in options))
     held = [each.holdings.parent for each in requests if each.holdings]
     with staging(options[0].output, held) as stage:
-        entered, packages = [], []
+        pages, packages = [], []
         for each in advances:
             writing = DocumentWriter(stage, each.request.options, each.request.previous)
-            capabilities = GenerationWriter(writing, each.contents, passed).write()
-            entered.append(PublishedSet(each.request.options, each.contents, capabilities))
+            GenerationWriter(writing, each.contents, passed).write()
             packages.append(stage.packages(each.request.options.layout))
-        write_entry_points(stage, entered, neighbours.entries)
+        write_entry_points(stage, options, neighbours.entries)
         for each in advances:
             state = replace(each.state, sets=names if len(names) > 1 else ())
-            write_state(stage, state, each.request.options.layout, each.request.previous)
+            state = write_state(stage, state, each.request.options.layout, each.request.previous)
+            overview = overview_of_stage(stage, each.request.options.layout, state, each.contents.listed)
+            pages.append(PageSet(each.request.options, overview))
             if each.request.holdings:
                 stage.hold(each.request.options.layout, each.request.holdings)
+        write_pages(stage, pages, neighbours.entries)
         stage.install([*(each.layout for each in options), *former])
     found = [_summary(each, packed) for each, packed in zip(advances, packages, strict=True)]
     return [replace(found[0], notes=neighbours.notes), *found[1:]]

@@ -72,7 +72,7 @@ def intervals(source: Source) -> list[tuple[str, str | None]]:
 def test_it_is_named_by_one_deletion_alone(source: Source) -> None:
     """Lists, closed or open, do not have it; all else is said as before; what said more is gone."""
     before, rows, was = source.resource_list(), source.rows(), source.state()
-    public = {path for path in source.documents() if path.startswith("resourcesync/site/")}
+    public = {path for path in source.documents() if path.startswith("resourcesync/site/") and path.endswith(".xml")}
     ends = intervals(source)
     done = take_down(source, "b.html")
     assert done.uris == (f"{SITEURL}/b.html",)
