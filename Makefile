@@ -1,6 +1,8 @@
 # make demo          publish the sample site, and a repository beside it (SERVE=1: and serve them)
 # make test          every test, lint, type and import check
 # make test LONG=1   the long campaigns too
+# make bench         measure, and write docs/performance.md (CASE="writer build": some cases, without writing)
+# make mutants       how many of a sample of faults in the code the tests notice (PACKAGE=…, COUNT=…, SEED=…)
 # make lowest        the tests on the lowest versions of the dependencies
 PYTHON ?= python3
 VENV := .venv
@@ -8,10 +10,12 @@ BIN := $(VENV)/bin
 DEMO := demo
 PORT ?= 8000
 WORKERS ?= 2
-# What compares times runs by itself, untraced.
-TIMED := tests/test_benchmark.py tests/publication/dumps/test_speed.py
+# Many builds of real sites, judged from outside. Tracing their lines would take long and show nothing that the other
+# tests do not.
+UNTRACED := tests/truth $(patsubst %,tests/e2e/test_%.py,adds_up carried costs derived everything mirror mirror_sets \
+  next_to_a_site reproducible sample_site ten_publications upgrade upload)
 
-.PHONY: all demo test lint types imports unit cost lowest wheel clean
+.PHONY: all demo test lint types imports unit untraced bench mutants lowest wheel clean
 
 all: test
 
@@ -20,7 +24,7 @@ $(VENV)/installed: pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bridge,test,docs]'
 	touch $@
 
-test: lint types imports unit cost wheel
+test: lint types imports unit untraced wheel
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .
@@ -33,11 +37,20 @@ imports: $(VENV)/installed
 	$(BIN)/lint-imports
 
 unit: $(VENV)/installed
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(addprefix --ignore ,$(TIMED)) \
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(addprefix --ignore ,$(UNTRACED)) \
 	  --cov --cov-report=term-missing:skip-covered $(if $(LONG),--long)
 
-cost: $(VENV)/installed
-	$(BIN)/python -m pytest $(TIMED) $(if $(LONG),--long)
+untraced: $(VENV)/installed
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(UNTRACED) $(if $(LONG),--long)
+
+bench: $(VENV)/installed
+	$(BIN)/python -m tests.bench $(if $(CASE),$(CASE),--write)
+
+PACKAGE ?= protocol publication transport check access
+COUNT ?= 300
+SEED ?= 1
+mutants: $(VENV)/installed
+	$(BIN)/python -m tests.mutants --count $(COUNT) --seed $(SEED) $(PACKAGE)
 
 # The demo's own environment has what a user's has: the package with the bridge, and Markdown; no tool of ours.
 $(VENV)-demo/installed: pyproject.toml

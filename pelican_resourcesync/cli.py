@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeAlias
 
+from pelican_resourcesync.commands import mirror
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError
 from pelican_resourcesync.printable import printable, printable_lines
 from pelican_resourcesync.version import __version__
 
 PROGRAM = "pelican-resourcesync"
-DONE, PROBLEMS, UNUSABLE = 0, 1, 2
+DONE, PROBLEMS, UNUSABLE, INCOMPLETE = 0, 1, 2, 3
 SETTINGS = "pelicanconf.py"
 #: Which past commits `run_backfill` builds.
 BY = ("commit", "range")
@@ -48,7 +49,7 @@ def parser() -> ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     verbs = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for add in (_add_status, _add_forget, _add_backfill, _add_check):
+    for add in (_add_status, _add_forget, _add_backfill, _add_check, _add_mirror):
         add(verbs)
     return top
 
@@ -124,6 +125,12 @@ def _add_check(verbs: Verbs) -> None:
     )
 
 
+def _add_mirror(verbs: Verbs) -> None:
+    verb = verbs.add_parser("mirror", help="copy a Source into a folder, and keep the copy in step with it")
+    verb.set_defaults(verb=mirror.run)
+    mirror.add_arguments(verb)
+
+
 def _count(text: str) -> int:
     number = int(text)
     if number < 1:
@@ -138,7 +145,7 @@ def _add_settings(verb: ArgumentParser) -> None:
 def _status(options: Namespace) -> int:
     from pelican_resourcesync.commands.status import as_text, report_on
     from pelican_resourcesync.site import read_configuration
-    from pelican_resourcesync.terminal import as_json
+    from pelican_resourcesync.terminal import as_json, spinner
 
     site, why = None, ""
     try:
@@ -147,8 +154,9 @@ def _status(options: Namespace) -> int:
         if options.settings or not options.target:
             raise
         why = str(error)
-    _progress(f"inspecting {options.target or 'the output'} and the publication that the next build continues")
-    report = report_on(options.target, site, why)
+    doing = f"inspecting {options.target or 'the output'} and the publication that the next build continues"
+    with spinner(doing, PROGRAM):
+        report = report_on(options.target, site, why)
     _say(as_json(report) if options.json else as_text(report))
     return DONE if report.publication else PROBLEMS
 
@@ -156,14 +164,14 @@ def _status(options: Namespace) -> int:
 def _forget(options: Namespace) -> int:
     from pelican_resourcesync.commands.forget import as_text
     from pelican_resourcesync.site import forget_in_folder, forget_in_site, read_configuration
-    from pelican_resourcesync.terminal import as_json
+    from pelican_resourcesync.terminal import as_json, spinner
 
     if options.output and not options.settings:
         done = forget_in_folder(options.output, options.uris)
     else:
         site = read_configuration(options.settings or Path(SETTINGS))
-        _progress("reading the publication that the next build continues")
-        done = forget_in_site(site, options.uris, options.output or site.output)
+        with spinner("reading the publication that the next build continues", PROGRAM):
+            done = forget_in_site(site, options.uris, options.output or site.output)
     _say(as_json(done) if options.json else as_text(done))
     return DONE
 
@@ -188,9 +196,3 @@ def _check(options: Namespace) -> int:
 
 def _say(text: str) -> None:
     sys.stdout.write(f"{printable_lines(text)}\n")
-
-
-def _progress(doing: str) -> None:
-    """Write what is being done to the terminal. Nothing is written where stderr is not a terminal."""
-    if sys.stderr.isatty():
-        sys.stderr.write(f"{PROGRAM}: {printable(doing)} …\n")

@@ -99,7 +99,8 @@ def _add_import(verbs: Verbs) -> ArgumentParser:
     importing.set_defaults(verb=_import)
     importing.add_argument("dump", type=Path, metavar="DUMP", help="of pg_dump, plain or in custom format")
     importing.add_argument("export", type=Path, metavar="EXPORT", help="the database to write")
-    importing.add_argument("--schema", metavar=KEYS["schema"].metavar, help=KEYS["schema"].help)
+    for key in ("schema", "hidden"):
+        importing.add_argument(f"--{key}", metavar=KEYS[key].metavar, help=KEYS[key].help)
     return importing
 
 
@@ -147,13 +148,17 @@ def _foresee(settings: Settings, options: Namespace) -> int:
 
 
 def _import(options: Namespace) -> int:
-    from pelican_resourcesync.terminal import as_json
+    from pelican_resourcesync.terminal import Progress, as_json
     from repo_bridge.reading import import_dump
     from repo_bridge.report import import_text
 
-    version = given_options({"schema": options.schema})["schema"].checked() if options.schema else None
-    _progress(f"importing {options.dump}")
-    result = import_dump(options.dump, options.export, version)
+    given = {key: text for key in ("schema", "hidden") if (text := getattr(options, key)) is not None}
+    checked = {key: each.checked() for key, each in given_options(given).items()}
+    with Progress.shown(sys.stderr, PROGRAM) as progress:
+        progress.say(f"importing {options.dump}")
+        result = import_dump(
+            options.dump, options.export, checked.get("schema"), progress.passed, checked.get("hidden", frozenset())
+        )
     _say(as_json(result) if options.json else import_text(result, options.export))
     return DONE
 

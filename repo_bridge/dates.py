@@ -5,12 +5,23 @@ Python does not have (`infinity`, years after 9999 and before 1).
 """
 
 import re
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from functools import lru_cache
-from zoneinfo import ZoneInfo
+from typing import NamedTuple
 
 #: A calendar day: year, month, day. It is a tuple, because a permanent embargo is often written as the year 10000.
 Day = tuple[int, int, int]
+
+#: Where a day begins first, and where it begins last.
+FIRST_ZONE, LAST_ZONE = timezone(timedelta(hours=14)), timezone(timedelta(hours=-12))
+
+
+class Today(NamedTuple):
+    """The current day: the same twice, or where the time zone is unknown the earliest and the latest that it may be."""
+
+    earliest: Day
+    latest: Day
+
 
 FIRST_DAY: Day = (-(10**9), 1, 1)
 LAST_DAY: Day = (10**9, 1, 1)
@@ -30,13 +41,13 @@ def parse_day(text: str) -> Day | None:
     return (1 - year if form[4] else year), int(form[2]), int(form[3])
 
 
-def day_at(moment: datetime, zone: ZoneInfo) -> Day:
+def day_at(moment: datetime, zone: tzinfo) -> Day:
     """Return the day at a moment in a time zone."""
     local = moment.astimezone(zone)
     return local.year, local.month, local.day
 
 
-def midnight(day: Day, zone: ZoneInfo) -> datetime | None:
+def midnight(day: Day, zone: tzinfo) -> datetime | None:
     """Return the moment (UTC) at which a day begins in a time zone; `None` outside Python's calendar."""
     try:
         return datetime.combine(date(*day), time(), zone).astimezone(UTC)

@@ -88,21 +88,25 @@ class _Planning:
         self._settings, self._cache, self._source, self._stack = settings, cache, source, stack
         self._apart = needs_records_set(settings)
         self._facts: tuple[tuple[str, int], ...] = ()
+        whole = Layout(settings.base_url, settings.set_name)
+        self._records_uri = f"{whole.uri(whole.records)}/"
 
     def plan(self, inventory: Inventory) -> Plan:
         settings, records = self._settings, self._source.sets.records
         counts = zip(("Items", "Records", "Files"), inventory.counts(), strict=True)
         self._facts = tuple((name, number) for name, number in counts if number)
         whole = self._find(settings.set_name)
-        known = whole.previous or whole.over
+        known = whole.previous or whole.restarted_from
         together = set(known.state.sets) - {settings.set_name} if known else set()
         names = set(inventory.sets()) - {records}
         if settings.sets_by or settings.query:
             names.update(self._source.sets.begun(together, names))
         names.update([records] if self._apart else [])
         found = {name: self._find(name) if name in together else Predecessor() for name in sorted(names)}
-        sets = [PlannedSet(within=None, options=self._options(settings.set_name), predecessor=whole)]
-        sets += [PlannedSet(within=name, options=self._options(name), predecessor=found[name]) for name in found]
+        sets = [PlannedSet(within=None, options=self._options(settings.set_name, whole), predecessor=whole)]
+        sets += [
+            PlannedSet(within=name, options=self._options(name, found[name]), predecessor=found[name]) for name in found
+        ]
         return Plan(sets=sets, former=[*self._former(together - names)])
 
     def _find(self, name: str) -> Predecessor:
@@ -123,7 +127,7 @@ class _Planning:
             if read_state(self._settings.out, layout):
                 yield layout
 
-    def _options(self, name: str) -> Options:
+    def _options(self, name: str, predecessor: Predecessor) -> Options:
         """Return the options of a set.
 
         Only the complete set, or that of the records, has dumps. In all other sets, any number of deletions is allowed.
@@ -134,7 +138,7 @@ class _Planning:
         archives = settings.archives
         return Options(
             output=settings.out,
-            layout=Layout(settings.base_url, name),
+            layout=predecessor.layout(Layout(settings.base_url, name)),
             site_name=settings.name,
             edition=settings.edition,
             dumps=settings.dumps if has_dumps else Dumps(),
@@ -147,6 +151,7 @@ class _Planning:
             allow_deletions=settings.allow_deletions or not whole,
             moved_from=settings.moved_from,
             page=PageOptions(facts=self._facts if whole else ()),
+            link_changes_below=self._records_uri,
         )
 
 

@@ -87,7 +87,7 @@ def _require_not_ahead(at: datetime) -> None:
 
 def _expected(made: PlannedPublication) -> ExpectedSet:
     kinds: dict[ChangeKind, list[str]] = {}
-    for change in made.fresh:
+    for change in made.new_changes:
         kinds.setdefault(change.kind, []).append(change.uri)
     return ExpectedSet(
         first=made.request.previous is None,
@@ -102,11 +102,11 @@ def _expected(made: PlannedPublication) -> ExpectedSet:
 def _begun(settings: Settings, progress: Progress, *, writes: bool) -> Iterator["_Run"]:
     """Open the source and fill the inventory."""
     whole = Layout(settings.base_url, settings.set_name)
-    records, apart = whole.uri(whole.holdings), needs_records_set(settings)
+    records, apart = whole.uri(whole.records), needs_records_set(settings)
     cache = Cache(settings.beside, settings.set_name)
     with ExitStack() as stack:
         room = stack.enter_context(cache.room() if writes else Cache.room_elsewhere())
-        ready = new_record_files(settings.out, settings.out / whole.holdings) if writes else None
+        ready = new_record_files(settings.out, settings.out / whole.records) if writes else None
         holdings = stack.enter_context(ready) if ready else None
         source = stack.enter_context(open_source(settings, records, progress, apart=apart))
         basis = cache_key_of(*source.basis) if source.basis else ""
@@ -177,12 +177,12 @@ class _Run:
         return [
             Request(
                 resources=self.inventory.resources(each.within, self.files.find),
-                told=self._told(each.predecessor.previous),
-                cuts=Calendar(self.settings.changes_by),
+                history=self._told(each.predecessor.previous),
+                boundaries=Calendar(self.settings.changes_by),
                 options=each.options,
                 previous=each.predecessor.previous,
-                over=each.predecessor.over,
-                holdings=self.holdings.folder if self.holdings and each.within is None else None,
+                restarted_from=each.predecessor.restarted_from,
+                records=self.holdings.folder if self.holdings and each.within is None else None,
                 listing=self._listing(number),
             )
             for number, each in numbered
@@ -193,7 +193,7 @@ class _Run:
 
     def _told(self, previous: PreviousPublication | None) -> ChangeHistory:
         at = self.settings.at
-        return ChangeHistory(built=at, evaluated=at, complete=False, times=partial(self._times, previous))
+        return ChangeHistory(built=at, read_as_of=at, complete=False, times=partial(self._times, previous))
 
     def _times(self, previous: PreviousPublication | None, uris: Sequence[str]) -> dict[str, datetime]:
         """Return when resources changed, or since when they are not public (rules 12 and 13).
@@ -227,8 +227,16 @@ class _Run:
             "files": files,
             "left_out": tuple(self.files.reasons.values()),
             "left_out_count": self.files.left_out,
-            "notes": tuple(self.plan.notes()),
+            "notes": (*self._notes(), *self.plan.notes()),
         }
+
+    def _notes(self) -> Iterator[str]:
+        settings = self.settings
+        if settings.timezone is None and settings.saf is None and not settings.query:
+            yield (
+                "timezone is not set, so embargoes end up to half a day late and access that ends does so up to half a"
+                " day early: set it to the time zone of the machine that DSpace runs on"
+            )
 
     def keep(self) -> None:
         """Cache what makes the next run faster; if that fails, the publication is complete all the same."""
@@ -268,5 +276,5 @@ def _failing_disk(output: Path) -> Iterator[None]:
         named = isinstance(error.filename, str | Path)
         what = f"{error.filename} cannot be read or written" if named else f"{output} cannot be published into"
         reason = error.strerror if named else error
-        message = f"{what}: {reason}: make room there, and make it writable"
+        message = f"{what}: {reason}: free disk space there, and make it writable"
         raise PublicationError(message) from error

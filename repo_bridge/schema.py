@@ -16,6 +16,7 @@ from sqlalchemy import (
     Column,
     ColumnElement,
     Connection,
+    FromClause,
     Integer,
     MetaData,
     Table,
@@ -165,7 +166,7 @@ class Tables:
         values = (getattr(self, field.name) for field in fields(self))
         return tuple(value for value in values if isinstance(value, Table) and len(value.c))
 
-    def is_of(self, table: Table, kind: ObjectType) -> ColumnElement[bool]:
+    def is_of(self, table: FromClause, kind: ObjectType) -> ColumnElement[bool]:
         """Return the condition that a row is about an object of this kind. From version 6 on, the uuid says that."""
         return table.c.resource_type_id == int(kind) if self.version == INTEGER_KEYS else true()
 

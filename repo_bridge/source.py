@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from zoneinfo import ZoneInfo
 
 from pelican_resourcesync.errors import SettingsError
 from repo_bridge.access import AnonymousView
@@ -55,7 +56,7 @@ def open_source(settings: Settings, records: str, progress: Progress, *, apart: 
         if settings.query:
             with open_database(url, settings.password) as connection:
                 sets = Sets(settings.set_name)
-                rows = read_query(connection, settings.query, settings.timezone)
+                rows = read_query(connection, settings.query, settings.timezone or ZoneInfo("UTC"))
                 yield Source(
                     fill=lambda inventory, _: InventoryLoader(inventory, progress).from_query(rows, sets, settings.at),
                     sets=sets,
@@ -72,7 +73,7 @@ def _database(settings: Settings, folder: Path, progress: Progress) -> str:
     if _begins_with(file, _SQLITE):
         return f"sqlite:///{file.absolute()}"
     progress.say(f"importing {file.name}")
-    import_dump(file, folder / "export.db", settings.schema)
+    import_dump(file, folder / "export.db", settings.schema, progress.passed, settings.hidden)
     return f"sqlite:///{folder / 'export.db'}"
 
 

@@ -73,8 +73,7 @@ def serve(output: Path, port: int) -> None:
     handler = partial(http.server.SimpleHTTPRequestHandler, directory=str(output))
     with http.server.ThreadingHTTPServer(("127.0.0.1", port), handler) as server:
         print(f"\nServing at http://localhost:{port}/ (interrupt to stop). Mirror the site from another terminal:\n")
-        lists = f"http://localhost:{port}/resourcesync/site/capabilitylist.xml"
-        print(f"  resync-sync -b --capabilitylist {lists} http://localhost:{port} mirror")
+        print(f"  pelican-resourcesync mirror http://localhost:{port}/ copy")
         server.serve_forever()
 
 

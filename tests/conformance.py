@@ -61,35 +61,35 @@ WRITTEN = """
 X01 protocol/writer.py protocol/test_writer.py::test_bytes_by_hand
 X02 protocol/writer.py protocol/test_writer.py::test_document_without_capability_is_refused
 X03 protocol/attributes.py protocol/test_writer.py::test_metadata_that_is_refused
-X04 protocol/writer.py protocol/test_parts.py::test_any_limits
-X05 protocol/values.py protocol/test_datetimes.py::test_rendering
+X04 protocol/writer.py protocol/test_writer.py::test_any_limits
+X05 protocol/values.py protocol/test_values.py::test_rendering
 X06 protocol/attributes.py protocol/test_writer.py::test_link_that_is_refused
 X07 protocol/attributes.py protocol/test_writer.py::test_link_that_is_refused
-X08 publication/model/resource.py publication/test_resource.py::test_represent
-X09 publication/model/resource.py,publication/model/media_types.py publication/test_resource.py::test_represent
+X08 publication/model/resource.py publication/model/test_resource.py::test_represent
+X09 publication/model/resource.py,publication/model/media_types.py publication/model/test_resource.py::test_represent
 X10 protocol/values.py protocol/test_writer.py::test_loc_that_is_refused
 X11 protocol/writer.py protocol/test_writer.py::test_bytes_by_hand
-X12 publication/documents/documents.py publication/test_documents.py::test_change_list_archive
+X12 publication/documents/documents.py publication/documents/test_documents.py::test_change_list_archive
 X13 publication/documents/documents.py publication/test_generation.py::test_links_between_documents
-X14 publication/documents/documents.py publication/test_documents.py::test_change_list
-X15 publication/model/ranges.py publication/test_ranges.py::test_every_change_lies_in_one_range
+X14 publication/documents/documents.py publication/documents/test_documents.py::test_change_list
+X15 publication/model/ranges.py publication/model/test_ranges.py::test_every_change_lies_in_one_range
 X16 publication/disk/staging.py e2e/test_live.py::test_each_build_in_a_fresh_clone_carries_the_live_publication_forward
 SD01 publication/documents/entry_points.py publication/test_generation.py::test_the_same_description_in_both_places
-SD02 publication/documents/documents.py publication/test_documents.py::test_description
-SD03 publication/documents/documents.py publication/test_documents.py::test_description
-SD04 publication/documents/documents.py publication/test_documents.py::test_description
-SD05 publication/documents/documents.py publication/test_documents.py::test_description
-CL01 publication/documents/documents.py publication/test_documents.py::test_capability_list
-CL02 publication/documents/documents.py publication/test_documents.py::test_capability_list
-CL03 publication/documents/documents.py publication/test_documents.py::test_capability_list
-CL04 publication/documents/documents.py publication/test_documents.py::test_capability_list
-CL05 publication/documents/documents.py publication/test_documents.py::test_capability_list
+SD02 publication/documents/documents.py publication/documents/test_documents.py::test_description
+SD03 publication/documents/documents.py publication/documents/test_documents.py::test_description
+SD04 publication/documents/documents.py publication/documents/test_documents.py::test_description
+SD05 publication/documents/documents.py publication/documents/test_documents.py::test_description
+CL01 publication/documents/documents.py publication/documents/test_documents.py::test_capability_list
+CL02 publication/documents/documents.py publication/documents/test_documents.py::test_capability_list
+CL03 publication/documents/documents.py publication/documents/test_documents.py::test_capability_list
+CL04 publication/documents/documents.py publication/documents/test_documents.py::test_capability_list
+CL05 publication/documents/documents.py publication/documents/test_documents.py::test_capability_list
 CL06 publication/publish.py,repo_bridge/plan.py e2e/test_adds_up.py::test_publications_one_after_another_add_up
-CL07 publication/documents/documents.py publication/test_documents.py::test_capability_list
-CL08 publication/documents/documents.py publication/test_documents.py::test_capability_list
-RL01 publication/documents/documents.py publication/test_documents.py::test_resource_list
+CL07 publication/documents/documents.py publication/documents/test_documents.py::test_capability_list
+CL08 publication/documents/documents.py publication/documents/test_documents.py::test_capability_list
+RL01 publication/documents/documents.py publication/documents/test_documents.py::test_resource_list
 RL02 publication/publish.py publication/test_publish.py::test_at_grows_with_the_commit
-RL03 publication/documents/documents.py publication/test_documents.py::test_resource_list
+RL03 publication/documents/documents.py publication/documents/test_documents.py::test_resource_list
 RL04 protocol/writer.py publication/test_generation.py::test_resource_list_in_parts
 RD01 publication/documents/documents.py e2e/test_everything.py::test_walk_meets_every_document_and_no_fault
 RD02 publication/dumps/writer.py e2e/test_everything.py::test_walk_meets_every_document_and_no_fault
@@ -97,14 +97,14 @@ RD03 publication/dumps/package.py publication/dumps/test_zip_writer.py::test_any
 RD04 publication/dumps/package.py publication/dumps/test_package.py::test_resource_dump_package
 RD05 publication/dumps/package.py publication/dumps/test_package.py::test_resource_dump_package
 RD06 publication/dumps/paths.py,publication/dumps/verifier.py publication/dumps/test_paths.py::test_any_uris
-RD07 publication/dumps/packing.py,publication/documents/writer.py publication/dumps/test_portions.py::test_any_division
-CH01 publication/documents/documents.py publication/test_documents.py::test_change_list
-CH02 publication/documents/documents.py publication/test_documents.py::test_change_list
-CH03 publication/model/ranges.py publication/test_ranges.py::test_in_steps_or_in_one_go
+RD07 publication/dumps/packing.py,publication/documents/writer.py publication/dumps/test_packing.py::test_any_division
+CH01 publication/documents/documents.py publication/documents/test_documents.py::test_change_list
+CH02 publication/documents/documents.py publication/documents/test_documents.py::test_change_list
+CH03 publication/model/ranges.py publication/model/test_ranges.py::test_in_steps_or_in_one_go
 CH04 publication/diff.py publication/test_publish.py::test_a_series_of_publications
 CH05 publication/diff.py publication/test_publish.py::test_several_told_changes_are_one
-CH06 publication/model/ranges.py publication/test_ranges.py::test_every_change_lies_in_one_range
-CH07 publication/documents/documents.py publication/test_documents.py::test_change_list_index
+CH06 publication/model/ranges.py publication/model/test_ranges.py::test_every_change_lies_in_one_range
+CH07 publication/documents/documents.py publication/documents/test_documents.py::test_change_list_index
 CH08 publication/documents/documents.py e2e/test_ten_publications.py::test_ten_publications_are_followed
 CD01 publication/documents/documents.py e2e/test_everything.py::test_change_dumps_say_what_change_lists_say
 CD02 publication/dumps/package.py publication/dumps/test_package.py::test_change_dump_package
@@ -116,10 +116,10 @@ LN04 repo_bridge/records/resources.py bridge/records/test_resources.py::test_rec
 LN06 site/outputs/facets.py,repo_bridge/records/resources.py e2e/test_sets.py::test_entries_lead_on_where_sets_are_named
 AR01 publication/archives.py e2e/test_everything.py::test_archives_hold_the_last_of_each_closed_range
 AR02 publication/archives.py e2e/test_everything.py::test_archives_hold_the_last_of_each_closed_range
-AR03 publication/documents/documents.py publication/test_documents.py::test_change_list_archive
-AR04 publication/documents/writer.py protocol/test_parts.py::test_any_limits
-AR05 publication/documents/documents.py publication/test_documents.py::test_change_list_index
-AR06 publication/model/ranges.py publication/test_ranges.py::test_every_change_lies_in_one_range
+AR03 publication/documents/documents.py publication/documents/test_documents.py::test_change_list_archive
+AR04 publication/documents/writer.py protocol/test_writer.py::test_any_limits
+AR05 publication/documents/documents.py publication/documents/test_documents.py::test_change_list_index
+AR06 publication/model/ranges.py publication/model/test_ranges.py::test_every_change_lies_in_one_range
 DI01 publication/documents/entry_points.py publication/test_generation.py::test_the_same_description_in_both_places
 DI02 site/outputs/discovery.py e2e/test_plugin.py::test_every_page_of_the_set_links_to_the_capability_list
 DI03 publication/documents/discovery.py e2e/test_plugin.py::test_headers_link_to_the_capability_list
@@ -127,7 +127,7 @@ DI04 publication/documents/discovery.py e2e/test_plugin.py::test_robots_names_th
 V1101 publication/documents/documents.py e2e/test_adds_up.py::test_editions_differ_in_the_time_of_changes_alone
 V1102 publication/documents/documents.py e2e/test_adds_up.py::test_editions_differ_in_the_time_of_changes_alone
 V1103 publication/documents/documents.py e2e/test_adds_up.py::test_editions_differ_in_the_time_of_changes_alone
-V1104 publication/documents/documents.py publication/test_documents.py::test_change_list
+V1104 publication/documents/documents.py publication/documents/test_documents.py::test_change_list
 V1105 protocol/writer.py,publication/model/media_types.py e2e/test_adds_up.py::test_all_documents_are_valid
 EA01 site/outputs/selection.py,repo_bridge/records/sets.py e2e/test_everything.py::test_sets_are_what_the_sources_say
 EA03 repo_bridge/publisher.py bridge/test_living.py::test_harvesters_see_what_was_written_by_hand
@@ -145,11 +145,11 @@ NOT_WRITTEN = {
 #: The tables of seeded faults, and the tests that show that each is found by its rule and no other.
 SEEDED = {
     "check/test_rules.py::test_fault_is_found": [fault.rule for fault in SINGLE],
-    "check/test_alone.py::test_document_alone": [*ALONE],
-    "check/test_alone.py::test_package_alone": [*PACKED],
-    "check/test_alone.py::test_host_alone": [rule for _, rule in HOSTED.values()],
-    "check/test_source.py::test_fault_between_documents": [*FAULTS],
-    "check/test_source.py::test_deep_faults": [rule for _, rule in DEEP.values()],
+    "check/test_rules.py::test_document_alone": [*ALONE],
+    "check/test_rules.py::test_package_alone": [*PACKED],
+    "check/test_rules.py::test_host_alone": [rule for _, rule in HOSTED.values()],
+    "check/test_references.py::test_fault_between_documents": [*FAULTS],
+    "check/test_references.py::test_deep_faults": [rule for _, rule in DEEP.values()],
 }
 
 HEAD = """\
@@ -159,7 +159,7 @@ What ResourceSync (ANSI/NISO Z39.99) requires, rule by rule, under the identifie
 what a rule asks, which module of `pelican_resourcesync` (or of `repo_bridge`, where it says so) writes what it asks and
 which function checks it, and which tests prove either. `tests/check/test_matrix.py::test_settings_together` shows
 that what this project publishes breaks no rule;
-`tests/check/test_alone.py::test_every_function_finds_what_no_other_rule_does`, that each function is needed.
+`tests/check/test_rules.py::test_every_function_finds_what_no_other_rule_does`, that each function is needed.
 
 A rule is broken by an error where the standard says MUST, by a warning where it says SHOULD or RECOMMENDED.
 

@@ -97,7 +97,7 @@ def _render_hashes(value: Iterable[Hash]) -> str:
 def _parse_integer(value: str) -> int:
     stripped = value.strip(XML_SPACE)
     if not _INTEGER.fullmatch(stripped):
-        message = f"{value[:80]!a} is no integer; write it in decimal digits"
+        message = f"{value[:80]!a} is not an integer; write it in decimal digits"
         raise DocumentError(message)
     return int(stripped)
 
@@ -106,7 +106,7 @@ def _parse_change(value: str) -> ChangeKind:
     try:
         return ChangeKind(value.strip(XML_SPACE))
     except ValueError:
-        message = f"{value[:80]!a} is no kind of change; write created, updated or deleted (CH02)"
+        message = f"{value[:80]!a} is not a kind of change; write created, updated or deleted (CH02)"
         raise DocumentError(message) from None
 
 

@@ -1,6 +1,7 @@
 """The contents of documents, as data classes.
 
 These classes check nothing, because the reader must be able to represent imperfect documents of other publishers.
+They must not be changed once created, but are not frozen, because creating frozen objects takes three times as long.
 Values are checked on writing (see `writer`). Times are timezone-aware datetimes, and lengths are in bytes.
 """
 
@@ -15,7 +16,7 @@ Attributes = tuple[tuple[str, str], ...]
 """Community attributes (X03): pairs of a name in Clark notation, `{namespace}name`, and a value, sorted."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, unsafe_hash=True)
 class Link:
     """`rs:ln`: a link from a document or an entry to another resource (X06, X07, LN).
 
@@ -38,10 +39,10 @@ class Link:
     def __post_init__(self) -> None:
         """Sort the community attributes, so that their original order does not matter."""
         if len(self.attributes) > 1:
-            object.__setattr__(self, "attributes", tuple(sorted(self.attributes)))
+            self.attributes = tuple(sorted(self.attributes))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, unsafe_hash=True)
 class Metadata:
     """`rs:md`: metadata about a document, or about the resource of an entry (X02, X08, X09, X14, CH02, RD06).
 
@@ -67,10 +68,10 @@ class Metadata:
     def __post_init__(self) -> None:
         """Sort the community attributes, so that their original order does not matter."""
         if len(self.attributes) > 1:
-            object.__setattr__(self, "attributes", tuple(sorted(self.attributes)))
+            self.attributes = tuple(sorted(self.attributes))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, unsafe_hash=True)
 class Entry:
     """`url` or `sitemap`: one resource that a document lists (X10, X11, X12)."""
 
@@ -81,7 +82,7 @@ class Entry:
     links: tuple[Link, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, unsafe_hash=True)
 class RenderedEntry(Entry):
     """An entry that was already written: `text` is what the `Renderer` returned. Only `text` and `loc` are used."""
 

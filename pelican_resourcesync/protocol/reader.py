@@ -11,7 +11,7 @@ from lxml import etree
 
 from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.protocol.attributes import LINK, METADATA, XML_SPACE, attributes_parser
-from pelican_resourcesync.protocol.model import Document, Entry, Link, Metadata
+from pelican_resourcesync.protocol.model import Attributes, Document, Entry, Link, Metadata
 from pelican_resourcesync.protocol.values import LONGEST_LOC, parse_datetime
 from pelican_resourcesync.protocol.vocabulary import (
     LARGEST_ELEMENT,
@@ -48,17 +48,22 @@ def read(stream: BinaryIO, *, name: str) -> Document:
     cannot be read (X05, X07, X09, X12, CH02), `rs:md` or `rs:ln` of the document after an entry; and for a document or
     an entry that is larger than `limits` allows.
     """
-    elements = _children(stream, name)
-    first = next(elements)
-    root = _root(first, name)
-    mds, links, rest = _head(chain([first], elements), name)
-    return Document(root=root, md=mds[0] if mds else None, links=tuple(links), entries=_entries(rest, root, name))
+    elements = _entry_elements(stream, name)
+    first, root = next(elements)
+    kind = _root(root, name)
+    mds, links = _head(root, first, name)
+    entries = _entries(chain([(first, root)] if first is not None else [], elements), kind, name)
+    return Document(root=kind, md=mds[0] if mds else None, links=tuple(links), entries=entries)
 
 
-def _children(stream: BinaryIO, name: str) -> Iterator[etree._Element]:
-    """Yield each child of the root when it is complete, and free it when the next is requested; yield the root last."""
+def _entry_elements(stream: BinaryIO, name: str) -> Iterator[tuple[etree._Element | None, etree._Element]]:
+    """Yield each entry with the root when it is complete, and free it when the next is requested; last, None.
+
+    The root is complete up to the entry, and after the first entry holds nothing that came before.
+    """
     parser = etree.XMLPullParser(
         events=("end",),
+        tag=_ENTRIES,  # the parser is several times as fast if it reports nothing else
         encoding="utf-8",  # X01; so no other encoding can hide a DOCTYPE from `_read_prolog`
         resolve_entities=False,
         no_network=True,
@@ -67,19 +72,27 @@ def _children(stream: BinaryIO, name: str) -> Iterator[etree._Element]:
         remove_comments=True,
         remove_pis=True,
     )
-    size = waiting = 0  # bytes: in total, and since the last complete child of the root
+    size = waiting = 0  # bytes: in total, and since the last complete entry
+    root: etree._Element | None = None
     try:
         for chunk in chain([_read_prolog(stream, name=name)], iter(partial(stream.read, _CHUNK), b"")):
             size, waiting = size + len(chunk), waiting + len(chunk)
             _check_sizes(size, waiting, name)
             parser.feed(chunk)
-            for element in _complete(parser):
-                waiting = 0
-                yield element
-        parser.close()
+            for _, found in parser.read_events():
+                element = cast("etree._Element", found)  # noqa: SLF001 - a type only
+                root = element.getroottree().getroot() if root is None else root
+                if element.getparent() is root:
+                    waiting = 0
+                    yield element, root
+                    # The parser may still need the element itself, for the text after it, but not those before it.
+                    element.clear(keep_tail=True)  # type: ignore[call-arg]  # the stub is outdated
+                    while root[0] is not element:
+                        del root[0]
+        yield None, parser.close()
     except etree.XMLSyntaxError as error:
         why = ascii(str(error.msg)[:LONGEST_SHOWN])[1:-1]
-        message = f"{name}, line {error.lineno}: not well-formed XML: {why}; ask its publisher to mend it (X01)"
+        message = f"{name}, line {error.lineno}: not well-formed XML: {why}; ask its publisher to correct it (X01)"
         raise DocumentError(message) from None
 
 
@@ -88,26 +101,13 @@ def _check_sizes(size: int, waiting: int, name: str) -> None:
         message = f"{name} is larger than {MOST_BYTES:,} bytes; divide it, at 50,000 entries or 50 MB (X04)"
         raise DocumentError(message)
     if waiting > LARGEST_ELEMENT + 2 * _CHUNK:
-        message = f"{name}: one element has more than {LARGEST_ELEMENT:,} bytes; check what was published"
+        message = (
+            f"{name}: an entry, or what is before it, has more than {LARGEST_ELEMENT:,} bytes; check what it lists"
+        )
         raise DocumentError(message)
 
 
-def _complete(parser: etree.XMLPullParser) -> Iterator[etree._Element]:
-    for event in parser.read_events():
-        element = cast("etree._Element", event[1])  # noqa: SLF001 - a type only
-        parent = element.getparent()
-        if parent is None:
-            yield element
-        elif parent.getparent() is None:
-            yield element
-            # The parser may still need the element itself, for the text after it, but not those before it.
-            element.clear(keep_tail=True)  # type: ignore[call-arg]  # the stub is outdated
-            while element.getprevious() is not None:
-                del parent[0]
-
-
-def _root(first: etree._Element, name: str) -> Root:
-    element = first.getroottree().getroot()
+def _root(element: etree._Element, name: str) -> Root:
     root = _ROOTS.get(str(element.tag))
     if root is None:
         message = (
@@ -117,38 +117,47 @@ def _root(first: etree._Element, name: str) -> Root:
     return root
 
 
-def _head(
-    elements: Iterator[etree._Element],
-    name: str,
-) -> tuple[list[Metadata], list[Link], Iterator[etree._Element]]:
-    """Read the document's own `rs:md` and links, and return them with the elements from the first entry on."""
+def _head(root: etree._Element, first: etree._Element | None, name: str) -> tuple[list[Metadata], list[Link]]:
+    """Read the document's own `rs:md` and links, which come before the first entry."""
     mds: list[Metadata] = []
     links: list[Link] = []
-    for element in elements:
-        if element.tag in _ENTRIES:
-            return mds, links, chain([element], elements)
+    for element in root:
+        if element is first:
+            break
         try:
             _annotate(element, mds, links)
         except DocumentError as error:
             raise _misfit(error, name, element) from None
-    return mds, links, iter(())
+    return mds, links
 
 
-def _entries(elements: Iterator[etree._Element], root: Root, name: str) -> Iterator[Entry]:
-    number = 0
-    for element in elements:
-        if element.tag in {_MD, _LN}:
+def _entries(
+    elements: Iterator[tuple[etree._Element | None, etree._Element]], kind: Root, name: str
+) -> Iterator[Entry]:
+    before: etree._Element | None = None
+    for number, (element, _) in enumerate(elements, 1):
+        if before is not None:
+            _refuse_late(before, element, name)
+        before = element
+        if element is None:
+            return
+        if number > MOST_ENTRIES:
+            message = f"more than {MOST_ENTRIES:,} entries; divide the document, at 50,000 (X04)"
+            raise _misfit(message, name, element, number)
+        try:
+            yield _entry(element, kind)
+        except DocumentError as error:
+            raise _misfit(error, name, element, number) from None
+
+
+def _refuse_late(before: etree._Element, element: etree._Element | None, name: str) -> None:
+    """Raise `DocumentError` for `rs:md` or `rs:ln` of the document between two entries, or after the last."""
+    late = before.getnext()
+    while late is not None and late is not element:
+        if late.tag in {_MD, _LN}:
             message = "rs:md and rs:ln of the document come before its first entry; move them there (X02)"
-            raise _misfit(message, name, element)
-        if element.tag in _ENTRIES:
-            number += 1
-            if number > MOST_ENTRIES:
-                message = f"more than {MOST_ENTRIES:,} entries; divide the document, at 50,000 (X04)"
-                raise _misfit(message, name, element, number)
-            try:
-                yield _entry(element, root)
-            except DocumentError as error:
-                raise _misfit(error, name, element, number) from None
+            raise _misfit(message, name, late)
+        late = late.getnext()
 
 
 def _entry(element: etree._Element, root: Root) -> Entry:
@@ -159,59 +168,51 @@ def _entry(element: etree._Element, root: Root) -> Entry:
     mds: list[Metadata] = []
     links: list[Link] = []
     for child in element:
-        if child.tag in _TEXTS:
-            _collect(child, texts)
-        else:
+        field = _TEXTS.get(child.tag)
+        if field is None:
             _annotate(child, mds, links)
-    if not texts.get("loc"):
+            continue
+        if field in texts:
+            message = f"a second {field} in one entry; keep one (X10)"
+            raise DocumentError(message)
+        if len(child):
+            message = f"{field} holds an element; it holds text only (X10)"
+            raise DocumentError(message)
+        texts[field] = (child.text or "").strip(XML_SPACE)
+    loc, lastmod, changefreq = texts.get("loc"), texts.get("lastmod"), texts.get("changefreq")
+    if not loc:
         message = "an entry has no loc; give the URI of the resource (X10)"
         raise DocumentError(message)
     return Entry(
-        loc=texts["loc"],
-        lastmod=_lastmod(texts.get("lastmod")),
-        changefreq=_changefreq(texts.get("changefreq")),
+        loc=loc,
+        lastmod=None if lastmod is None else _lastmod(lastmod),
+        changefreq=None if changefreq is None else _changefreq(changefreq),
         md=mds[0] if mds else None,
         links=tuple(links),
     )
 
 
-def _collect(child: etree._Element, texts: dict[str, str]) -> None:
-    field = _TEXTS[str(child.tag)]
-    if field in texts:
-        message = f"a second {field} in one entry; keep one (X10)"
-        raise DocumentError(message)
-    if len(child):
-        message = f"{field} holds an element; it holds text only (X10)"
-        raise DocumentError(message)
-    texts[field] = (child.text or "").strip(XML_SPACE)
-
-
 def _annotate(element: etree._Element, mds: list[Metadata], links: list[Link]) -> None:
     """Read an `rs:md` or `rs:ln`, of a document or of an entry, and add it to its list."""
-    if element.tag == _MD:
+    tag = element.tag
+    if tag == _MD:
         if mds:
             message = "a second rs:md; join the two into one (X02, X11)"
             raise DocumentError(message)
-        mds.append(Metadata(**_metadata_fields(_items(element))))
-    elif element.tag == _LN:
-        links.append(Link(**({"href": "", "rel": ""} | _link_fields(_items(element)))))
+        mds.append(Metadata(**_metadata_fields(cast("Attributes", element.items()))))
+    elif tag == _LN:
+        links.append(Link(**({"href": "", "rel": ""} | _link_fields(cast("Attributes", element.items())))))
 
 
-def _items(element: etree._Element) -> list[tuple[str, str]]:
-    return [(str(name), str(value)) for name, value in element.items()]
-
-
-def _lastmod(text: str | None) -> dt.datetime | None:
+def _lastmod(text: str) -> dt.datetime:
     try:
-        return None if text is None else parse_datetime(text)
+        return parse_datetime(text)
     except DocumentError as error:
         message = f"lastmod: {error}"
         raise DocumentError(message) from None
 
 
-def _changefreq(text: str | None) -> ChangeFreq | None:
-    if text is None:
-        return None
+def _changefreq(text: str) -> ChangeFreq:
     try:
         return ChangeFreq(text)
     except ValueError:

@@ -6,7 +6,9 @@ make this safe.
 
 import datetime as dt
 import re
+from dataclasses import fields
 from functools import lru_cache
+from operator import attrgetter
 
 from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.protocol.attributes import LINK, METADATA, element_renderer
@@ -18,8 +20,12 @@ _EDITIONS = (2014, 2017)
 # One scan is enough for nearly every loc: it shows that the loc is valid and needs no escaping.
 _PLAIN_LOC = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[!#-%(-;=?-~]+")
 _INDENT = "    "
+_PLAIN_HASH = re.compile(r"[a-z0-9-]+:[0-9a-f]+")
+_OTHERS = [each.name for each in fields(Metadata) if each.name not in ("hash", "length", "type")]
+_MD_VALUES = attrgetter(*_OTHERS, "hash", "length", "type")
+_NO_OTHERS = [*_MD_VALUES(Metadata())[: len(_OTHERS)]]
 _RENDER_LINK = {each.name: each.format.render for each in LINK}
-_RENDER_MD = {each.name: each.format.render for each in METADATA}
+_RENDER_LENGTH, _RENDER_TYPE = (each.format.render for each in METADATA if each.name in ("length", "type"))
 
 #: Size of the cache: many resources link to the same collections, profiles and the like.
 _RECENT = 4_096
@@ -104,7 +110,7 @@ class Renderer:
     def entry_md(self, md: Metadata) -> str:
         """Write the `rs:md` of an entry; the text is reused if the entry before had the same object."""
         if md is not self._last_md:
-            self._last_text = f"    {self._md(md)}"
+            self._last_text = _resource_md(md) or f"    {self._md(md)}"
             self._last_md = md
         return self._last_text
 
@@ -117,6 +123,21 @@ class Renderer:
                 message = f"the link to {link.href[:80]!a}, {error}"
                 raise DocumentError(message) from None
         return rendered
+
+
+def _resource_md(md: Metadata) -> str:
+    """Write the `rs:md` of a resource that has one hash in hexadecimal digits, a length and a type, or return `""`.
+
+    Nearly every entry of a large list is like this, and takes half the time that any other takes.
+    """
+    *others, hashes, length, type_ = _MD_VALUES(md)
+    if others != _NO_OTHERS or len(hashes) != 1 or length is None or type_ is None:
+        return ""
+    hash_ = f"{hashes[0].algorithm}:{hashes[0].digest}"
+    try:
+        return render_metadata(hash_, length, type_) if _PLAIN_HASH.fullmatch(hash_) else ""
+    except DocumentError:
+        return ""  # the general way says in which attribute
 
 
 def _loc(loc: str) -> str:
@@ -147,8 +168,7 @@ def render_metadata(hash: str | None, length: int | None, type: str | None) -> s
 
     `hash` is `algorithm:digest`, both in letters and digits. Returns an empty string if nothing is known.
     """
-    render = _RENDER_MD
     hashed = "" if hash is None else f' hash="{hash}"'
-    sized = "" if length is None else f' length="{render["length"](length)}"'
-    typed = "" if type is None else f' type="{render["type"](type)}"'
+    sized = "" if length is None else f' length="{_RENDER_LENGTH(length)}"'
+    typed = "" if type is None else f' type="{_RENDER_TYPE(type)}"'
     return f"{_INDENT}<rs:md{hashed}{sized}{typed}/>\n" if hashed or sized or typed else ""

@@ -25,6 +25,8 @@ def render_datetime(moment: dt.datetime) -> str:
     The time is in UTC. A fraction is written only if there is one, in milliseconds or, if these are not enough, in
     microseconds. Raises `DocumentError` for a naive datetime, and for a time outside the years 1 to 9999 in UTC.
     """
+    if moment.tzinfo is dt.UTC and not moment.microsecond:  # nearly every time
+        return f"{moment.isoformat()[:-6]}Z"
     return _render_utc(moment if moment.tzinfo is dt.UTC else _in_utc(moment))
 
 
@@ -36,14 +38,14 @@ def parse_datetime(text: str) -> dt.datetime:
     """
     form = _DATETIME.fullmatch(text)
     if form is None:
-        message = f"{text[:80]!a} is no W3C Datetime; write it as YYYY-MM-DDThh:mm:ssZ (X05)"
+        message = f"{text[:80]!a} is not a W3C Datetime; write it as YYYY-MM-DDThh:mm:ssZ (X05)"
         raise DocumentError(message)
     try:
         if form["year"]:
             return dt.datetime(int(form["year"]), int(form["month"] or 1), int(form["day"] or 1), tzinfo=dt.UTC)
         moment = dt.datetime.fromisoformat(text)
     except ValueError as error:
-        message = f"{text[:80]!a} is no moment of the calendar: {error} (X05)"
+        message = f"{text[:80]!a} is not a date or time that exists: {error} (X05)"
         raise DocumentError(message) from None
     return moment if moment.tzinfo is dt.UTC else _in_utc(moment)
 
@@ -71,7 +73,7 @@ def _in_utc(moment: dt.datetime) -> dt.datetime:
 _HASH = re.compile(r"([^\s:]+):\S+")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, unsafe_hash=True)
 class Hash:
     """One digest of a representation, such as `sha-256:…`.
 
@@ -100,7 +102,7 @@ def _render_hash(item: Hash) -> str:
     parts = _HASH.fullmatch(rendered)
     if parts is None or parts.end(1) != len(item.algorithm):
         message = (
-            f"{item.algorithm!a}:{item.digest!a} is no hash; write algorithm and digest without white space,"
+            f"{item.algorithm!a}:{item.digest!a} is not a hash; write algorithm and digest without white space,"
             " the algorithm without a colon (X08)"
         )
         raise DocumentError(message)
@@ -120,7 +122,7 @@ def require_absolute(uri: str) -> str:
     """Return an absolute URI, of any scheme, unchanged; raises `DocumentError` for any other text."""
     if not _ABSOLUTE.fullmatch(uri):
         message = (
-            f"{uri[:80]!a} is no absolute URI; begin it with a scheme such as https: and percent-encode spaces,"
+            f"{uri[:80]!a} is not an absolute URI; begin it with a scheme such as https: and percent-encode spaces,"
             " control and non-ASCII characters (X10)"
         )
         raise DocumentError(message)

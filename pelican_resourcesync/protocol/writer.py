@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
 from tempfile import SpooledTemporaryFile
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.protocol.model import Document, Entry, Link, Metadata
@@ -71,7 +71,7 @@ def write_parts(  # noqa: PLR0913 - keyword-only, one option each: what, under w
     """
     place = _Place(name=name, part_name=part_name, uri=uri, open=open)
     renderer = Renderer(document.root, edition)
-    entries = (_Piece(entry.loc, renderer.entry(entry).encode()) for entry in document.entries)
+    entries = ((entry.loc, renderer.entry(entry).encode()) for entry in document.entries)
     lone = _frame(document, renderer, limits)
     to_index = Link(rel="index", href=uri(name))
     part = _frame(replace(document, links=(*document.links, to_index)), renderer, limits)
@@ -79,16 +79,13 @@ def write_parts(  # noqa: PLR0913 - keyword-only, one option each: what, under w
         excess, complete = _spool(entries, spool, lone.room(), part.room())
         first = _chunks(spool)
         if complete:
-            return _write_lone(lone, chain(first, (piece.data for piece in excess)), place)
+            return _write_lone(lone, chain(first, (data for _, data in excess)), place)
         splitter = _Splitter(document, part, _index(document, edition), place)
         return splitter.run(first, chain(excess, entries))
 
 
-class _Piece(NamedTuple):
-    """An entry as bytes, with its `loc` for error messages."""
-
-    loc: str
-    data: bytes
+_Piece = tuple[str, bytes]
+"""The `loc` of an entry, for error messages, and the entry as bytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,14 +185,14 @@ class _Splitter:
     def _write_part(self, piece: _Piece, rest: Iterator[_Piece]) -> _Piece | None:
         """Write a part that begins with `piece`, and return the first entry that did not fit."""
         room = self._part.room()
-        if not room.admit(piece.data):
+        if not room.admit(piece[1]):
             raise DocumentError(_too_large(piece, self._part))
         with self._next_part() as output:
-            output.write(piece.data)
+            output.write(piece[1])
             for following in rest:
-                if not room.admit(following.data):
+                if not room.admit(following[1]):
                     return following
-                output.write(following.data)
+                output.write(following[1])
         return None
 
     @contextmanager
@@ -249,10 +246,10 @@ def _spool(
     """
     excess: list[_Piece] = []
     for piece in entries:
-        if not lone.admit(piece.data):
+        if not lone.admit(piece[1]):
             return [*excess, piece], False
-        if not excess and part.admit(piece.data):
-            spool.write(piece.data)
+        if not excess and part.admit(piece[1]):
+            spool.write(piece[1])
         else:
             excess.append(piece)
     return excess, True
@@ -275,7 +272,7 @@ def _write_lone(frame: _Frame, body: Iterable[bytes], place: _Place) -> tuple[st
 
 def _too_large(piece: _Piece, part: _Frame) -> str:
     return (
-        f"the entry with loc {piece.loc!a} has {len(piece.data):,} bytes and fits into no document of"
+        f"the entry with loc {piece[0]!a} has {len(piece[1]):,} bytes and fits into no document of"
         f" {_shown(part.limits)}, of which the head takes {len(part.head):,} bytes; give it fewer links (X04)"
     )
 

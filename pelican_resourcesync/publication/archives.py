@@ -46,7 +46,7 @@ def dump_of(previous: PreviousPublication) -> datetime | None:
     path = previous.layout.resource_dump
     if path not in previous.state.documents:
         return None
-    with explain_damage(str(previous.folder)), (previous.folder / path).open("rb") as stream:
+    with explain_damage(previous.where), (previous.folder / path).open("rb") as stream:
         md = read(stream, name=path).md
     return md.at if md else None
 

@@ -37,12 +37,14 @@ class Comparison:
     """The result of a comparison: `suspects` are the URIs that were added, removed or may have other bytes, sorted.
 
     `differing` are all resources that differ from the listing, `None` if there are very many. `gone` are the URIs that
-    no longer exist. The longest URI and links determine how many changes fit into one Change List.
+    no longer exist. `relinked` are the URIs of resources whose changed links count as an update. The longest URI and
+    links determine how many changes fit into one Change List.
     """
 
     suspects: list[str] = field(default_factory=list)
     differing: list[Row] | None = None
     gone: list[str] = field(default_factory=list)
+    relinked: set[str] = field(default_factory=set)
     _longest: int = 0
     _heaviest: int = 0
 
@@ -84,8 +86,11 @@ class Comparison:
         return max(1, min(limits.entries, (limits.size - _HEAD) // (self._longest + self._heaviest + _ENTRY)))
 
 
-def compare(now: Resources, previous: PreviousPublication | None) -> Comparison:
-    """Compare the current resources with the previous listing, by URI."""
+def compare(now: Resources, previous: PreviousPublication | None, link_changes_below: str = "") -> Comparison:
+    """Compare the current resources with the previous listing, by URI.
+
+    If `link_changes_below` is not empty, a resource whose URI begins with it is also a suspect if its links changed.
+    """
     found = Comparison()
     if previous is None:
         for row in now.rows():
@@ -102,6 +107,9 @@ def compare(now: Resources, previous: PreviousPublication | None) -> Comparison:
             found.suspects.append(stands.uri)
             found.take(stands, differing)
         elif stands.links != was.links:
+            if link_changes_below and stands.uri.startswith(link_changes_below):
+                found.suspects.append(stands.uri)
+                found.relinked.add(stands.uri)
             found.take(stands, differing)
     found.differing = differing if len(differing) <= _MOST else None
     return found
@@ -174,13 +182,13 @@ def changes_since(
     told: Iterable[Change],
     *,
     unexplained: datetime,
-    among: Iterable[str] | None = None,
+    compared: Comparison | None = None,
 ) -> list[Change]:
     """Return the changes between two publications, in chronological order and by URI.
 
     `previous` is the last Resource List, or `None` for a first publication. `now` are the resources as built, and
     `told` the changes that the history lists since then, oldest first. A change that the history does not explain gets
-    the time `unexplained`. `among` are all URIs that may have changed, if known.
+    the time `unexplained`. `compared` is the comparison of the two, if known.
 
     With a previous publication, each URI has at most one change, with the hash, length and type of its bytes. In a
     first publication it has all changes that the history lists, without these.
@@ -188,7 +196,7 @@ def changes_since(
     if previous is None:
         found = _told(now, told, unexplained)
     else:
-        found = _by_bytes(previous, now, told, unexplained, {**previous, **now} if among is None else among)
+        found = _by_bytes(previous, now, told, unexplained, compared or Comparison([*previous, *now]))
     changes = sorted(found, key=_by_uri)
     changes.sort(key=_by_time)  # sorted twice, because a combined key would build a tuple for each of possibly millions
     return changes
@@ -199,20 +207,20 @@ def _by_bytes(
     now: Mapping[str, Representation],
     told: Iterable[Change],
     unexplained: datetime,
-    among: Iterable[str],
+    compared: Comparison,
 ) -> Iterator[Change]:
     """Yield one change for each URI that was added, removed or has different bytes; the history only dates it.
 
     If the bytes are unknown, the history also decides whether they changed.
     """
     times = {change.uri: change.time for change in told}
-    for uri in among:
+    for uri in dict.fromkeys(compared.suspects):
         was, stands = previous.get(uri), now.get(uri)
         if was is None:
             kind = ChangeKind.CREATED
         elif stands is None:
             kind = ChangeKind.DELETED
-        elif was.representation.differs(stands) or (stands.hash is None and uri in times):
+        elif was.representation.differs(stands) or (stands.hash is None and uri in times) or uri in compared.relinked:
             kind = ChangeKind.UPDATED
         else:
             continue

@@ -76,7 +76,7 @@ class GenerationWriter:
 
     def _change_list(self, commit_range: Range) -> None:
         path = self._layout.change_list(commit_range.start)
-        if commit_range.carried and self._writing.previous:
+        if commit_range.unchanged and self._writing.previous:
             self._writing.carry(path)
         else:
             self._writing.put(path, self._documents.change_list(commit_range))
@@ -119,7 +119,7 @@ def _says_the_same(state: State, before: State) -> bool:
         "predecessor": before.predecessor,
         "ancestors": before.ancestors,
         "superseded": before.superseded,
-        "restless": before.restless,
+        "unstable": before.unstable,
     }
     return replace(state, **place) == before
 

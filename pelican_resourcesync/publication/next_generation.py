@@ -21,7 +21,7 @@ from pelican_resourcesync.publication.diff import (
 from pelican_resourcesync.publication.documents.contents import ChangeDumpContents, Contents, ResourceSnapshot
 from pelican_resourcesync.publication.dumps.changedump import begin_of_dumps, dumped_after, read_dumped, retain_dumped
 from pelican_resourcesync.publication.dumps.packing import ChangePacker
-from pelican_resourcesync.publication.model.clock import later
+from pelican_resourcesync.publication.model.clock import is_ahead, later, require_plausible_time
 from pelican_resourcesync.publication.model.history import Change, ChangeHistory
 from pelican_resourcesync.publication.model.listing import Listing
 from pelican_resourcesync.publication.model.options import Options
@@ -34,32 +34,43 @@ from pelican_resourcesync.publication.previous.previous import PreviousPublicati
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """A request to publish `resources` with the history `told`, in ranges divided by `cuts`, with these `options`.
+    """A request to publish `resources` with their `history`, in ranges divided by `boundaries`, with these `options`.
 
-    `previous` is the publication to continue. Without it the set starts over under new addresses, and with `over`, a
-    known publication, it continues the numbering of that one's generations (see `layout_after`). `holdings` is a folder
-    with the set's records. It is in a folder of its own in the output, whose name begins like that of a stage, and is
-    moved from there. `listing` is a file in which to keep the listing, if given.
+    `previous` is the publication to continue. Without it the set starts over under new addresses, and with
+    `restarted_from`, a known publication, it continues the numbering of that one's generations (see `layout_after`).
+    `records` is a folder with the set's records. It is in a folder of its own in the output, whose name begins like
+    that of a stage, and is moved from there. `listing` is a file in which to keep the listing, if given.
     """
 
     resources: Resources
-    told: ChangeHistory
-    cuts: RangeBoundaries
+    history: ChangeHistory
+    boundaries: RangeBoundaries
     options: Options
     previous: PreviousPublication | None = None
-    over: KnownGeneration | None = None
-    holdings: Path | None = None
+    restarted_from: KnownGeneration | None = None
+    records: Path | None = None
     listing: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedPublication:
-    """The next publication: the contents of its documents, its state, and the `fresh` (new) changes."""
+    """The next publication: the contents of its documents, its state, and the `new_changes`."""
 
     request: Request
     contents: Contents
     state: State
-    fresh: Sequence[Change]
+    new_changes: Sequence[Change]
+
+    def require_plausible_time(self) -> None:
+        """Raise `PublicationError` if the time of the publication is probably wrong."""
+        previous = self.request.previous
+        known = (self.request.history.landed, previous.state.at if previous else None)
+        require_plausible_time(self.contents.at, previous.host_time if previous else None, known)
+
+    @property
+    def options(self) -> Options:
+        """How the set is published."""
+        return self.request.options
 
 
 def plan_next(request: Request) -> PlannedPublication:
@@ -73,10 +84,10 @@ def plan_next(request: Request) -> PlannedPublication:
 class _Advancing:
     def __init__(self, request: Request) -> None:
         self._request = request
-        self._told, self._options, self._previous = request.told, request.options, request.previous
+        self._told, self._options, self._previous = request.history, request.options, request.previous
         self._now = request.resources
         changes = self._previous or self._told.complete
-        self._survey = compare(self._now, self._previous) if changes else Comparison()
+        self._survey = compare(self._now, self._previous, self._options.link_changes_below) if changes else Comparison()
         self._survey.see_changes(self._told.changes)
         self._limit = self._survey.capacity(self._options.limits)
         self._splitting = ChangePacker(self._options, self._limit)
@@ -93,7 +104,7 @@ class _Advancing:
             contents = self._contents(fresh, ranges, listed, later(contents.at, contents.at))
         dropped = ranges[: len(ranges) - len(contents.ranges)]
         state = self._state(fresh, contents.at, self._count(dropped))
-        return PlannedPublication(request=self._request, contents=contents, state=state, fresh=fresh)
+        return PlannedPublication(request=self._request, contents=contents, state=state, new_changes=fresh)
 
     def _contents(self, fresh: Sequence[Change], ranges: Sequence[Range], listed: Listing, at: datetime) -> Contents:
         kept = retain(ranges, self._options.archives.changelist)
@@ -124,7 +135,7 @@ class _Advancing:
             RepresentationsByUri(self._now),
             [*told.changes, *self._witnessed(unexplained)],
             unexplained=unexplained,
-            among=self._survey.suspects if previous else None,
+            compared=self._survey if previous else None,
         )
         moved = make_times_unique(
             found, floor=previous.last if previous else None, limit=self._limit, divide=self._splitting.of_one_time
@@ -139,7 +150,7 @@ class _Advancing:
         previous = self._previous
         if previous is None:
             return
-        told = max(previous.last, previous.state.evaluated or previous.last)
+        told = max(previous.last, previous.state.read_as_of or previous.last)
         for uri, time in self._told.times(self._survey.suspects).items():
             was = previous.resources.get(uri)
             if was is None or was.lastmod is None or time > was.lastmod:
@@ -153,16 +164,16 @@ class _Advancing:
     def _ranges(self, fresh: Sequence[Change]) -> list[Range]:
         previous = self._previous
         if previous is None:
-            return cut(fresh, self._request.cuts, open_range=None, begin=None, limit=self._limit)
+            return cut(fresh, self._request.boundaries, open_range=None, begin=None, limit=self._limit)
         begin = previous.closed[-1].until if previous.closed else previous.state.at
         return [
             *previous.closed,
-            *cut(fresh, self._request.cuts, open_range=previous.open, begin=begin, limit=self._limit),
+            *cut(fresh, self._request.boundaries, open_range=previous.open, begin=begin, limit=self._limit),
         ]
 
     def _count(self, dropped: Sequence[Range]) -> int:
         """Return the number of changes in dropped ranges; those of carried ranges are counted in their documents."""
-        unread = self._previous.listed_in(each for each in dropped if each.carried) if self._previous else 0
+        unread = self._previous.listed_in(each for each in dropped if each.unchanged) if self._previous else 0
         return unread + sum(len(each.changes) for each in dropped)
 
     def _dump(self, listed: Listing, at: datetime) -> ResourceSnapshot | None:
@@ -199,31 +210,39 @@ class _Advancing:
     def _state(self, fresh: Sequence[Change], at: datetime, dropped: int) -> State:
         """Return the state of this generation as of `at`, without documents yet; `dropped` changes were removed."""
         told, layout = self._told, self._options.layout
-        known = self._previous or self._request.over
+        known = self._previous or self._request.restarted_from
         carried = self._previous.state if self._previous else None
         explained = told.touched or told.changes or not told.complete
-        restless = count_unstable(carried.restless, fresh) if carried and not explained else {}
+        restless = count_unstable(carried.unstable, fresh) if carried and not explained else {}
         return State(
             generation=known.state.generation + 1 if known else 1,
             predecessor=known.digest if known else None,
             ancestors=known.state.ancestry[: MOST_ANCESTORS - 1] if known else (),
             siteurl=layout.siteurl,
-            start=layout.start,
+            former=self._former_addresses(),
+            restart_number=layout.restart_number,
             at=at,
             changes=len(fresh) + (carried.changes if carried else 0) - dropped,
             commit=told.commit,
             landed=told.landed,
-            held=carried.held if carried and not told.complete else told.held,
-            restless=restless,
-            evaluated=told.evaluated,
+            postponed=carried.postponed if carried and not told.complete else told.postponed,
+            unstable=restless,
+            read_as_of=told.read_as_of,
             documents={},
         )
 
+    def _former_addresses(self) -> tuple[str, ...]:
+        """Return the addresses that the site had, which the changes of this and earlier publications name."""
+        if self._previous is None:
+            return ()
+        before, siteurl = self._previous.state, self._options.layout.siteurl
+        return tuple(each for each in dict.fromkeys([*before.former, before.siteurl]) if each != siteurl)
+
     def _at(self, fresh: Sequence[Change]) -> datetime:
         """Return the time of the Resource List: no later change can have an earlier time (`RL02`)."""
-        told, previous, over = self._told, self._previous, self._request.over
+        told, previous, over = self._told, self._previous, self._request.restarted_from
         times = [previous.last] if previous else []
-        times += [over.state.at] if over else []
+        times += [over.state.at] if over and not is_ahead(over.state.at, told.built) else []
         times += [told.landed] if told.landed else [] if previous else [told.built]
         return max([*times, fresh[-1].time] if fresh else times)
 

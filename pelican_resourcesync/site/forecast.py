@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pelican_resourcesync.errors import HistoryError, PublicationError, SettingsError
 from pelican_resourcesync.git import Repository, find_repository
-from pelican_resourcesync.publication import Predecessor, predecessor_messages, require_same_site
+from pelican_resourcesync.publication import Predecessor, predecessor_messages
 from pelican_resourcesync.site.configuration import Configuration, predecessors
 from pelican_resourcesync.site.should_publish import why_not_to_publish
 
@@ -73,10 +73,8 @@ def _forecast(site: Configuration, found: Mapping[str, Predecessor]) -> Forecast
     why = "; ".join(predecessor_messages(found))
     states = [each.previous.state for each in found.values() if each.previous]
     if not states:
-        action = Action.ANEW if any(each.over for each in found.values()) else Action.FIRST
+        action = Action.ANEW if any(each.restarted_from for each in found.values()) else Action.FIRST
         return Forecast(action=action, why=why, news=_new_commits(site, None))
-    for state in states:
-        require_same_site(state.siteurl, site.siteurl, site.settings.moved_from)
     state = states[0]
     news = _new_commits(site, state.commit) if state.commit else NewCommits(why="the publication names no commit")
     return Forecast(action=Action.CARRY_FORWARD, why=why, generation=state.generation, news=news)

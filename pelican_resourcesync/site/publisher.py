@@ -21,7 +21,6 @@ from pelican_resourcesync.publication import (
     Representation,
     Request,
     Resource,
-    layout_after,
     publish_sets,
     whole_milliseconds,
 )
@@ -94,7 +93,7 @@ class Publisher:
 
     def _layouts(self) -> dict[str, Layout]:
         return {
-            name: layout_after(layout, self._predecessors[name].previous, self._predecessors[name].over)
+            name: self._predecessors[name].layout(layout)
             for name, layout in layouts_of(self._settings, self._run.siteurl).items()
         }
 
@@ -135,11 +134,11 @@ class Publisher:
         ]
         return Request(
             resources=FileResources(resources),
-            told=history,
-            cuts=cuts,
+            history=history,
+            boundaries=cuts,
             options=options_of(self._run.settings, self._settings, resource_set.layout, resource_set.settings),
             previous=self._predecessors[name].previous,
-            over=self._predecessors[name].over,
+            restarted_from=self._predecessors[name].restarted_from,
         )
 
     def _modified(self, written: OutputFile, told: ChangeHistory) -> datetime | None:
@@ -192,7 +191,7 @@ def _archives(archives: Archives, keep: int | None) -> Archives:
 
 def _unstable(publications: Sequence[Publication]) -> Iterator[str]:
     """Yield a warning about resources whose bytes change on every build: each Destination fetches them every time."""
-    unstable = sorted({uri for each in publications for uri in each.restless})
+    unstable = sorted({uri for each in publications for uri in each.unstable})
     if unstable:
         number = f"{len(unstable):,} resources change" if len(unstable) > 1 else "1 resource changes"
         yield (

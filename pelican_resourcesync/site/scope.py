@@ -124,7 +124,13 @@ def _source_folder(folder: str, top: Path) -> str | None:
 def _loaded_modules(top: Path) -> Iterator[str]:
     files = {str(getattr(module, "__file__", None)) for module in list(sys.modules.values())}
     sources = [Path(file) for file in files if file.endswith(".py")]
-    inside = {folder for folder in {file.parent for file in sources} if _source_folder(str(folder), top) is not None}
+    folders = {file.parent for file in sources}
+    # Most modules are installed ones: their folders need not be resolved, which takes longest.
+    inside = {
+        folder
+        for folder in folders
+        if not (_INSTALLED.intersection(folder.parts) - set(top.parts)) and _source_folder(str(folder), top) is not None
+    }
     for file in sources:
         path = _relative(file, top) if file.parent in inside else None
         if path is not None:

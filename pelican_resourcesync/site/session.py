@@ -80,16 +80,14 @@ class Session:
     def _find_predecessors(
         self, settings: Mapping[str, Any], base: Path, saved: "SavedDocuments", stack: ExitStack
     ) -> None:
-        from pelican_resourcesync.publication import PredecessorSearch, predecessor_messages, require_same_site
+        from pelican_resourcesync.publication import PredecessorSearch, predecessor_messages
         from pelican_resourcesync.site.outputs import Run, find_removed_sets, layouts_of
 
         previous, moved_from = self._settings.previous, self._settings.moved_from
         for name, layout in layouts_of(self._settings, self._siteurl).items():
             search = PredecessorSearch(layout, saved, base, previous=previous, moved_from=moved_from)
             stack.callback(search.close)
-            found = self._predecessors[name] = search.find()
-            if found.previous:
-                require_same_site(found.previous.state.siteurl, self._siteurl, moved_from)
+            self._predecessors[name] = search.find()
         self._removed_sets = find_removed_sets(self._predecessors, self._settings, self._siteurl, saved, base)
         self._run = Run(settings, self._siteurl)
         for line in predecessor_messages(self._predecessors):

@@ -113,4 +113,4 @@ def _keep(site: Configuration, layout: Layout, output: Path) -> None:
     with keepsake.fetch_folder() as folder:
         shutil.copytree(output / layout.home, folder / layout.home)
         shutil.copyfile(output / layout.state, folder / layout.state)
-        keepsake.keep(folder)
+        keepsake.replace(folder)

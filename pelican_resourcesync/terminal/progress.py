@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, TextIO
 
 from pelican_resourcesync.printable import printable
@@ -129,6 +129,14 @@ class Progress:
 
     def _builds(self) -> str:
         return f"{self._done - self._failed:,} built, {self._failed:,} failed, {self._total - self._done:,} left"
+
+
+def spinner(doing: str, name: str) -> AbstractContextManager[object]:
+    """Return a context in which a terminal shows on standard error what is being done; elsewhere nothing is shown."""
+    from rich.console import Console
+    from rich.text import Text
+
+    return Console(stderr=True).status(Text(f"{name}: {printable(doing)} …"))
 
 
 def _duration(seconds: float) -> str:

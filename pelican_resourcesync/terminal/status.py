@@ -115,7 +115,7 @@ def _version(status: SetStatus) -> Iterator[tuple[str, str]]:
     yield "generation", f"{status.generation}{anew}"
     landed = f", landed {render_datetime(status.landed)}" if status.landed else ""
     yield "commit", f"{status.commit or UNKNOWN}{landed}"
-    yield "at", render_datetime(status.at)
+    yield "at", render_datetime(status.at) + (", which is in the future: see `previous` 'none'" if status.ahead else "")
 
 
 def _lists(status: SetStatus) -> Iterator[tuple[str, str]]:

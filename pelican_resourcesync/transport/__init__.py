@@ -5,7 +5,16 @@ from pelican_resourcesync.transport.client import Client, Pace, PooledClient, Re
 from pelican_resourcesync.transport.folder import link_or_copy, measure, sha256
 from pelican_resourcesync.transport.limits import STANDARD_BOUNDS, Bounds, Budget
 from pelican_resourcesync.transport.store import Store
-from pelican_resourcesync.transport.urls import is_plain, path_of_uri, served_paths, shown, uri_of_path
+from pelican_resourcesync.transport.urls import (
+    Origin,
+    check_url,
+    is_plain,
+    origin,
+    path_of_uri,
+    served_paths,
+    shown,
+    uri_of_path,
+)
 from pelican_resourcesync.transport.web import Received, Web
 
 __all__ = [
@@ -13,6 +22,7 @@ __all__ = [
     "Bounds",
     "Budget",
     "Client",
+    "Origin",
     "Pace",
     "PooledClient",
     "Received",
@@ -21,12 +31,14 @@ __all__ = [
     "Sink",
     "Store",
     "Web",
+    "check_url",
     "connect_to_public",
     "is_plain",
     "is_public",
     "link_or_copy",
     "measure",
     "new_client",
+    "origin",
     "path_of_uri",
     "served_paths",
     "sha256",

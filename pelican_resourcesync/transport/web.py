@@ -1,8 +1,10 @@
 """The files below a URL, fetched past caches and hashed as they arrive."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from email.message import Message
+from email.utils import parsedate_to_datetime
 from io import BytesIO
 from pathlib import Path
 from secrets import token_hex
@@ -19,12 +21,16 @@ _HEAD = 512
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Received:
-    """What was received: SHA-256 (hexadecimal), length in bytes, media type and the first bytes, at most 512."""
+    """What was received: SHA-256 (hexadecimal), length in bytes, media type and the first bytes, at most 512.
+
+    `date` is the time by the host's clock, if it says so.
+    """
 
     digest: str
     length: int
     media_type: str
     head: bytes
+    date: datetime | None = field(default=None, compare=False)
 
     @property
     def is_html(self) -> bool:
@@ -105,4 +111,13 @@ class _Hashing:
 
     def received(self, response: Response) -> Received:
         digest = self._hash.hexdigest()
-        return Received(digest=digest, length=self._length, media_type=response.media_type, head=self._head)
+        date = _parse_date(response.headers.get("Date", ""))
+        return Received(digest=digest, length=self._length, media_type=response.media_type, head=self._head, date=date)
+
+
+def _parse_date(text: str) -> datetime | None:
+    """Parse a `Date` header; `None` for an invalid one."""
+    try:
+        return parsedate_to_datetime(text).astimezone(UTC)
+    except (ValueError, OverflowError, TypeError):
+        return None

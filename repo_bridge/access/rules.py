@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 
-from sqlalchemy import ColumnElement, FromClause, and_, or_, true
+from sqlalchemy import ColumnElement, FromClause, and_, func, or_, true
 
 from repo_bridge.model import Field
 from repo_bridge.schema import Tables
@@ -60,9 +60,9 @@ def hidden(field: Field, more: AbstractSet[str] = frozenset()) -> bool:
 
 
 def unsecured(tables: Tables) -> ColumnElement[bool]:
-    """Return the condition that a value has no security level (rule 8).
+    """Return the condition that a value has no security level, or level 0, which means public (rule 8).
 
-    From version 10 on, a value with any security level is hidden.
+    From version 10 on, a value with another security level is hidden.
     """
     values = tables.metadatavalue
-    return values.c.security_level.is_(None) if "security_level" in values.c else true()
+    return func.coalesce(values.c.security_level, 0) == 0 if "security_level" in values.c else true()

@@ -346,5 +346,5 @@ def _kept(file: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        message = f"the inventory cannot be kept in {file}: {error}: make room there, and make it writable"
+        message = f"the inventory cannot be kept in {file}: {error}: free disk space there, and make it writable"
         raise InventoryError(message) from error

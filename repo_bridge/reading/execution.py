@@ -14,7 +14,7 @@ from typing import Any, cast
 from sqlalchemy import ClauseElement, Connection, Executable
 
 from repo_bridge.errors import DatabaseError
-from repo_bridge.reading.database import beside
+from repo_bridge.reading.database import PLAN_FOR_ALL, PLAN_FOR_FEW, beside
 
 Row = tuple[Any, ...]
 
@@ -114,11 +114,14 @@ class QueryRunner:
         if connection is None:
             yield from self._fetched(statement)
             return
+        connection.exec_driver_sql(PLAN_FOR_ALL)
         with connection, closing(_stream(connection, statement)) as rows:
             yield from rows
 
     def _fetched(self, statement: Executable) -> _Rows:
+        self._connection.exec_driver_sql(PLAN_FOR_ALL)
         with self._connection.execute(statement, execution_options={"yield_per": _BATCH}) as result:
+            self._connection.exec_driver_sql(PLAN_FOR_FEW)
             for batch in result.partitions():
                 yield from map(tuple, batch)
 

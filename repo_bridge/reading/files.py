@@ -18,6 +18,7 @@ _LAST = 10**9
 _KEY, _BUNDLE, _ORDER = 1, 2, 3
 _TITLE_PLACE, _TITLE_NUMBER, _TITLE = 4, 5, 6
 _SEQUENCE_ID, _ACTION, _START, _END = 7, 14, 15, 16
+_BUNDLE_ACTION, _BUNDLE_START, _BUNDLE_END = 17, 18, 19
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class File:
     def publish(self, view: AnonymousView) -> Bitstream:
         """Return the value for a public file."""
         _, key, bundle, _, _, _, _, sequence_id, size, *more = self.row
-        checksum, algorithm, mimetype, store_number, internal_id, _, _, _ = more
+        checksum, algorithm, mimetype, store_number, internal_id, *_ = more
         return Bitstream(
             id=str(key),
             name=self.name,
@@ -65,7 +66,12 @@ def files_of(rows: Iterable[Row], view: AnonymousView) -> list[File]:
     files: dict[Key, list[Row]] = {}
     for row in sorted(rows, key=lambda row: (bundles.index(row[_BUNDLE]), _order(row), row[_KEY])):
         files.setdefault(row[_KEY], []).append(row)
-    return [File(same[0], _name(same), _periods(same)) for same in files.values()]
+    return [File(_shown(same, view), _name(same), _periods(same)) for same in files.values()]
+
+
+def _shown(rows: Sequence[Row], view: AnonymousView) -> Row:
+    """Return the first row of a file in a bundle that everybody may read, else the first."""
+    return next((row for row in rows if readable(_periods([row]), view.today)), rows[0])
 
 
 def _order(row: Row) -> int:
@@ -80,7 +86,12 @@ def _name(rows: Iterable[Row]) -> str:
 
 
 def _periods(rows: Iterable[Row]) -> list[Period]:
-    return [Period.parse(row[_START], row[_END]) for row in rows if row[_ACTION] is not None]
+    """Return the days on which everybody may read both the file and its bundle (rule 6)."""
+    return [
+        Period.parse(row[_START], row[_END]).within(Period.parse(row[_BUNDLE_START], row[_BUNDLE_END]))
+        for row in rows
+        if row[_ACTION] is not None and row[_BUNDLE_ACTION] is not None
+    ]
 
 
 def md5_of(checksum: str | None, algorithm: str | None) -> str | None:

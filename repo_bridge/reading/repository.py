@@ -84,7 +84,7 @@ class Repository:
         They are in the order of the ids. In the same database, if an item's digest and `basis` are unchanged, the item
         is unchanged too, or still not public. If that depends on the day, the digest contains the day.
         """
-        today = "-".join(map(str, self._view.today))
+        today = "-".join(str(part) for day in dict.fromkeys(self._view.today) for part in day)
         with self._asking.each() as ask:
             for key, digest, dated in ask(digest_statement(self._queries, self._fields)):
                 yield str(key), f"{digest}@{today}" if dated else digest

@@ -149,10 +149,13 @@ class Statements:
     def bitstreams(self, among: Among | None) -> Statement:
         """Select files in the wanted bundles of items, with each title and each policy that lets everybody read.
 
+        The last columns are those of a policy that lets everybody read the bundle.
+
         Without `among`, select the files of all items, including those that no policy lets everybody read.
         """
         tables, bundles = self.tables, self.view.bundles
         bitstream, policy, order = tables.bitstream, tables.resourcepolicy, tables.bundle2bitstream
+        of_bundle = policy.alias("of_bundle")
         bundle, other, name = (tables.metadatavalue.alias(each) for each in ("bundle", "other", "name"))
         kinds, holder = tables.bitstreamformatregistry, tables.item2bundle
         files: FromClause = (
@@ -161,6 +164,7 @@ class Statements:
                 and_(self._title(bundle, holder.c.bundle_id, ObjectType.BUNDLE), self._rare(wanted(bundle, bundles))),
             )
             .outerjoin(other, and_(self._title(other, holder.c.bundle_id, ObjectType.BUNDLE), unwanted(other, bundles)))
+            .join(of_bundle, self._grants(of_bundle, holder.c.bundle_id, ObjectType.BUNDLE), isouter=among is None)
             .join(order, order.c.bundle_id == holder.c.bundle_id)
             .join(bitstream, bitstream.c.id == order.c.bitstream_id)
             .join(policy, self._policy_of(bitstream, ObjectType.BITSTREAM), isouter=among is None)
@@ -184,6 +188,7 @@ class Statements:
                 bitstream.c.store_number,
                 bitstream.c.internal_id,
                 *_policy(policy),
+                *_policy(of_bundle),
             )
             .select_from(files)
             .where(other.c.object_id.is_(None), stored(tables), self._among(holder.c.item_id, among))
@@ -232,8 +237,11 @@ class Statements:
         return func.likelihood(condition, literal_column("0.01")) if self.dialect == "sqlite" else condition
 
     def _policy_of(self, table: Table, kind: ObjectType) -> ColumnElement[bool]:
-        policy = self.tables.resourcepolicy
-        return and_(policy.c.object_id == table.c.id, self.tables.is_of(policy, kind), grants(self.tables))
+        return self._grants(self.tables.resourcepolicy, table.c.id, kind)
+
+    def _grants(self, policy: FromClause, key: ColumnElement[object], kind: ObjectType) -> ColumnElement[bool]:
+        """Return the condition that a policy lets everybody read the object `key`."""
+        return and_(policy.c.object_id == key, self.tables.is_of(policy, kind), grants(self.tables, policy))
 
     def _title(self, value: FromClause, key: ColumnElement[object], kind: ObjectType) -> ColumnElement[bool]:
         """Return the condition that a row of `metadatavalue` is a title of the object `key`."""
@@ -246,6 +254,6 @@ def _text(column: ColumnElement[object]) -> SQLColumnExpression[str]:
     return cast(column, Text)
 
 
-def _policy(policy: Table) -> tuple[SQLColumnExpression[int], SQLColumnExpression[str], SQLColumnExpression[str]]:
+def _policy(policy: FromClause) -> tuple[SQLColumnExpression[int], SQLColumnExpression[str], SQLColumnExpression[str]]:
     """Return the columns of a policy; if the action is `NULL`, there is no policy."""
     return policy.c.action_id, _text(policy.c.start_date).label(START), _text(policy.c.end_date).label(END)

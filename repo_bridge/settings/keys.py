@@ -117,7 +117,12 @@ _WHAT = {
     "interface": Key(
         field="interface", check=checks.interface, metavar="NAME", help="of versions 5 and 6: jspui or xmlui (jspui)"
     ),
-    "timezone": Key(field="timezone", check=checks.timezone, metavar="NAME", help="in which embargoes end (UTC)"),
+    "timezone": Key(
+        field="timezone",
+        check=checks.timezone,
+        metavar="NAME",
+        help="of DSpace's machine, in which embargoes end",
+    ),
     "at": Key(field="at", check=checks.at, metavar="TIME", help="at which time to look (now)"),
 }
 

@@ -40,7 +40,7 @@ class Settings:
     fingerprints: bool = True
     schema: int | None = None
     interface: Interface = Interface.JSPUI
-    timezone: ZoneInfo = field(default_factory=lambda: ZoneInfo("UTC"))
+    timezone: ZoneInfo | None = None
     at: datetime = field(default_factory=build_time)
     previous: str = "live"
     allow_deletions: bool = False

@@ -17,7 +17,6 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-import psycopg
 from sqlalchemy import ClauseElement, make_url
 from sqlalchemy.dialects import postgresql
 
@@ -26,51 +25,17 @@ from repo_bridge.reading.dump import import_dump
 from repo_bridge.reading.repository import open_repository
 from repo_bridge.reading.statements import Statements
 from repo_bridge.schema import describe
-from tests.bridge.support.repository import FIELDS, Sample, rows_of
+from tests.bridge.support.large import TITLE, large_database
 from tests.bridge.support.server import Server, running
 
 _VIEW = AnonymousView(at=datetime(2025, 6, 15, tzinfo=UTC))
-_SECRETS = FIELDS.index("dc.description.provenance") + 1
-_TITLE = FIELDS.index("dc.title") + 1
 _MEBIBYTE = 1024
-
-FILL = f"""
-CREATE FUNCTION key(kind text, n bigint) RETURNS uuid IMMUTABLE LANGUAGE sql AS $$ SELECT md5(kind || n)::uuid $$;
-CREATE FUNCTION anybody() RETURNS uuid STABLE LANGUAGE sql AS
-  $$ SELECT uuid FROM epersongroup WHERE name = 'Anonymous' $$;
-INSERT INTO item SELECT n, true, false, true, timestamptz '2020-01-01' + n * interval '1 minute', key('item', n)
-  FROM generate_series(1, %(items)s) n ORDER BY random();
-INSERT INTO handle SELECT n, '123456789/' || n, 2, NULL, key('item', n) FROM generate_series(1, %(items)s) n;
-INSERT INTO metadatavalue SELECT n * 20 + v, (v * 7) %% {len(FIELDS)} + 1,
-    'Value ' || n || ' of ' || repeat('some words & others, ', v %% 6), 'en', v, NULL, -1, key('item', n)
-  FROM generate_series(1, %(items)s) n, generate_series(1, 20) v;
-INSERT INTO item2bundle SELECT key('bundle', n * 4 + b), key('item', n)
-  FROM generate_series(1, %(items)s) n, generate_series(0, 3) b;
-INSERT INTO metadatavalue SELECT 100000000 + n * 4 + b, {_TITLE},
-    (ARRAY['ORIGINAL', 'TEXT', 'THUMBNAIL', 'LICENSE'])[b + 1],
-    NULL, 0, NULL, -1, key('bundle', n * 4 + b) FROM generate_series(1, %(items)s) n, generate_series(0, 3) b;
-INSERT INTO bitstream SELECT n * 5 + f, 2, md5('x' || n), 'MD5', n::text, false, 0, f, n, key('file', n * 5 + f)
-  FROM generate_series(1, %(items)s) n, generate_series(0, 4) f;
-INSERT INTO metadatavalue SELECT 200000000 + n * 5 + f, {_TITLE}, 'file ' || f || '.pdf', NULL, 0, NULL, -1,
-    key('file', n * 5 + f) FROM generate_series(1, %(items)s) n, generate_series(0, 4) f;
-INSERT INTO bundle2bitstream SELECT NULL, key('bundle', n * 4 + greatest(f - 1, 0)), key('file', n * 5 + f), f
-  FROM generate_series(1, %(items)s) n, generate_series(0, 4) f;
-INSERT INTO resourcepolicy SELECT n, 2, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, anybody(), key('item', n)
-  FROM generate_series(1, %(items)s) n;
-INSERT INTO resourcepolicy SELECT n * 5 + f, 0, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, anybody(),
-    key('file', n * 5 + f)
-  FROM generate_series(1, %(items)s) n, generate_series(0, 4) f;
-ANALYZE;
-"""
 
 
 def main(items: str = "100000") -> None:
     """Make the repository, measure, and print the ratios."""
     with running() as server, tempfile.TemporaryDirectory() as folder:
-        url = server.database(rows_of(Sample(), 7), 7)
-        with psycopg.connect(dsn(url), autocommit=True) as connection:
-            for statement in (FILL % {"items": int(items)}).split(";\n"):
-                connection.execute(statement.encode())
+        url = large_database(server, 10, int(items))
         measure(server, url, Path(folder))
 
 
@@ -98,7 +63,7 @@ def measure(server: Server, url: str, folder: Path) -> None:
 
 def statements() -> list[str]:
     """Give the statements that reading asks, with their values."""
-    queries = Statements(tables=describe(7), view=_VIEW, titles=[_TITLE], dialect="postgresql")
+    queries = Statements(tables=describe(10), view=_VIEW, titles=[TITLE], dialect="postgresql")
     among = queries.candidates()
     asked = (queries.handles, queries.memberships, queries.metadata, queries.bitstreams)
     return [_literal(statement) for statement in (queries.items(), *(ask(among) for ask in asked))]

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import psycopg
 
-from tests.bridge.benchmark import FILL, copy, dsn, timed
-from tests.bridge.support.repository import Sample, rows_of
+from tests.bridge.benchmark import copy, dsn, timed
+from tests.bridge.support.large import large_database
 from tests.bridge.support.server import Server, running
 
 _CHANGES = 1_000
@@ -32,10 +32,8 @@ UPDATE metadatavalue SET text_value = text_value || ' and more' WHERE dspace_obj
 def main(items: str = "100000") -> None:
     """Make the repository, publish it twice, and print the ratios."""
     with running() as server, tempfile.TemporaryDirectory() as folder:
-        url = server.database(rows_of(Sample(), 7), 7)
+        url = large_database(server, 10, int(items))
         with psycopg.connect(dsn(url), autocommit=True) as connection:
-            for statement in (FILL % {"items": int(items)}).split(";\n"):
-                connection.execute(statement.encode())
             measure(server, url, connection, Path(folder), int(items))
 
 

@@ -192,7 +192,7 @@ def test_examples_of_settings_are_accepted(tmp_path: Path) -> None:
         read_configuration({}, tmp_path / "repo_bridge.toml")
     options = {*re.findall(r"`(--[a-z-]+)`|repo-bridge publish (--[a-z-]+)", PAGE)}
     names = {each.removeprefix("--").removeprefix("no-") for pair in options for each in pair if each}
-    assert names - {"inserts", "format", "dry-run"} <= KEYS.keys()
+    assert names - {"inserts", "format", "dry-run", "json"} <= KEYS.keys()
 
 
 def test_defaults_are_told() -> None:

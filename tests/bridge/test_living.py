@@ -15,8 +15,8 @@ from tests.bridge.support.garden import PREFIX
 from tests.bridge.support.host import hosted
 from tests.bridge.support.life import SET, WORD, Life, Past, RepositoryWalker, files_in, lived
 from tests.bridge.support.living import FIRST, ZONE
-from tests.e2e.test_mirror import Mirror
 from tests.support.follower import Follower
+from tests.support.mirror import Mirror
 from tests.support.reader import XmlEntry, moment
 
 VERSIONS = (7, 10)
@@ -225,7 +225,7 @@ def test_independent_client_follows(life: Life, tmp_path: Path) -> None:
 
 
 def test_move_is_a_deletion_where_it_was(life: Life, tmp_path: Path) -> None:
-    """In sets by collection, an item that moves to a hidden one is deleted in the old set; the whole tells nothing."""
+    """In sets by collection, an item that moves to a hidden one is deleted in the old set, and updated in the whole."""
     monday = [str(evening.stands.at.date()) for evening in life.evenings].index("2025-03-31")
     for number in range(monday + 1):
         life.publish(tmp_path, number, "--sets-by", "collection")
@@ -237,7 +237,8 @@ def test_move_is_a_deletion_where_it_was(life: Life, tmp_path: Path) -> None:
         ]
         for name, found in sets.items()
     }
-    assert told == {"": [], "-123456789_col1": [], "-123456789_col2": [("deleted", life.evenings[monday].stands.at)]}
+    at = life.evenings[monday].stands.at  # its record links to another collection now
+    assert told == {"": [("updated", at)], "-123456789_col1": [], "-123456789_col2": [("deleted", at)]}
     indexes = [found.documents["changelist"].md["from"] for found in sets.values() if "changelist" in found.documents]
     assert [moment(begin) for begin in indexes] == [FIRST] * 3  # however quiet a set was at first
     assert b"zqdonors" not in b"".join(files_in(tmp_path / "public").values())

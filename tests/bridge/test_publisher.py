@@ -404,7 +404,7 @@ def test_the_file_that_fails_is_named(press: Press, monkeypatch: pytest.MonkeyPa
         with pytest.raises(PublicationError) as caught:
             press.publish(shelf(1))
         said.append(str(caught.value))
-    reason = "No space left on device: make room there, and make it writable"
+    reason = "No space left on device: free disk space there, and make it writable"
     assert said[0] == f"/mnt/x.db cannot be read or written: {reason}"
     assert said[1] == f"{press.public} cannot be published into: [Errno 28] {reason}"
     press.public.rmdir()
@@ -444,7 +444,7 @@ def test_previous_none(press: Press) -> None:
     for number, start in ((1, 2), (2, 3)):
         outcome = press.publish(shelf(1, 2, 3), number, previous="none", **local)
         assert outcome.publications[SET].first
-        assert any(f"begins anew, in resourcesync/{SET}/{start}/" in note for note in outcome.notes)
+        assert any(f"starts over in resourcesync/{SET}/{start}/" in note for note in outcome.notes)
         assert f"resourcesync/{SET}/{start}/resourcelist.xml" in press.files()
         assert {path.name for path in press.records.rglob("*.xml")} == {"1.xml", "2.xml", "3.xml"}
     assert f"resourcesync/{SET}/2/resourcelist.xml" not in press.files()

@@ -1,6 +1,6 @@
 """Campaigns: whatever the bytes are, no exception, no second of the processor and no 100 MB of memory.
 
-Two thousand examples in the normal run, a hundred thousand with `--long`, divided among the four kinds.
+A thousand examples in the normal run, a hundred thousand with `--long`, divided among the four kinds.
 """
 
 from contextlib import suppress
@@ -24,7 +24,7 @@ from tests.check.bounds import bounded
 from tests.check.documents import OTHERS, SOURCE, checked, lay, names
 from tests.check.zips import ALPHA, BETA, GOOD, LINK, MANIFEST, Piece, zipped
 
-EXAMPLES = 100_000 if settings().max_examples > 1_000 else 2_000
+EXAMPLES = 100_000 if settings().max_examples > 1_000 else 1_000
 DOCUMENTS = sorted(name for name, data in (SOURCE | OTHERS).items() if isinstance(data, str) and name.endswith("xml"))
 EDITIONS = st.sampled_from([None, 2014, 2017])
 

@@ -12,7 +12,7 @@ from pelican_resourcesync.check import Report, Request, check
 from pelican_resourcesync.protocol import Limits
 from pelican_resourcesync.publication import Calendar
 from tests.publication.support import Source
-from tests.support.sites import Site
+from tests.support.sites import Site, import_sample_site
 
 #: Every setting with the values to try. Another setting is one line more, and nothing else.
 CHOICES: Mapping[str, Sequence[Any]] = {
@@ -149,3 +149,15 @@ def test_documents_that_are_split(tmp_path: Path, limits: Limits, cuts: Any, edi
         assert faults(report) == ""
         contents = {**contents, "a.html": b"a" * (number + 2), f"new-{number}.html": b"new"}
         del contents["bcd"[number] + ".html"]
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"edition": 2014, "changes_by": "tag", "robots": True, "link_headers": ["_headers"]}]
+)
+def test_sample_site(settings: dict[str, Any], tmp_path: Path) -> None:
+    """A site of many pages, with its whole history, in two ways."""
+    site = import_sample_site(tmp_path / "site")
+    site.build(OUTPUT_PATH=str(tmp_path / "output"), RESOURCESYNC={"previous": "none", **settings})
+    report = check(Request(target=str(tmp_path / "output"), deep=True, edition=settings.get("edition")))
+    assert faults(report) == ""
+    assert report.documents > 3

@@ -1,9 +1,25 @@
-"""Every rule of a single document: a seeded fault is found, by that rule alone, and a near miss is not."""
+"""Every rule is found where it is broken, by its own function and by no other."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import wraps
+from io import BytesIO
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.check.documents import BASE, JANUARY, OTHERS, SOURCE, checked, document, entry, lastmod, names, text
-from tests.check.faults import BEFORE, EARLY, FAULTS, FIRST, LATE, SECOND, Fault, broken, changes
+from pelican_resourcesync.check import RULES, UNCHECKED, Level, Request, check, list_rules
+from pelican_resourcesync.check.document import Options
+from pelican_resourcesync.check.package import Package, check_package
+from pelican_resourcesync.check.rule import Findings
+from tests.check.between import DEEP, HOSTED
+from tests.check.between import FAULTS as BETWEEN
+from tests.check.documents import JANUARY, OTHERS, SOURCE, checked, document, entry, lay, names, text
+from tests.check.faults import ALONE, BEFORE, EARLY, FAULTS, FIRST, LATE, PACKED, SECOND, Fault, broken, changes
+from tests.check.hosts import hosted
+from tests.protocol.support import spec
 
 
 @pytest.mark.parametrize("edition", [None, 2017])
@@ -67,16 +83,6 @@ def test_cd02_by_lastmod() -> None:
     assert names(checked(manifest)[0]) == ["CD02 MUST"]
 
 
-def test_ln05_of_2014() -> None:
-    """A memento is of the time of lastmod, which must then be there."""
-    link = '    <rs:ln rel="memento" href="urn:m"/>\n  </url>\n  <url>'
-    listed = text("resources-1.xml").replace("  </url>\n  <url>", link)
-    assert names(checked(listed, edition=2014)[0]) == []
-    undated = listed.replace(lastmod("2024-02-02T00:00:00Z"), "")
-    assert names(checked(undated, edition=2014)[0]) == ["LN05 MUST"]
-    assert names(checked(undated, edition=2017)[0]) == []
-
-
 def test_cl04_in_one_line() -> None:
     """Two entries of one capability are found where all of the Capability List is in one line."""
     twice = text("capabilitylist.xml").replace("resourcedump-archive", "resourcelist").replace("\n", " ")
@@ -99,12 +105,6 @@ def test_x08_says_what_is_wrong(value: str, message: str) -> None:
     listed = document("resourcelist", entry("a.txt", f'hash="{value}"'), ' at="2024-03-01T00:00:00Z"')
     (group,) = [group for _, _, group in checked(listed)[0].groups()]
     assert [found.message for found in group.first] == [message]
-
-
-def test_cl08() -> None:
-    """A Capability List has no index; nor has a notification."""
-    index = document("capabilitylist", "", root="sitemapindex", links=f'  <rs:ln rel="describedby" href="{BASE}"/>\n')
-    assert names(checked(index)[0]) == ["CL08 MUST"]
 
 
 def test_x04_of_index() -> None:
@@ -137,3 +137,141 @@ def test_known_faults_of_public_implementations(name: str) -> None:
     """What others got wrong is found."""
     data, expected = KNOWN[name]
     assert expected in names(checked(data)[0])
+
+
+#: All identifiers, so that none is lost where the table is not at hand.
+IDENTIFIERS = {
+    f"{chapter}{number:02}"
+    for chapter, last in {
+        "X": 16, "SD": 6, "CL": 8, "RL": 4, "RD": 7, "CH": 8, "CD": 5, "LN": 7, "AR": 6, "DI": 4, "CN": 4, "DE": 6,
+        "EA": 11, "V11": 5,
+    }.items()
+    for number in range(1, last + 1)
+}  # fmt: skip
+
+
+def test_every_identifier_is_known() -> None:
+    """An identifier is of a rule or of the table of those not seen, and never of both."""
+    checked = {rule.identifier for rule in RULES}
+    assert checked | set(UNCHECKED) == IDENTIFIERS
+    assert not checked & set(UNCHECKED)
+
+
+def test_identifiers_are_those_of_the_table() -> None:
+    """The list above is that of the requirements."""
+    text = spec("requirements.md").read_text("utf-8")
+    assert set(re.findall(r"^\| ([A-Z]+\d+) \|", text, re.MULTILINE)) == IDENTIFIERS
+
+
+def test_rules_say_what_they_are() -> None:
+    """Each rule has a sentence and a source; the list shows all."""
+    listed = list_rules(RULES)
+    for rule in RULES:
+        assert rule.sentence
+        assert not rule.sentence.endswith(".")
+        assert rule.source
+        assert rule.level in Level
+        assert f"{rule.identifier:6} {rule.level:7} {rule.sentence} [{rule.source}]" in listed
+    for identifier, why in UNCHECKED.items():
+        assert f"{identifier:6} -       Not seen from outside: {why}" in listed
+
+
+#: In the edition of 2014, a change that has no lastmod has a datetime, which is one fault more, or no time at all.
+TOGETHER = {"lastmod of CH02"}
+
+
+@dataclass
+class Recorder:
+    """Notes which functions find something."""
+
+    found: set[int] = field(default_factory=set)
+
+    def watch(self, number: int, judge: Callable[..., Any]) -> Callable[..., Any]:
+        """Give a rule's function, watched."""
+
+        @wraps(judge)
+        def watched(*given: Any) -> Any:
+            said = judge(*given)
+            if said is None or isinstance(said, str):
+                self.found |= {number} if said else set()
+                return said
+            return self._each(number, said)
+
+        return watched
+
+    def _each(self, number: int, said: Iterable[Any]) -> Iterator[Any]:
+        for each in said:
+            self.found.add(number)
+            yield each
+
+
+@pytest.fixture
+def recorder() -> Iterator[Recorder]:
+    """Watch all rules, for one test."""
+    watching, judges = Recorder(), [rule.check for rule in RULES]
+    for number, rule in enumerate(RULES):
+        object.__setattr__(rule, "check", watching.watch(number, judges[number]))
+    yield watching
+    for rule, judge in zip(RULES, judges, strict=True):
+        object.__setattr__(rule, "check", judge)
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_document_alone(name: str) -> None:
+    """A document that is broken by one rule is found by that alone, under its edition or its limits."""
+    data, edition, limits = ALONE[name]
+    assert names(checked(data, edition=edition, limits=limits)[0]) == [" ".join(name.split()[:2])]
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_package_alone(name: str) -> None:
+    """So is a package."""
+    assert names(packed(*PACKED[name])) == [" ".join(name.split()[:2])]
+
+
+@pytest.mark.parametrize("name", HOSTED)
+def test_host_alone(name: str, tmp_path: Path) -> None:
+    """So is what a host says, and only to who asks it for everything."""
+    headers, expected = HOSTED[name]
+    with hosted(tmp_path, headers) as address:
+        assert names(check(Request(target=address, deep=True)).findings) == [expected]
+        assert names(check(Request(target=address)).findings) == []
+
+
+def packed(data: bytes, listed_as: str) -> Findings:
+    """Check a package."""
+    findings = Findings(most=1)
+    check_package(BytesIO(data), Package("dump.zip", listed_as), Options(rules=RULES), findings)
+    return findings
+
+
+def looks(folder: Path) -> Iterator[Findings]:
+    """Look at everything that is broken on purpose, one after the other."""
+    for fault in FAULTS:
+        yield checked(broken(fault), edition=fault.edition)[0]
+    for data, edition, limits in ALONE.values():
+        yield checked(data, edition=edition, limits=limits)[0]
+    for package in PACKED.values():
+        yield packed(*package)
+    for number, (changed, _) in enumerate(BETWEEN.values()):
+        yield check(Request(target=str(lay(folder / str(number), changed)))).findings
+    for name, (changed, _) in DEEP.items():
+        yield check(Request(target=str(lay(folder / name, changed)), deep=True)).findings
+    for name, (headers, _) in HOSTED.items():
+        with hosted(folder / name, headers) as address:
+            yield check(Request(target=address, deep=True)).findings
+
+
+def test_every_function_finds_what_no_other_rule_does(recorder: Recorder, tmp_path: Path) -> None:
+    """No function is there for nothing, and none says the same as another rule's."""
+    alone: set[int] = set()
+    for findings in looks(tmp_path):
+        if len(names(findings)) == 1:
+            alone |= recorder.found
+        recorder.found.clear()
+    missing = [
+        rule
+        for number, rule in enumerate(RULES)
+        if number not in alone and f"{rule.check.__qualname__} of {rule.identifier}" not in TOGETHER
+    ]
+    assert not missing, "\n".join(f"{rule.identifier} {rule.level}: {rule.sentence}" for rule in missing)

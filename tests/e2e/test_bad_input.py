@@ -2,9 +2,7 @@
 
 import os
 import shutil
-import subprocess
 import zlib
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,25 +11,13 @@ import pytest
 from pelican_resourcesync.errors import ResourceSyncError
 from tests.support.reader import XmlDocument, parse
 from tests.support.servers import public_files
-from tests.support.sites import Row, Site, strip
+from tests.support.sites import Row, Site, run, strip, warnings
 
 
 @pytest.fixture
 def bare(site: Site) -> Site:
     """Give a site that publishes its articles and pages alone."""
     return strip(site)
-
-
-def run(site: Site, *arguments: str, **environment: str) -> tuple[int, str]:
-    """Build with the command `pelican`, and give its exit status and all that it said, unwrapped."""
-    environment = {"COLUMNS": "2000", "NO_COLOR": "1", **environment}
-    process = site.command("--log-handler", "rich", *arguments, environment=environment, check=False)
-    return process.returncode, process.stdout + process.stderr
-
-
-def warnings(said: str) -> list[str]:
-    """Give the warnings among what was said."""
-    return [" ".join(line.split()) for line in said.splitlines() if "WARNING" in line]
 
 
 def documents(output: Path) -> set[str]:
@@ -81,17 +67,6 @@ def test_no_repository(bare: Site) -> None:
     assert bare.resources() == {"/a.html": "2023-11-14T22:13:20.500Z"}
 
 
-def test_no_commits(bare: Site) -> None:
-    """A repository without a commit is no history: the same, and the cure is to commit."""
-    bare.article("a.md", "A")
-    status, said = run(bare)
-    assert status == 0
-    (warning,) = warnings(said)
-    assert f"the repository {bare.folder} has no commits yet" in warning
-    assert "commit the site" in warning
-    assert capabilities(bare) == {"resourcelist"}
-
-
 @pytest.fixture
 def shallow(bare: Site, tmp_path: Path) -> Site:
     """Give a shallow clone of a site with three commits, as most CIs make it."""
@@ -114,14 +89,9 @@ def test_shallow_clone(shallow: Site) -> None:
     assert capabilities(shallow) == {"resourcelist"}
     assert shallow.resources() == {"/a.html": None, "/b.html": None, "/c.html": None}
     assert resource_list(shallow).md["at"] == "2024-03-01T10:00:00Z"
-
-
-def test_shallow_clone_stops_a_strict_build(shallow: Site) -> None:
-    """With `--fatal warnings` such a build fails."""
     status, said = run(shallow, "--fatal", "warnings")
     assert status != 0
     assert "shallow clone" in said
-    assert run(shallow)[0] == 0
 
 
 def test_shallow_clone_made_whole(shallow: Site) -> None:
@@ -134,31 +104,6 @@ def test_shallow_clone_made_whole(shallow: Site) -> None:
         ("2024-02-01T10:00:00Z", "created", "/b.html"),
         ("2024-03-01T10:00:00Z", "created", "/c.html"),
     ]
-
-
-def test_detached_head(bare: Site) -> None:
-    """A detached HEAD, as every CI has it, is the history that leads to it."""
-    bare.article("a.md", "A")
-    first = bare.commit("2024-01-01T10:00:00Z")
-    bare.article("b.md", "B")
-    bare.commit("2024-02-01T10:00:00Z")
-    bare.git("checkout", "-q", "--detach", first)
-    status, said = run(bare)
-    assert (status, warnings(said)) == (0, [])
-    assert bare.changes() == [("2024-01-01T10:00:00Z", "created", "/a.html")]
-
-
-def test_linked_worktree(bare: Site, tmp_path: Path) -> None:
-    """A linked worktree has the history of its own HEAD."""
-    bare.article("a.md", "A")
-    first = bare.commit("2024-01-01T10:00:00Z")
-    bare.article("b.md", "B")
-    bare.commit("2024-02-01T10:00:00Z")
-    linked = Site(tmp_path / "linked", bare.settings)
-    bare.git("worktree", "add", "-q", "--detach", str(linked.folder), first)
-    status, said = run(linked)
-    assert (status, warnings(said)) == (0, [])
-    assert linked.changes() == [("2024-01-01T10:00:00Z", "created", "/a.html")]
 
 
 def test_site_in_a_subdirectory(tmp_path: Path) -> None:
@@ -205,20 +150,6 @@ def test_uncommitted_sources(bare: Site) -> None:
         ("2024-06-01T12:00:00Z", "updated", "/staged.html"),
     ]
     assert resource_list(bare).md["at"] == "2024-06-01T12:00:00Z"
-
-
-def test_uncommitted_sources_committed_later(bare: Site) -> None:
-    """Published first and committed then, with the same bytes: the commit is no second change."""
-    bare.article("a.md", "A")
-    bare.commit("2024-01-01T10:00:00Z")
-    bare.article("a.md", "A", "Other words.")
-    run(bare, SOURCE_DATE_EPOCH="1717243200")
-    before = bare.changes()
-    assert before[-1] == ("2024-06-01T12:00:00Z", "updated", "/a.html")
-    bare.commit("2024-06-02T10:00:00Z")
-    _status, said = run(bare)
-    assert "nothing changed since the last publication" in said
-    assert bare.changes() == before
 
 
 def test_strange_names(bare: Site) -> None:
@@ -276,26 +207,6 @@ def test_unreadable_blob_of_the_past(bare: Site, damage: str) -> None:
     ]
 
 
-def test_dubious_ownership(bare: Site) -> None:
-    """Git refuses a repository of another user, as in containers; the warning gives the command that helps."""
-    if os.geteuid() != 0:
-        pytest.skip("only the superuser can give the repository to another user")
-    bare.article("a.md", "A")
-    bare.commit("2024-01-01T10:00:00Z")
-    for path in (bare.folder, bare.folder / ".git"):
-        os.chown(path, 12345, 12345)
-    environment = {name: "" for name in ("SUDO_UID", "SUDO_GID") if name in os.environ}
-    status, said = run(bare, **environment)
-    assert status == 0
-    (warning,) = warnings(said)
-    cure = f"git config --global --add safe.directory {bare.folder}"
-    assert "belongs to another user (dubious ownership)" in warning
-    assert cure in warning
-    assert capabilities(bare) == {"resourcelist"}
-    subprocess.run(cure.split(), check=True)
-    assert warnings(run(bare)[1]) == []
-
-
 def test_commit_dated_in_the_future(bare: Site) -> None:
     """It lands just after its parent, one warning names it, and a later build neither warns nor changes its mind."""
     bare.article("a.md", "A")
@@ -320,37 +231,6 @@ def test_commit_dated_in_the_future(bare: Site) -> None:
 # --- settings ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("settings", "messages"),
-    [
-        ({"SITEURL": "https://me:secret@example.org"}, ["SITEURL has a user", "leave it out"]),
-        ({"SITEURL": "https://example.org/?a=b"}, ["SITEURL has a query", "leave it out"]),
-        ({"SITEURL": "https://example.org/#top"}, ["SITEURL has a fragment", "leave it out"]),
-        ({"SITEURL": "example.org"}, ["SITEURL is 'example.org'", "make it an absolute http(s) URL"]),
-        ({"SITEURL": "//example.org"}, ["SITEURL is '//example.org'", "such as 'https://example.org'"]),
-        ({"RESOURCESYNC": {"change_by": "day"}}, ["no setting 'change_by'", "did you mean 'changes_by'?"]),
-        ({"RESOURCESYNC": {"changes_by": "mouth"}}, ["['changes_by'] is 'mouth'", "did you mean 'month'?"]),
-        ({"RESOURCESYNC": {"changes_by": 0}}, ["['changes_by'] is 0", "a number of commits"]),
-        ({"RESOURCESYNC": {"edition": 2015}}, ["['edition'] is 2015", "it may be 2014 or 2017"]),
-        ({"RESOURCESYNC": {"enabled": "no"}}, ["['enabled'] is 'no'", "True or False"]),
-        ({"RESOURCESYNC": {"exclude": "404.html"}}, ["['exclude'] is '404.html'", "a list of patterns"]),
-        ({"RESOURCESYNC": True}, ["RESOURCESYNC is True", "make it a dict"]),
-        ({"RESOURCESYNC": {"history": "nowhere"}}, ["'history' is 'nowhere'", "names no commit", "a revision"]),
-    ],
-    ids=lambda value: str(value)[:40],
-)
-def test_setting_that_cannot_be_used(bare: Site, settings: Mapping[str, object], messages: list[str]) -> None:
-    """The build stops and says which setting, what is wrong with it and what it may be; no password is echoed."""
-    bare.article("a.md", "A")
-    bare.commit("2024-01-01T10:00:00Z")
-    with pytest.raises(ResourceSyncError) as refusal:
-        bare.build(**settings)
-    for message in messages:
-        assert message in str(refusal.value)
-    assert "secret" not in str(refusal.value)
-    assert documents(bare.output) == set()
-
-
 def test_command_refuses_a_setting(bare: Site) -> None:
     """The command shows the message and fails; a password in SITEURL is in nothing that it says."""
     bare.article("a.md", "A")
@@ -362,13 +242,20 @@ def test_command_refuses_a_setting(bare: Site) -> None:
     assert not bare.output.exists()
 
 
-@pytest.mark.parametrize("epoch", ["tomorrow", "99999999999999999", "1.5"])
-def test_wrong_source_date_epoch(bare: Site, monkeypatch: pytest.MonkeyPatch, epoch: str) -> None:
-    """A time of the build that is none stops the build, as reproducible builds ask."""
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
+def test_build_that_stops_publishes_nothing(bare: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A setting, a time of the build or a beginning that cannot be used is named, with what it may be."""
     bare.article("a.md", "A")
-    with pytest.raises(ResourceSyncError, match=r"SOURCE_DATE_EPOCH is '.*': make it a number of seconds since 1970"):
-        bare.build()
+    bare.commit("2024-01-01T10:00:00Z")
+    with pytest.raises(ResourceSyncError, match=r"\['changes_by'\] is 'mouth'.*did you mean 'month'\?"):
+        bare.build(RESOURCESYNC={"changes_by": "mouth"})
+    with pytest.raises(ResourceSyncError, match=r"'history' is 'nowhere', .*names no commit"):
+        bare.build(RESOURCESYNC={"history": "nowhere"})
+    for epoch in ("tomorrow", "99999999999999999", "1.5"):
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
+        with pytest.raises(
+            ResourceSyncError, match=r"SOURCE_DATE_EPOCH is '.*': make it a number of seconds since 1970"
+        ):
+            bare.build()
     assert documents(bare.output) == set()
 
 
@@ -414,20 +301,6 @@ def test_where_history_begins(three: Site, history: str, expected: list[Row]) ->
     """What came before that commit counts as having come with it; what was gone by then is not named."""
     three.build(RESOURCESYNC={"history": history})
     assert three.changes() == expected
-
-
-def test_history_none_goes_on(three: Site) -> None:
-    """Begun without a past, later commits are told as ever."""
-    three.build(RESOURCESYNC={"history": "none"})
-    three.article("b.md", "B", "Yet other words.")
-    three.article("c.md", "C")
-    three.commit("2024-04-01T10:00:00Z")
-    three.build(RESOURCESYNC={"history": "none"})
-    assert three.changes() == [
-        ("2024-03-01T10:00:00Z", "created", "/b.html"),
-        ("2024-04-01T10:00:00Z", "updated", "/b.html"),
-        ("2024-04-01T10:00:00Z", "created", "/c.html"),
-    ]
 
 
 def test_history_that_begins_beside_the_branch(bare: Site) -> None:
@@ -582,7 +455,7 @@ def test_damaged_previous_publication(bare: Site, name: str, data: bytes | None)
     status, said = run(bare)
     assert status != 0
     assert name in said
-    assert "restore it" in said or "update the tool" in said
+    assert "upload it again" in said or "update the tool" in said
     assert "Traceback" not in said
     assert {path: (bare.output / path).read_bytes() for path in documents(bare.output)} == found
 

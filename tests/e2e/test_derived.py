@@ -84,23 +84,29 @@ def rename(site: Site) -> None:
     write(site, 3, Slug="third-mill")
 
 
-STEPS: list[Callable[[Site], object]] = [
-    begin,
-    lambda site: write(site, 2, "An edit below the summary."),
-    lambda site: write(site, 2, "An edit below the summary.", first=LONG.format("second")),
-    lambda site: write(site, 7, Title="The seventh mill"),
-    lambda site: write(site, 1, Title="The first mill"),
-    lambda site: write(site, 8, Title="Mill eight", Date="2024-08-01"),
-    rename,
-    lambda site: write(site, 4, Tags="wood, iron"),
-    lambda site: site.write("content/pages/about.md", "Title: About us\n\nWe do like mills.\n"),
-    lambda site: site.write("content/pages/visit.md", "Title: Come and see\n\nOn Sundays.\n"),
-    lambda site: site.write("content/pages/thanks.md", "Title: With many thanks\n\nTo all.\n"),
-    lambda site: site.remove("content/6.md"),
-    lambda site: write(site, 4, Tags="wood, iron", Status="draft"),
-    lambda site: write(site, 4, Tags="wood, iron"),
-    lambda site: write(site, 1, Title="The first mill", Date="2025-01-01"),
-    lambda site: write(site, 2, Status="hidden"),
+#: What each commit does: changes whose consequences meet on few pages share one.
+STEPS: list[list[Callable[[Site], object]]] = [
+    [begin],
+    [
+        lambda site: write(site, 2, "An edit below the summary."),
+        lambda site: site.write("content/pages/thanks.md", "Title: With many thanks\n\nTo all.\n"),
+    ],
+    [
+        lambda site: write(site, 2, "An edit below the summary.", first=LONG.format("second")),
+        lambda site: site.write("content/pages/about.md", "Title: About us\n\nWe do like mills.\n"),
+    ],
+    [lambda site: write(site, 7, Title="The seventh mill"), lambda site: write(site, 4, Tags="wood, iron")],
+    [lambda site: write(site, 8, Title="Mill eight", Date="2024-08-01"), rename],
+    [
+        lambda site: write(site, 1, Title="The first mill"),
+        lambda site: site.write("content/pages/visit.md", "Title: Come and see\n\nOn Sundays.\n"),
+    ],
+    [lambda site: site.remove("content/6.md"), lambda site: write(site, 4, Tags="wood, iron", Status="draft")],
+    [
+        lambda site: write(site, 4, Tags="wood, iron"),
+        lambda site: write(site, 1, Title="The first mill", Date="2025-01-01"),
+    ],
+    [lambda site: write(site, 2, Status="hidden")],
 ]
 
 
@@ -109,8 +115,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Make the site, commit by commit; return the folder that it is in."""
     folder = tmp_path_factory.mktemp("derived")
     site = Site.create(folder / "site", **SETTINGS)
-    for number, step in enumerate(STEPS, 1):
-        step(site)
+    for number, steps in enumerate(STEPS, 1):
+        for step in steps:
+            step(site)
         site.commit(f"2025-02-{number:02}T10:00:00Z")
     return folder
 

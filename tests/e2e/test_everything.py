@@ -14,11 +14,10 @@ from urllib.parse import quote, unquote
 import pytest
 from resync.sitemap import Sitemap
 
-from tests.e2e.test_mirror import PRIVATE
 from tests.support.reader import XmlEntry, parse
 from tests.support.resync_client import READERS, uses_client
 from tests.support.servers import public_files, served
-from tests.support.sites import ROOT, Row, expected_changes, import_sample_site
+from tests.support.sites import PRIVATE, ROOT, Row, expected_changes, import_sample_site
 from tests.support.walker import CAPABILITIES, Package, Set, Walker
 
 SITEURL = "https://museum.example"

@@ -150,13 +150,6 @@ def test_stale_copy_is_noticed(source: Source) -> None:
     assert follower.audit() == faults
 
 
-def test_resource_listed_twice_is_noticed(source: Source) -> None:
-    """A URI that stands twice in a Resource List is a fault."""
-    entries = f"<url><loc>{HOST}/a.txt</loc></url>" * 2
-    source.document("list.xml", 'capability="resourcelist" at="2024-01-01T00:00:00Z"', entries)
-    assert source.follower().baseline() == [f"{HOST}/a.txt is listed twice"]
-
-
 def test_changes_are_followed(source: Source) -> None:
     """Created and updated are fetched, deleted is dropped, of lists that end after the copy's time alone."""
     follower = source.follower()
@@ -221,10 +214,3 @@ def test_gap_is_noticed(source: Source) -> None:
     source.change_lists(("2024-06-01T00:00:00Z", "", change("a.txt", "updated", "2024-06-02T00:00:00Z")))
     with pytest.raises(LookupError, match="are listed nowhere"):
         follower.incremental()
-
-
-def test_wrong_document_is_noticed(source: Source) -> None:
-    """A document that is not what a link to it says is refused."""
-    source.capabilities(resourcelist="caps.xml")
-    with pytest.raises(LookupError, match=r"caps\.xml is no resourcelist"):
-        source.follower().baseline()

@@ -150,7 +150,7 @@ def test_nothing_there_any_more_goes_on_from_what_was_last_seen(
     capsys.readouterr()
     museum.build()
     said = capsys.readouterr().out
-    assert f"there is no publication at {MUSEUM}/{STATE}: what was last seen live is carried forward." in said
+    assert f"there is no publication at {MUSEUM}/{STATE}: the copy last seen live is continued." in said
     assert (museum.state()["generation"], museum.state()["predecessor"]) == (3, digest(museum.www / STATE))
 
 
@@ -173,7 +173,7 @@ def test_no_such_host(museum: Museum, monkeypatch: pytest.MonkeyPatch, capsys: p
     shutil.copytree(museum.site.output, museum.site.folder / KEPT)  # as if seen live when there was such a host
     museum.edit(2)
     museum.build()
-    assert "what was last seen live is carried forward." in capsys.readouterr().out
+    assert "the copy last seen live is continued." in capsys.readouterr().out
     assert museum.state()["generation"] == 2
 
 
@@ -184,7 +184,10 @@ def test_publication_for_this_machine_alone_is_nobodys(museum: Museum, capsys: p
     museum.deploy()
     museum.build()
     said = capsys.readouterr().out
-    assert "what is live is of http://localhost:8000, which is nobody's site: this is the first publication." in said
+    assert (
+        "the live publication is of http://localhost:8000, which is this machine: this is the first publication."
+        in said
+    )
     assert museum.state()["generation"] == 1
     assert not (museum.site.folder / KEPT).exists()
 
@@ -270,7 +273,7 @@ def test_site_that_was_rolled_back_goes_on_from_what_was_live(
     shutil.copytree(museum.www.with_name("first"), museum.www)
     capsys.readouterr()
     museum.build()
-    line = "the live site is back at generation 1: generation 2, last seen live, is carried forward"
+    line = "the live site is back at generation 1: generation 2, last seen live, is continued"
     assert line in capsys.readouterr().out
     assert (museum.state()["generation"], museum.state()["predecessor"]) == (3, newest)
     museum.deploy()
@@ -299,7 +302,7 @@ def test_two_publications_apart_stop_the_build(museum: Museum) -> None:
     sentence = museum.stops()
     assert "the live publication (generation 2) and the one last seen live (generation 2, in " in sentence
     assert "do not descend from each other" in sentence
-    assert "remove that folder to go on from the live one" in sentence
+    assert "remove that folder to continue the live one" in sentence
     shutil.rmtree(museum.site.folder / KEPT)
     museum.edit(5)
     museum.build_again()
@@ -315,7 +318,7 @@ def test_kept_copy_that_is_damaged_gives_way_to_what_is_live(
     (museum.site.folder / KEPT / STATE).write_bytes(b"{")
     capsys.readouterr()
     museum.publish(3)
-    assert "what was last seen live cannot be read, and what is live now takes its place" in capsys.readouterr().out
+    assert "the copy last seen live cannot be read, and the live publication replaces it" in capsys.readouterr().out
     assert museum.state()["generation"] == 3
     assert HashedState.parse((museum.site.folder / KEPT / STATE).read_bytes(), "kept").state.generation == 2
 

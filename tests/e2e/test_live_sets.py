@@ -11,12 +11,11 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.test_bad_input import run, warnings
 from tests.support.live import files, hosts, status
 from tests.support.museum import ARCHIVE, KEPT, MUSEUM, Museum, digest, public_museum, tree
 from tests.support.reader import parse_file
 from tests.support.servers import served
-from tests.support.sites import ROOT
+from tests.support.sites import ROOT, run, warnings
 from tests.support.walker import CAPABILITIES, Walker
 
 SETS: dict[str, Any] = {"site": {}, "pages": {"paths": ["*.html"]}, "texts": {"types": ["text/plain"]}}
@@ -114,7 +113,7 @@ def test_set_whose_state_is_gone_from_the_host(museum: Museum, seen: bool, capsy
     museum.edit(3)
     capsys.readouterr()
     museum.build()
-    end = "what was last seen live is carried forward" if seen else "this is the first publication"
+    end = "the copy last seen live is continued" if seen else "this is the first publication"
     assert lines(capsys.readouterr().out) == [
         f"ResourceSync: pages: there is no publication at {MUSEUM}/{STATES['pages']}: {end}."
     ]
@@ -135,7 +134,7 @@ def test_sets_that_were_rolled_back_go_on(museum: Museum, capsys: pytest.Capture
     capsys.readouterr()
     museum.build()
     (line,) = lines(capsys.readouterr().out)
-    assert "the live site is back at generation 1: generation 2, last seen live, is carried forward" in line
+    assert "the live site is back at generation 1: generation 2, last seen live, is continued" in line
     assert generations(museum) == [3, 3, 3]
     assert {name: each["predecessor"] for name, each in states(museum.site.output).items()} == newest
     walk(museum.site.output)
@@ -223,7 +222,7 @@ def test_what_is_forgotten_in_sets_stays_forgotten(museum: Museum) -> None:
         assert json.loads(kept[STATES[name]][0])["generation"] == (2 if name == "texts" else 3)
     museum.site.remove("content/a.md")
     museum.site.commit("2024-03-01T10:00:00Z")
-    museum.build()  # what is live is of before
+    museum.build()  # the live publication is of before
     assert generations(museum) == [4, 4, 3]
     for each in walk(museum.site.output).sets.values():
         parcels = [*each.changed, *each.dump]

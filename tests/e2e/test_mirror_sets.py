@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from tests.e2e.test_everything import EVERYTHING, NOW, is_in
-from tests.e2e.test_mirror import PRIVATE, Mirror
+from tests.support.mirror import Mirror
 from tests.support.reader import parse
 from tests.support.servers import public_files, served
-from tests.support.sites import Site, import_sample_site
+from tests.support.sites import PRIVATE, Site, import_sample_site
 
-SETS = ("site", "coins", "images", "german")
+#: The sets that are mirrored: the site itself is, publication by publication, in `test_ten_publications.py`.
+SETS = ("coins", "german")
 
 
 class SetMirror(Mirror):
@@ -53,18 +54,16 @@ def in_sync(mirror: SetMirror) -> str:
 def test_independent_client_mirrors_each_set(mirrors: tuple[Site, Mapping[str, SetMirror]]) -> None:
     """A baseline, then the changes of eight commits, list by list: in step, and the same bytes, both times."""
     site, copies = mirrors
-    address = copies["site"].address
+    address = copies["coins"].address
     publish(site, address)
     at = {}
     for name, copy in copies.items():
         copy.run("--baseline")
         assert copy.files() == of(site, name)
-        assert copy.audit() == in_sync(copy)
         at[name] = parse((site.output / f"resourcesync/{name}/resourcelist.xml").read_bytes()).md["at"]
     site.git("checkout", "-q", "main")
     publish(site, address)
     for name, copy in copies.items():
-        assert copy.audit().startswith("NOT IN SYNC")
         index = parse((site.output / f"resourcesync/{name}/changelist.xml").read_bytes())
         since = datetime.fromisoformat(at[name])
         pointers = [each for each in index.entries if "until" not in each.md or _until(each.md["until"]) > since]

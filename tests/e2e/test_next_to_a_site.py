@@ -34,13 +34,13 @@ class Pair:
         self._months = iter(f"2024-{month:02}-01T10:00:00Z" for month in range(1, 13))
 
     def build(self, **settings: object) -> None:
-        """Write an article, and build the site in a process of its own."""
+        """Write an article, and build the site."""
         time = next(self._months)
         self.site.article(f"{time[:7]}.md", time)
         self.site.article("first.md", "The first", f"Mended on {time}")
         self.site.configure(**settings)
         self.site.commit(time)
-        self.site.command()
+        self.site.build()
 
     def bridge(self, *options: str) -> None:
         """Publish the repository; from the second time on another day is lived before."""
@@ -98,8 +98,7 @@ def beside_the_sources(pair: Pair) -> None:
     """Let the output lie where it lies."""
 
 
-@pytest.mark.parametrize("clean", [True, False], ids=["cleaned", "kept"])
-@pytest.mark.parametrize("lie", [beside_the_sources, among_the_sources])
+@pytest.mark.parametrize(("lie", "clean"), [(beside_the_sources, True), (among_the_sources, False)])
 def test_build_keeps_the_repository(pair: Pair, lie: Callable[[Pair], None], clean: bool) -> None:
     """Also where Pelican cleans its output: every file of the set, with its time; none of them is of the site."""
     lie(pair)

@@ -7,12 +7,11 @@ import pytest
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication.disk import install as installing
-from tests.e2e.test_bad_input import run
 from tests.e2e.test_neighbours import CAPABILITY_LIST
 from tests.support.museum import tree
 from tests.support.reader import parse
 from tests.support.servers import file_of, served
-from tests.support.sites import Row, Site
+from tests.support.sites import Row, Site, run
 from tests.support.walker import Walker
 
 SITEURL = "https://example.org"

@@ -4,12 +4,16 @@ import shutil
 from datetime import datetime
 from pathlib import Path
 
-from tests.e2e.test_mirror import PRIVATE, Mirror
+from pelican_resourcesync.destination import Mirror as Destination
+from pelican_resourcesync.destination import Options, path_of
+from pelican_resourcesync.transport import origin
+from tests.destination.sources import files_of
 from tests.support.follower import Follower
+from tests.support.mirror import Mirror
 from tests.support.museum import tree
 from tests.support.reader import parse
 from tests.support.servers import file_of, public_files, served
-from tests.support.sites import import_sample_site
+from tests.support.sites import PRIVATE, import_sample_site
 
 COUNT = 10
 HOME = "resourcesync/site"
@@ -50,13 +54,17 @@ def test_ten_publications_are_followed(tmp_path: Path) -> None:
                 mirror.run("--baseline")
             # Of a commit that changed no resource the list of all resources tells, and no list of changes.
             assert [fault for fault in follower.audit() if "the copy is of" not in fault] == []
-            assert mirror.audit().startswith("IN SYNC ")
             listed = {file_of(uri, address): data for uri, data in follower.held.items()}
             assert listed.items() <= public_files(public, *PRIVATE).items()
             assert mirror.files() == listed
+            result = Destination(address, tmp_path / "destination", Options(sync=False, max_deletions=100)).run()
+            assert (result.complete, result.plan.notes) == (True, [])
+            held = {path_of(uri, origin(address)): data for uri, data in follower.held.items()}
+            assert files_of(tmp_path / "destination") == held
             assert {path: (public / path).read_bytes() for path in closed} == closed
             closed |= {
                 path: data for path, (data, _) in tree(public).items() if "changelist-2" in path and b"until=" in data
             }
             at = parse((public / HOME / "resourcelist.xml").read_bytes()).md["at"]
+        assert mirror.audit().startswith("IN SYNC ")
     assert len(closed) >= 8

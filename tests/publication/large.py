@@ -94,8 +94,8 @@ def main(folder: str, count: str, changed: str, day: str) -> None:
             [
                 Request(
                     resources=resources,
-                    told=ChangeHistory(built=built, complete=False, times=resources.times),
-                    cuts=Calendar("month"),
+                    history=ChangeHistory(built=built, complete=False, times=resources.times),
+                    boundaries=Calendar("month"),
                     options=Options(output=output, layout=LAYOUT),
                     previous=previous,
                     listing=draft,

@@ -16,7 +16,7 @@ from pelican_resourcesync.publication.model.options import Options
 from pelican_resourcesync.publication.model.ranges import Calendar, RangeBoundaries
 from pelican_resourcesync.publication.model.resource import FileResources, Representation, Resource
 from pelican_resourcesync.publication.next_generation import Request
-from pelican_resourcesync.publication.previous.ancestry import KnownGeneration
+from pelican_resourcesync.publication.previous.ancestry import KnownGeneration, layout_after
 from pelican_resourcesync.publication.previous.previous import PreviousPublication, read_previous
 from pelican_resourcesync.publication.publish import Publication, publish_sets
 from tests.support.reader import XmlDocument, XmlEntry, parse_file
@@ -63,12 +63,12 @@ def publish_one(  # noqa: PLR0917 - as the sentence has it
     """Publish one set by itself."""
     request = Request(
         resources=FileResources(resources),
-        told=told,
-        cuts=cuts,
-        options=options,
+        history=told,
+        boundaries=cuts,
+        options=replace(options, layout=layout_after(options.layout, previous, over)),
         previous=previous,
-        over=over,
-        holdings=holdings,
+        restarted_from=over,
+        records=holdings,
     )
     [publication] = publish_sets([request])
     return publication

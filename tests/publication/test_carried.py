@@ -137,7 +137,7 @@ class Carried(Watch, RuleBasedStateMachine):
         now = self.source.state()
         assert not public & self.past[-1].documents.keys()
         assert self.past[-1].at >= last.at
-        assert (now["generation"], now["start"]) == (before.state.generation + 1, before.state.start + 1)
+        assert (now["generation"], now["start"]) == (before.state.generation + 1, before.state.restart_number + 1)
         assert now["predecessor"] == before.digest
 
     def build(

@@ -14,12 +14,13 @@ from pelican_resourcesync.publication.model.options import Archives, Dumps
 from pelican_resourcesync.publication.model.ranges import Calendar
 from pelican_resourcesync.publication.model.resource import FileResources, Resource
 from pelican_resourcesync.publication.next_generation import Request
+from pelican_resourcesync.publication.previous.ancestry import layout_after
 from pelican_resourcesync.publication.previous.previous import publications_in
 from pelican_resourcesync.publication.publish import Publication, publish_sets
 from tests.publication.archivist import Archivist, read, walk
-from tests.publication.faults import disturbed, fail
+from tests.publication.disk.faults import disturbed, fail
+from tests.publication.dumps.test_writer import seen
 from tests.publication.support import SITEURL, Source, tree, utc
-from tests.publication.test_dumps import seen
 from tests.publication.unpacking import resource_dump, resources_in
 
 OPTIONS: dict[str, Any] = {
@@ -45,7 +46,11 @@ def request(source: Source, contents: Mapping[str, bytes], day: int, **options: 
     told = ChangeHistory(built=utc(f"2024-01-{day:02}T12:00"))
     made = source.options(**(OPTIONS | options))
     return Request(
-        resources=FileResources(resources), told=told, cuts=source.cuts, options=made, previous=source.previous()
+        resources=FileResources(resources),
+        history=told,
+        boundaries=source.cuts,
+        options=made,
+        previous=source.previous(),
     )
 
 
@@ -125,7 +130,8 @@ def test_one_that_begins_anew_beside_the_others(sources: list[Source]) -> None:
     publish_day(sources, 1)
     before = [files_of(source) for source in sources]
     anew = request(sources[1], {"papers.html": b"new", "shared.html": b"0"}, 2)
-    anew = replace(anew, previous=None, over=anew.previous)
+    layout = layout_after(anew.options.layout, None, anew.previous)
+    anew = replace(anew, options=replace(anew.options, layout=layout), previous=None, restarted_from=anew.previous)
     publish_sets([request(sources[0], {"site.html": b"1", "shared.html": b"0"}, 1), anew])
     assert described(sources[0]) == [
         f"{SITEURL}/resourcesync/{name}/capabilitylist.xml" for name in ("papers/2", "pictures", "site")

@@ -15,9 +15,8 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.test_bad_input import run
 from tests.support.live import Live, files, hosts, live
-from tests.support.sites import Site, strip
+from tests.support.sites import Site, run, strip
 
 MUSEUM, ARCHIVE = "http://museum.test", "http://archive.test"
 STATE = "resourcesync/publication.json"

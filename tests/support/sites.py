@@ -46,6 +46,9 @@ BARE = {
 #: Nobody's site is asked what is public there.
 NOT_LIVE = {"previous": "output"}
 
+#: The sample site's pages that are no resources: excluded by default, and hidden for ever.
+PRIVATE = ("404.html", "staff-notes.html")
+
 Row = tuple[str, str, str]
 
 
@@ -140,6 +143,18 @@ class Site:
         """Give the `lastmod` of each entry of the Resource List by the path of its URI."""
         entries = document(self.output, "resourcesync/site/resourcelist.xml").entries
         return {each.uri.removeprefix(self.settings["SITEURL"]): each.lastmod for each in entries}
+
+
+def run(site: Site, *arguments: str, **environment: str) -> tuple[int, str]:
+    """Build with the command `pelican`, and return its exit status and all that it said, unwrapped."""
+    environment = {"COLUMNS": "2000", "NO_COLOR": "1", **environment}
+    process = site.command("--log-handler", "rich", *arguments, environment=environment, check=False)
+    return process.returncode, process.stdout + process.stderr
+
+
+def warnings(said: str) -> list[str]:
+    """Return the warnings among what was said."""
+    return [" ".join(line.split()) for line in said.splitlines() if "WARNING" in line]
 
 
 def strip(site: Site) -> Site:

@@ -113,7 +113,14 @@ def test_all_bytes_that_are_packed_are_told(tmp_path: Path, dumps: Dumps) -> Non
     told = ChangeHistory(built=utc("2024-03-01T12:00"))
     packed: list[int] = []
     publish_sets(
-        [Request(resources=FileResources(resources), told=told, cuts=source.cuts, options=source.options(dumps=dumps))],
+        [
+            Request(
+                resources=FileResources(resources),
+                history=told,
+                boundaries=source.cuts,
+                options=source.options(dumps=dumps),
+            )
+        ],
         packed.append,
     )
     assert sum(packed) == (sum(sizes) if dumps.resourcedump else 0)

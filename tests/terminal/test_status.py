@@ -84,3 +84,11 @@ def test_a_problem_is_a_line(tmp_path: Path) -> None:
     assert render_blocks(status_blocks(look_at(str(tmp_path / "empty")), {})).endswith(
         f"no publication at {tmp_path / 'empty'}"
     )
+
+
+def test_a_time_in_the_future_is_pointed_out(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No later publication can have an earlier time, so whoever looks should know."""
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
+    source.publish({"a": b"b"}, "2999-03-01T12:00")
+    text = render_blocks(status_blocks(look_at(str(source.output)), {}))
+    assert "at:            2999-03-01T12:00:00Z, which is in the future: see `previous` 'none'\n" in text

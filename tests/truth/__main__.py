@@ -58,13 +58,6 @@ def _add_own_options(add: Callable[..., object]) -> None:
     add("--from", dest="since", metavar="REV", help="the first commit to ask about (default: the root)")
     add("--to", dest="until", default="HEAD", metavar="REV", help="the last one")
     add("--only", nargs="+", default=[], metavar="PATH", help="commits that touch none of these are not built")
-    add(
-        "--whole-site",
-        nargs="+",
-        default=[],
-        metavar="PATH",
-        help="settings and theme: reported in tables of their own",
-    )
     add("--exclude", nargs="*", default=["404.html"], metavar="PATTERN", help="output paths that are no resources")
     add("--truth", type=Path, metavar="FILE", help="where the truth is kept; what it knows is not built again")
     add("--phase", choices=["truth", "judge"], help="do only this (default: both)")
@@ -128,7 +121,6 @@ def _judge(options: argparse.Namespace, truth: Truth, clone: Clone, window: Wind
         siteurl=truth.command.siteurl,
         landings=Landings(line, datetime.now(UTC)),
         ever=truth.ever,
-        whole=clone.touching(options.until, options.whole_site),
         unstable=truth.unstable_paths(window),
         exclude=options.exclude,
         hashes=options.judge == "backfill",
@@ -171,7 +163,7 @@ def _backfill(
 
 
 def _report(options: argparse.Namespace, verdict: Verdict, commits: Account, consistency: Consistency) -> None:
-    lines = report.text(verdict, commits, consistency, split=bool(options.whole_site), limit=options.list)
+    lines = report.text(verdict, commits, consistency, limit=options.list)
     print("\n".join(lines))
     if options.json:
         options.json.write_text(json.dumps(report.data(verdict, commits, consistency), indent=1), "ascii")

@@ -35,7 +35,7 @@ class Known:
         output = self.truth.builds[self.commits[change.number]].outputs.get(change.path)
         return None if output is None else output.digest
 
-    def case(self, told: Sequence[Told], *, whole: frozenset[str] = frozenset(), hashes: bool = False) -> Case:
+    def case(self, told: Sequence[Told], *, hashes: bool = False) -> Case:
         """Return what is told of the site as a case to judge."""
         return Case(
             steps=walk(self.truth, self.window).steps,
@@ -43,7 +43,6 @@ class Known:
             siteurl=SITEURL,
             landings=Landings(self.clone.commits("HEAD"), datetime.now(UTC)),
             ever=self.truth.ever,
-            whole=whole,
             unstable=self.truth.unstable_paths(self.window),
             hashes=hashes,
         )

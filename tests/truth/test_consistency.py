@@ -54,14 +54,6 @@ def test_a_url_that_never_existed_is_named_once(known: Known) -> None:
     }
 
 
-def test_a_url_that_no_build_can_have_seen_is_not_doubted(known: Known) -> None:
-    """It came and went while nothing built; but where it stays, a build must have it."""
-    brief = [Change(5, "created", "brief.html").told(), Change(6, "deleted", "brief.html").told()]
-    assert _check(known, [*PERFECT, *brief]) == {}
-    late = replace(brief[1], time=PERFECT[-1].time)
-    assert _check(known, [*PERFECT, brief[0], late]) == {"never_existed": [("brief.html", "created")]}
-
-
 def test_what_is_told_before_the_source_landed_is_too_early(known: Known) -> None:
     """What is told before a build shows it is counted; commits that do not build count with the next."""
     told = [replace(each, time=PERFECT[0].time) if each.uri.endswith("/shy.html") else each for each in PERFECT]
@@ -102,21 +94,3 @@ def test_the_end_is_the_resource_list(known: Known) -> None:
         "wrong_end": [("secret.html", "not by its changes")],
         "not_built": [("secret.html", "")],
     }
-
-
-def test_listed_hashes_are_those_of_the_last_build(known: Known) -> None:
-    """But of what is never the same; none at all is as wrong as a wrong one."""
-    wrong = {f"{SITEURL}/{path}": None if path == "shy.html" else "0" * 64 for path in LISTED}
-    assert _check(known, PERFECT, wrong) == {
-        "wrong_bytes": [
-            *((path, "wrong hash") for path in ("category/misc.html", "first.html")),
-            ("shy.html", "no hash"),
-            ("third.html", "wrong hash"),
-        ]
-    }
-
-
-def test_a_list_of_another_commit_is_not_held_against_the_build(known: Known) -> None:
-    """Where the last commit is not built, there is nothing to hold it against."""
-    found = check(known.case(PERFECT, hashes=True), {}, known.commits[-2])
-    assert (found.not_built, found.not_listed, found.wrong_bytes) == ([], [], [])

@@ -1,21 +1,13 @@
 """The truth of a small site is what was decided by hand."""
 
-import json
 import subprocess
-import sys
-from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
-from tests.support.sites import Site, strip
-from tests.truth.builds import Build, Command, builders
-from tests.truth.clone import Clone, Commit
+from tests.truth.builds import Build
 from tests.truth.conftest import Known
-from tests.truth.doubts import settle
-from tests.truth.steps import is_resource, walk
+from tests.truth.steps import walk
 from tests.truth.support import EXPECTED, Change
-from tests.truth.truth import NO_SITE, Truth, Window, collect, open_window
+from tests.truth.truth import NO_SITE, Truth, Window, open_window
 
 
 def _changes(known: Known, window: Window | None = None) -> list[Change]:
@@ -56,34 +48,6 @@ def test_what_is_never_the_same_is_found(known: Known) -> None:
     assert known.truth.unstable == {sha: ["about.html"] for sha in (known.commits[0], known.commits[-1])}
 
 
-def test_what_hangs_on_the_order_of_a_set_is_found(tmp_path: Path) -> None:
-    """By building with other hashes; it counts for nothing when the same hashes give the same."""
-    site = strip(Site.create(tmp_path / "site"))
-    site.write("theme/templates/page.html", "{{ letters }}")
-    settings = (site.folder / "pelicanconf.py").read_text()
-    site.write("pelicanconf.py", f"{settings}JINJA_GLOBALS = {{'letters': ''.join(set('abcdefghijklmnop'))}}\n")
-    site.write("content/pages/a.md", "Title: A\n\nText.\n")
-    sha = site.commit("2024-01-01T10:00:00Z")
-    clone = Clone(site.folder, tmp_path / "clone")
-    window = open_window(clone, clone.commits("HEAD"), None, [])
-    truth = Truth(command=Command())
-    with builders(truth.command, tmp_path / "jobs", jobs=1, python=sys.executable, timeout=60) as some:
-        collect(truth, clone, window, some, keep=lambda: None, say=lambda _: None)
-        settle(truth, clone, window, some, number=0, keep=lambda: None, say=lambda _: None)
-    assert truth.unstable == {sha: ["pages/a.html"]}
-
-
-def test_what_is_not_the_same_for_a_time_is_found(known: Known, tmp_path: Path) -> None:
-    """By building again a commit that updates what is updated often, and is no matter of the first and the last."""
-    ends: dict[str, list[str]] = {known.commits[0]: [], known.commits[8]: []}
-    builds = {**known.truth.builds, known.commits[8]: replace(known.truth.builds[known.commits[7]])}
-    truth = Truth(command=known.truth.command, builds=builds, unstable=dict(ends))
-    with builders(truth.command, tmp_path / "jobs", jobs=1, python=known.python, timeout=60) as some:
-        settle(truth, known.clone, known.window, some, number=2, keep=lambda: None, say=lambda _: None)
-    (found,) = truth.unstable.keys() - ends.keys()
-    assert truth.unstable[found] == ["about.html"]
-
-
 def test_a_window_begins_with_the_output_before_it(known: Known) -> None:
     """It is no beginning of the site; where that output is not known, nothing is said of the first step."""
     line = known.clone.commits("HEAD")
@@ -110,57 +74,12 @@ def test_commits_that_touch_nothing_of_the_site_are_not_built(known: Known) -> N
     assert open_window(known.clone, again, None, []).needed == known.commits
 
 
-def test_a_tree_that_comes_again_is_another_site_at_another_time(known: Known) -> None:
-    """What a page shows of the time differs, unless all are built by the clock of the machine."""
-    line = known.clone.commits("HEAD")
-    again = [*line, Commit(sha="f" * 40, tree=line[0].tree, committed=line[-1].committed + 1)]
-    assert open_window(known.clone, again, None, []).needed == [*known.commits, "f" * 40]
-    assert open_window(known.clone, again, None, [], "now").needed == known.commits
-
-
 def test_a_truth_survives_its_file(known: Known, tmp_path: Path) -> None:
     """Byte for byte; and nothing lies beside it."""
     file = tmp_path / "truth.json"
     known.truth.save(file)
     assert Truth.load(file, known.truth.command) == known.truth
     assert list(tmp_path.iterdir()) == [file]
-
-
-def test_a_truth_is_of_one_command(known: Known, tmp_path: Path) -> None:
-    """Another would be another site."""
-    file = tmp_path / "truth.json"
-    known.truth.save(file)
-    with pytest.raises(SystemExit, match="told by another command"):
-        Truth.load(file, Command(more=["-t", "simple"]))
-
-
-def test_a_truth_of_old_was_told_by_the_clock_of_the_machine(known: Known, tmp_path: Path) -> None:
-    """There was no other."""
-    file = tmp_path / "truth.json"
-    known.truth.save(file)
-    data = json.loads(file.read_text())
-    del data["command"]["clock"]
-    file.write_text(json.dumps(data))
-    assert Truth.load(file, Command(clock="now")).builds == known.truth.builds
-    with pytest.raises(SystemExit, match="told by another command"):
-        Truth.load(file, Command())
-
-
-def test_a_partial_clone_builds_with_what_there_is(known: Known, tmp_path: Path) -> None:
-    """Its own work tree is never asked; a clone to publish in is clean all the same."""
-    blob = known.clone.git("rev-parse", f"{known.commits[0]}:content/images/dot.svg").strip()
-    partial = tmp_path / "partial"
-    known.clone.git("clone", "-q", "--bare", "--no-hardlinks", str(known.folder), str(partial))
-    _lose(partial, blob)
-    clone = Clone(partial, tmp_path / "clone")
-    with builders(known.truth.command, tmp_path / "jobs", jobs=1, python=known.python, timeout=60) as some:
-        build = some.build(clone, known.commits[0], 0)
-    whole = known.truth.builds[known.commits[0]].outputs
-    assert build.outputs.keys() == whole.keys() - {"images/dot.svg"}
-    assert Clone(partial, tmp_path / "judged").check_out(known.commits[0]).is_dir()
-    judged = Clone(partial, tmp_path / "judged2")
-    judged.check_out(known.commits[0])
-    assert judged.git("status", "--porcelain") == ""
 
 
 def _lose(repository: Path, blob: str) -> None:
@@ -172,25 +91,3 @@ def _lose(repository: Path, blob: str) -> None:
         with moved.open("rb") as stream:
             subprocess.run(["git", "unpack-objects", "-q"], cwd=repository, stdin=stream, check=True)
     (repository / "objects" / blob[:2] / blob[2:]).unlink()
-
-
-def test_the_repository_is_not_touched(known: Known) -> None:
-    """Nothing is checked out in it, nothing left behind."""
-    assert Site(known.folder).git("status", "--porcelain", "--ignored") == ""
-
-
-@pytest.mark.parametrize(
-    ("path", "is_one"),
-    [
-        ("index.html", True),
-        ("404.html", False),
-        ("resourcesync/site/changelist.xml", False),
-        (".well-known/resourcesync", False),
-        ("blog/.nojekyll", False),
-        ("_headers", False),
-        ("blog/_headers", True),
-    ],
-)
-def test_what_is_a_resource(path: str, is_one: bool) -> None:
-    """As the README says."""
-    assert is_resource(path, ["404.html"]) is is_one

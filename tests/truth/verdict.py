@@ -11,9 +11,8 @@ from tests.truth.told import Told, path_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """What is counted together: changes of one kind to one sort of page, by whole-site commits or by others."""
+    """What is counted together: changes of one kind to one sort of page."""
 
-    whole: bool
     sort: str
     kind: str
 
@@ -66,8 +65,8 @@ class Verdict:
 class Case:
     """What is to be judged: the steps, what is told, and what both are about.
 
-    `ever` gives the sort of every output path that there ever was, `whole` names the commits that change settings or
-    theme, `unstable` the paths whose bytes are never the same, `exclude` what is no resource. `hashes` says whether
+    `ever` gives the sort of every output path that there ever was, `unstable` names the paths whose bytes are never the
+    same, `exclude` what is no resource. `hashes` says whether
     hashes that are told must be those of plain builds: not so where pages were published with links added to them.
     """
 
@@ -76,7 +75,6 @@ class Case:
     siteurl: str
     landings: Landings
     ever: Mapping[str, str]
-    whole: frozenset[str] = frozenset()
     unstable: frozenset[str] = frozenset()
     exclude: Sequence[str] = ()
     hashes: bool = False
@@ -128,7 +126,6 @@ class _Bench:
         self._case = case
         self._verdict = verdict
         self._step = step
-        self._whole = any(commit.sha in case.whole for commit in step.commits)
 
     def judge(self, rows: Sequence[_Row]) -> None:
         """Compare what is told of the step with what is true."""
@@ -201,7 +198,7 @@ class _Bench:
     def _cell(self, path: str, kind: str) -> Cell:
         known = path in self._step.after or path in self._step.before
         sort = self._step.sort(path) if known else self._case.ever.get(path, "unknown")
-        return Cell(whole=self._whole, sort=sort, kind=kind)
+        return Cell(sort=sort, kind=kind)
 
     def _hidden(self, path: str) -> str:
         states = [state[path] for state in (self._step.before, self._step.after) if path in state]

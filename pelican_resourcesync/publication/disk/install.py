@@ -41,7 +41,7 @@ class _Installation:
         self._staged = documents_in(stage)
         there = self._there()
         moved = [path for path in self._staged if path not in there or not self._stays(path)]
-        held = [compare_records(each.holdings, self._documents, output) for each in layouts]
+        held = [compare_records(each.records, self._documents, output) for each in layouts]
         self._moves = InstallPlan(
             (*(path for new, _ in held for path in new), *in_install_order(moved, layouts)),
             (*sorted(there.difference(self._staged)), *(path for _, gone in held for path in gone)),

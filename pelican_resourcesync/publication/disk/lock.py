@@ -60,7 +60,7 @@ def locked(output: Path) -> Iterator[None]:
             message = f"{_holder(note)} is building into {output}: build again when it is done"
             raise PublicationError(message) from error
         if not any(held):
-            message = f"neither the output {output} nor {note} can be locked: let TMPDIR be a folder of your own"
+            message = f"neither the output {output} nor {note} can be locked: set TMPDIR to a folder of your own"
             raise PublicationError(message)
         yield
 

@@ -44,7 +44,7 @@ class InstallPlan:
         sync(folder for folder, _, _ in walk(documents))
         draft = stage / f"{_MARK}-draft"
         draft.write_text(json.dumps({"moved": self.moved, "removed": self.removed}))
-        sync([draft])
+        sync([draft, stage])  # the folder too: what is marked must be in it
         draft.replace(stage / _MARK)
         sync([stage, stage.parent])
 
@@ -85,10 +85,10 @@ def roll_forward(stage: Path, output: Path) -> None:
     stays complete.
     """
     moves = _read(stage / _MARK)
+    _make_folders(output, moves.moved)
     for path in moves.moved:
         new = stage / DOCUMENTS / path
         if is_there(new):
-            _make_room(output, path)
             move(new, output / path)
     for path in moves.removed:
         remove_tree(output / path)
@@ -100,13 +100,21 @@ def roll_forward(stage: Path, output: Path) -> None:
     (stage / _MARK).unlink()
 
 
-def _make_room(output: Path, path: str) -> None:
-    """Create the folder of a document; a file or link in its place, within `resourcesync`, is removed."""
-    for parent in list(reversed(PurePosixPath(path).parents))[2:]:
-        folder = output / parent
-        if folder.is_symlink() or folder.is_file():
-            folder.unlink()
-    (output / path).parent.mkdir(parents=True, exist_ok=True)
+def _make_folders(output: Path, paths: Iterable[str]) -> None:
+    """Create the folders of documents, and flush them: a file must not be moved to a folder that may be lost.
+
+    A file or link in place of a folder within `resourcesync` is removed.
+    """
+    changed = set()
+    for parents in dict.fromkeys(tuple(PurePosixPath(path).parents)[:-1] for path in paths):
+        for depth, parent in enumerate(reversed(parents)):
+            folder = output / parent
+            if depth and (folder.is_symlink() or folder.is_file()):
+                folder.unlink()
+            if not folder.is_dir():
+                folder.mkdir()
+                changed.add(folder.parent)
+    sync(sorted(changed))
 
 
 def _read(mark: Path) -> InstallPlan:

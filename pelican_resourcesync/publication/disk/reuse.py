@@ -115,7 +115,7 @@ def _entries(folder: Path) -> Iterator[tuple[str, int, bool]]:
 def link_records(layout: Layout, uris: Collection[str], old: Path, new: Path) -> None:
     """Link or copy the records of a set from `old` to `new`, except those of these URIs; may raise `OSError`."""
     gone = {unquote(uri.removeprefix(f"{layout.siteurl}/")) for uri in uris}
-    for path in _files(old, layout.holdings):
+    for path in _files(old, layout.records):
         if path not in gone:
             (new / path).parent.mkdir(parents=True, exist_ok=True)
             link_or_copy(old / path, new / path)

@@ -78,13 +78,13 @@ class Stage:
         if proven is not None:
             self._measured[path] = proven, target.stat().st_size
 
-    def hold(self, layout: Layout, folder: Path) -> None:
+    def add_records(self, layout: Layout, folder: Path) -> None:
         """Move a folder from the output to the stage, as the records of a set."""
-        target = self._documents / layout.holdings
+        target = self._documents / layout.records
         target.parent.mkdir(parents=True, exist_ok=True)
         folder.rename(target)
 
-    def keep_holdings(self, layout: Layout, uris: Collection[str] = ()) -> None:
+    def link_records(self, layout: Layout, uris: Collection[str] = ()) -> None:
         """Keep the existing records of a set, except those of these URIs."""
         link_records(layout, uris, self._output, self._documents)
 
@@ -148,9 +148,8 @@ def recover(output: Path) -> None:
                 sync([new])
                 new.replace(well_known)
     except OSError as error:
-        message = (
-            f"what a former build left in {output} cannot be made whole: {error}: make room there, and make it writable"
-        )
+        advice = "free disk space there, and make it writable"
+        message = f"the interrupted build in {output} cannot be recovered: {error}: {advice}"
         raise PublicationError(message) from error
 
 
@@ -165,7 +164,7 @@ def replace_file(file: Path, data: bytes) -> None:
             new.chmod(file.stat().st_mode & 0o7777 if file.exists() else 0o644)
             new.replace(file)
     except OSError as error:
-        message = f"{file} cannot be written: {error}: make room for it, and its folder writable"
+        message = f"{file} cannot be written: {error}: free disk space, and make its folder writable"
         raise PublicationError(message) from error
 
 

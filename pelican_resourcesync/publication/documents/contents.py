@@ -45,15 +45,15 @@ class Package:
 class ChangeDumpContents:
     """The time that one Change Dump covers: from `start` to `until`, once it is closed.
 
-    `packages` exist already and never change; `fresh` are the changes of each package still to be written. `carried`
-    ranges were closed by an earlier publication, and their document is kept unchanged.
+    `packages` exist already and never change; `new_changes` are the changes of each package still to be written. Ranges
+    that are `unchanged` were closed by an earlier publication, and their document is kept as it is.
     """
 
     start: datetime
     until: datetime | None = None
     packages: tuple[Package, ...] = ()
-    fresh: tuple[tuple[Change, ...], ...] = ()
-    carried: bool = False
+    new_changes: tuple[tuple[Change, ...], ...] = ()
+    unchanged: bool = False
 
     @property
     def closed(self) -> bool:

@@ -42,7 +42,9 @@ def find_other_sets(output: Path, layouts: Sequence[Layout], former: Iterable[st
     try:
         return _find(output, layouts, former)
     except OSError as error:
-        message = f"the sets of others in {output} cannot be read: {error}: make the folder {FOLDER} in it readable"
+        message = (
+            f"the sets of other publishers in {output} cannot be read: {error}: make the folder {FOLDER} in it readable"
+        )
         raise PublicationError(message) from error
 
 
@@ -56,7 +58,7 @@ def _find(output: Path, layouts: Sequence[Layout], former: Iterable[str]) -> Oth
         try:
             entries = place.named(path)
         except DocumentError as error:
-            notes.append(f"the sets of others that only {path} in the output names are left out: {error}")
+            notes.append(f"the sets of other publishers that only {path} in the output names are left out: {error}")
         else:
             found = {entry.loc: entry for entry in entries} | found
     named = {folder for loc in found if (folder := place.folder_of(loc))}
@@ -92,7 +94,7 @@ class _Place:
         with file.open("rb") as stream:
             document = read(stream, name=path)
             if document.root is not Root.URLSET or not document.md or document.md.capability != Capability.DESCRIPTION:
-                message = "it is no Source Description (SD02)"
+                message = "it is not a Source Description (SD02)"
                 raise DocumentError(message)
             return [entry for entry in islice(document.entries, _MOST) if self._stays(entry)]
 

@@ -8,12 +8,8 @@ from pelican_resourcesync.protocol import ChangeKind, Entry
 from pelican_resourcesync.publication.documents.contents import ChangeDumpContents, Package
 from pelican_resourcesync.publication.model.history import Change
 from pelican_resourcesync.publication.model.ranges import Range
-from pelican_resourcesync.publication.previous.previous import (
-    DamagedError,
-    PreviousPublication,
-    VerifiedDocuments,
-    explain_damage,
-)
+from pelican_resourcesync.publication.previous.consistency import DamagedError, require_adjacent
+from pelican_resourcesync.publication.previous.previous import PreviousPublication, VerifiedDocuments, explain_damage
 
 #: Divides changes, in chronological order, into packages, and leaves out those that cannot be packed.
 Split = Callable[[Iterable[Change]], Iterable[Sequence[Change]]]
@@ -25,8 +21,10 @@ def read_dumped(previous: PreviousPublication) -> list[ChangeDumpContents]:
     if index not in previous.state.documents:
         return []
     proven = VerifiedDocuments(previous.folder, previous.layout, previous.state)
-    with explain_damage(str(previous.folder)):
-        return [_read(proven, entry) for entry in proven.entries(index)]
+    with explain_damage(previous.where):
+        found = [_read(proven, entry) for entry in proven.entries(index)]
+        require_adjacent(index, ((each.start, each.until) for each in found))
+        return found
 
 
 def _read(proven: VerifiedDocuments, pointer: Entry) -> ChangeDumpContents:
@@ -36,7 +34,7 @@ def _read(proven: VerifiedDocuments, pointer: Entry) -> ChangeDumpContents:
     path = proven.layout.change_dump(pointer.md.from_)
     packages = tuple(_package(proven, path, entry) for entry in proven.entries(path))
     until = pointer.md.until
-    return ChangeDumpContents(start=pointer.md.from_, until=until, packages=packages, carried=until is not None)
+    return ChangeDumpContents(start=pointer.md.from_, until=until, packages=packages, unchanged=until is not None)
 
 
 def _package(proven: VerifiedDocuments, dump: str, entry: Entry) -> Package:
@@ -47,6 +45,9 @@ def _package(proven: VerifiedDocuments, dump: str, entry: Entry) -> Package:
     path = proven.layout.change_dump_package(md.until)
     for each in (path, proven.layout.manifest(path)):
         proven.require(each)
+    if md.hash[0].digest != proven.state.documents[path]:
+        what = f"{dump}: the package {entry.loc} has another hash than {proven.layout.state} says"
+        raise DamagedError(what)
     return Package(path=path, start=md.from_, until=md.until, length=md.length, sha256=md.hash[0].digest)
 
 
@@ -68,14 +69,14 @@ def dumped_after(
         return kept
     opened = next((each for each in before if not each.closed), None)
     for each in ranges:
-        if each.carried:
+        if each.unchanged:
             continue
         fresh = [change for change in each.changes if change.time > begin]
         packed = tuple(map(tuple, split(fresh))) if fresh else ()
         if opened is None and packed:
             opened = ChangeDumpContents(start=(kept[-1].until if kept else None) or begin)
         if opened is not None:
-            opened = replace(opened, until=each.until, fresh=packed)
+            opened = replace(opened, until=each.until, new_changes=packed)
             kept, opened = ([*kept, opened], None) if opened.closed else (kept, opened)
     return kept if opened is None else [*kept, opened]
 

@@ -17,12 +17,12 @@ from pelican_resourcesync.publication.model.listing import Listing
 
 @dataclass(frozen=True, slots=True)
 class DumpWriter:
-    """Writer of the dumps of one generation; `passed` is called with the number of bytes just packed."""
+    """Writer of the dumps of one generation; `on_packed` is called with the number of bytes just packed."""
 
     writing: DocumentWriter
     documents: Documents
     find: FindBytes
-    passed: Callable[[int], None]
+    on_packed: Callable[[int], None]
 
     def resource_dump(self, dump: ResourceSnapshot, at: datetime, archive: str = "") -> None:
         """Write a Resource Dump with new packages, or with those of the previous one, which are carried over (RD).
@@ -63,7 +63,7 @@ class DumpWriter:
         """Write the Change Dump of a range: existing packages are carried over, new ones are written (CD)."""
         layout = self.writing.options.layout
         path = layout.change_dump(dumped.start)
-        carried = dumped.carried and self.writing.stays
+        carried = dumped.unchanged and self.writing.stays
         if carried:
             self.writing.carry(path)
         for each in dumped.packages:
@@ -86,7 +86,7 @@ class DumpWriter:
 
     def _fresh(self, dumped: ChangeDumpContents) -> Iterator[Package]:
         start = dumped.packages[-1].until if dumped.packages else dumped.start
-        for changes in dumped.fresh:
+        for changes in dumped.new_changes:
             until = changes[-1].time
             path = self.writing.options.layout.change_dump_package(until)
             head = self.documents.change_dump_manifest(start, until)
@@ -101,7 +101,7 @@ class DumpWriter:
         with stage.open(path) as package, stage.open(options.layout.manifest(path)) as manifest:
             siteurl = options.layout.siteurl
             write_package(
-                package, manifest, head, bitstreams, base=siteurl, edition=options.edition, passed=self.passed
+                package, manifest, head, bitstreams, base=siteurl, edition=options.edition, passed=self.on_packed
             )
 
     def _bitstreams(self, entries: Iterable[Entry]) -> Iterator[Bitstream]:

@@ -101,7 +101,7 @@ def _write(taken: Sequence[_Taken], output: Path) -> tuple[str, ...]:
                 state = write_state(stage, each.state, layout, None)  # no previous one: nothing it superseded may stay
             listed = each.contents.listed if each.contents else each.previous.resources
             pages.append(PageSet(each.options, overview_of_stage(stage, layout, state, listed)))
-            stage.keep_holdings(each.options.layout, each.forgotten.uris)
+            stage.link_records(each.options.layout, each.forgotten.uris)
         write_pages(stage, pages, neighbours.entries)
         stage.install([each.options.layout for each in taken])
     return neighbours.notes
@@ -131,7 +131,7 @@ class _Taking:
         _require_free(options, uris)
         ranges = self._without(uris, built, options) if uris else self._ranges
         listed = without(previous.resources, uris)
-        state = _state(previous, layout.start, uris, ranges) if uris else previous.state
+        state = _state(previous, layout.restart_number, uris, ranges) if uris else previous.state
         forgotten = TakedownResult(
             uris=tuple(sorted(uris)),
             generation=state.generation,
@@ -178,7 +178,7 @@ def _elsewhere(previous: PreviousPublication) -> Iterator[Entry]:
 def _require_free(options: Options, uris: Collection[str]) -> None:
     if options.describedby in uris:
         message = (
-            f"{options.describedby} is what every document says it is described by: set 'describedby' in RESOURCESYNC "
+            f"{options.describedby} is the page that describes every document: set 'describedby' in RESOURCESYNC "
             "to another page, build, and then forget it"
         )
         raise PublicationError(message)
@@ -186,7 +186,7 @@ def _require_free(options: Options, uris: Collection[str]) -> None:
 
 def _ranges(previous: PreviousPublication) -> list[Range]:
     """Read all ranges with their changes, including closed ones."""
-    closed = (replace(each, carried=False, changes=previous.changes_in(each)) for each in previous.closed)
+    closed = (replace(each, unchanged=False, changes=previous.changes_in(each)) for each in previous.closed)
     return [*closed, *([previous.open] if previous.open else ())]
 
 
@@ -227,10 +227,10 @@ def _state(previous: PreviousPublication, start: int, uris: Collection[str], ran
         generation=before.generation + 1,
         predecessor=previous.digest,
         ancestors=before.ancestry[: MOST_ANCESTORS - 1],
-        start=start,
+        restart_number=start,
         at=ranges[-1].changes[-1].time,
         changes=sum(len(each.changes) for each in ranges),
         documents={},
         superseded={},
-        restless={uri: count for uri, count in before.restless.items() if uri not in uris},
+        unstable={uri: count for uri, count in before.unstable.items() if uri not in uris},
     )

@@ -104,7 +104,9 @@ class TakedownContents:
         try:
             return cast("BinaryIO", self._package(package).open(member))
         except (KeyError, RuntimeError, zipfile.BadZipFile) as error:
-            message = f"the package {package} has no {member} that can be read, which its manifest names: restore it"
+            message = (
+                f"the package {package} has no {member} that can be read, which its manifest lists: upload it again"
+            )
             raise PublicationError(message) from error
 
     def _package(self, path: str) -> zipfile.ZipFile:

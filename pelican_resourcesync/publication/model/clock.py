@@ -1,12 +1,18 @@
 """Times as published: in UTC, strictly increasing, never exactly on the boundary of a calendar period."""
 
 import os
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
 from pelican_resourcesync.errors import PublicationError
 
 #: The smallest difference between two published times.
 TICK = timedelta(milliseconds=1)
+
+#: How much later than the host's clock a publication may be, and how much later than what it continues.
+_DAY, _FIVE_YEARS = timedelta(days=1), timedelta(days=5 * 366)
+
+_EPOCH = "SOURCE_DATE_EPOCH"
 
 
 def off_boundary(time: datetime) -> datetime:
@@ -36,10 +42,39 @@ def build_time() -> datetime:
 
     Raises `PublicationError` if `SOURCE_DATE_EPOCH` is not a valid time.
     """
-    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    epoch = os.environ.get(_EPOCH)
     try:
         now = datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)
     except (ValueError, OverflowError, OSError) as error:
-        message = f"SOURCE_DATE_EPOCH is {epoch!r}: make it a number of seconds since 1970, or leave it unset"
+        message = f"{_EPOCH} is {epoch!r}: make it a number of seconds since 1970, or leave it unset"
         raise PublicationError(message) from error
     return whole_milliseconds(now)
+
+
+def is_ahead(at: datetime, host_time: datetime | None = None) -> bool:
+    """Return whether a publication is more than a day ahead of the host's clock, or else of this machine's."""
+    return at > (host_time or datetime.now(UTC)) + _DAY
+
+
+def require_plausible_time(at: datetime, host_time: datetime | None, known: Iterable[datetime | None]) -> None:
+    """Raise `PublicationError` for a publication `at` a time that is probably wrong, unless `SOURCE_DATE_EPOCH` is set.
+
+    No later publication can have an earlier time, so one wrong clock would spoil all of them. The limit is a day after
+    the time by the clock of the live host, if that is known, otherwise five years after the newest of the `known` times
+    (of the commit built, of the previous publication).
+    """
+    newest = max((each for each in known if each is not None), default=None)
+    if os.environ.get(_EPOCH):
+        return
+    if host_time is not None and is_ahead(at, host_time):
+        why = f"but by the clock of the live site it is {host_time:%Y-%m-%d %H:%M} UTC"
+    elif host_time is None and newest is not None and at > newest + _FIVE_YEARS:
+        why = f"more than five years after the last commit and the previous publication ({newest:%Y-%m-%d})"
+    else:
+        return
+    message = (
+        f"this publication would have the time {at:%Y-%m-%d %H:%M} UTC, {why}: set the clock of this machine; or, if"
+        f" the time is right, set {_EPOCH} to it; or, if the previous publication has the wrong time, publish once with"
+        " `previous` 'none' to start over under new addresses"
+    )
+    raise PublicationError(message)

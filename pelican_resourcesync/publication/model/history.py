@@ -37,16 +37,16 @@ class ChangeHistory:
     - `objects`: returns the file with the bytes of a SHA-256, for changes whose resource has other bytes now; `None` if
       they are not available.
     - `times`: returns when the resources at these URIs last changed or were deleted, as far as a source other than the
-      history knows, read as of `evaluated`.
+      history knows, read as of `read_as_of`.
     """
 
     built: datetime
-    evaluated: datetime | None = None
+    read_as_of: datetime | None = None
     changes: Sequence[Change] = ()
     complete: bool = True
     touched: bool = False
     commit: str | None = None
     landed: datetime | None = None
-    held: Mapping[str, datetime] = field(default_factory=dict)
+    postponed: Mapping[str, datetime] = field(default_factory=dict)
     objects: Callable[[str], Path | None] = field(default=lambda _digest: None)
     times: Callable[[Sequence[str]], Mapping[str, datetime]] = field(default=lambda _uris: {})

@@ -26,27 +26,27 @@ _SITE = "site"
 class Layout:
     """The paths of one set's documents, relative to the output, and their URIs below `siteurl` (without a final slash).
 
-    `start` counts, from 1, how often the set was started over. Each start has a folder of its own, so that no URI that
-    was ever public gets different bytes.
+    `restart_number` counts, from 1, how often the set was started over under new addresses. Each time it gets a folder
+    of its own, so that no URI that was ever public gets different bytes.
     """
 
     siteurl: str
     set_name: str = _SITE
-    start: int = 1
+    restart_number: int = 1
 
     @property
     def home(self) -> str:
-        """The folder of the set, the same for all starts."""
+        """The folder of the set, the same for all restarts."""
         return f"{FOLDER}/{self.set_name}"
 
     @property
     def folder(self) -> str:
-        """The folder of the documents of this start."""
-        return self.home if self.start == 1 else f"{self.home}/{self.start}"
+        """The folder of the documents since this restart."""
+        return self.home if self.restart_number == 1 else f"{self.home}/{self.restart_number}"
 
     @property
-    def holdings(self) -> str:
-        """The folder of the set's records, the same for all starts."""
+    def records(self) -> str:
+        """The folder of the set's records, the same for all restarts."""
         return f"{self.home}/{RECORDS}"
 
     @property

@@ -177,5 +177,5 @@ def _kept() -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        message = f"what is listed cannot be kept, or read again: {error}: make room in the temporary folder"
+        message = f"the list of resources cannot be stored or read: {error}: free space in the temporary folder"
         raise PublicationError(message) from error

@@ -56,7 +56,8 @@ class Options:
 
     `describedby` is the URI of a page about the site; if empty, the published HTML page is used. `allow_deletions`
     allows more than a fifth of the resources to be deleted at once. `moved_from` is the former `siteurl`, if it
-    changed. `page` is about the HTML pages.
+    changed. A resource whose URI begins with `link_changes_below`, if that is not empty, counts as updated when only
+    its links changed. `page` is about the HTML pages.
     """
 
     output: Path
@@ -69,4 +70,5 @@ class Options:
     describedby: str = ""
     allow_deletions: bool = False
     moved_from: str = ""
+    link_changes_below: str = ""
     page: PageOptions = field(default_factory=PageOptions)

@@ -56,13 +56,13 @@ class FixedBoundaries:
 class Range:
     """One commit range: its `start` (`from`), its `until` once it is closed, its changes in order.
 
-    `carried` ranges were closed by an earlier publication: their documents are kept unchanged, without being read.
+    `unchanged` ranges were closed by an earlier publication: their documents are kept unchanged, without being read.
     """
 
     start: datetime
     until: datetime | None = None
     changes: tuple[Change, ...] = ()
-    carried: bool = False
+    unchanged: bool = False
 
     @property
     def closed(self) -> bool:

@@ -102,6 +102,11 @@ def parse_representation(text: str) -> Representation:
     return Representation(md.hash[0] if md.hash else None, md.length, md.type)
 
 
+def require_writable(uri: str, links: Iterable[Link] = ()) -> None:
+    """Raise `DocumentError` if no document can contain an entry with this URI and these links."""
+    _RENDERER.assemble_entry(uri, "", "", render_links(links) if links else "")
+
+
 def is_hashed(text: str) -> bool:
     """Return whether the text contains a hash, so that changes of the bytes can be detected."""
     return ' hash="' in text

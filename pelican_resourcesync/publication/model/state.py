@@ -25,16 +25,17 @@ class State:
 
     - `siteurl` and `at`: those of its Resource List.
     - `commit` and `landed`: the commit built and its landing time, `None` without history.
-    - `held`: by commit, the landing times of commits whose own time was too far in the future.
+    - `postponed`: by commit, the landing times of commits whose own time was too far in the future.
     - `changes`: the number of all listed changes.
-    - `start`: how often the set was started over under new addresses, from 1.
+    - `restart_number`: how often the set was started over under new addresses, from 1.
     - `predecessor`: the SHA-256 of the previous state; `ancestors`: those of the states before it, newest first.
     - `documents`: the SHA-256 of every document of the set, by its path relative to the output.
     - `superseded`: likewise, documents of the previous generation that are kept only for its readers.
-    - `restless`: for each URI, in how many publications in a row its bytes changed although the history lists no
+    - `unstable`: for each URI, in how many publications in a row its bytes changed although the history lists no
       change.
     - `sets`: the names of all sets published together, if there are several.
-    - `evaluated`: the time as of which a repository was read. Earlier changes that were missed then get a later time.
+    - `former`: the addresses that the site had before `siteurl`, oldest first; its changes may name them.
+    - `read_as_of`: the time as of which a repository was read. Earlier changes that were missed then get a later time.
     """
 
     generation: int
@@ -45,13 +46,14 @@ class State:
     predecessor: str | None = None
     commit: str | None = None
     landed: datetime | None = None
-    held: Mapping[str, datetime] = field(default_factory=dict)
-    start: int = 1
+    postponed: Mapping[str, datetime] = field(default_factory=dict)
+    restart_number: int = 1
     ancestors: tuple[str, ...] = ()
     superseded: Mapping[str, str] = field(default_factory=dict)
-    restless: Mapping[str, int] = field(default_factory=dict)
+    unstable: Mapping[str, int] = field(default_factory=dict)
     sets: tuple[str, ...] = ()
-    evaluated: datetime | None = None
+    former: tuple[str, ...] = ()
+    read_as_of: datetime | None = None
 
     @property
     def ancestry(self) -> tuple[str, ...]:
@@ -65,7 +67,7 @@ def render_state(state: State, tool: str) -> bytes:
         "format": FORMAT,
         "tool": tool,
         "generation": state.generation,
-        "start": state.start,
+        "start": state.restart_number,
         "predecessor": state.predecessor,
         "ancestors": list(state.ancestors),
         "siteurl": state.siteurl,
@@ -73,12 +75,13 @@ def render_state(state: State, tool: str) -> bytes:
         "changes": state.changes,
         "commit": state.commit,
         "landed": None if state.landed is None else render_datetime(state.landed),
-        "held": {commit: render_datetime(time) for commit, time in state.held.items()},
-        "restless": dict(state.restless),
+        "held": {commit: render_datetime(time) for commit, time in state.postponed.items()},
+        "restless": dict(state.unstable),
         "documents": dict(state.documents),
         "superseded": dict(state.superseded),
         **({"sets": list(state.sets)} if state.sets else {}),
-        **({"evaluated": render_datetime(state.evaluated)} if state.evaluated else {}),
+        **({"former": list(state.former)} if state.former else {}),
+        **({"evaluated": render_datetime(state.read_as_of)} if state.read_as_of else {}),
     }
     return json.dumps(content, indent=1, sort_keys=True, ensure_ascii=True).encode() + b"\n"
 
@@ -92,7 +95,7 @@ def parse_state(data: bytes, name: str) -> State:
             raise PublicationError(message)
         return _state(content)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError, DocumentError) as error:
-        message = f"{name} is damaged ({error}): restore it, or begin anew with the setting `previous` 'none'"
+        message = f"{name} is damaged ({error}): upload it again, or start over with the setting `previous` 'none'"
         raise PublicationError(message) from error
 
 
@@ -105,14 +108,15 @@ def _state(content: Mapping[str, Any]) -> State:
         changes=_count(content["changes"]),
         commit=content["commit"],
         landed=None if content["landed"] is None else _time(content["landed"]),
-        held={str(commit): _time(time) for commit, time in content["held"].items()},
-        start=_count(content.get("start", 1), least=1),
+        postponed={str(commit): _time(time) for commit, time in content["held"].items()},
+        restart_number=_count(content.get("start", 1), least=1),
         ancestors=tuple(str(digest) for digest in content.get("ancestors", ())),
-        restless={str(uri): _count(count) for uri, count in content.get("restless", {}).items()},
+        unstable={str(uri): _count(count) for uri, count in content.get("restless", {}).items()},
         documents=_digests(content["documents"]),
         superseded=_digests(content.get("superseded", {})),
         sets=tuple(_name(name) for name in content.get("sets", ())),
-        evaluated=_time(content["evaluated"]) if "evaluated" in content else None,
+        former=tuple(str(address) for address in content.get("former", ())),
+        read_as_of=_time(content["evaluated"]) if "evaluated" in content else None,
     )
 
 
@@ -123,7 +127,7 @@ def _digests(content: Mapping[str, Any]) -> dict[str, str]:
 def _name(name: object) -> str:
     """Check and return the name of a set, which is also the name of a folder."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        message = f"{name!r} is no name of a set"
+        message = f"{name!r} is not a valid set name"
         raise ValueError(message)
     return name
 
@@ -132,13 +136,13 @@ def _time(text: str) -> datetime:
     """Parse the time of a publication, in a range that leaves room for later ones."""
     time = parse_datetime(text)
     if not _EARLIEST <= time <= _LATEST:
-        message = f"the time {text} is none of a publication"
+        message = f"the time {text} is not between {_EARLIEST.year} and {_LATEST.year}"
         raise ValueError(message)
     return time
 
 
 def _count(number: object, *, least: int = 0) -> int:
     if not isinstance(number, int) or number < least:
-        message = f"{number!r} is no count"
+        message = f"{number!r} is not a number of {least} or more"
         raise ValueError(message)
     return number

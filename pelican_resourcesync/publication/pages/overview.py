@@ -110,7 +110,7 @@ class Overview:
 
 def overview_of(publication: PreviousPublication) -> Overview:
     """Return what a publication contains. Raises `PublicationError` if one of its documents is damaged."""
-    with explain_damage(str(publication.folder)):
+    with explain_damage(publication.where):
         return _read(publication)
 
 
@@ -121,6 +121,7 @@ def overview_of_stage(stage: Stage, layout: Layout, state: State, listed: Listin
         layout=layout,
         state=state,
         digest="",
+        where="the stage",
         resources=listed,
         closed=(),
         open=None,
@@ -158,7 +159,7 @@ def _read(publication: PreviousPublication) -> Overview:
         change_dump=_sum(packages),
         archives=dict(_archives(publication)),
         last=last_change or last,
-        of_repository=publication.state.evaluated is not None,
+        of_repository=publication.state.read_as_of is not None,
     )
 
 

@@ -109,7 +109,7 @@ def _other(output: Path, layout: Layout, uri: str) -> _Other:
 
 
 def _names_of_site(options: Options, own: Sequence[Layout]) -> set[str]:
-    """Return the names of a site's sets in the output; a repository's state says when it was `evaluated`."""
+    """Return the names of a site's sets in the output; a repository's state says when it was read (`read_as_of`)."""
     ours = {each.state for each in own}
     names = set()
     homes = (Layout(options.layout.siteurl, each.name) for each in sorted((options.output / FOLDER).glob("*/")))
@@ -118,7 +118,7 @@ def _names_of_site(options: Options, own: Sequence[Layout]) -> set[str]:
             state = parse_state((options.output / layout.state).read_bytes(), layout.state)
         except PublicationError:
             continue
-        if state.evaluated is None and state.siteurl == layout.siteurl:
+        if state.read_as_of is None and state.siteurl == layout.siteurl:
             names.add(layout.set_name)
     return names
 
@@ -243,6 +243,7 @@ class _Pages:
             "page_uri": layout.uri(layout.html_page),
             "badge": self._href(layout.badge),
             "badge_uri": layout.uri(layout.badge),
+            "badge_text": _badge_text(overview),
             "badge_width": _badge_width(overview),
             **{kind: sum(getattr(each, kind) for each in overview.ranges) for kind in ChangeKind},
         }
@@ -384,7 +385,8 @@ def _quoted(argument: str) -> str:
 
 
 def _badge_text(overview: Overview) -> str:
-    return f"{overview.total.number:,} resources"
+    number = overview.total.number
+    return f"{number:,} resource{'' if number == 1 else 's'}"
 
 
 def _badge_width(overview: Overview) -> int:

@@ -62,5 +62,5 @@ def layout_after(layout: Layout, previous: KnownGeneration | None, over: KnownGe
     `over` which it starts over; otherwise that of `layout`.
     """
     if previous:
-        return replace(layout, start=previous.state.start)
-    return replace(layout, start=over.state.start + 1) if over else layout
+        return replace(layout, restart_number=previous.state.restart_number)
+    return replace(layout, restart_number=over.state.restart_number + 1) if over else layout

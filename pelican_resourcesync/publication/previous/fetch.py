@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from enum import Enum
 from pathlib import Path
 
@@ -80,16 +81,18 @@ class NoPublication:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetched:
-    """A publication that was fetched into `folder`.
+    """A publication that was fetched from `url` into `folder`.
 
     `digest` is the SHA-256 of its `publication.json`. `received` is the number of documents fetched; the others were
-    known already.
+    known already. `host_time` is the time by the host's clock, if it says so.
     """
 
     folder: Path
+    url: str
     state: State
     digest: str
     received: int
+    host_time: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +137,14 @@ def fetch_publication(  # noqa: PLR0913 - keyword-only, one option each: of whic
         store.lay_out(live.named(parsed), into)
         (into / state).parent.mkdir(parents=True, exist_ok=True)
         (into / state).write_bytes(data)
-        return Fetched(folder=into, state=parsed, digest=sha256(data), received=store.received)
+        return Fetched(
+            folder=into,
+            url=web.base,
+            state=parsed,
+            digest=sha256(data),
+            received=store.received,
+            host_time=live.host_time,
+        )
 
 
 @contextmanager
@@ -158,7 +168,7 @@ def _explained(base: str, into: Path) -> Iterator[None]:
         message = f"the publication at {base} cannot be read: {error}; {_ADVICE}"
         raise PublicationError(message) from error
     except OSError as error:
-        message = f"the publication at {base} cannot be written to {into}: {error}: make room for it, and try again"
+        message = f"the publication at {base} cannot be written to {into}: {error}: free disk space, and try again"
         raise PublicationError(message) from error
 
 
@@ -177,6 +187,7 @@ class _Live:
     allowance: FetchLimits
     pace: Pace
     packages: bool = field(kw_only=True)
+    host_time: datetime | None = None
     _documents: Budget = field(init=False)
     _packages: Budget | None = None
 
@@ -221,6 +232,7 @@ class _Live:
         try:
             size = min(self.allowance.state_size, self.web.bounds.size)
             received, data = self.store.read(self.path, self._documents, size)
+            self.host_time = received.date
         except NoHostError:
             return NoPublication(NoPublicationReason.NO_HOST, url)
         except AbsentError:
@@ -257,9 +269,9 @@ class _Live:
             what = f"{len(named)} documents, more than {self.allowance.documents}"
         for path, digest in named.items():
             if not path.startswith(f"{FOLDER}/") or path == self.path or not is_plain(path):
-                what = f"{path!a}, which is no document of a publication"
+                what = f"{path!a}, which is not a document of a publication"
             elif not _SHA256.fullmatch(digest):
-                what = f"{path} with {digest!a}, which is no SHA-256"
+                what = f"{path} with {digest!a}, which is not a SHA-256"
         if what:
             message = f"{self.web.url(self.path)} names {what}"
             raise _UnusableError(message)

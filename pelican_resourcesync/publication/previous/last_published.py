@@ -49,8 +49,8 @@ class LastPublishedCopy:
                     folder = stack.enter_context(self._workspace.temporary(prefix))
             yield folder or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=prefix)))
 
-    def keep(self, publication: Path) -> None:
-        """Save the publication in a folder, in place of the previous copy; log a warning if that fails.
+    def replace(self, publication: Path) -> None:
+        """Save the publication in a folder in place of the previous copy; log a warning if that fails.
 
         Its files are linked if possible, so never modify them in place.
         """

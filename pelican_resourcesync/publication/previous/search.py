@@ -9,9 +9,15 @@ from typing import Protocol
 
 from pelican_resourcesync.errors import AbsentError, NoHostError, PublicationError, TransportError
 from pelican_resourcesync.publication.model.layout import FOLDER, Layout
-from pelican_resourcesync.publication.model.sanity_checks import is_loopback
+from pelican_resourcesync.publication.model.sanity_checks import is_loopback, require_same_site
 from pelican_resourcesync.publication.model.state import MOST_ANCESTORS, State
-from pelican_resourcesync.publication.previous.ancestry import Ancestry, HashedState, KnownGeneration, compare_ancestry
+from pelican_resourcesync.publication.previous.ancestry import (
+    Ancestry,
+    HashedState,
+    KnownGeneration,
+    compare_ancestry,
+    layout_after,
+)
 from pelican_resourcesync.publication.previous.fetch import (
     STANDARD_FETCH_LIMITS,
     Fetched,
@@ -31,14 +37,18 @@ from pelican_resourcesync.transport import STANDARD_BOUNDS, Web, sha256
 
 @dataclass(frozen=True, slots=True)
 class Predecessor:
-    """The result of the search: the `previous` publication to continue, or the one to start `over`, or none.
+    """The result of the search: the `previous` publication to continue, or the one `restarted_from`, or neither.
 
     `line` says where it comes from, or why there is none, if the user may wonder.
     """
 
     previous: PreviousPublication | None = None
-    over: KnownGeneration | None = None
+    restarted_from: KnownGeneration | None = None
     line: str = ""
+
+    def layout(self, layout: Layout) -> Layout:
+        """Return the layout of the next publication of this set: see `layout_after`."""
+        return layout_after(layout, self.previous, self.restarted_from)
 
 
 def predecessor_messages(predecessors: Mapping[str, Predecessor]) -> Iterator[str]:
@@ -105,7 +115,9 @@ def known_live(web: Web, layout: Layout, size: int) -> Iterator[KnownGeneration]
     except (AbsentError, NoHostError):
         return
     except TransportError as error:
-        message = f"it cannot be known which addresses were public, so none can be chosen anew: {error}: try again"
+        message = (
+            f"it cannot be determined which addresses were public, so no new ones can be chosen: {error}: try again"
+        )
         raise PublicationError(message) from error
 
 
@@ -115,13 +127,15 @@ def _sealed(data: bytes, layout: Layout, is_there: Callable[[str], bool]) -> Has
         return HashedState.parse(data, layout.state)
     except PublicationError:
         starts = range(1, _MOST_STARTS)
-        free = next((each for each in starts if not is_there(replace(layout, start=each).capability_list)), None)
+        free = next(
+            (each for each in starts if not is_there(replace(layout, restart_number=each).capability_list)), None
+        )
         if free is None:
-            message = f"{layout.siteurl} answers to any path, so no addresses can be chosen anew: {OTHER}"
+            message = f"{layout.siteurl} answers any path, so no new addresses can be chosen: {OTHER}"
             raise PublicationError(message) from None
         begun = max(1, free - 1)
         past = datetime.fromtimestamp(0, UTC)
-        state = State(generation=0, siteurl=layout.siteurl, start=begun, at=past, changes=0, documents={})
+        state = State(generation=0, siteurl=layout.siteurl, restart_number=begun, at=past, changes=0, documents={})
         return HashedState(state, sha256(data))
 
 
@@ -166,8 +180,15 @@ class PredecessorSearch:
         """Find the predecessor by the setting `previous`.
 
         Raises `PublicationError`, which says what to do, if it cannot be determined what is public, or if that cannot
-        be continued. Raises `OSError` if the disk fails.
+        be continued: one of another address would make every URI change, unless the site has moved from there. Raises
+        `OSError` if the disk fails.
         """
+        found = self._find_any()
+        if found.previous:
+            require_same_site(found.previous.state.siteurl, self._layout.siteurl, self._moved_from)
+        return found
+
+    def _find_any(self) -> Predecessor:
         where = self._previous
         local = is_loopback(self._layout.siteurl)
         if where == "output" or (where == "live" and local):
@@ -183,7 +204,7 @@ class PredecessorSearch:
 
     def _in_output(self) -> Predecessor:
         folder = self._output.folder
-        return Predecessor(read_previous(folder, self._layout, find=self._find) if folder else None)
+        return Predecessor(self._read(folder, "the output") if folder else None)
 
     def _live(self) -> Predecessor:
         """Return the publication at `SITEURL` or at the former address of the site, else the copy last seen live."""
@@ -193,12 +214,15 @@ class PredecessorSearch:
         if isinstance(found, Fetched):
             if not is_loopback(found.state.siteurl):
                 return self._newest(found)
-            why = f"what is live is of {found.state.siteurl}, which is nobody's site"
+            why = f"the live publication is of {found.state.siteurl}, which is this machine"
         else:
             why = f"{found.reason.value} at {found.url}" if found else ""
         if self._kept.folder is None:
             return Predecessor(line=f"{why}: this is the first publication")
-        return Predecessor(self._read(self._kept.folder), line=f"{why}: what was last seen live is carried forward")
+        return Predecessor(
+            self._read(self._kept.folder, str(self._kept.folder)),
+            line=f"{why}: the copy last seen live is continued",
+        )
 
     def _fetch(self, site: str) -> Fetched | NoPublication:
         into, known = self._stack.enter_context(self._kept.fetch_folder()) / "publication", self._kept.folder
@@ -210,21 +234,21 @@ class PredecessorSearch:
         try:
             kept = read_state(folder, self._layout) if folder else None
         except PublicationError as error:
-            line = f"what was last seen live cannot be read, and what is live now takes its place: {error}"
+            line = f"the copy last seen live cannot be read, and the live publication replaces it: {error}"
         relation = compare_ancestry(live, kept) if kept else Ancestry.AHEAD
         if relation is Ancestry.APART and kept:
             line = self._far_ahead(live, kept)
         if relation is Ancestry.BEHIND and kept and folder:
             line = (
                 f"the live site is back at generation {live.state.generation}: generation {kept.state.generation}, "
-                "last seen live, is carried forward, so that nobody who has followed it is lost"
+                "last seen live, is continued, so that no follower is lost"
             )
-            return Predecessor(self._read(folder), line=line)
-        previous = self._read(live.folder)
+            return Predecessor(self._read(folder, str(folder), live.host_time), line=line)
+        previous = self._read(live.folder, live.url, live.host_time)
         if (
             relation is not Ancestry.SAME or live.received
         ):  # files that had to be fetched again were damaged in the copy
-            self._kept.keep(live.folder)
+            self._kept.replace(live.folder)
         return Predecessor(previous, line=line)
 
     def _far_ahead(self, live: KnownGeneration, kept: KnownGeneration) -> str:
@@ -236,8 +260,8 @@ class PredecessorSearch:
             )
         message = (
             f"the live publication (generation {live.state.generation}) and the one last seen live (generation "
-            f"{kept.state.generation}, in {self._kept.folder}) do not descend from each other, so one of them has "
-            f"what the other has not: remove that folder to go on from the live one, or {OTHER}"
+            f"{kept.state.generation}, in {self._kept.folder}) do not descend from each other, so each has changes "
+            f"that the other lacks: remove that folder to continue the live one, or {OTHER}"
         )
         raise PublicationError(message)
 
@@ -246,7 +270,7 @@ class PredecessorSearch:
         if isinstance(found, NoPublication):
             message = f"{found.reason.value} at {found.url}: {OTHER}"
             raise PublicationError(message)
-        return self._found(found.folder, url)
+        return self._found(found.folder, url, found.host_time)
 
     def _in(self, folder: Path) -> Predecessor:
         if not folder.is_dir():
@@ -254,13 +278,14 @@ class PredecessorSearch:
             raise PublicationError(message)
         return self._found(folder, str(folder))
 
-    def _found(self, folder: Path, where: str) -> Predecessor:
-        previous = self._read(folder)
+    def _found(self, folder: Path, where: str, host_time: datetime | None = None) -> Predecessor:
+        previous = self._read(folder, where, host_time)
         line = "" if previous else f"there is no publication of a public site in {where}: this is the first publication"
         return Predecessor(previous, line=line)
 
-    def _read(self, folder: Path) -> PreviousPublication | None:
-        return read_previous(folder, self._layout, str(folder), find=self._find)
+    def _read(self, folder: Path, where: str, host_time: datetime | None = None) -> PreviousPublication | None:
+        former = (self._moved_from,) if self._moved_from else ()
+        return read_previous(folder, self._layout, where, find=self._find, former=former, host_time=host_time)
 
     def _anew(self, *, local: bool) -> Predecessor:
         """Return the publication to start over under new addresses, because public ones are never reused."""
@@ -268,6 +293,7 @@ class PredecessorSearch:
         known += [] if local else known_live(Web(self._layout.siteurl, BOUNDS), self._layout, ALLOWANCE.state_size)
         if not known:
             return Predecessor(line="nothing was public: this is the first publication")
-        over = max(known, key=lambda each: (each.state.start, each.state.generation))
-        line = f"the publication begins anew, in {self._layout.folder}/{over.state.start + 1}/: set `previous` back"
-        return Predecessor(over=over, line=f"{line} when it is public")
+        over = max(known, key=lambda each: (each.state.restart_number, each.state.generation))
+        folder = layout_after(self._layout, None, over).folder
+        line = f"the publication starts over in {folder}/: set `previous` back when it is public"
+        return Predecessor(restarted_from=over, line=line)

@@ -10,6 +10,7 @@ from pelican_resourcesync.errors import DocumentError, PublicationError
 from pelican_resourcesync.protocol import read
 from pelican_resourcesync.publication.disk.reuse import same_bytes
 from pelican_resourcesync.publication.documents.discovery import well_known_reachable
+from pelican_resourcesync.publication.model.clock import is_ahead
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, WELL_KNOWN
 from pelican_resourcesync.publication.previous.previous import PreviousPublication, publications_in
 from pelican_resourcesync.publication.status.sizes import (
@@ -50,8 +51,9 @@ class WellKnownStatus:
 class SetStatus:
     """The publication of one set, which is complete.
 
-    `archived` counts the archived documents by capability. `sizes` are the files of the set by kind, and `total_size`
-    their bytes. Costs are estimated from `volume`.
+    `ahead` is whether its time is still to come, by more than a day. `archived` counts the archived documents by
+    capability. `sizes` are the files of the set by kind, and `total_size` their bytes. Costs are estimated from
+    `volume`.
     """
 
     name: str
@@ -59,6 +61,7 @@ class SetStatus:
     generation: int
     start: int
     at: datetime
+    ahead: bool
     commit: str | None
     landed: datetime | None
     resources: int
@@ -95,7 +98,7 @@ def local_status(folder: Path) -> Status | None:
         found = publications_in(folder)
         return status_of(found, folder) if found else None
     except OSError as error:
-        message = f"the publication in {folder} cannot be read: {error}: let its files be readable"
+        message = f"the publication in {folder} cannot be read: {error}: make its files readable"
         raise PublicationError(message) from error
 
 
@@ -128,8 +131,9 @@ def _set(previous: PreviousPublication) -> SetStatus:
         name=previous.layout.set_name,
         siteurl=state.siteurl,
         generation=state.generation,
-        start=state.start,
+        start=state.restart_number,
         at=state.at,
+        ahead=is_ahead(state.at, previous.host_time),
         commit=state.commit,
         landed=state.landed,
         resources=len(previous.resources),

@@ -287,7 +287,7 @@ def built_history(
         built=built,
         commit=last.commit.sha,
         landed=last.time,
-        held={each.commit.sha: each.time for each in landings if each.held},
+        postponed={each.commit.sha: each.time for each in landings if each.held},
         objects=publisher.path,
     )
     return {name: (replace(told, changes=changes), cuts) for name, changes in history.changes.items()}

@@ -207,7 +207,7 @@ class BackfillPublisher:
             built=build_time(),
             commit=past.landings[-1].commit.sha,
             landed=past.landings[-1].time,
-            held={each.commit.sha: each.time for each in past.landings if each.held},
+            postponed={each.commit.sha: each.time for each in past.landings if each.held},
             objects=publisher.path,
         )
         output, requests = self._today.output, []
@@ -220,14 +220,14 @@ class BackfillPublisher:
             requests.append(
                 Request(
                     resources=FileResources(within),
-                    told=replace(told, changes=history.changes[own.name]),
-                    cuts=past.cuts,
+                    history=replace(told, changes=history.changes[own.name]),
+                    boundaries=past.cuts,
                     options=options_of(self._today.pelican, self._today.settings, layouts[own.name], own),
-                    over=self._over[own.name],
+                    restarted_from=self._over[own.name],
                 )
             )
         former = list(removed_layouts(output, self._today.siteurl, self._removed_sets))
-        return dict(zip(layouts, publish_sets(requests, former=former), strict=True))
+        return dict(zip(layouts, publish_sets(requests, removed_sets=former), strict=True))
 
 
 def _known(note: Mapping[str, str] | None) -> KnownGeneration | None:
@@ -237,8 +237,8 @@ def _known(note: Mapping[str, str] | None) -> KnownGeneration | None:
 def _follows(public: KnownGeneration, before: KnownGeneration | None, last: Landing) -> bool:
     """Return whether a publication restarted from `before`, or is the first one, and is of the commit `last`."""
     state = public.state
-    begun = (before.state.start + 1, before.state.generation + 1, before.digest) if before else (1, 1, None)
-    return (state.start, state.generation, state.predecessor) == begun and state.commit == last.commit.sha
+    begun = (before.state.restart_number + 1, before.state.generation + 1, before.digest) if before else (1, 1, None)
+    return (state.restart_number, state.generation, state.predecessor) == begun and state.commit == last.commit.sha
 
 
 def _digest(file: Path) -> str:

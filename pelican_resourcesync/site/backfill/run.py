@@ -169,14 +169,14 @@ class _Backfill:
             self._removed_sets = find_removed_sets(
                 found, today.settings, today.siteurl, PlainOutput(today.output), base
             )
-            return {name: each.previous or each.over for name, each in found.items()}
+            return {name: each.previous or each.restarted_from for name, each in found.items()}
 
     def _landings(self, public: Mapping[str, KnownGeneration | None]) -> list[Landing]:
         if self._repository.is_shallow():
             top = self._repository.top
             message = f"the repository {top} is a shallow clone without its history: run git fetch --unshallow"
             raise HistoryError(message)
-        held = {sha: time for each in public.values() if each for sha, time in each.state.held.items()}
+        held = {sha: time for each in public.values() if each for sha, time in each.state.postponed.items()}
         return list(
             landing_times(
                 self._repository.first_parent_commits(), built=max(build_time(), datetime.now(UTC)), known=held
@@ -285,7 +285,7 @@ class _Backfill:
             number = len(publishing.unstable)
             differ = f"{format_count(number, 'resource')} {'differs' if number == 1 else 'differ'}"
             self._progress.message(f"{differ} between two builds of the same commit, so updates are left out: {names}")
-        folders = [f"{layout.folder}/" for layout in publishing.layouts.values() if layout.start > 1]
+        folders = [f"{layout.folder}/" for layout in publishing.layouts.values() if layout.restart_number > 1]
         if publications and folders:
             self._progress.message(
                 f"the public documents stay unchanged, and the new ones are next to them, in {', '.join(folders)}"

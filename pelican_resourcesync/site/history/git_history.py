@@ -56,7 +56,7 @@ class PreviousState:
         """Group sets, by name, that continue from the same commit; those without a publication are under `None`."""
         groups: dict[object, dict[str, PreviousPublication | None]] = {}
         for name, each in previous.items():
-            key = (each.state.commit, sorted(each.state.held.items())) if each else None
+            key = (each.state.commit, sorted(each.state.postponed.items())) if each else None
             groups.setdefault(repr(key), {})[name] = each
         return [(cls._of([each for each in group.values() if each]), group.keys()) for group in groups.values()]
 
@@ -66,7 +66,7 @@ class PreviousState:
             return None
         return cls(
             commit=previous[0].state.commit,
-            held=previous[0].state.held,
+            held=previous[0].state.postponed,
             resources=ChainMap(*cast("list[dict[str, Listed]]", [each.resources for each in reversed(previous)])),
         )
 
@@ -126,7 +126,7 @@ class GitHistory:
             built=self._built,
             commit=line[-1].sha,
             landed=landings[-1].time,
-            held={each.commit.sha: each.time for each in landings if each.held},
+            postponed={each.commit.sha: each.time for each in landings if each.held},
         )
         if self._previous is None:
             landings_told = self._from_the_beginning(repository, scope, landings)

@@ -32,8 +32,6 @@ class Listing:
     names of the settings that determine its URL.
     `per_page` is the number of articles on a page. With 0 and `None`, all are on one page; with `None`, Pelican's
     pagination does not name the page. `limit` is the maximum number of articles in a feed.
-    `of` contains what is listed, each as a kind (`category`, `tag`, `author`, `language`) and a name. It is empty where
-    everything is listed, and has several names where these share one file.
     Listings are compared by identity: `Listings` creates only one object for each.
     """
 
@@ -44,7 +42,6 @@ class Listing:
     per_page: int | None = None
     limit: int | None = None
     names: dict[tuple[int, bool], str] = field(default_factory=dict)
-    of: set[tuple[str, str]] = field(default_factory=set)
 
     @property
     def feed(self) -> bool:
@@ -145,20 +142,14 @@ class Listings:
             if key not in self._wrapped:
                 feeds = self._feeds(f"{template.upper()}_FEED", slug=wrapper.slug)
                 pages = self._page_listing(template, template.upper(), wrapper.save_as, wrapper.url)
-                self._keep(key, (*pages, *feeds))
+                self._wrapped[key] = (*pages, *feeds)
             yield from self._wrapped[key]
 
     def _of_language(self, lang: str) -> tuple[Listing, ...]:
         key = ("language", lang)
         if key not in self._wrapped:
-            self._keep(key, self._feeds("TRANSLATION_FEED", lang=lang))
+            self._wrapped[key] = tuple(self._feeds("TRANSLATION_FEED", lang=lang))
         return self._wrapped[key]
-
-    def _keep(self, key: tuple[str, str], listings: Iterable[Listing]) -> None:
-        """Cache the listings of a name."""
-        self._wrapped[key] = tuple(listings)
-        for listing in self._wrapped[key]:
-            listing.of.add(key)
 
     def _periods(self, article: Any) -> Iterator[Listing]:
         for period in _PERIODS:

@@ -197,7 +197,7 @@ def _take(settings: _Settings, statement: ast.stmt) -> None:
         names = _names(*targets, *(each.target for each in ast.walk(statement) if isinstance(each, ast.NamedExpr)))
         if all(isinstance(target, ast.Name) for target in targets):
             with suppress(TypeError, ValueError, RecursionError):
-                value = _value(statement.value, settings.values)
+                value = ast.literal_eval(statement.value)
                 for name in names:
                     settings.assign(name, value)
                 return
@@ -211,21 +211,3 @@ def _take(settings: _Settings, statement: ast.stmt) -> None:
 
 def _names(*nodes: ast.AST) -> set[str]:
     return {each.id for node in nodes for each in ast.walk(node) if isinstance(each, ast.Name)}
-
-
-def _value(node: ast.expr, known: Mapping[str, Any]) -> Any:
-    """Return the value of a plain expression; `ValueError` where it cannot be known without running code."""
-    if isinstance(node, ast.Name):
-        if node.id not in known:
-            raise ValueError(node.id)
-        return known[node.id]
-    if isinstance(node, ast.List | ast.Tuple):
-        items = [_value(item, known) for item in node.elts]
-        return items if isinstance(node, ast.List) else tuple(items)
-    if isinstance(node, ast.Dict) and None not in node.keys:
-        return {
-            _value(key, known): _value(item, known) for key, item in zip(node.keys, node.values, strict=True) if key
-        }
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        return _value(node.left, known) + _value(node.right, known)
-    return ast.literal_eval(node)

@@ -20,17 +20,17 @@ def find_removed_sets(
     """
     names = {name for each in found.values() for name in _together(each)}
     site = Layout(siteurl)
-    if site.set_name not in found and not any(each.previous or each.over for each in found.values()):
+    if site.set_name not in found and not any(each.previous or each.restarted_from for each in found.values()):
         search = PredecessorSearch(site, output, base, previous=settings.previous, moved_from=settings.moved_from)
         with closing(search), suppress(PublicationError):
             before = search.find()
-            names |= {site.set_name, *_together(before)} if before.previous or before.over else set()
+            names |= {site.set_name, *_together(before)} if before.previous or before.restarted_from else set()
         names.update(_sets_in(output.folder, siteurl) if output.folder else ())
     return sorted(names - found.keys())
 
 
 def _together(predecessor: Predecessor) -> Sequence[str]:
-    known = predecessor.previous or predecessor.over
+    known = predecessor.previous or predecessor.restarted_from
     return known.state.sets if known else ()
 
 

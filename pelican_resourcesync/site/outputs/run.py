@@ -46,6 +46,8 @@ class Run:
         self.settings = settings
         self.siteurl = siteurl
         self.output = Path(settings["OUTPUT_PATH"])
+        self._real_output = os.path.realpath(self.output)
+        self._real_folders: dict[str, str] = {}
         self.generators: list[Any] = []
         self.links_outside: list[str] = []
         self._direct = {
@@ -63,7 +65,8 @@ class Run:
             return
         contents = [(context[name], role) for name, role in _CONTENTS if isinstance(context.get(name), Content)]
         for content, role in contents:
-            if _file_of(content) == os.path.realpath(file):
+            own = f"{content.settings['OUTPUT_PATH']}{os.sep}{content.save_as}"  # by the settings of its own run
+            if self._real_path(own) == self._real_path(file):
                 self._content(path, content, role)
                 return
         uri = uri_of(self.siteurl, self._listing_url(path, context), path)
@@ -190,8 +193,17 @@ class Run:
         return (each for each in self.generators if self._relative(each.output_path) == ".")
 
     def _relative(self, file: str) -> str | None:
-        path = os.path.relpath(os.path.realpath(file), os.path.realpath(self.output))
+        path = os.path.relpath(self._real_path(file), self._real_output)
         return None if path.startswith(os.pardir) else Path(path).as_posix()
+
+    def _real_path(self, file: str) -> str:
+        """Return the real path of a file; folders are resolved only once, because that takes longest."""
+        folder, name = os.path.split(file)
+        if folder not in self._real_folders:
+            self._real_folders[folder] = os.path.realpath(folder)
+        path = f"{self._real_folders[folder]}{os.sep}{name}"
+        special = name in ("", os.curdir, os.pardir) or os.path.islink(path)  # noqa: PTH114 - faster than `Path`
+        return os.path.realpath(path) if special else path
 
 
 def copied_source(content: Any, settings: Mapping[str, Any]) -> str | None:
@@ -204,11 +216,6 @@ def copied_source(content: Any, settings: Mapping[str, Any]) -> str | None:
 def is_public(content: Any) -> bool:
     """Return whether a content object is neither a draft nor hidden."""
     return bool(content.status == "published")
-
-
-def _file_of(content: Any) -> str:
-    """Return the real path of the file that a content object is written to, by the settings of its own run."""
-    return os.path.realpath(Path(content.settings["OUTPUT_PATH"], content.save_as))
 
 
 def _is_attached(static: Any) -> bool:

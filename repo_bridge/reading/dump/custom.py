@@ -23,6 +23,7 @@ _NONE, _GZIP = 0, 1
 _ROWS, _LARGE_OBJECTS = 1, 3
 _TABLE_DATA = b"TABLE DATA"
 _LONGEST_TEXT = 16 * 1024 * 1024
+_LONGEST_CONTENTS = 256 * 1024 * 1024
 _MOST_ENTRIES = 1_000_000
 _PIECE = 1024 * 1024
 
@@ -46,6 +47,7 @@ class CustomDump:
         self._name = name
         self._tables = tables
         self._compressed = False
+        self._text_size = 0
         self._version = _OLDEST
         self._integer, self._offset = 4, 8
 
@@ -180,8 +182,11 @@ class CustomDump:
         return -value if sign else value
 
     def _read_text(self) -> bytes:
-        length = self._read_integer()
-        return self._read(length) if length > 0 else b""
+        length = max(0, self._read_integer())
+        self._text_size += length
+        if self._text_size > _LONGEST_CONTENTS:
+            self.fail(f"is damaged: its table of contents is longer than {_LONGEST_CONTENTS:,} bytes")
+        return self._read(length)
 
     def _read(self, length: int) -> bytes:
         if not 0 <= length <= _LONGEST_TEXT:

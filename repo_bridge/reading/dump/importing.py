@@ -1,10 +1,13 @@
 """Imports a dump: its rows are streamed into an SQLite database, which appears only when it is complete."""
 
 import gzip
+import os
 import sqlite3
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 from typing import BinaryIO, NoReturn, cast
@@ -12,7 +15,9 @@ from typing import BinaryIO, NoReturn, cast
 from sqlalchemy import Boolean, Text
 from sqlalchemy.types import TypeEngine
 
+from repo_bridge.access import hidden
 from repo_bridge.errors import DumpError
+from repo_bridge.model import Field
 from repo_bridge.reading.database import open_database
 from repo_bridge.reading.dump.copy_format import TableRows, parse_row
 from repo_bridge.reading.dump.custom import MAGIC, CustomDump
@@ -20,6 +25,12 @@ from repo_bridge.reading.dump.plain import PlainDump
 from repo_bridge.schema import VERSIONS, describe, find_tables
 
 _MOST_DIGITS = 18
+
+#: The schema of the metadata of people who log in, from version 6 on.
+_PEOPLE = "eperson"
+
+#: Progress is reported after so many rows.
+_STEP = 10_000
 
 #: PostgreSQL's names of server encodings, and Python's.
 _ENCODINGS = {
@@ -190,8 +201,8 @@ def open_dump(file: Path) -> Iterator[PlainDump | CustomDump]:
             if _peek(stream).startswith(_GZIP):
                 stream = cast("BinaryIO", stack.enter_context(gzip.GzipFile(fileobj=stream)))
             yield _reader(stream, _peek(stream), file)
-        except (OSError, EOFError) as error:
-            reason = getattr(error, "strerror", None) or "it is cut short or damaged"
+        except (OSError, EOFError, zlib.error) as error:
+            reason = getattr(error, "strerror", None) or "it is cut short or damaged: make the dump again"
             message = f"{file} cannot be read: {reason}"
             raise DumpError(message) from error
 
@@ -226,8 +237,17 @@ class ImportResult:
     rows: Mapping[str, int]
 
 
-def import_dump(dump: Path, export: Path, version: int | None = None) -> ImportResult:
+def import_dump(
+    dump: Path,
+    export: Path,
+    version: int | None = None,
+    on_rows: Callable[[int], None] = lambda _: None,
+    hidden_fields: AbstractSet[str] = frozenset(),
+) -> ImportResult:
     """Import the tables needed from a `pg_dump` into a new SQLite database, which replaces `export`.
+
+    Hidden metadata (those of `hidden_fields` too) and that of people is left out. `on_rows` is told every so often how
+    many more rows of any table were read.
 
     Raises `DumpError` if the dump cannot be read to its end, and `SchemaError` if it is not from a known version of
     DSpace or lacks a table or a column. The previous `export` is then kept.
@@ -239,8 +259,11 @@ def import_dump(dump: Path, export: Path, version: int | None = None) -> ImportR
     try:
         part.unlink(missing_ok=True)
         with _explained(export), closing(_new(part)) as connection:
-            rows = _load(dump, connection)
-        imported = ImportResult(version=_version(part, version), rows=rows)
+            rows = _load(dump, connection, on_rows)
+        found = _version(part, version)
+        with _explained(export), closing(_open(part)) as connection:
+            rows["metadatavalue"] -= _remove_hidden(connection, hidden_fields)
+        imported = ImportResult(version=found, rows=rows)
         part.replace(export)
     except OSError as error:
         message = f"{export} cannot be written: {error.strerror or error}"
@@ -260,24 +283,55 @@ def _explained(export: Path) -> Iterator[None]:
 
 
 def _new(file: Path) -> sqlite3.Connection:
+    os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))  # it has what is not public, too
+    return _open(file)
+
+
+def _open(file: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(file, isolation_level=None)
-    for pragma in ("journal_mode = OFF", "synchronous = OFF", "locking_mode = EXCLUSIVE"):
+    for pragma in ("journal_mode = OFF", "synchronous = OFF", "locking_mode = EXCLUSIVE", "secure_delete = ON"):
         connection.execute(f"PRAGMA {pragma}")
     return connection
 
 
-def _load(dump: Path, connection: sqlite3.Connection) -> dict[str, int]:
+def _load(dump: Path, connection: sqlite3.Connection, on_rows: Callable[[int], None]) -> dict[str, int]:
     rows: dict[str, int] = {}
     connection.execute("BEGIN")
     with open_dump(dump) as reader:
         loader = Loader(connection, reader.fail, {})
-        for copied in reader.tables():
-            count = loader.load(copied, reader.encoding)
-            if copied.table in loader.loaded:
-                rows[copied.table] = count
+        for table in reader.tables():
+            counted = replace(table, lines=_counted(table.lines, on_rows))
+            count = loader.load(counted, reader.encoding)
+            if table.table in loader.loaded:
+                rows[table.table] = count
+            for _ in counted.lines:  # of a table that is not needed
+                pass
     loader.finish()
     connection.execute("COMMIT")
     return rows
+
+
+def _remove_hidden(connection: sqlite3.Connection, hidden_fields: AbstractSet[str]) -> int:
+    """Remove the metadata that is never published: of hidden fields (rule 8), and of people; return how many values."""
+    rows = connection.execute(
+        "SELECT metadata_field_id, short_id, element, qualifier FROM metadatafieldregistry "
+        "JOIN metadataschemaregistry USING (metadata_schema_id)"
+    )
+    fields = ((number, Field(*(name or "" for name in names))) for number, *names in rows)
+    numbers = [number for number, field in fields if field.schema == _PEOPLE or hidden(field, hidden_fields)]
+    marks = ", ".join("?" * len(numbers))
+    statement = f"DELETE FROM metadatavalue WHERE metadata_field_id IN ({marks})"  # noqa: S608 - question marks alone
+    return connection.execute(statement, numbers).rowcount
+
+
+def _counted(lines: Iterator[bytes], on_rows: Callable[[int], None]) -> Iterator[bytes]:
+    """Yield lines unchanged, and report how many there were."""
+    number = 0
+    for number, line in enumerate(lines, 1):
+        yield line
+        if number % _STEP == 0:
+            on_rows(_STEP)
+    on_rows(number % _STEP)
 
 
 def _version(file: Path, version: int | None) -> int:

@@ -10,6 +10,9 @@ from repo_bridge.reading.dump.copy_format import END, LONGEST_ROW, TableRows, pa
 #: The last line that `pg_dump` writes to a script.
 _COMPLETE = b"-- PostgreSQL database dump complete"
 
+#: A script that goes on for so many bytes without rows is not a dump that can be used.
+_MOST_BEFORE_TABLES = 256 * 1024 * 1024
+
 _ENCODING = re.compile(rb"SET client_encoding = '([^']*)';")
 _INSERT = re.compile(rb'INSERT INTO (?:[^\s."]+\.|"[^"]*"\.)?"?(\w+)"?[\s(]')
 #: What begins a comment or quoted text, in which nothing is a statement.
@@ -33,12 +36,16 @@ class PlainDump:
 
         Raises `DumpError` if the script is truncated, or has rows as INSERT statements.
         """
-        closing = b""
+        closing, before, found = b"", 0, False
         for line in self._lines():
+            before += 0 if found else len(line)
+            if before > _MOST_BEFORE_TABLES:
+                self.fail(f"has no table in its first {_MOST_BEFORE_TABLES:,} bytes: is it a dump of a whole database?")
             if not closing:
                 self._notice(line)
                 copied = parse_head(line, self._rows())
                 if copied is not None:
+                    found = True
                     yield copied
                     for _ in copied.lines:
                         pass

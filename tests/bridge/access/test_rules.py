@@ -208,6 +208,47 @@ def test_rule_5_time_zone(tmp_path: Path, zone: str, hour: int, public: bool) ->
     assert bool(items_of(tmp_path, Thing(1, policies=[Policy(start="2025-06-15")]), view=view)) is public
 
 
+@pytest.mark.parametrize(
+    ("at", "start", "end", "public"),
+    [
+        ("2025-06-15T11:59", "2025-06-15", None, False),  # on Baker Island it is still the day before
+        ("2025-06-15T12:00", "2025-06-15", None, True),
+        ("2025-06-15T09:59", None, "2025-06-16", True),
+        ("2025-06-15T10:00", None, "2025-06-16", False),  # on Kiritimati the next day has begun
+    ],
+)
+def test_rule_5_without_a_time_zone(tmp_path: Path, at: str, start: str | None, end: str | None, public: bool) -> None:
+    """Rule 5: without a time zone, a thing is public while it is public everywhere."""
+    view = AnonymousView(at=utc(at))
+    assert bool(items_of(tmp_path, Thing(1, policies=[Policy(start=start, end=end)]), view=view)) is public
+    hidden = hidden_of(tmp_path, Thing(1, policies=[Policy(start=start, end=end)]), view=view)
+    if public and start:
+        (item,) = items_of(tmp_path, Thing(1, policies=[Policy(start=start)]), view=view)
+        assert item.opened == utc("2025-06-15T12:00")
+    elif not public and end:
+        assert hidden[0].closed == utc("2025-06-15T10:00")
+
+
+@pytest.mark.parametrize("version", [5, 7, 10])
+def test_rule_6_bundle(tmp_path: Path, version: int) -> None:
+    """Rule 6: a file is public if a bundle that it is in is, on the same days."""
+    file = File(1, "a", [Policy(start="2020-01-01")])
+    for policies, public in (
+        ([], False),
+        ([Policy(STAFF)], False),
+        ([Policy(start="2025-06-16")], False),
+        ([Policy(end="2025-06-15"), Policy(start="2025-06-01")], True),
+    ):
+        thing = Thing(1, bundles=[Bundle(1, files=[file], policies=policies)])
+        (item,) = items_of(tmp_path, thing, version=version)
+        assert bool(item.bitstreams) is public
+        assert len(hidden_of(tmp_path, thing, version=version)) == (not public)
+    assert item.bitstreams[0].opened == utc("2020-01-01T00:00")
+    other = Bundle(2, files=[replace(file, order=3)], policies=[])
+    (item,) = items_of(tmp_path, replace(thing, bundles=[other, *thing.bundles]), version=version)
+    assert len(item.bitstreams) == 1
+
+
 def test_rule_6_item_and_bitstream(tmp_path: Path) -> None:
     """Rule 6: a file is public if its item and it are, and it is not deleted."""
     files = [File(1, "public"), File(2, "staff", policies=[Policy(STAFF)]), File(3, "deleted", deleted=True)]
@@ -267,10 +308,10 @@ def test_rule_8_more_hidden_fields(tmp_path: Path) -> None:
 
 
 def test_rule_8_security_level(tmp_path: Path) -> None:
-    """Rule 8: in version 10 a value with any level of security is hidden."""
+    """Rule 8: in version 10 a value with a level of security is hidden, but for level 0, which is public."""
     values = [Value("dc.subject", str(level), security_level=level) for level in (None, 0, 1, 2)]
     (item,) = items_of(tmp_path, Thing(1, metadata=values), version=10)
-    assert [value.value for value in item.metadata] == ["None"]
+    assert [value.value for value in item.metadata] == ["None", "0"]
 
 
 def test_rule_9_withdrawn(tmp_path: Path) -> None:

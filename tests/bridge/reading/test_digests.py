@@ -43,7 +43,7 @@ from tests.bridge.support.server import Server
 from tests.bridge.support.tables import TABLES, Rows, write_sqlite
 
 VERSIONS = (5, 6, 7, 10)
-BOTH = AnonymousView(at=AT, bundles=("ORIGINAL", "TEXT"))
+BOTH = AnonymousView(at=AT, zone=ZoneInfo("UTC"), bundles=("ORIGINAL", "TEXT"))
 
 
 @dataclass
@@ -216,8 +216,10 @@ def test_what_changes_them(request: pytest.FixtureRequest, tmp_path: Path, diale
     else:
         url = request.getfixturevalue("server").database(rows, 7)
     before = look(url, BOTH)
-    for statement in CHANGES:
+    for number, statement in enumerate(CHANGES):
         _execute(url, statement)
+        if dialect == "postgresql" and number % 3:  # every one of them is looked at in SQLite
+            continue
         after = look(url, BOTH)
         assert after.items.get(ONE) != before.items.get(ONE), statement
         assert after.same(before) == {OTHER}, statement
@@ -298,7 +300,7 @@ _days = st.integers(-4, 4).map(lambda days: replace(BOTH, at=AT + timedelta(days
 
 
 @given(samples(), st.sampled_from(VERSIONS), _days, _days)
-@settings(max_examples=settings().max_examples // 4)
+@settings(max_examples=settings().max_examples // 8)
 def test_any_day(
     tmp_path_factory: pytest.TempPathFactory, sample: Sample, version: int, first: AnonymousView, second: AnonymousView
 ) -> None:
@@ -336,6 +338,7 @@ def _others(value: Any) -> list[Any]:
 
 
 @given(samples(), st.sampled_from(VERSIONS), st.data())
+@settings(max_examples=settings().max_examples // 4)
 def test_any_edit(tmp_path_factory: pytest.TempPathFactory, sample: Sample, version: int, data: st.DataObject) -> None:
     """Whatever is edited, where digests are equal, so is what is read."""
     folder = tmp_path_factory.getbasetemp()

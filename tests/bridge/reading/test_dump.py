@@ -3,6 +3,7 @@
 import gzip
 import re
 import sqlite3
+import stat
 import tracemalloc
 import zlib
 from contextlib import closing, suppress
@@ -10,7 +11,7 @@ from io import BytesIO
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from repo_bridge.errors import BridgeError, DumpError, SchemaError
@@ -140,7 +141,7 @@ def test_statements_in_texts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda text: text[:-90], "is cut short: its last line is not there"),
+        (lambda text: text.replace("dump complete", ""), "is cut short: its last line is not there"),
         (lambda text: text[: text.index("COPY public.handle") + 150], "is cut short in the middle of a table"),
         (
             lambda text: "INSERT INTO public.item VALUES (1);\n" + text,
@@ -149,9 +150,9 @@ def test_statements_in_texts(tmp_path: Path) -> None:
         (lambda text: text + plain_dump(Sample(), 7, "other"), r"has the table .* twice, in public and other"),
         (lambda text: text.replace("'UTF8'", "'KLINGON'"), "is in the encoding 'KLINGON', which is not known"),
         (lambda text: text.replace("'UTF8'", "'hex'"), "is in the encoding 'hex', which is not known"),
-        (lambda text: text.replace("\tt\tf\tt\t", "\tt\tf\t"), "a row of item with 7 columns for 8"),
+        (lambda text: text.replace("\tt\tf\t2", "\tt\t2"), "a row of item with 7 columns for 8"),
         (
-            lambda text: text.replace("\tt\tf\tt\t", "\tt\tf\tx\t"),
+            lambda text: text.replace("\tt\tf\t2", "\tt\tx\t2"),
             "a row of item that cannot be read: b'x' is neither t nor f",
         ),
         (lambda text: text.replace("COPY public.item (", "COPY public.item2 ("), "no DSpace database"),
@@ -218,6 +219,7 @@ _mutations = st.lists(
 
 
 @given(_mutations)
+@settings(max_examples=settings().max_examples // 2)
 def test_any_plain(tmp_path_factory: pytest.TempPathFactory, mutations: list[tuple[int, int, str]]) -> None:
     """Whatever is in a dump, it is imported and read, or is one declared error."""
     text = SMALL
@@ -344,6 +346,59 @@ def test_contents_that_are_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("repo_bridge.reading.dump.custom._MOST_ENTRIES", 1)
     with pytest.raises(DumpError, match="is damaged: it counts 2 entries"):
         tables_of(custom_dump(block(2, ROWS)))
+
+
+def test_much_is_read_without_finding_a_table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A script or a table of contents that goes on and on is given up."""
+    monkeypatch.setattr("repo_bridge.reading.dump.plain._MOST_BEFORE_TABLES", 1_000)
+    monkeypatch.setattr("repo_bridge.reading.dump.custom._LONGEST_CONTENTS", 10)
+    dump = tmp_path / "dump.sql.gz"
+    dump.write_bytes(gzip.compress(b"--\n" * 1_000))
+    with pytest.raises(DumpError, match="line 334, has no table in its first 1,000 bytes"):
+        import_dump(dump, tmp_path / "export.db")
+    with pytest.raises(DumpError, match="its table of contents is longer than 10 bytes"):
+        tables_of(custom_dump(block(2, ROWS)))
+
+
+def test_hidden_metadata_is_left_out(tmp_path: Path) -> None:
+    """Provenance, fields that are hidden and the metadata of people are in no byte of the copy."""
+    values = [
+        Value("dc.title", "zqtitle"),
+        Value("dc.description.provenance", "zqcurator"),
+        Value("person.email", "zqemail"),
+        Value("local.note", "zqnote"),
+    ]
+    text = plain_dump(Sample(items=[Thing(1, metadata=values)]), 7)
+    text = text.replace("\thttp://example.org/local\tlocal\n", "\thttp://example.org/local\teperson\n")
+    (tmp_path / "dump.sql").write_text(text, "utf-8")
+    import_dump(tmp_path / "dump.sql", tmp_path / "export.db")
+    assert set(re.findall(rb"zq[a-z]+", (tmp_path / "export.db").read_bytes())) == {b"zqtitle"}
+    import_dump(tmp_path / "dump.sql", tmp_path / "export.db", hidden_fields={"dc.title"})
+    assert b"zq" not in (tmp_path / "export.db").read_bytes()
+
+
+def test_damaged_gzip(tmp_path: Path) -> None:
+    """Compressed bytes that are damaged anywhere are one message, never fewer rows."""
+    whole = gzip.compress(plain_dump(Sample(items=[Thing(1)]), 7).encode())
+    dump = tmp_path / "dump.sql.gz"
+    for place in range(10, len(whole), 97):
+        dump.write_bytes(whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :])
+        with pytest.raises(BridgeError):
+            import_dump(dump, tmp_path / "export.db")
+        assert not [*tmp_path.glob("export*")]
+
+
+def test_progress_and_mode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of all tables are counted as they are read; the copy is for its owner alone."""
+    monkeypatch.setattr("repo_bridge.reading.dump.importing._STEP", 2)
+    text = plain_dump(Sample(items=[Thing(1), Thing(2)]), 7)
+    (tmp_path / "dump.sql").write_text(text, "utf-8")
+    seen: list[int] = []
+    import_dump(tmp_path / "dump.sql", tmp_path / "export.db", None, seen.append)
+    rows = sum(len(each.splitlines()) for each in re.findall(r"FROM stdin;\n(.*?)\\\.", text, re.DOTALL))
+    assert sum(seen) == rows
+    assert max(seen) == 2
+    assert stat.S_IMODE((tmp_path / "export.db").stat().st_mode) == 0o600
 
 
 def test_rows_that_are_too_long(monkeypatch: pytest.MonkeyPatch) -> None:

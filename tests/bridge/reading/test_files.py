@@ -18,7 +18,7 @@ _FILES: list[tuple[str, *tuple[list[tuple[Any, ...]], ...]]] = [
     ("c", [("TEXT", 0)], [(0, 1, "c")], [(None, None)]),
 ]
 _ROWS = [
-    ("item", key, *bundle, *title, 1, 10, "F" * 32, " md5", "Text/Plain; x", 0, key * 3, 0, *dates)
+    ("item", key, *bundle, *title, 1, 10, "F" * 32, " md5", "Text/Plain; x", 0, key * 3, 0, *dates, 0, None, None)
     for key, *parts in _FILES
     for bundle, title, dates in product(*parts)
 ]

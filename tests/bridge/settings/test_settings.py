@@ -91,7 +91,7 @@ def test_defaults(folder: Path) -> None:
         "fingerprints": True,
         "schema": None,
         "interface": Interface.JSPUI,
-        "timezone": ZoneInfo("UTC"),
+        "timezone": None,
         "at": AT,
         "previous": "live",
         "allow_deletions": False,

@@ -17,7 +17,7 @@ _YESTERDAY, _TODAY, _TOMORROW = "2025-06-14", "2025-06-15", "2025-06-16"
 CAMPUS, WORLD, INNER = 3, 4, 5
 
 #: What is public of the sample: the numbers of items, and of files for each (by hand).
-PUBLIC = {1: {1, 2}, 2: set(), 8: {80}, 9: set(), 11: {110}, 12: {120}, 13: set(), 16: {160, 161}, 17: set(), 20: {200}}
+PUBLIC = {1: {1, 2}, 2: set(), 8: {80}, 9: set(), 11: {110}, 12: {120}, 13: set(), 16: {160, 161}, 17: set(), 20: set()}
 
 #: What is public of the collections.
 PUBLIC_COLLECTIONS = {1, 3}
@@ -144,7 +144,7 @@ def _grouped() -> list[Thing]:
         Thing(
             20,
             policies=[Policy(action=11), Policy()],
-            metadata=_titled("Bundle of staff, levels of security", Value("dc.subject", "secret", security_level=0)),
+            metadata=_titled("Bundle of staff, levels of security", Value("dc.subject", "secret", security_level=1)),
             bundles=[Bundle(200, files=[File(200, "x.html", format=4)], policies=[Policy(STAFF)])],
         ),
     ]

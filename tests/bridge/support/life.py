@@ -62,8 +62,10 @@ class Evening:
 
     @property
     def public(self) -> dict[What, object]:
-        """Tell what the slow reading of the rules finds public."""
-        return dict([*self.records.items(), *self.files.items()])
+        """Tell what the slow reading of the rules finds public: of an item its values, and what its record links to."""
+        items = {str(item.handle).removeprefix(PREFIX): item for item in self.visible.values()}
+        linked = {end: (item.values, item.files, item.collections) for end, item in items.items()}
+        return dict([*linked.items(), *self.files.items()])
 
     @property
     def words(self) -> set[bytes]:

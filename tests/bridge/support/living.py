@@ -182,6 +182,7 @@ DAYS = (
         [
             (DELETED, "08:05", [30]),  # when its item last changed: nothing tells more
             (CREATED, "08:05", [32]),
+            (UPDATED, "08:05", ["3"]),  # which links to its files
             (CREATED, "12:00", ["17", 170]),
             (UPDATED, "", ["13"]),  # of which last_modified says nothing
             (UPDATED, "", ["14"]),  # what it says is of a change that was no change, and before the last publication
@@ -202,6 +203,7 @@ DAYS = (
         [
             (CREATED, "2025-03-27T23:00", ["4", 40]),  # midnight in winter
             (DELETED, "", [110]),
+            (UPDATED, "", ["11"]),
         ],
     ),
     Day("2025-03-29", _saturday),
@@ -221,6 +223,8 @@ DAYS = (
             (CREATED, "13:00", ["8.2", 880]),
             (DELETED, "14:00", ["12", 120]),
             (CREATED, "22:00", [51]),  # midnight in summer
+            (UPDATED, "", ["5"]),  # which links to its files now
+            (UPDATED, "", ["2"]),  # which links to its collections
         ],
         hour="22:30",  # half an hour after it
     ),
@@ -238,6 +242,7 @@ DAYS = (
         [
             (DELETED, "", ["7", 70]),
             (DELETED, "10:00", [220]),
+            (UPDATED, "10:00", ["22"]),
             (DELETED, "", ["24", 240]),
         ],
     ),
@@ -250,6 +255,7 @@ DAYS = (
             (DELETED, "11:00", [90]),
             (CREATED, "11:00", [990]),
             (CREATED, "12:00", ["12", 120]),
+            (UPDATED, "", ["26"]),
             (CREATED, "", [261]),  # by its date public since February, and yet it was not
         ],
     ),

@@ -5,7 +5,7 @@ but them. Dates are ISO text or `None`.
 """
 
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta, timezone
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -32,7 +32,7 @@ class Oracle:
     rows: Rows
     version: int
     at: datetime
-    zone: ZoneInfo
+    zone: ZoneInfo | None
     bundles: tuple[str, ...] = ("ORIGINAL",)
 
     def visible(self) -> dict[Any, Visible]:
@@ -77,14 +77,14 @@ class Oracle:
         return found
 
     def _holds_today(self, start: str | None, end: str | None) -> bool:
-        """Rule 5: a day begins at midnight in the server's time zone; the end is exclusive."""
-        begun = start is None or self._midnight(start) <= self.at
-        ended = end is not None and self._midnight(end) <= self.at
+        """Rule 5: a day begins at midnight in the server's time zone, or in every one; the end is exclusive."""
+        begun = start is None or self._midnight(start, -12) <= self.at
+        ended = end is not None and self._midnight(end, 14) <= self.at
         return begun and not ended
 
-    def _midnight(self, text: str) -> datetime:
+    def _midnight(self, text: str, hours: int) -> datetime:
         day = date.fromisoformat(text)
-        return datetime(day.year, day.month, day.day, tzinfo=self.zone)
+        return datetime(day.year, day.month, day.day, tzinfo=self.zone or timezone(timedelta(hours=hours)))
 
     def _handle(self, key: Any) -> str | None:
         for handle in self.rows.get("handle", []):
@@ -117,7 +117,7 @@ class Oracle:
         found = []
         for value in self._values_of(2, key):
             name = self._name_of(value["metadata_field_id"])
-            if name not in HIDDEN and value.get("security_level") is None:
+            if name not in HIDDEN and value.get("security_level") in {None, 0}:
                 found.append((name, value["text_value"], value["text_lang"] or ""))
         return found
 
@@ -128,6 +128,8 @@ class Oracle:
         for holder in self.rows.get("item2bundle", []):
             for pair in self.rows.get("bundle2bitstream", []):
                 bundle = self._bundle_name(pair["bundle_id"])
+                if not self._may_read(1, pair["bundle_id"]):
+                    continue
                 if holder["item_id"] != item or holder["bundle_id"] != pair["bundle_id"] or bundle is None:
                     continue
                 for file in self.rows.get("bitstream", []):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from lxml import etree
 
@@ -87,7 +88,8 @@ class Press:
     def settings(self, number: int = 0, **more: Any) -> Settings:
         """Give the settings of a day."""
         self.beside.mkdir(parents=True, exist_ok=True)
-        given = {"base_url": BASE, "ui_url": UI, "previous": "output", "out": self.public, "at": day(number), **more}
+        given = {"base_url": BASE, "ui_url": UI, "previous": "output", "out": self.public, **more}
+        given = {"at": day(number), "timezone": ZoneInfo("UTC"), **given}
         return Settings(beside=self.beside, **given)
 
     def lay(self, source: Sample | Rows) -> str:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from repo_bridge.access import AnonymousView
 from repo_bridge.model import Item
@@ -11,7 +12,7 @@ from tests.bridge.support.repository import Sample, rows_of
 from tests.bridge.support.samples import AT
 from tests.bridge.support.tables import write_sqlite
 
-VIEW = AnonymousView(at=AT)
+VIEW = AnonymousView(at=AT, zone=ZoneInfo("UTC"))
 
 
 def url_of(file: Path) -> str:

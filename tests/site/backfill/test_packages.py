@@ -12,11 +12,10 @@ from typing import Any
 import pytest
 
 from tests.e2e.test_everything import SITEURL, is_in, path_of, walk
-from tests.e2e.test_mirror import PRIVATE
 from tests.site.backfill.support import run
 from tests.support.reader import XmlEntry
 from tests.support.servers import public_files
-from tests.support.sites import ROOT, Site, import_sample_site
+from tests.support.sites import PRIVATE, ROOT, Site, import_sample_site
 from tests.support.walker import CAPABILITIES, Walker
 
 SETS: dict[str, Any] = {"site": {}, "coins": {"categories": ["Coins"]}, "images": {"types": ["image/*"]}}

@@ -1,0 +1,334 @@
+"""The `mirror` command: its options, what it says, and its exit status."""
+
+import json
+import os
+import re
+import signal
+import sys
+import threading
+import time
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from base64 import b64encode
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from pelican_resourcesync.errors import ResourceSyncError, SettingsError
+from pelican_resourcesync.printable import printable, printable_lines
+
+if TYPE_CHECKING:
+    from pelican_resourcesync.destination import Difference, Options, Plan, Result
+
+DONE, PROBLEMS, INCOMPLETE = 0, 1, 3
+_UNITS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000, "t": 1_000_000_000_000}
+_TIMES = {"": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400}
+_MOST_SHOWN = 20
+_PAUSE = 0.2  # seconds between two updates of the progress
+USER, PASSWORD = "RESOURCESYNC_USER", "RESOURCESYNC_PASSWORD"
+
+
+def add_arguments(verb: ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    verb.add_argument("source", metavar="SOURCE", help="a site, a page, a Source Description, a list, or a folder")
+    verb.add_argument("folder", type=Path, metavar="FOLDER", help="the folder of the copy")
+    what = verb.add_argument_group("what to copy")
+    what.add_argument("--set", action="append", default=[], dest="sets", metavar="NAME", help="only this set")
+    what.add_argument("--only", action="append", default=[], metavar="PATTERN", help="only URLs like '*/2024/*.pdf'")
+    what.add_argument(
+        "--type", action="append", default=[], dest="types", metavar="TYPE", help="only media types like image/*"
+    )
+    how = verb.add_argument_group("what to do")
+    does = how.add_mutually_exclusive_group()
+    does.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
+    does.add_argument(
+        "--audit", action="store_true", help="compare the copy with the Source's list, and change nothing"
+    )
+    does.add_argument("--repair", action="store_true", help="compare the copy with the Source's list, and mend it")
+    does.add_argument(
+        "--every", type=_seconds, metavar="TIME", help="keep running, and look again after TIME, such as 10m"
+    )
+    how.add_argument("--adopt", action="store_true", help="use what a folder has already that is not a copy yet")
+    how.add_argument("--accept-older", action="store_true", help="follow a Source that was set back to an older state")
+    how.add_argument(
+        "--max-deletions", type=float, default=20.0, metavar="N", help="stop if more than N %% would go (20)"
+    )
+    how.add_argument("--json", action="store_true", help="report as JSON")
+    web = verb.add_argument_group("how to ask")
+    web.add_argument("--jobs", type=_count, default=8, metavar="N", help="requests at a time (8)")
+    web.add_argument(
+        "--rate", type=_rate, default=(0.0, 0.0), metavar="N", help="requests (5) or bytes (2MB) per second"
+    )
+    web.add_argument("--user", metavar="NAME[:PASSWORD]", help=f"log in; without password, that of ${PASSWORD}")
+    web.add_argument("--netrc", action="store_true", help="log in as ~/.netrc says")
+    web.add_argument(
+        "--header", action="append", default=[], metavar="NAME:VALUE", help="send this to the Source's origin"
+    )
+    web.add_argument("--allow-host", action="append", default=[], metavar="HOST", help="ask this other host, too")
+    web.add_argument("--allow-private", action="store_true", help="such hosts may have private addresses")
+    web.add_argument("--proxy", action="store_true", help="use the proxies of the environment")
+    limits = verb.add_argument_group("limits")
+    limits.add_argument("--retries", type=int, default=4, metavar="N", help="attempts after a failure (4)")
+    limits.add_argument("--timeout", type=_seconds, default=30.0, metavar="TIME", help="longest silence (30s)")
+    limits.add_argument(
+        "--max-time", type=_seconds, default=3600.0, metavar="TIME", help="longest time of one file (1h)"
+    )
+    limits.add_argument(
+        "--max-wait", type=_seconds, default=300.0, metavar="TIME", help="longest pause for a host (5m)"
+    )
+    limits.add_argument("--max-size", type=_size, default=10_000_000_000, metavar="SIZE", help="largest file (10GB)")
+    limits.add_argument(
+        "--max-document-size", type=_size, default=100_000_000, metavar="SIZE", help="largest list (100MB)"
+    )
+    limits.add_argument(
+        "--max-documents", type=_count, default=10_000, metavar="N", help="most parts of a list (10000)"
+    )
+    limits.add_argument(
+        "--max-resources", type=_count, default=10_000_000, metavar="N", help="most resources (10000000)"
+    )
+
+
+def run(arguments: Namespace) -> int:
+    """Mirror, report and return the exit status: 0 done, 1 the audit found differences, 3 incomplete."""
+    with _stoppable() as stopped:
+        status = DONE
+        while True:
+            try:
+                status = _once(arguments)
+            except ResourceSyncError as error:
+                if not _to_be_repeated(arguments, error):
+                    raise
+                sys.stderr.write(f"pelican-resourcesync: {printable(error)}\n")
+                status = INCOMPLETE
+            except KeyboardInterrupt:
+                sys.stderr.write("pelican-resourcesync: stopped; the next run goes on from here\n")
+                return INCOMPLETE
+            if not arguments.every or stopped.is_set():
+                return status
+            try:
+                stopped.wait(arguments.every)
+            except KeyboardInterrupt:
+                return status
+            if stopped.is_set():
+                return status
+
+
+def _to_be_repeated(arguments: Namespace, error: ResourceSyncError) -> bool:
+    """Return whether another run may well do better: a copy was begun, and its Source cannot be read now."""
+    from pelican_resourcesync.destination import STATE_FOLDER, IncompleteError, MirrorError
+
+    if isinstance(error, IncompleteError):
+        return True
+    begun = (arguments.folder / STATE_FOLDER / "begun").exists()
+    return begun and not isinstance(error, MirrorError | SettingsError)
+
+
+@contextmanager
+def _stoppable() -> Iterator[threading.Event]:
+    """Let SIGTERM end the command as Ctrl+C does: after what is complete was recorded."""
+    stopped = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield stopped
+        return
+
+    def stop(*_: object) -> None:
+        stopped.set()
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield stopped
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _once(arguments: Namespace) -> int:
+    from pelican_resourcesync.destination import Mirror
+    from pelican_resourcesync.terminal import Progress
+
+    with Progress.shown(sys.stderr, "pelican-resourcesync") as progress:
+        begin = shown = time.monotonic()
+
+        def show(done: int, of: int, size: int, _: int) -> None:
+            nonlocal shown
+            if time.monotonic() - shown < _PAUSE:
+                return
+            shown = time.monotonic()
+            speed = size / max(time.monotonic() - begin, 0.001) / 1_000_000
+            left = (of - done) * (time.monotonic() - begin) / max(done, 1)
+            progress.say(f"{done:,} of {of:,} resources, {speed:.1f} MB/s, {_duration(left)} left")
+
+        progress.say("reading the lists of the Source")
+        mirror = Mirror(arguments.source, arguments.folder, options_of(arguments), show)
+        if arguments.dry_run:
+            report: Any = mirror.plan()
+        elif arguments.audit:
+            report = mirror.audit()
+        else:
+            report = mirror.repair() if arguments.repair else mirror.run()
+    return _report(report, arguments)
+
+
+def _report(report: "Plan | Result | list[Difference]", arguments: Namespace) -> int:
+    from pelican_resourcesync.destination import Plan
+
+    if isinstance(report, list):
+        status, lines = (PROBLEMS if report else DONE), _audit_lines(report, arguments.folder)
+        told: dict[str, Any] = {"differences": [asdict(each) for each in report]}
+    elif isinstance(report, Plan):
+        status, lines, told = DONE, _plan_lines(report), {"plan": asdict(report)}
+    else:
+        status = DONE if report.complete else INCOMPLETE
+        lines, told = _result_lines(report, arguments.folder), asdict(report) | {"complete": report.complete}
+    text = json.dumps(told, indent=1) if arguments.json else "\n".join(printable(line) for line in lines)
+    sys.stdout.write(f"{printable_lines(text)}\n")
+    sys.stdout.flush()
+    return status
+
+
+def _plan_lines(plan: "Plan") -> list[str]:
+    size = _bytes(plan.size) + (f" and {plan.unknown:,} of unknown size" if plan.unknown else "")
+    return [
+        *(f"Note: {note}." for note in plan.notes),
+        f"To fetch: {_counted(plan.fetch, 'resource')} ({size}), in as many requests; to delete: {plan.delete:,}.",
+        f"Planning took {_counted(plan.requests, 'request')}.",
+    ]
+
+
+def _audit_lines(found: "list[Difference]", folder: Path) -> list[str]:
+    if not found:
+        return [f"{folder} is what the Source lists."]
+    return [
+        *(f"{each.uri} {each.what}" for each in found),
+        f"{folder} differs from the Source's list in {_counted(len(found), 'resource')}: mend it with --repair.",
+    ]
+
+
+def _result_lines(result: "Result", folder: Path) -> list[str]:
+    lines = [f"Note: {note}." for note in result.plan.notes]
+    lines += [f"Missing: {uri} ({reason or 'not tried'})" for uri, reason in result.missing[:_MOST_SHOWN]]
+    if result.left > _MOST_SHOWN:
+        lines.append(f"… and {result.left - min(_MOST_SHOWN, len(result.missing)):,} more (all with --json)")
+    lines += [f"Not deleted: {uri}, whose file was changed by someone else" for uri in result.kept[:_MOST_SHOWN]]
+    if result.plan.foreign:
+        lines.append(f"Not asked for: {_counted(result.plan.foreign, 'resource')} on other hosts (--allow-host)")
+    done = f"{result.fetched:,} fetched ({_bytes(result.size)}), {result.deleted:,} deleted"
+    if result.adopted:
+        done += f", {result.adopted:,} already there"
+    state = "Complete" if result.complete else "Incomplete"
+    copy = f"{folder} has {_counted(result.resources, 'resource')}"
+    return [*lines, f"{state}: {copy}; {done} in {_duration(result.seconds)}."]
+
+
+def options_of(arguments: Namespace) -> "Options":
+    """Return the options of a mirror. Raises `SettingsError` for credentials that cannot be used."""
+    from pelican_resourcesync.destination import Options
+
+    return Options(
+        sets=tuple(arguments.sets),
+        only=tuple(arguments.only),
+        types=tuple(arguments.types),
+        hosts=tuple(arguments.allow_host),
+        allow_private=arguments.allow_private,
+        adopt=arguments.adopt,
+        accept_older=arguments.accept_older,
+        proxies=arguments.proxy,
+        max_deletions=arguments.max_deletions,
+        jobs=arguments.jobs,
+        requests=arguments.rate[0],
+        bandwidth=arguments.rate[1],
+        retries=max(arguments.retries, 0),
+        longest_wait=arguments.max_wait,
+        timeout=arguments.timeout,
+        resource_time=arguments.max_time,
+        document_size=arguments.max_document_size,
+        resource_size=arguments.max_size,
+        max_documents=arguments.max_documents,
+        max_resources=arguments.max_resources,
+        credentials=_credentials(arguments),
+    )
+
+
+def _credentials(arguments: Namespace) -> dict[str, str]:
+    """Return the headers that are sent to the Source's origin alone."""
+    found = {}
+    for each in arguments.header:
+        name, colon, value = each.partition(":")
+        if not colon or not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name) or not value.strip().isprintable():
+            message = f"--header {name!a} cannot be used: write it as 'Name: value'"
+            raise SettingsError(message)
+        found[name] = value.strip()
+    user = arguments.user or os.environ.get(USER)
+    if user:
+        name, colon, password = user.partition(":")
+        found["Authorization"] = _basic(name, password if colon else os.environ.get(PASSWORD, ""))
+    elif arguments.netrc:
+        found |= _netrc(urlsplit(arguments.source).hostname or "")
+    return found
+
+
+def _netrc(host: str) -> dict[str, str]:
+    import netrc
+
+    try:
+        known = netrc.netrc().authenticators(host)
+    except (OSError, netrc.NetrcParseError) as error:
+        message = f"the file .netrc cannot be used ({type(error).__name__})"
+        raise SettingsError(message) from error
+    return {"Authorization": _basic(known[0], known[2] or "")} if known else {}
+
+
+def _basic(name: str, password: str) -> str:
+    return f"Basic {b64encode(f'{name}:{password}'.encode()).decode('ascii')}"
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError
+    return number
+
+
+def _size(text: str) -> int:
+    return int(_number(text.lower().removesuffix("b"), _UNITS))
+
+
+def _seconds(text: str) -> float:
+    return _number(text, _TIMES)
+
+
+def _rate(text: str) -> tuple[float, float]:
+    """Return requests per second, and bytes per second, of which one is 0."""
+    plain = text.lower().removesuffix("/s")
+    if plain.endswith("b") or plain[-1:] in "kmg":
+        return 0.0, _number(plain.removesuffix("b"), _UNITS)
+    return _number(plain, {"": 1}), 0.0
+
+
+def _number(text: str, units: dict[str, int]) -> float:
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([a-z]?)", text.strip())
+    if not found or found[2] not in units or not float(found[1]):
+        message = f"{text!a} is not a number with one of the units {', '.join(filter(None, units)) or 'none'}"
+        raise ArgumentTypeError(message)
+    return float(found[1]) * units[found[2]]
+
+
+def _counted(number: int, noun: str) -> str:
+    from pelican_resourcesync.terminal import format_count
+
+    return format_count(number, noun)
+
+
+def _bytes(number: int) -> str:
+    from pelican_resourcesync.terminal import format_bytes
+
+    return format_bytes(number)
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 60:  # noqa: PLR2004 - a minute
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min {rest} s"  # noqa: PLR2004

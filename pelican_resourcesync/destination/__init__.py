@@ -1,0 +1,18 @@
+"""Keep an exact copy of a Source: what the standard calls a Destination."""
+
+from pelican_resourcesync.destination.mirror import Difference, Mirror, Result
+from pelican_resourcesync.destination.options import STATE_FOLDER, IncompleteError, MirrorError, Options
+from pelican_resourcesync.destination.paths import path_of
+from pelican_resourcesync.destination.plan import Plan
+
+__all__ = [
+    "STATE_FOLDER",
+    "Difference",
+    "IncompleteError",
+    "Mirror",
+    "MirrorError",
+    "Options",
+    "Plan",
+    "Result",
+    "path_of",
+]

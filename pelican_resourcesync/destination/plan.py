@@ -1,0 +1,301 @@
+"""What a copy needs to be in step with its Source: by Change Lists where they reach back far enough, else by lists."""
+
+import datetime as dt
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from itertools import pairwise
+from string import punctuation
+from urllib.parse import quote, urljoin
+
+from pelican_resourcesync.destination.files import strongest
+from pelican_resourcesync.destination.options import IncompleteError, MirrorError, Options
+from pelican_resourcesync.destination.source import Entries, ResourceSet, Source
+from pelican_resourcesync.destination.state import State
+from pelican_resourcesync.errors import DocumentError
+from pelican_resourcesync.protocol import Capability, ChangeKind, Document, Entry, Metadata, Root
+from pelican_resourcesync.transport import origin, shown
+
+_NONE = Metadata()
+#: A Change List: its URI, the times that it covers, empty if unknown or open, and the document if it was read already.
+_Range = tuple[str, str, str, Document | None]
+_FEW = 3  # deletions that are never too many, unless they are all there is
+_SAME = """(e.hash <> '' AND (e.hash = r.listed OR e.hash = 'sha-256:' || r.digest)
+    OR e.hash = '' AND e.time <> '' AND e.time <= r.time AND (e.length IS NULL OR e.length = r.length))"""
+
+
+@dataclass(slots=True, kw_only=True)
+class Plan:
+    """What is to be done: numbers of resources, their bytes as far as they are known, and remarks for people."""
+
+    fetch: int = 0
+    delete: int = 0
+    size: int = 0
+    unknown: int = 0
+    requests: int = 0
+    notes: list[str] = field(default_factory=list)
+    foreign: int = 0
+
+
+def plan(state: State, source: Source, options: Options, *, reconcile: bool = False) -> Plan:
+    """Record in the state what is to be fetched and deleted; call it within a transaction.
+
+    `reconcile`: compare with the Resource Lists even where Change Lists would do. Raises `IncompleteError` if what
+    the Source says could do harm, and the errors of documents that cannot be read: nothing of such a plan may be kept.
+    """
+    made = Plan()
+    begin = source.requests
+    reconcile = reconcile or state.rebuilt or state.get("selection") not in (None, options.selection)
+    sets = source.sets()
+    for each in sets:
+        _Planner(state, source, options, made, each).plan(reconcile=reconcile)
+    _drop_removed_sets(state, {each.uri for each in sets}, made)
+    state.set("selection", options.selection)
+    made.requests = source.requests - begin
+    made.fetch = state.number("SELECT count(*) FROM pending WHERE gone = 0")
+    made.size = state.number("SELECT coalesce(sum(length), 0) FROM pending WHERE gone = 0")
+    made.unknown = state.number("SELECT count(*) FROM pending WHERE gone = 0 AND length IS NULL")
+    made.delete = state.number("SELECT count(*) FROM pending JOIN resource USING (uri) WHERE gone = 1")
+    there = state.count()
+    if made.delete * 100 > options.max_deletions * there and (made.delete > _FEW or made.delete == there):
+        message = (
+            f"the Source no longer has {made.delete:,} of the {there:,} resources of the copy: nothing was changed. If "
+            f"that is right, run it again with --max-deletions {min(100, -(-made.delete * 100 // there))}"
+        )
+        raise IncompleteError(message)
+    return made
+
+
+class _Planner:
+    """Plans for one set."""
+
+    def __init__(self, state: State, source: Source, options: Options, made: Plan, part: ResourceSet) -> None:
+        self._state, self._source, self._options, self._made, self._set = state, source, options, made, part
+        self._key = f"at {part.uri}"
+        known = state.get("bits") or []
+        if part.uri not in known:
+            known.append(part.uri)
+            state.set("bits", known)
+        self._bit = 1 << known.index(part.uri)
+        if len(known) > 60:  # noqa: PLR2004 - the bits of an integer in SQLite
+            message = "the Source has had more than 60 sets: choose some with --set"
+            raise MirrorError(message)
+
+    def plan(self, *, reconcile: bool) -> None:
+        position = None if reconcile else self._state.get(self._key)
+        lists = self._set.documents
+        if position and Capability.CHANGELIST in lists and self._by_changes(position):
+            return
+        if Capability.RESOURCELIST in lists:
+            self._by_list(lists[Capability.RESOURCELIST], Capability.RESOURCELIST, reconcile=reconcile)
+            position = self._state.get(self._key)
+            if Capability.CHANGELIST in lists and position and not self._by_changes(position):
+                self._note("its Change Lists do not reach back to its Resource List")
+        elif "" in lists:
+            self._by_list(lists[""], "", reconcile=reconcile)
+            self._note("a sitemap shows what exists and its dates; it does not prove that the bytes are complete")
+        else:
+            message = f"the set {self._set.name!a} has no Resource List, so that a copy cannot begin or be compared"
+            raise MirrorError(message)
+
+    def _note(self, text: str) -> None:
+        self._made.notes.append(f"{self._set.name}: {text}")
+
+    # By Change Lists
+
+    def _by_changes(self, position: dict[str, str]) -> bool:
+        """Plan by the changes since a position; return False if that is not possible, for a reason that is noted."""
+        since = position["at"]
+        self._clear()
+        last, seen, mark = since, "mark" not in position, position.get("mark", "")
+        try:
+            changes = self._changes(since)
+            if changes is None:
+                return False
+            for entry, md, time in _in_order(changes):
+                seen = seen or position["mark"] == f"{time} {entry.loc}"
+                if time >= since:
+                    last, mark = time, f"{time} {entry.loc}"
+                    self._add(entry, md, gone=md.change is ChangeKind.DELETED, time=time)
+        except DocumentError as error:
+            self._note(f"the Change Lists cannot be used, so the Resource List is compared: {error}")
+            return False
+        if not seen:
+            self._note("the last change that was followed is no longer listed, so the Resource List is compared")
+            return False
+        self._merge(complete=False)
+        self._state.set(self._key, {"at": last, **({"mark": mark} if mark else {})})
+        return True
+
+    def _changes(self, since: str) -> Iterator[tuple[Entry, Metadata]] | None:
+        """Return the changes since a time; None if the lists do not reach back to it."""
+        lists = self._set.documents
+        opened = self._open(lists[Capability.CHANGELIST], Capability.CHANGELIST)
+        ranges: list[_Range] = [(lists[Capability.CHANGELIST], _text((opened.md or _NONE).from_), "", opened)]
+        if opened.root is Root.SITEMAPINDEX:
+            ranges = self._ranges(lists[Capability.CHANGELIST], opened)
+        begin = ranges[0][1] if ranges else ""
+        if Capability.CHANGELIST_ARCHIVE in lists and (not begin or begin > since):
+            uri = lists[Capability.CHANGELIST_ARCHIVE]
+            archived = self._ranges(uri, self._open(uri, Capability.CHANGELIST_ARCHIVE))
+            ranges = [each for each in archived if each[2] and each[2] <= (begin or each[2])] + ranges
+        wanted = [each for each in ranges if not each[2] or each[2] >= since]
+        if not wanted:
+            return iter(())
+        if not wanted[0][1] or wanted[0][1] > since:
+            begin = wanted[0][1] or "an unknown time"
+            self._note(f"the Change Lists begin at {begin}, the copy is of {since}: the Resource List is compared")
+            return None
+        for (_, _, until, _), (uri, begin, _, _) in pairwise(wanted):
+            if not until or begin > until:
+                self._note(f"there is a gap before {shown(uri)}: the Resource List is compared")
+                return None
+        return self._of(wanted)
+
+    def _of(self, ranges: Iterable[_Range]) -> Iterator[tuple[Entry, Metadata]]:
+        for uri, _, _, opened in ranges:
+            for entry in (opened or self._open(uri, Capability.CHANGELIST)).entries:
+                yield entry, entry.md or _NONE
+
+    def _ranges(self, uri: str, index: Document) -> list[_Range]:
+        """Return the lists that an index or archive names, each with its times."""
+        found: list[_Range] = []
+        for entry in index.entries:
+            md = entry.md or _NONE
+            loc, document = urljoin(uri, entry.loc), None
+            if md.from_ is None:
+                document = self._open(loc, Capability.CHANGELIST)
+                md = document.md or _NONE
+            found.append((loc, _text(md.from_), _text(md.until), document))
+            if len(found) > self._options.max_documents:
+                message = f"{shown(uri)} names more than {self._options.max_documents} lists (--max-documents)"
+                raise DocumentError(message)
+        return found
+
+    def _open(self, uri: str, capability: Capability) -> Document:
+        """Read a document whole: Change Lists are short, and one that is cut short must not be used."""
+        opened = self._source.document(uri, capability)
+        if opened is None:
+            opened = self._source.document(uri, capability, remembered=False)
+        assert opened is not None  # noqa: S101 - it was not remembered
+        with closing(opened):
+            document = opened.document
+            return Document(root=document.root, md=document.md, links=document.links, entries=tuple(document.entries))
+
+    # By the Resource List
+
+    def _by_list(self, uri: str, capability: str, *, reconcile: bool) -> None:
+        before = self._state.get(self._key)
+        entries = self._source.entries(uri, capability, remembered=before is not None and not reconcile)
+        with closing(entries):
+            if entries.root is not None:  # it was modified
+                self._compare(entries, entries.root.md or _NONE, before["at"] if before else "")
+
+    def _compare(self, entries: Entries, md: Metadata, before: str) -> None:
+        at = _text(md.at)
+        if before and at and at < before and not self._options.accept_older:
+            message = (
+                f"the Resource List of the set {self._set.name!a} is of {at}, older than the copy ({before}): nothing "
+                "was changed. A cache may be stale: try again later. If the Source was set back, add --accept-older"
+            )
+            raise IncompleteError(message)
+        self._clear()
+        latest = ""
+        for count, entry in enumerate(entries):
+            if count >= self._options.max_resources:
+                most = f"{self._options.max_resources} resources (--max-resources)"
+                message = f"the set {self._set.name!a} has more than {most}"
+                raise MirrorError(message)
+            time = _text(entry.lastmod)
+            latest = max(latest, time)
+            self._add(entry, entry.md or _NONE, gone=False, time=time)
+        self._merge(complete=True)
+        self._state.set(self._key, {"at": at or latest} if at or latest else None)
+
+    # Both
+
+    def _clear(self) -> None:
+        self._state.db.execute("DELETE FROM entry")
+
+    def _add(self, entry: Entry, md: Metadata, *, gone: bool, time: str) -> None:
+        uri = quote(entry.loc if origin(entry.loc) else urljoin(self._set.uri, entry.loc), safe=punctuation)
+        wanted = gone or self._options.wants(uri, md.type)
+        if wanted and not gone and not self._source.allows(uri):
+            self._made.foreign += 1
+            wanted = False
+        length = md.length if md.length is not None and md.length >= 0 and not md.encoding else None
+        self._state.db.execute(
+            "INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?, ?)",
+            (uri, gone, strongest(md.hash), length, time, wanted),
+        )
+
+    def _merge(self, *, complete: bool) -> None:
+        """Turn the entries that were read into what is to be done; `complete`: nothing else exists in the set."""
+        db, bit = self._state.db, self._bit
+        db.execute("UPDATE entry SET gone = 1 WHERE NOT wanted")
+        db.execute("UPDATE resource SET sets = sets | ? WHERE uri IN (SELECT uri FROM entry WHERE NOT gone)", (bit,))
+        db.execute(
+            f"""INSERT INTO pending (uri, gone, hash, length, time, sets)
+            SELECT e.uri, 0, e.hash, e.length, e.time, ? | coalesce(r.sets, 0)
+            FROM entry e LEFT JOIN resource r USING (uri) WHERE NOT e.gone AND (r.uri IS NULL OR NOT {_SAME})
+            ON CONFLICT (uri) DO UPDATE SET gone = 0, hash = excluded.hash, length = excluded.length,
+            time = excluded.time, sets = excluded.sets | pending.sets, reason = '',
+            digest = CASE WHEN excluded.hash = pending.hash AND excluded.hash <> '' THEN pending.digest ELSE '' END""",  # noqa: S608
+            (bit,),
+        )
+        # What is as listed, or is listed no more, need not be fetched.
+        db.execute(
+            f"""DELETE FROM pending WHERE uri IN
+            (SELECT e.uri FROM entry e JOIN resource r USING (uri) WHERE NOT e.gone AND {_SAME})"""  # noqa: S608
+        )
+        gone = "SELECT uri FROM entry WHERE gone"
+        if complete:
+            gone = "SELECT uri FROM resource WHERE sets & :bit AND uri NOT IN (SELECT uri FROM entry WHERE NOT gone)"
+            listed = "SELECT uri FROM entry WHERE NOT gone"
+            db.execute(f"DELETE FROM pending WHERE sets = {bit} AND NOT gone AND uri NOT IN ({listed})")  # noqa: S608
+        db.execute(f"CREATE TEMP TABLE lost AS {gone.replace(':bit', str(bit))}")
+        db.execute("UPDATE resource SET sets = sets & ~? WHERE uri IN lost", (bit,))
+        db.execute("DELETE FROM pending WHERE uri IN lost AND sets & ~? = 0", (bit,))
+        db.execute(
+            """INSERT OR REPLACE INTO pending (uri, gone, hash, length, time, sets)
+            SELECT uri, 1, '', NULL, '', 0 FROM resource WHERE sets = 0 AND uri IN lost"""
+        )
+        db.execute("DROP TABLE lost")
+
+
+def _in_order(changes: Iterable[tuple[Entry, Metadata]]) -> Iterator[tuple[Entry, Metadata, str]]:
+    """Yield changes with their times; raises `DocumentError` if one has no time or kind, or is out of order."""
+    latest = ""
+    for entry, md in changes:
+        time = _text(md.datetime or entry.lastmod)
+        if not time or md.change is None:
+            message = f"{shown(entry.loc)} is listed as changed without a time or kind of change"
+            raise DocumentError(message)
+        if time < latest:
+            message = f"{shown(entry.loc)} is listed out of order"
+            raise DocumentError(message)
+        latest = time
+        yield entry, md, time
+
+
+def _drop_removed_sets(state: State, current: set[str], made: Plan) -> None:
+    """Let go of what belonged to sets that the Source no longer has, or that are no longer wanted."""
+    bits = state.get("bits") or []
+    for number, uri in enumerate(bits):
+        if uri and uri not in current and state.get(f"at {uri}"):
+            made.notes.append(f"the set at {shown(uri)} is no longer followed")
+            state.db.execute("UPDATE resource SET sets = sets & ~?", (1 << number,))
+            state.set(f"at {uri}", None)
+    state.db.execute(
+        "INSERT OR REPLACE INTO pending (uri, gone, hash, length, time, sets) "
+        "SELECT uri, 1, '', NULL, '', 0 FROM resource WHERE sets = 0"
+    )
+
+
+def _text(time: dt.datetime | None) -> str:
+    """Return a time as text that sorts like it."""
+    return "" if time is None else f"{time.astimezone(dt.UTC).replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
+
+
+#: Tells people what is going on: resources and bytes done, of how many.
+Progress = Callable[[int, int, int, int], None]

@@ -1,0 +1,157 @@
+"""Check that the documents of a previous publication agree with each other and with `publication.json`.
+
+Hashes prove only that the documents are those that `publication.json` lists. Whoever can write to the host can write
+both, and whatever is read here is published again.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+from datetime import datetime
+from itertools import pairwise
+from urllib.parse import urlsplit
+
+from pelican_resourcesync.errors import DocumentError, ResourceSyncError
+from pelican_resourcesync.printable import printable
+from pelican_resourcesync.protocol import Capability, Document, Entry, Link, Metadata
+from pelican_resourcesync.publication.model.history import Change
+from pelican_resourcesync.publication.model.layout import Layout
+from pelican_resourcesync.publication.model.resource import Listed, require_writable
+from pelican_resourcesync.publication.model.state import State
+
+_SHOWN = 200  # characters of a URI in a message
+
+
+class DamagedError(ResourceSyncError):
+    """A publication is damaged, or contradicts itself."""
+
+
+def require_capability(document: Document, path: str, capability: Capability) -> Metadata:
+    """Return the metadata of a document. Raises `DamagedError` if it has another capability."""
+    if document.md is None or document.md.capability != capability:
+        message = f"{path} is not a document with the capability {capability}"
+        raise DamagedError(message)
+    return document.md
+
+
+def require_same_time(path: str, name: str, found: datetime | None, expected: datetime | None) -> None:
+    """Raise `DamagedError` if a document has another time than the document that links to it says."""
+    if found != expected:
+        message = f"{path} has {_time(name, found)} where {_time(name, expected)} is expected"
+        raise DamagedError(message)
+
+
+def require_capabilities(entries: Iterable[Entry], layout: Layout, state: State) -> None:
+    """Raise `DamagedError` unless the Capability List names the documents that `publication.json` lists."""
+    expected = {
+        Capability.RESOURCELIST: layout.resource_list,
+        Capability.RESOURCEDUMP: layout.resource_dump,
+        Capability.CHANGELIST: layout.change_list_index,
+        Capability.CHANGEDUMP: layout.change_dump_index,
+        Capability.RESOURCELIST_ARCHIVE: layout.archive(Capability.RESOURCELIST),
+        Capability.RESOURCEDUMP_ARCHIVE: layout.archive(Capability.RESOURCEDUMP),
+        Capability.CHANGELIST_ARCHIVE: layout.archive(Capability.CHANGELIST),
+        Capability.CHANGEDUMP_ARCHIVE: layout.archive(Capability.CHANGEDUMP),
+    }
+    there = {(str(each), layout.uri(path)) for each, path in expected.items() if path in state.documents}
+    named = {(str(each.md.capability if each.md else None), each.loc) for each in entries}
+    for capability, uri in sorted(named ^ there):
+        verb = "names" if (capability, uri) in named else "does not name"
+        message = f"{layout.capability_list} {verb} the {capability} {_shown(uri)}, unlike {layout.state}"
+        raise DamagedError(message)
+
+
+def require_adjacent(path: str, ranges: Iterable[tuple[datetime, datetime | None]]) -> None:
+    """Raise `DamagedError` unless each of these ranges begins where the one before it ends, and only the last is open.
+
+    They are listed in the index at `path`.
+    """
+    listed = list(ranges)
+    for (start, until), (following, _) in pairwise(listed):
+        if until is None or until != following:
+            message = f"{path}: the range from {start} ends with {_time('until', until)}, and the next has {following}"
+            raise DamagedError(message)
+    for start, until in listed:
+        if until is not None and until <= start:
+            message = f"{path}: the range from {start} ends before it begins"
+            raise DamagedError(message)
+
+
+def checked_resources(
+    resources: Iterable[tuple[str, Listed]], path: str, state: State, former: Collection[str]
+) -> Iterator[tuple[str, Listed]]:
+    """Yield the resources of the Resource List at `path`. Raises `DamagedError` for one that cannot be published."""
+    addresses = Addresses(state, former)
+    for uri, listed in resources:
+        addresses.require(uri, listed.links, path)
+        yield uri, listed
+
+
+def checked_changes(
+    changes: Iterable[Change], path: str, start: datetime, state: State, former: Collection[str]
+) -> Iterator[Change]:
+    """Yield the changes of the open Change List at `path`. Raises `DamagedError` for one that cannot be published.
+
+    Their times are in order, after the `start` of the list and not later than the publication.
+    """
+    addresses = Addresses(state, former)
+    before = start
+    for change in changes:
+        addresses.require(change.uri, change.links, path)
+        if not start < change.time <= state.at or change.time < before:
+            message = (
+                f"{path}: the change of {_shown(change.uri)} has the time {change.time}, not in order between"
+                f" {start} and {state.at}"
+            )
+            raise DamagedError(message)
+        before = change.time
+        yield change
+
+
+def require_count(state: State, path: str, counted: int) -> None:
+    """Raise `DamagedError` unless `publication.json` has the right number of changes."""
+    if state.changes != counted:
+        message = f"{path} counts {state.changes} changes, but the Change Lists have {counted}"
+        raise DamagedError(message)
+
+
+class Addresses:
+    """The addresses that the URIs of a publication may have.
+
+    Those of a site are below its address, or below a former one. A repository (its publication says as of when it was
+    read) may also list what other servers deliver.
+    """
+
+    def __init__(self, state: State, former: Collection[str]) -> None:
+        """Take the state of the publication, and former addresses of the site that it may not know."""
+        self._below = tuple(f"{each}/" for each in (state.siteurl, *state.former, *former) if each)
+        self._exact = {state.siteurl, *state.former, *former}
+        self._anywhere = state.read_as_of is not None
+
+    def require(self, uri: str, links: Iterable[Link], path: str) -> None:
+        """Raise `DamagedError` for a URI in the document at `path` that is elsewhere, or cannot be written."""
+        try:
+            require_writable(uri, links)
+        except DocumentError as error:
+            message = f"{path}: {_shown(uri)} cannot be published: {printable(error)}"
+            raise DamagedError(message) from None
+        if uri.startswith(self._below) or uri in self._exact:
+            return
+        if not self._anywhere or not _is_public(uri):
+            message = f"{path}: {_shown(uri)} is not below the address of the site, {self._below[0]}"
+            raise DamagedError(message)
+
+
+def _is_public(uri: str) -> bool:
+    """Return whether this is an http(s) URI without a user and a password."""
+    try:
+        parts = urlsplit(uri)
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and "@" not in parts.netloc
+
+
+def _shown(uri: str) -> str:
+    return printable(uri[:_SHOWN]) + ("…" if len(uri) > _SHOWN else "")
+
+
+def _time(name: str, time: datetime | None) -> str:
+    return f"no {name}" if time is None else f"the {name} {time.isoformat()}"

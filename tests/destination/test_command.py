@@ -1,0 +1,232 @@
+"""The `mirror` command: what it says, its exit status, its options, and how it stops."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from base64 import b64encode
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pelican_resourcesync.cli import main, parser
+from pelican_resourcesync.commands.mirror import options_of
+from pelican_resourcesync.destination import Options
+from tests.destination.sources import FakeSource, fake_source, files_of
+from tests.support.live import late, status
+from tests.support.sites import ROOT
+
+PAGES = {"index.htm": "home", "a.html": "one", "b/c.html": "two", "b/d.txt": "three", "e.bin": "four"}
+
+
+@pytest.fixture
+def source() -> Iterator[FakeSource]:
+    """Give a Source with a few resources."""
+    with fake_source(PAGES) as source:
+        yield source
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    """Run the command; give its exit status and what it says."""
+    code = main(["mirror", *map(str, arguments), "--retries", "0"])
+    said = capsys.readouterr()
+    return code, said.out, said.err
+
+
+def test_what_it_says(source: FakeSource, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One line says what was done, and the exit status whether it is all."""
+    folder = tmp_path / "copy"
+    code, out, err = run(capsys, source.url, folder, "--dry-run")
+    assert (code, err) == (0, "")
+    assert out.startswith("To fetch: 5 resources (19 bytes), in as many requests; to delete: 0.\n")
+    code, out, err = run(capsys, source.url, folder)
+    assert (code, err) == (0, "")
+    assert out.startswith(f"Complete: {folder} has 5 resources; 5 fetched (19 bytes), 0 deleted in ")
+    assert out.count("\n") == 1
+    assert run(capsys, source.url, folder, "--audit")[:2] == (0, f"{folder} is what the Source lists.\n")
+    (folder / "a.html").unlink()
+    code, out, _ = run(capsys, source.url, folder, "--audit")
+    assert (code, out.splitlines()[0]) == (1, f"{source.url}a.html is missing or damaged in the copy")
+    assert run(capsys, source.url, folder, "--repair")[0] == 0
+    source.put("a.html", "new")
+    source.publish()
+    source.site.manners["a.html"] = status(500)
+    code, out, _ = run(capsys, source.url, folder)
+    assert code == 3
+    assert out.splitlines()[0] == (
+        f"Missing: {source.url}a.html ({source.url}a.html: the server answered 500 Internal Server Error)"
+    )
+    assert "Incomplete: " in out
+
+
+def test_json(source: FakeSource, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each report is one JSON document for programs."""
+    folder = tmp_path / "copy"
+    assert json.loads(run(capsys, source.url, folder, "--dry-run", "--json")[1])["plan"]["fetch"] == 5
+    told = json.loads(run(capsys, source.url, folder, "--json")[1])
+    assert (told["complete"], told["fetched"], told["missing"]) == (True, 5, [])
+    assert json.loads(run(capsys, source.url, folder, "--audit", "--json")[1]) == {"differences": []}
+
+
+def test_exit_statuses(source: FakeSource, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """2 where nothing can be mirrored at all; 3 where another run may well do better."""
+    folder = tmp_path / "copy"
+    assert run(capsys, source.url, tmp_path, "--audit")[0] == 2
+    source.published, published = {}, source.published
+    code, _, err = run(capsys, source.url, folder)
+    assert (code, err.partition(":")[0]) == (2, "pelican-resourcesync")
+    source.published = published
+    assert run(capsys, source.url, folder)[0] == 0
+    source.site.manner = status(503)
+    code, out, err = run(capsys, source.url, folder)
+    assert (code, out) == (3, "")
+    assert "503 Service Unavailable" in err
+    source.site.manner = source.answer
+    source.resources.clear()
+    source.publish()
+    source.published["rs/changelist.xml"] = b""
+    code, _, err = run(capsys, source.url, folder)
+    assert (code, "--max-deletions 100" in err) == (3, True)
+    assert len(files_of(folder)) == 5
+
+
+def test_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    """Units that do not exist, and actions that exclude each other."""
+    for wrong in (
+        ["--rate", "fast"],
+        ["--every", "10x"],
+        ["--audit", "--repair"],
+        ["--jobs", "0"],
+        ["--max-size", "0"],
+    ):
+        with pytest.raises(SystemExit) as caught:
+            main(["mirror", "https://example.org/", "copy", *wrong])
+        assert caught.value.code == 2
+    assert "usage:" in capsys.readouterr().err
+
+
+def test_options() -> None:
+    """Each option of the command line is one of the mirror."""
+    line = """mirror https://example.org/ copy --set a --only *.pdf --type image/* --allow-host b.test --allow-private
+        --adopt --accept-older --max-deletions 5 --jobs 2 --rate 2MB/s --proxy --retries 1 --timeout 5s --max-time 2h
+        --max-wait 1m --max-size 1.5k --max-document-size 2M --max-documents 3 --max-resources 4 --user me:word
+        --header X:y"""
+    arguments = parser().parse_args(line.split())
+    assert options_of(arguments) == Options(
+        sets=("a",),
+        only=("*.pdf",),
+        types=("image/*",),
+        hosts=("b.test",),
+        allow_private=True,
+        adopt=True,
+        accept_older=True,
+        max_deletions=5,
+        jobs=2,
+        bandwidth=2_000_000,
+        proxies=True,
+        retries=1,
+        timeout=5,
+        resource_time=7_200,
+        longest_wait=60,
+        resource_size=1_500,
+        document_size=2_000_000,
+        max_documents=3,
+        max_resources=4,
+        credentials={"X": "y", "Authorization": f"Basic {b64encode(b'me:word').decode()}"},
+    )
+    assert options_of(parser().parse_args(["mirror", "a", "b", "--rate", "5"])).requests == 5
+
+
+def test_credentials(
+    source: FakeSource, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From an option, the environment or .netrc; what cannot be used is refused, and not repeated."""
+
+    def sent(*arguments: str) -> str | None:
+        source.site.asks.clear()
+        assert run(capsys, source.url, tmp_path / "copy", *arguments)[0] == 0
+        found = {ask.headers["Authorization"] for ask in source.site.asks}
+        assert len(found) == 1
+        return found.pop()
+
+    def basic(word: str) -> str:
+        return f"Basic {b64encode(word.encode()).decode()}"
+
+    assert sent() is None
+    assert sent("--user", "me:word:s") == basic("me:word:s")
+    monkeypatch.setenv("RESOURCESYNC_PASSWORD", "secret")
+    assert sent("--user", "me") == basic("me:secret")
+    monkeypatch.setenv("RESOURCESYNC_USER", "you:word")
+    assert sent() == basic("you:word")
+    monkeypatch.delenv("RESOURCESYNC_USER")
+    assert run(capsys, source.url, tmp_path / "copy", "--netrc")[0] == 2
+    netrc = Path(os.environ["HOME"], ".netrc")
+    netrc.write_text("machine 127.0.0.1 login me password word\n")
+    netrc.chmod(0o600)
+    assert sent("--netrc") == basic("me:word")
+    netrc.write_text("machine elsewhere.test login me password word\n")
+    assert sent("--netrc") is None
+    code, _, err = run(capsys, source.url, tmp_path / "copy", "--header", "secret word: x")
+    assert (code, "write it as 'Name: value'" in err) == (2, True)
+
+
+def test_many_missing(source: FakeSource, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of many, the first are named."""
+    for number in range(30):
+        source.put(f"{number}.html", "x")
+        source.site.manners[f"{number}.html"] = status(403)
+    source.publish()
+    code, out, _ = run(capsys, source.url, tmp_path / "copy")
+    assert code == 3
+    assert out.count("Missing: ") == 20
+    assert "… and 10 more (all with --json)" in out
+
+
+def process(source: FakeSource, folder: Path, *arguments: str) -> "subprocess.Popen[str]":
+    """Start the command as a process."""
+    command = [sys.executable, "-m", "pelican_resourcesync", "mirror", source.url, str(folder), *arguments]
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+
+
+def test_kept_running(source: FakeSource, tmp_path: Path) -> None:
+    """With --every it looks again, also after a failure, and stops cleanly when it is told to."""
+    folder = tmp_path / "copy"
+    with process(source, folder, "--every", "0.2", "--retries", "0") as running:
+        assert running.stdout
+        assert running.stderr
+        assert running.stdout.readline().startswith("Complete: ")
+        source.site.manner = status(503)
+        assert "503" in running.stderr.readline()
+        source.put("a.html", "new")
+        source.publish()
+        source.site.manner = source.answer
+        deadline = time.monotonic() + 60
+        while files_of(folder).get("a.html") != b"new" and time.monotonic() < deadline:
+            time.sleep(0.05)
+        running.send_signal(signal.SIGTERM)
+        running.communicate(timeout=60)
+    assert files_of(folder) == source.resources
+    assert running.returncode in (0, 3)  # 3 where it was just at work
+
+
+def test_stopped(source: FakeSource, tmp_path: Path) -> None:
+    """A run that is stopped says so, keeps what is complete, and the next one goes on."""
+    folder = tmp_path / "copy"
+    source.site.manners["e.bin"] = late(60, source.answer)
+    with process(source, folder) as running:
+        deadline = time.monotonic() + 60
+        while not any(ask.path == "e.bin" for ask in source.site.asks) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        running.send_signal(signal.SIGTERM)
+        _, err = running.communicate(timeout=60)
+    assert (running.returncode, err) == (3, "pelican-resourcesync: stopped; the next run goes on from here\n")
+    assert files_of(folder).items() <= source.resources.items()
+    source.site.manners.clear()
+    assert main(["mirror", source.url, str(folder)]) == 0
+    assert files_of(folder) == source.resources

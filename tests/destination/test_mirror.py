@@ -1,0 +1,724 @@
+"""A mirror follows a Source: baseline, changes, deletions, audit and repair, over real HTTP."""
+
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pelican_resourcesync.destination import STATE_FOLDER, IncompleteError, Mirror, MirrorError, Options
+from pelican_resourcesync.errors import ResourceSyncError
+from tests.destination.sources import FAST, FakeSource, digest, document, entry, fake_source, files_of
+from tests.support.live import Ask, content, first, redirect, status
+
+PAGES = {"index.htm": "home", "a.html": "one", "b/c.html": "two", "b/d.txt": "three", "e.bin": "four"}
+
+
+@pytest.fixture
+def source() -> Iterator[FakeSource]:
+    """Give a Source with a few resources."""
+    with fake_source(PAGES) as source:
+        yield source
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Give the folder of a copy, which is not there yet."""
+    return tmp_path / "copy"
+
+
+def mirror(source: FakeSource, folder: Path, **options: object) -> Mirror:
+    """Make a mirror that does not wait."""
+    return Mirror(source.url, folder, replace(FAST, **options))  # type: ignore[arg-type]
+
+
+def test_baseline_and_changes(source: FakeSource, folder: Path) -> None:
+    """The copy is what the Source listed, first all of it, then what changed, and nothing is fetched twice."""
+    result = mirror(source, folder).run()
+    assert (result.fetched, result.deleted, result.resources, result.complete) == (5, 0, 5, True)
+    assert files_of(folder) == source.resources
+    asked = source.site.asked()
+    assert {path: asked[path] for path in source.resources} == dict.fromkeys(source.resources, 1)
+    source.put("a.html", "one, again")
+    source.put("a.html", "one, at last")
+    source.put("new.html", "new")
+    source.delete("e.bin")
+    source.publish()
+    result = mirror(source, folder).run()
+    assert (result.fetched, result.deleted, result.complete) == (2, 1, True)
+    assert files_of(folder) == source.resources
+    asked = source.site.asked()
+    assert "rs/resourcelist.xml" not in asked
+    assert asked["a.html"] == asked["new.html"] == 1
+    assert asked.total() == 5
+
+
+def test_nothing_changed(source: FakeSource, folder: Path) -> None:
+    """Then only the few documents are asked for, by their validators, and no file is touched."""
+    mirror(source, folder).run()
+    source.site.asked()
+    result = mirror(source, folder).run()
+    assert (result.fetched, result.deleted, result.complete) == (0, 0, True)
+    asks = list(source.site.asks)
+    assert len(asks) <= 4
+    assert all(ask.headers["If-None-Match"] for ask in asks)
+
+
+def test_ten_publications(source: FakeSource, folder: Path) -> None:
+    """Followed through ten publications, with lists that are cut into ranges, the copy is exact each time."""
+    for number in range(10):
+        source.put(f"page-{number}.html", f"page {number}")
+        source.put("index.htm", f"home {number}")
+        if number % 3 == 2:
+            source.delete(f"page-{number - 1}.html")
+            source.close_range()
+        source.publish()
+        if number % 2:
+            assert mirror(source, folder).run().complete
+            assert files_of(folder) == source.resources
+
+
+@pytest.mark.parametrize(
+    "start", ["", "a.html", ".well-known/resourcesync", "rs/capabilitylist.xml", "rs/resourcelist.xml"]
+)
+def test_where_one_may_begin(source: FakeSource, folder: Path, start: str) -> None:
+    """A site, a page, a Source Description, a Capability List or a list: each leads to the Source."""
+    page = f'<html><head><link rel="resourcesync" href="/rs/capabilitylist.xml"></head>{start}'
+    source.site.manners["a.html" if start == "a.html" else ""] = content(page.encode(), Content_Type="text/html")
+    found = Mirror(source.url + start, folder, FAST)
+    if start == "a.html":
+        source.put("a.html", page)
+        source.publish()
+    assert found.run().complete
+    assert files_of(folder) == source.resources
+
+
+def test_found_by_a_header(source: FakeSource, folder: Path) -> None:
+    """A Link header leads to the Capability List, too."""
+    link = '</x>; rel="next", </rs/capabilitylist.xml>; type="application/xml"; rel="resourcesync"'
+    source.site.manners[""] = lambda ask: ask.send(200, b"a page", Link=link)
+    source.published[".well-known/resourcesync"] = b""
+    assert mirror(source, folder).run().complete
+
+
+def test_nothing_to_be_found(folder: Path) -> None:
+    """A site without any list is one clear error, and no folder is made for it but the state's."""
+    with fake_source() as source:
+        source.published = {}
+        with pytest.raises(MirrorError, match="no Source was found"):
+            mirror(source, folder).run()
+    with pytest.raises(MirrorError, match="neither an http"):
+        Mirror("nothing/at-all", folder, FAST).run()
+
+
+def test_a_folder_as_source(source: FakeSource, folder: Path, tmp_path: Path) -> None:
+    """The output of a site can be mirrored before it is public."""
+    output = tmp_path / "output"
+    for path, data in source.published.items():
+        (output / path).parent.mkdir(parents=True, exist_ok=True)
+        (output / path).write_bytes(data)
+    source.site.asked()
+    assert Mirror(str(output), folder, FAST).run().complete
+    assert files_of(folder) == source.resources
+    assert source.site.asks == []
+    (output / ".well-known/resourcesync").unlink()
+    shutil.rmtree(output / "rs")
+    with pytest.raises(MirrorError, match="has no Source Description"):
+        Mirror(str(output), folder, FAST).run()
+
+
+def test_plain_sitemap(source: FakeSource, folder: Path) -> None:
+    """A sitemap without ResourceSync is mirrored by its dates, and the summary says what that does not prove."""
+
+    def sitemap() -> bytes:
+        urls = "".join(
+            f"<url><loc>{source.url}{path}</loc><lastmod>{time:%Y-%m-%dT%H:%M:%SZ}</lastmod></url>"
+            for path, time in source.times.items()
+            if path in source.resources
+        )
+        return f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{urls}</urlset>'.encode()
+
+    def publish() -> None:
+        source.published = {**source.resources, "sitemap.xml": sitemap()}
+
+    publish()
+    result = mirror(source, folder).run()
+    assert result.complete
+    assert "does not prove" in result.plan.notes[0]
+    assert files_of(folder) == source.resources
+    source.put("a.html", "changed")
+    source.delete("e.bin")
+    publish()
+    source.site.asked()
+    result = mirror(source, folder).run()
+    assert (result.fetched, result.deleted) == (1, 1)
+    assert files_of(folder) == source.resources
+
+
+def test_without_hashes(source: FakeSource, folder: Path) -> None:
+    """Where a list has neither hash nor length, its times decide."""
+    source.hashes = False
+    source.publish()
+    assert mirror(source, folder).run().complete
+    source.put("a.html", "changed")
+    source.publish()
+    assert mirror(source, folder).run().fetched == 1
+    assert files_of(folder) == source.resources
+
+
+@pytest.mark.parametrize(
+    ("listed", "good"),
+    [
+        ("md5:5ae9b7f211e23aac3df5f2b8f3b8eada", True),
+        ("md5:WumLd/IR4jqsPfXyuPuO2g==", False),
+        ("sha-1:fe05bcdcdc4928012781a5f1a2a77cbb5398e106 md5:00000000000000000000000000000000", True),
+        ("SHA256:7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed", True),
+        ("sha-256:0000000000000000000000000000000000000000000000000000000000000000", False),
+        ("crc32:1234 unheard-of", True),
+    ],
+)
+def test_the_strongest_hash_decides(folder: Path, listed: str, good: bool) -> None:
+    """Of several hashes the strongest that is known is compared; others are nothing to go by."""
+    with fake_source({"a": "one"}) as source:
+        path, md = f"{source.url}a", {"hash": listed, "length": "3"}
+        source.published["a"] = b"one"
+        list_md = {"capability": "resourcelist", "at": "2024-01-01T00:00:00Z"}
+        source.change_lists = False
+        source.publish()
+        source.published["rs/resourcelist.xml"] = document("urlset", list_md, entry(path, md, "2024-01-01"))
+        if listed.startswith("md5:5ae9"):
+            source.published["a"] = b"two"[:0] + b"one"
+            md["hash"] = "md5:f97c5d29941bfb1b2fdab0874906ab82"
+            source.published["rs/resourcelist.xml"] = document("urlset", list_md, entry(path, md, "2024-01-01"))
+        assert mirror(source, folder).run().complete is good
+
+
+def test_selection(source: FakeSource, folder: Path) -> None:
+    """What is not wanted is neither fetched nor missing; another selection later is followed, too."""
+    result = mirror(source, folder, only=("*.html",)).run()
+    assert result.complete
+    assert sorted(files_of(folder)) == ["a.html", "b/c.html"]
+    source.put("e.bin", "changed")
+    source.put("f.html", "new")
+    source.publish()
+    assert mirror(source, folder, only=("*.html",)).run().complete
+    assert sorted(files_of(folder)) == ["a.html", "b/c.html", "f.html"]
+    assert mirror(source, folder, types=("text/plain",), max_deletions=100.0).run().complete
+    assert sorted(files_of(folder)) == ["b/d.txt"]
+    assert mirror(source, folder).run().complete
+    assert files_of(folder) == source.resources
+
+
+def test_sets(source: FakeSource, folder: Path) -> None:
+    """One of several sets can be chosen by its name; a resource of two sets stays until it is in neither."""
+    both = document("urlset", {"capability": "description"}, "".join(
+        entry(f"{source.url}{name}/capabilitylist.xml", {"capability": "capabilitylist"}) for name in ("one", "two")
+    ))  # fmt: skip
+
+    def publish(at: str, **paths: str) -> None:
+        source.published[".well-known/resourcesync"] = both
+        for name, listed in paths.items():
+            capabilities = entry(f"{source.url}{name}/list.xml", {"capability": "resourcelist"})
+            source.published[f"{name}/capabilitylist.xml"] = document(
+                "urlset", {"capability": "capabilitylist"}, capabilities
+            )
+            entries = "".join(
+                entry(source.url + path, {"hash": digest(source.resources[path])}) for path in listed.split()
+            )
+            source.published[f"{name}/list.xml"] = document("urlset", {"capability": "resourcelist", "at": at}, entries)
+
+    publish("2024-02-01", one="a.html b/c.html", two="b/c.html e.bin")
+    assert mirror(source, folder, sets=("two",)).run().complete
+    assert sorted(files_of(folder)) == ["b/c.html", "e.bin"]
+    assert mirror(source, folder).run().complete
+    assert sorted(files_of(folder)) == ["a.html", "b/c.html", "e.bin"]
+    publish("2024-02-02", one="a.html", two="b/c.html e.bin")
+    assert mirror(source, folder).run().complete
+    assert sorted(files_of(folder)) == ["a.html", "b/c.html", "e.bin"]
+    publish("2024-02-03", one="a.html", two="e.bin")
+    assert mirror(source, folder, max_deletions=50.0).run().complete
+    assert sorted(files_of(folder)) == ["a.html", "e.bin"]
+    with pytest.raises(MirrorError, match="has no set 'three': it has one, two"):
+        mirror(source, folder, sets=("three",)).run()
+
+
+def test_dry_run(source: FakeSource, folder: Path) -> None:
+    """A plan says how much there is to do, and nothing is done."""
+    plan = mirror(source, folder).plan()
+    assert (plan.fetch, plan.delete, plan.size) == (5, 0, sum(map(len, source.resources.values())))
+    assert not folder.exists()
+    mirror(source, folder).run()
+    source.delete("e.bin")
+    source.put("a.html", "more")
+    source.publish()
+    plan = mirror(source, folder).plan()
+    assert (plan.fetch, plan.delete, plan.size) == (1, 1, 4)
+    assert "e.bin" in files_of(folder)
+    assert mirror(source, folder).run().fetched == 1
+
+
+def test_audit_and_repair(source: FakeSource, folder: Path) -> None:
+    """An audit names what differs without downloading it; a repair mends it."""
+    with pytest.raises(MirrorError, match="is not a copy"):
+        mirror(source, folder).audit()
+    mirror(source, folder).run()
+    assert mirror(source, folder).audit() == []
+    (folder / "a.html").write_bytes(b"eno")
+    (folder / "b/c.html").unlink()
+    source.put("e.bin", "five")
+    source.delete("index.htm")
+    source.publish()
+    source.site.asked()
+    found = {each.uri.removeprefix(source.url): each.what for each in mirror(source, folder).audit()}
+    assert found == {
+        "a.html": "is missing or damaged in the copy",
+        "b/c.html": "is missing or damaged in the copy",
+        "e.bin": "has changed at the Source",
+        "index.htm": "is in the copy, and no longer listed",
+    }
+    assert not source.site.asked().keys() & source.resources.keys()
+    result = mirror(source, folder).repair()
+    assert (result.fetched, result.deleted, result.complete) == (3, 1, True)
+    assert files_of(folder) == source.resources
+    assert mirror(source, folder).audit() == []
+
+
+# --- what a mirror goes on from -----------------------------------------------
+
+
+def test_change_lists_that_do_not_reach_back(source: FakeSource, folder: Path) -> None:
+    """The lists are compared instead, only what differs is fetched, and the summary says so."""
+    mirror(source, folder).run()
+    source.put("a.html", "changed")
+    source.begin = source.now
+    source.changes.clear()
+    source.put("new.html", "new")
+    source.publish()
+    result = mirror(source, folder).run()
+    assert result.fetched == 2
+    assert any("the Resource List is compared" in note for note in result.plan.notes)
+    assert files_of(folder) == source.resources
+
+
+def test_archives_are_followed(source: FakeSource, folder: Path) -> None:
+    """Where the Change List begins later than the copy, its archive may hold what was between."""
+    mirror(source, folder).run()
+    source.put("a.html", "changed")
+    source.close_range()
+    source.put("b/c.html", "changed, too")
+    source.publish()
+    archived = source.published.pop("rs/changes-0.xml")
+    (cut,) = source.cut
+    source.published["rs/old.xml"] = archived
+    times = {"from": "2024-01-01T00:00:00Z", "until": f"{cut:%Y-%m-%dT%H:%M:%SZ}"}
+    source.published["rs/archive.xml"] = document(
+        "urlset", {"capability": "changelist-archive"}, entry(f"{source.url}rs/old.xml", times)
+    )
+    source.published["rs/changelist.xml"] = source.published["rs/changes-1.xml"]
+    named = {"resourcelist": "resourcelist", "changelist": "changelist", "changelist-archive": "archive"}
+    source.published["rs/capabilitylist.xml"] = document("urlset", {"capability": "capabilitylist"}, "".join(
+        entry(f"{source.url}rs/{name}.xml", {"capability": capability}) for capability, name in named.items()
+    ))  # fmt: skip
+    source.site.asked()
+    result = mirror(source, folder).run()
+    assert (result.fetched, result.plan.notes) == (2, [])
+    assert "rs/resourcelist.xml" not in source.site.asked()
+    assert files_of(folder) == source.resources
+
+
+def test_source_set_back(source: FakeSource, folder: Path) -> None:
+    """An older state than the copy's is followed only on request; then the copy is exact again."""
+    old = dict(source.resources), list(source.changes), dict(source.times), source.now
+    source.put("a.html", "newer")
+    source.put("newer.html", "newer")
+    source.publish()
+    mirror(source, folder).run()
+    copy = files_of(folder)
+    source.resources, source.changes, source.times, source.now = old
+    source.publish()
+    for _ in range(2):
+        with pytest.raises(IncompleteError, match="older than the copy"):
+            mirror(source, folder).run()
+        assert files_of(folder) == copy
+    assert mirror(source, folder, accept_older=True).run().complete
+    assert files_of(folder) == source.resources
+
+
+def test_source_set_back_and_gone_on(source: FakeSource, folder: Path) -> None:
+    """A past that was replaced is noticed, because the last change that was followed is no longer listed."""
+    old = dict(source.resources), list(source.changes), dict(source.times), source.now
+    source.put("a.html", "newer")
+    source.publish()
+    mirror(source, folder).run()
+    source.resources, source.changes, source.times, source.now = old
+    source.now = source.now.replace(day=2)
+    source.put("b/c.html", "other")
+    source.publish()
+    result = mirror(source, folder).run()
+    assert any("no longer listed" in note for note in result.plan.notes)
+    assert files_of(folder) == source.resources
+
+
+def test_source_that_begins_anew(source: FakeSource, folder: Path) -> None:
+    """A Source whose documents begin anew is compared, and only what differs is fetched."""
+    mirror(source, folder).run()
+    source.changes.clear()
+    source.put("a.html", "changed")
+    source.changes.clear()
+    source.begin = source.now
+    source.publish()
+    assert mirror(source, folder).run().fetched == 1
+    assert files_of(folder) == source.resources
+
+
+def test_database_that_is_lost(source: FakeSource, folder: Path) -> None:
+    """It is made again by hashing the copy, whether it is gone or damaged, and nothing is fetched twice."""
+    mirror(source, folder).run()
+    database = folder / STATE_FOLDER / "state.sqlite3"
+    source.put("a.html", "changed")
+    source.publish()
+    database.unlink()
+    result = mirror(source, folder).run()
+    assert (result.fetched, result.adopted, result.complete) == (1, 4, True)
+    assert files_of(folder) == source.resources
+    database.write_bytes(b"damaged" * 1000)
+    result = mirror(source, folder).run()
+    assert (result.fetched, result.adopted, result.complete) == (0, 5, True)
+    assert mirror(source, folder).audit() == []
+
+
+def test_moved_source(source: FakeSource, folder: Path) -> None:
+    """At a new address, another Source is refused; begun anew with --adopt, nothing is fetched twice."""
+    mirror(source, folder).run()
+    with fake_source(PAGES) as new:
+        with pytest.raises(MirrorError, match=r"is a copy of .*: name another folder"):
+            mirror(new, folder).run()
+        shutil.rmtree(folder / STATE_FOLDER)
+        with pytest.raises(MirrorError, match="--adopt"):
+            mirror(new, folder).run()
+        result = mirror(new, folder, adopt=True).run()
+        assert (result.fetched, result.adopted, result.complete) == (0, 5, True)
+
+
+def test_capability_list_that_moved(source: FakeSource, folder: Path) -> None:
+    """What was remembered of the Source is found again where it is now."""
+    mirror(source, folder).run()
+    old, new = f"{source.url}rs/".encode(), f"{source.url}new/".encode()
+    for path in [*source.published]:
+        if path.startswith("rs/"):
+            source.published[path.replace("rs/", "new/")] = source.published.pop(path).replace(old, new)
+    known = ".well-known/resourcesync"
+    source.published[known] = source.published[known].replace(old, new)
+    result = mirror(source, folder).run()
+    assert (result.complete, result.fetched, result.deleted) == (True, 0, 0)
+
+
+# --- harm ---------------------------------------------------------------------
+
+
+def test_files_of_others_stay(source: FakeSource, folder: Path) -> None:
+    """A folder with other files is refused; with --adopt they are never changed, and what is in the way is told."""
+    folder.mkdir()
+    (folder / "a.html").write_text("mine")
+    (folder / "notes.txt").write_text("mine, too")
+    with pytest.raises(MirrorError, match="is not an empty folder"):
+        mirror(source, folder).run()
+    result = mirror(source, folder, adopt=True).run()
+    assert [(uri.removeprefix(source.url), why) for uri, why in result.missing] == [
+        ("a.html", "a.html exists, and the mirror did not write it")
+    ]
+    assert (folder / "a.html").read_text() == "mine"
+    assert files_of(folder) == {**source.resources, "a.html": b"mine", "notes.txt": b"mine, too"}
+    (folder / "a.html").unlink()
+    assert mirror(source, folder).run().complete
+
+
+def test_changed_file_is_not_deleted(source: FakeSource, folder: Path) -> None:
+    """A file that someone else replaced is not the mirror's to delete."""
+    mirror(source, folder).run()
+    (folder / "e.bin").write_text("my own work")
+    source.delete("e.bin")
+    source.publish()
+    result = mirror(source, folder).run()
+    assert result.kept == [f"{source.url}e.bin"]
+    assert not result.complete
+    assert (folder / "e.bin").read_text() == "my own work"
+
+
+@pytest.mark.parametrize("left", [0, 1])
+def test_too_many_deletions(source: FakeSource, folder: Path, left: int) -> None:
+    """A Source that loses most of its resources is not believed, unless the user says so."""
+    mirror(source, folder).run()
+    for path in [*source.resources][left:]:
+        source.delete(path)
+    source.publish()
+    copy = files_of(folder)
+    with pytest.raises(
+        IncompleteError, match=rf"no longer has {5 - left} of the 5 .* --max-deletions {100 - 20 * left}"
+    ):
+        mirror(source, folder).run()
+    assert files_of(folder) == copy
+    assert mirror(source, folder, max_deletions=100.0).run().complete
+    assert files_of(folder) == source.resources
+
+
+def test_one_mirror_at_a_time(source: FakeSource, folder: Path) -> None:
+    """A second one in the same folder is refused."""
+    done: list[str] = []
+
+    def meanwhile(*_: int) -> None:
+        with pytest.raises(MirrorError, match="another mirror is working"):
+            mirror(source, folder).run()
+        done.append("refused")
+
+    Mirror(source.url, folder, FAST, meanwhile).run()
+    assert done == ["refused"] * 5
+
+
+@pytest.mark.parametrize("moment", range(1, 5))
+def test_killed(source: FakeSource, folder: Path, moment: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever a run ends, what is there is whole, and the next run fetches only what is not."""
+    count = 0
+
+    def kill(*_: int) -> None:
+        nonlocal count
+        count += 1
+        if count == moment:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Mirror(source.url, folder, FAST, kill).run()
+    assert files_of(folder).items() <= source.resources.items()
+    before = source.site.asked()
+    assert mirror(source, folder).run().complete
+    assert files_of(folder) == source.resources
+    again = source.site.asked()
+    assert sum((before[path] > 0 and again[path] > 0) for path in source.resources) <= FAST.jobs * 2
+
+
+def test_killed_before_the_state_knows(source: FakeSource, folder: Path) -> None:
+    """A file that took its name, of which the state does not know yet, is not fetched again."""
+    mirror(source, folder).run()
+    source.put("a.html", "changed")
+    source.publish()
+    from pelican_resourcesync.destination.state import State
+
+    held = State.hold
+    try:
+        State.hold = lambda *_: (_ for _ in ()).throw(KeyboardInterrupt)  # type: ignore[method-assign]
+        with pytest.raises(KeyboardInterrupt):
+            mirror(source, folder).run()
+    finally:
+        State.hold = held  # type: ignore[method-assign]
+    source.site.asked()
+    assert mirror(source, folder).run().complete
+    assert "a.html" not in source.site.asked()
+    assert files_of(folder) == source.resources
+
+
+# --- the network --------------------------------------------------------------
+
+
+def test_large_file_is_continued(source: FakeSource, folder: Path) -> None:
+    """With a strong ETag and the right range, else from its beginning."""
+    big = bytes(range(256)) * 4000
+    source.put("big.bin", big)
+    source.publish()
+
+    def cut(ask: Ask) -> None:
+        ask.begin(200, Content_Length=str(len(big)), ETag='"tag"')
+        ask.write(big[:600_000])
+        ask.handler.close_connection = True
+
+    def rest(ask: Ask) -> None:
+        ranges.append((ask.headers["Range"], ask.headers["If-Range"]))
+        ask.send(206, big[600_000:], ETag='"tag"', Content_Range=f"bytes 600000-{len(big) - 1}/{len(big)}")
+
+    ranges: list[tuple[str, str]] = []
+    source.site.manners["big.bin"] = first(1, cut, rest)
+    result = mirror(source, folder).run()
+    assert result.complete
+    assert ranges == [("bytes=600000-", '"tag"')]
+    assert files_of(folder) == source.resources
+
+
+@pytest.mark.parametrize("tag", ['W/"weak"', ""])
+def test_large_file_without_strong_etag(source: FakeSource, folder: Path, tag: str) -> None:
+    """What may be another file is not continued."""
+    big = b"x" * 300_000
+
+    def cut(ask: Ask) -> None:
+        ask.begin(200, Content_Length=str(len(big)), ETag=tag)
+        ask.write(big[:100_000])
+        ask.handler.close_connection = True
+
+    source.put("big.bin", big)
+    source.publish()
+    source.site.manners["big.bin"] = first(1, cut, source.answer)
+    assert mirror(source, folder).run().complete
+    assert [ask.headers["Range"] for ask in source.site.asks if ask.path == "big.bin"] == [None, None]
+
+
+@pytest.mark.parametrize("span", ["bytes 0-99/300000", "bytes 5-299999/300000", "", "items 1-2/3"])
+def test_other_range_than_asked_for(source: FakeSource, folder: Path, span: str) -> None:
+    """A range that was not asked for is refused, and the file is fetched from its beginning."""
+    big = b"y" * 300_000
+
+    def cut(ask: Ask) -> None:
+        ask.begin(200, Content_Length=str(len(big)), ETag='"tag"')
+        ask.write(big[:100_000])
+        ask.handler.close_connection = True
+
+    def other(ask: Ask) -> None:
+        if ask.before == 1:
+            ask.send(206, b"z" * 200_000, ETag='"tag"', Content_Range=span)
+        else:
+            source.answer(ask)
+
+    source.put("big.bin", big)
+    source.publish()
+    source.site.manners["big.bin"] = first(1, cut, other)
+    assert mirror(source, folder).run().complete
+    assert files_of(folder) == source.resources
+
+
+def test_part_longer_than_the_resource(source: FakeSource, folder: Path) -> None:
+    """A range that cannot be satisfied is no reason to give up."""
+
+    def cut(ask: Ask) -> None:
+        ask.begin(200, Content_Length="400000", ETag='"tag"')
+        ask.write(b"old" * 50_000)
+        ask.handler.close_connection = True
+
+    source.hashes = False
+    source.put("big.bin", "small")
+    source.publish()
+    source.site.manners["big.bin"] = first(1, cut, first(2, status(416), source.answer))
+    assert mirror(source, folder).run().complete
+    assert (folder / "big.bin").read_bytes() == b"small"
+
+
+def test_failures_that_pass(source: FakeSource, folder: Path) -> None:
+    """Each is tried again, after the time that the host asks for or a while."""
+    busy = first(1, lambda ask: ask.send(503, b"", Retry_After="0"), source.answer)
+    source.site.manners |= {"a.html": busy, "e.bin": first(2, status(500), source.answer), "rs/resourcelist.xml": busy}
+    assert mirror(source, folder).run().complete
+    assert files_of(folder) == source.resources
+
+
+def test_one_bad_item_stops_nothing(source: FakeSource, folder: Path) -> None:
+    """It is set aside with its reason, the rest goes on, and the next run tries it again."""
+    source.site.manners |= {"a.html": status(500), "e.bin": status(403), "b/c.html": content(b"wrong")}
+    result = mirror(source, folder).run()
+    assert not result.complete
+    assert {uri.removeprefix(source.url): why.partition(": ")[2] or why for uri, why in result.missing} == {
+        "a.html": "the server answered 500 Internal Server Error",
+        "e.bin": "the server answered 403 Forbidden",
+        "b/c.html": f"{source.url}b/c.html is longer than the 3 bytes that are listed",
+    }
+    assert sorted(files_of(folder)) == ["b/d.txt", "index.htm"]
+    source.site.manners.clear()
+    result = mirror(source, folder).run()
+    assert (result.fetched, result.complete) == (3, True)
+
+
+def test_changed_meanwhile(source: FakeSource, folder: Path) -> None:
+    """A resource that is no longer as listed leads back to the lists, and gets its newer state."""
+
+    def changes_now(ask: Ask) -> None:
+        if not ask.before:
+            source.put("a.html", "newer")
+            source.delete("e.bin")
+            source.publish()
+        source.answer(ask)
+
+    source.site.manners["a.html"] = changes_now
+    result = mirror(source, folder, jobs=1).run()
+    assert result.complete
+    assert files_of(folder) == source.resources
+
+
+def test_credentials(source: FakeSource, folder: Path) -> None:
+    """They go to the Source's own origin, and nowhere else, and are stored nowhere."""
+    with fake_source({"other.html": "other"}) as other:
+        source.put("x.html", "x")
+        source.publish()
+        uri = f"{other.url}other.html"
+        source.published["rs/resourcelist.xml"] = source.resource_list().replace(
+            b"</urlset>", entry(uri, {"hash": digest(b"other")}).encode() + b"</urlset>"
+        )
+        secret = {"Authorization": "Basic c2VjcmV0"}
+        options = {"credentials": secret, "hosts": ("127.0.0.1",), "allow_private": True}
+        assert mirror(source, folder, **options).run().complete
+        assert {ask.headers["Authorization"] for ask in source.site.asks} == {"Basic c2VjcmV0"}
+        assert [ask.headers["Authorization"] for ask in other.site.asks] == [None]
+        assert (folder / f"~origin/http+127.0.0.1+{other.url.split(':')[2][:-1]}/other.html").read_bytes() == b"other"
+    assert all(b"c2VjcmV0" not in file.read_bytes() for file in folder.rglob("*") if file.is_file())
+    assert "secret" not in repr(Options(credentials={"a": "secret"}))
+
+
+def test_other_hosts(source: FakeSource, folder: Path) -> None:
+    """They are not asked unless the user allows it; then the copy is not complete."""
+    listed = source.resource_list().replace(b"</urlset>", entry("http://other.test/x").encode() + b"</urlset>")
+    source.published["rs/resourcelist.xml"] = listed
+    result = mirror(source, folder).run()
+    assert (result.complete, result.plan.foreign, result.left) == (False, 1, 0)
+    assert files_of(folder) == source.resources
+
+
+@pytest.mark.parametrize("code", [301, 302, 308])
+def test_redirects(source: FakeSource, folder: Path, code: int) -> None:
+    """A resource may be redirected on its host, and nowhere else."""
+    source.site.manners["a.html"] = redirect("/moved.html", code)
+    source.published["moved.html"] = source.resources["a.html"]
+    source.site.manners["e.bin"] = redirect("http://other.test/", code)
+    result = mirror(source, folder).run()
+    assert [uri for uri, _ in result.missing] == [f"{source.url}e.bin"]
+    assert (folder / "a.html").read_bytes() == b"one"
+
+
+def test_robots(source: FakeSource, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Crawl-delay is kept, and robots.txt is read once a day."""
+    source.published["robots.txt"] = b"User-agent: *\nCrawl-delay: 0.05\n"
+    mirror(source, folder).run()
+    assert source.site.asked()["robots.txt"] == 1
+    mirror(source, folder).run()
+    assert "robots.txt" not in source.site.asked()
+    from pelican_resourcesync.destination.source import crawl_delay
+
+    text = "User-agent: pelican-resourcesync\nCrawl-delay: 3\n\nUser-agent: *\nCrawl-delay: 9\n"
+    assert crawl_delay(text) == 3
+    monkeypatch.setitem(__import__("sys").modules, "protego", None)
+    assert (crawl_delay(text), crawl_delay("")) == (3, 0)
+
+
+def test_unreadable_state_folder(source: FakeSource, tmp_path: Path) -> None:
+    """A copy cannot be in a file, nor its state behind a symbolic link."""
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(MirrorError, match="not an empty folder"):
+        mirror(source, tmp_path / "file").run()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "copy").mkdir()
+    (tmp_path / "copy" / STATE_FOLDER).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(MirrorError, match="symbolic link"):
+        mirror(source, tmp_path / "copy").run()
+
+
+def test_synced(source: FakeSource, folder: Path) -> None:
+    """With many files at once or few, what is recorded is on disk first."""
+    for number in range(30):
+        source.put(f"many/{number}.txt", f"{number}")
+    source.publish()
+    assert mirror(source, folder, sync=True).run().complete
+    assert files_of(folder) == source.resources
+    with sqlite3.connect(folder / STATE_FOLDER / "state.sqlite3") as database:
+        assert database.execute("SELECT count(*) FROM pending").fetchone() == (0,)
+    database.close()
+
+
+def test_errors_are_of_one_kind() -> None:
+    """Whoever catches the root catches all of these."""
+    assert issubclass(IncompleteError, MirrorError)
+    assert issubclass(MirrorError, ResourceSyncError)

@@ -1,0 +1,196 @@
+"""Sources of other publishers, and what mirrors of others are known to get wrong."""
+
+import hashlib
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pelican_resourcesync.destination import IncompleteError, Mirror
+from pelican_resourcesync.errors import ResourceSyncError
+from tests.destination.sources import FAST, digest, entry, fake_source, files_of
+from tests.support.live import Ask, content, status
+from tests.support.servers import served
+
+BUILD = shutil.which("resync-build", path=str(Path(sys.executable).parent))
+PAGES = {"a.html": "one", "b/c.html": "two", "d.txt": "three", "e.bin": "four", "f.html": "five"}
+
+
+@pytest.mark.skipif(BUILD is None, reason="resync is not installed")
+def test_resync_build(tmp_path: Path) -> None:
+    """A Source that `resync-build` wrote is copied, and followed by its Change List."""
+    www, folder = tmp_path / "www", tmp_path / "copy"
+    for path, text in PAGES.items():
+        (www / "files" / path).parent.mkdir(parents=True, exist_ok=True)
+        (www / "files" / path).write_text(text)
+    with served(www) as address:
+
+        def build(*arguments: str) -> None:
+            mapping = [f"{address}/files={www}/files"]
+            subprocess.run([str(BUILD), *arguments, *mapping], check=True, capture_output=True, cwd=tmp_path)
+
+        def publish(*capabilities: str) -> None:
+            named = ",".join(f"{each}={address}/{each}.xml" for each in capabilities)
+            build("--write-capabilitylist", named, "--outfile", f"{www}/capabilitylist.xml")
+
+        (www / ".well-known").mkdir()
+        build("--write-resourcelist", "--hash", "md5", "--outfile", f"{www}/resourcelist.xml")
+        build(
+            "--write-sourcedescription", f"{address}/capabilitylist.xml", "--outfile", f"{www}/.well-known/resourcesync"
+        )
+        publish("resourcelist")
+        assert Mirror(address, folder, FAST).run().complete
+        copy = {f"files/{path}": text.encode() for path, text in PAGES.items()}
+        assert files_of(folder) == copy
+        (www / "files/a.html").write_text("changed")
+        (www / "files/e.bin").unlink()
+        (www / "files/new.html").write_text("new")
+        shutil.copy(www / "resourcelist.xml", tmp_path / "before.xml")
+        build(
+            "--write-changelist",
+            "--hash",
+            "md5",
+            "--reference",
+            f"{tmp_path}/before.xml",
+            "--outfile",
+            f"{www}/changelist.xml",
+        )
+        build("--write-resourcelist", "--hash", "md5", "--outfile", f"{www}/resourcelist.xml")
+        publish("resourcelist", "changelist")
+        assert Mirror(address, folder, replace(FAST, accept_older=True)).run().complete
+        del copy["files/e.bin"]
+        assert files_of(folder) == copy | {"files/a.html": b"changed", "files/new.html": b"new"}
+
+
+DSPACE = """<?xml version="1.0" encoding="UTF-8"?>
+<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:rs="http://www.openarchives.org/rs/terms/">
+  <rs:ln href="{0}rs/capabilitylist.xml" rel="up"/>
+  <rs:md capability="resourcelist"/>
+  <url><loc>{0}metadata/1/mets.xml</loc><lastmod>2024-01-01</lastmod>
+    <rs:md change="updated" type="application/xml"/><rs:ln rel="describes" href="{0}handle/1"/></url>
+  <url><loc>{0}bitstream/1/article.pdf?sequence=1</loc><lastmod>2024-01-01T00:00:00Z</lastmod>
+    <rs:md hash="md5:{1}" length="3" type="application/pdf"/><rs:ln rel="collection" href="{0}handle/0"/></url>
+</urlset>"""
+
+
+def test_in_the_manner_of_dspace(tmp_path: Path) -> None:
+    """No `at`, a change where none belongs, dates without times, hashes of some, queries, odd links."""
+    with fake_source() as source:
+        source.change_lists = False
+        source.publish()
+        source.published |= {"metadata/1/mets.xml": b"<mets/>", "bitstream/1/article.pdf": b"pdf"}
+        text = DSPACE.format(source.url, hashlib.md5(b"pdf").hexdigest())
+        source.published["rs/resourcelist.xml"] = text.encode()
+        for _ in range(2):
+            assert Mirror(source.url, tmp_path / "copy", FAST).run().complete
+            assert files_of(tmp_path / "copy") == {
+                "metadata/1/mets.xml": b"<mets/>",
+                "bitstream/1/article.pdf~qsequence~3d1": b"pdf",
+            }
+
+
+# --- the failures of others ---------------------------------------------------
+
+
+def test_a_failed_listing_is_not_empty(tmp_path: Path) -> None:
+    """`s3mirror` before 1.1 counted a failed listing as an empty one, deleted everything, and exited with 0."""
+    with fake_source(PAGES) as source:
+        assert Mirror(source.url, tmp_path / "copy", FAST).run().complete
+        for broken in (status(500), content(b""), content(source.published["rs/resourcelist.xml"][:200]), status(404)):
+            source.site.manners |= {"rs/resourcelist.xml": broken, "rs/changelist.xml": broken}
+            with pytest.raises(ResourceSyncError):
+                Mirror(source.url, tmp_path / "copy", FAST).repair()
+            assert files_of(tmp_path / "copy") == source.resources
+        source.site.manners.clear()
+        source.resources, held = {}, source.resources
+        source.publish()
+        with pytest.raises(IncompleteError):
+            Mirror(source.url, tmp_path / "copy", FAST).repair()
+        assert files_of(tmp_path / "copy") == held
+
+
+def test_one_bad_item_blocks_no_other_and_is_told(tmp_path: Path) -> None:
+    """One bad package blocked all the rest (bandersnatch#1434); a run was incomplete and exited with 0 (#1622)."""
+    with fake_source(PAGES) as source:
+        source.site.manners["b/c.html"] = content(b"bad")
+        result = Mirror(source.url, tmp_path / "copy", FAST).run()
+        assert (result.complete, result.fetched, result.left) == (False, 4, 1)
+
+
+def test_resumed_within_a_file(tmp_path: Path) -> None:
+    """A large file began again at every failure (bandersnatch PR#53): here only the rest is asked for."""
+    big = bytes(range(256)) * 2_000
+    with fake_source(PAGES) as source:
+        source.put("big.bin", big)
+        source.publish()
+
+        def piece(ask: Ask) -> None:
+            begin = int((ask.headers["Range"] or "bytes=0-")[6:-1])
+            begins.append(begin)
+            heads = {"ETag": '"x"', "Content_Length": str(len(big) - begin)}
+            if begin:
+                heads["Content_Range"] = f"bytes {begin}-{len(big) - 1}/{len(big)}"
+            ask.begin(206 if begin else 200, **heads)
+            ask.write(big[begin : begin + 150_000])
+            ask.handler.close_connection = True
+
+        begins: list[int] = []
+        source.site.manners["big.bin"] = piece
+        assert Mirror(source.url, tmp_path / "copy", replace(FAST, retries=9)).run().complete
+        assert begins == [0, 150_000, 300_000, 450_000]
+        assert (tmp_path / "copy/big.bin").read_bytes() == big
+
+
+def test_no_name_before_its_hash_is_checked(tmp_path: Path) -> None:
+    """`resync` wrote content under its final name before it looked at its hash."""
+    with fake_source(PAGES) as source:
+        assert Mirror(source.url, tmp_path / "copy", FAST).run().complete
+        source.put("a.html", "new")
+        source.publish()
+        source.site.manners["a.html"] = content(b"bad")
+        assert not Mirror(source.url, tmp_path / "copy", FAST).run().complete
+        assert (tmp_path / "copy/a.html").read_bytes() == b"one"
+
+
+def test_what_failed_is_tried_again(tmp_path: Path) -> None:
+    """Failed items were never tried again (img2dataset#452)."""
+    with fake_source(PAGES) as source:
+        source.site.manners["a.html"] = status(404)
+        for _ in range(2):
+            assert Mirror(source.url, tmp_path / "copy", FAST).run().left == 1
+        source.site.manners.clear()
+        assert Mirror(source.url, tmp_path / "copy", FAST).run().complete
+        assert files_of(tmp_path / "copy") == source.resources
+
+
+def test_lists_that_change_while_they_are_read(tmp_path: Path) -> None:
+    """A token expired half-way, and all was lost (sickle#19): parts of a list that are gone meanwhile harm nothing."""
+    with fake_source(PAGES) as source:
+        source.change_lists = False
+        source.publish()
+        part = source.published["rs/resourcelist.xml"]
+        source.published["rs/part.xml"] = part
+        parts = "".join(entry(f"{source.url}rs/{name}.xml", {}, tag="sitemap") for name in ("part", "gone"))
+        root = part.partition(b"<url>")[0].replace(b"urlset", b"sitemapindex")
+        source.published["rs/resourcelist.xml"] = root + parts.encode() + b"</sitemapindex>"
+        with pytest.raises(ResourceSyncError, match=r"gone\.xml: not found"):
+            Mirror(source.url, tmp_path / "copy", FAST).run()
+        source.published["rs/gone.xml"] = part.replace(b"</urlset>", entry(
+            f"{source.url}more.html", {"hash": digest(b"more")}).encode() + b"</urlset>")  # fmt: skip
+        source.published["more.html"] = b"more"
+        assert Mirror(source.url, tmp_path / "copy", FAST).run().complete
+        assert files_of(tmp_path / "copy") == source.resources | {"more.html": b"more"}
+
+
+def test_nothing_to_do_is_quickly_done(tmp_path: Path) -> None:
+    """No change took 90 minutes (bandersnatch#1108): here a few requests, and no file of the copy is read."""
+    with fake_source(PAGES) as source:
+        assert Mirror(source.url, tmp_path / "copy", FAST).run().complete
+        source.site.asked()
+        for path in source.resources:
+            (tmp_path / "copy" / path).chmod(0)
+        assert Mirror(source.url, tmp_path / "copy", FAST).run().complete
+        assert source.site.asked().total() <= 4

@@ -1,0 +1,133 @@
+"""URLs become paths: one to one on every file system, and never anywhere else."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pelican_resourcesync.destination import STATE_FOLDER, path_of
+from pelican_resourcesync.errors import TransportError
+
+OWN = ("https", "example.org", 443)
+SITE = "https://example.org/"
+
+
+@pytest.mark.parametrize(
+    ("url", "path"),
+    [
+        ("", "index.html"),
+        ("a/b.html", "a/b.html"),
+        ("a/", "a/index.html"),
+        ("a/index.html", "a/~index.html"),
+        ("a", "a~f"),
+        ("a/b/c.txt", "a/b/c.txt"),
+        ("v1.2/b.html", "v1.2~d/b.html"),
+        ("v1.2", "v1.2"),
+        ("README.md", "README~3f.md"),
+        ("IMG_1.JPG", "IMG_1~3f.JPG"),
+        ("readme.MD", "readme~c0.MD"),
+        ("LICENSE", "LICENSE~7f~f"),
+        ("caf%C3%A9.html", "café.html"),
+        ("a%20b.html", "a b.html"),
+        ("cafe%CC%81.html", "~cafe~25~43~43~2581.html"),
+        ("%7Euser/x.html", "~~257~45user/x.html"),
+        ("~user/x.html", "~~7euser/x.html"),
+        ("a%2Fb.html", "~a~252~46b.html"),
+        ("a//b.html", "a/~/b.html"),
+        ("../b.html", "~~2e~2e/b.html"),
+        ("%2e%2e/b.html", "~~252e~252e/b.html"),
+        ("a/./b.html", "a/~~2e/b.html"),
+        (".htaccess", "~~2ehtaccess~f"),
+        (".user.ini", "~~2euser.ini"),
+        (".git/config", "~~2egit/config~f"),
+        (".mirror/state.sqlite3", "~~2emirror/state.sqlite3"),
+        ("web.config", "~web.config"),
+        ("con", "~con~f"),
+        ("CON.txt", "~~43~4f~4e.txt"),
+        ("com1.tar.gz", "~com1.tar.gz"),
+        ("aux/b.html", "~aux/b.html"),
+        ("a.", "~a~2e~f"),
+        ("a%20", "~a~2520~f"),
+        ("a:b.html", "~a~3ab.html"),
+        ("a%3Fb.html", "~a~253~46b.html"),
+        ("a\\b.html", "~a~5cb.html"),
+        ("page?id=3", "page~qid~3d3~f"),
+        ("page.php?id=3", "page.php~qid~3d3"),
+        ("?x=1", "index.html~qx~3d1"),
+        ("page?", "page~q~f"),
+        ("page.html#top", "page.html~stop"),
+        ("%FF.html", "~~25~46~46.html"),
+        ("a%00b.html", "~a~2500b.html"),
+        ("stra%C3%9Fe.html", "~stra~25~433~259~46e.html"),
+    ],
+)
+def test_paths(url: str, path: str) -> None:
+    """As documented, by hand."""
+    assert path_of(SITE + url, OWN) == path
+
+
+def test_the_documented_table() -> None:
+    """The examples in the module's own words hold."""
+    from pelican_resourcesync.destination import paths
+
+    assert paths.__doc__
+    examples = ("a~f", "v1.2~d/b.html", "README~3f.md", "page~qid~3d3~f", "~~2ehtaccess~f", "~con.txt", "~a~252~46b~f")
+    for example in (*examples, "~origin/https+"):
+        assert example in paths.__doc__
+
+
+def test_long_names() -> None:
+    """A name that no file system can hold is replaced by its hash, with its extension."""
+    url = f"{SITE}{'a' * 300}.html"
+    assert len(path_of(url, OWN)) == 2 + 64 + 5
+    assert path_of(url, OWN).endswith(".html")
+    assert path_of(f"{SITE}{'a' * 300}", OWN).endswith("~f")
+    assert path_of(f"{SITE}{'a' * 300}/b.html", OWN).endswith("/b.html")
+    deep = path_of(SITE + "a/" * 1000, OWN)
+    assert (deep[:6], len(deep)) == ("~long/", 70)
+
+
+def test_other_origins() -> None:
+    """Each host, scheme and port has a folder of its own, wherever the Source is."""
+    assert path_of("http://example.org/a.html", OWN) == "~origin/http+example.org+80/a.html"
+    assert path_of("https://example.org:8443/a.html", OWN) == "~origin/https+example.org+8443/a.html"
+    assert path_of("https://[::1]/a.html", OWN) == "~origin/https+~3a~3a1+443/a.html"
+    assert path_of("https://EXAMPLE.org/a.html", OWN) == "a.html"
+    assert path_of("https://example.org/a.html", None) == "~origin/https+example.org+443/a.html"
+
+
+@pytest.mark.parametrize(
+    "url", ["file:///etc/passwd", "ftp://example.org/a", "a.html", "https://user@example.org/a", ""]
+)
+def test_no_path(url: str) -> None:
+    """What is no URL of the web has no path."""
+    with pytest.raises(TransportError):
+        path_of(url, OWN)
+
+
+SEGMENT = st.one_of(
+    st.text(st.sampled_from("abAB.~%2e/?#=q fds0\t\n"), max_size=12),
+    st.text(max_size=6),
+    st.sampled_from(["con", "NUL.txt", ".git", "..", "%2e", "a~f", "a~d", "a.b~d", "a" * 300]),
+    st.sampled_from(["\xe9", "e\u0301", "\u0130", "\u0131", "\xdf"]),
+)
+URLS = st.lists(SEGMENT, max_size=4).map(lambda names: SITE + "/".join(names))
+
+
+@given(URLS, URLS)
+def test_injective_and_safe(one: str, two: str) -> None:
+    """Different URLs have different paths, even where case and normalization are ignored; none is special anywhere."""
+    paths = [path_of(one, OWN), path_of(two, OWN)]
+    folded = [unicodedata.normalize("NFD", unicodedata.normalize("NFKC", path).casefold()) for path in paths]
+    assert (one == two) == (folded[0] == folded[1])
+    assert not any(f"{folded[number]}/".startswith(f"{folded[1 - number]}/") for number in (0, 1) if one != two)
+    for path in paths:
+        assert not path.startswith(f"{STATE_FOLDER}/")
+        for name in path.split("/"):
+            assert 0 < len(name.encode()) <= 255
+            assert name[0] != "."
+            assert name[-1] not in ". "
+            assert name.partition(".")[0].lower() not in {"con", "prn", "aux", "nul", "com1", "lpt1"}
+            assert not set(name) & set('\\:*?"<>|/\0')
+            assert name.isprintable()

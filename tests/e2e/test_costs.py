@@ -1,0 +1,66 @@
+"""What publishing may cost, by counted work: `make bench` measures time."""
+
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+from pelican_resourcesync.site.session import Session
+from tests.bench.sites import edit, make_site
+from tests.support.servers import public_files
+from tests.support.sites import Site
+from tests.support.work import Work, counted
+
+
+def publishing(site: Site) -> Work:
+    """Build a site, and return the work of publishing alone."""
+    found: list[Work] = []
+    publish = Session.publish
+
+    def count(session: Session) -> None:
+        with counted() as work:
+            publish(session)
+        found.append(work)
+
+    with patch.object(Session, "publish", count):
+        site.build()
+    [work] = found
+    return work
+
+
+@pytest.mark.parametrize("articles", [8, 24])
+def test_work_of_a_publication(tmp_path: Path, articles: int) -> None:
+    """First, again, and after an edit: a few processes, however long the history, and no file is opened often.
+
+    Of the history, a publication reads in full only what the one before has not.
+    """
+    site = make_site(tmp_path / "site", articles * 3, articles)
+    files = len(public_files(_built(site)))
+    for commands in (6, 4, 5):
+        if commands == 5:
+            edit(site)
+        work = publishing(site)
+        git = [command for command in work.started if command != ["git", "version"]]
+        inside = {path: count for path, count in work.opened.items() if site.output in path.parents}
+        opened = [count for path, count in inside.items() if "resourcesync" not in str(path.relative_to(site.output))]
+        assert len(git) <= commands, git
+        assert len(opened) >= files
+        assert max(opened) <= 3
+        assert sum(opened) <= 3 * files
+    assert git[-1][-2].endswith("..HEAD"), "more was read than the new commits"
+
+
+def _built(site: Site) -> Path:
+    site.build(PLUGINS=[], OUTPUT_PATH="plain")
+    return site.folder / "plain"
+
+
+def test_made_site_is_what_it_says(tmp_path: Path) -> None:
+    """The history that is measured is the same each time, and has all that it is to have."""
+    one, other = (make_site(tmp_path / name, 300, 60) for name in ("one", "other"))
+    assert one.git("rev-parse", "main") == other.git("rev-parse", "main")
+    assert one.git("rev-list", "--count", "main") == "300"
+    articles = [path for path in one.git("ls-files", "content/*.md").split("\n") if "/pages/" not in path]
+    assert len(articles) == 60
+    kinds = set(one.git("log", "--no-renames", "--format=", "--name-status").replace("\t", "\n").split("\n"))
+    assert {"A", "M", "D"} <= kinds

@@ -1,0 +1,148 @@
+"""Entries, and the pieces that they are put together from."""
+
+from io import BytesIO
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pelican_resourcesync.errors import DocumentError
+from pelican_resourcesync.protocol import (
+    Document,
+    Entry,
+    Hash,
+    Limits,
+    Link,
+    Metadata,
+    RenderedEntry,
+    Renderer,
+    Root,
+    render_datetime,
+    render_link,
+    render_metadata,
+    write_parts,
+)
+from tests.protocol.strategies import documents, entries
+from tests.protocol.support import NOON, resource_list, written
+
+ROOTS = st.sampled_from(Root)
+EDITIONS = st.sampled_from([2014, 2017])
+
+
+def rendered(entry: Entry, root: Root, edition: int) -> RenderedEntry:
+    """Write an entry by itself."""
+    return RenderedEntry(loc=entry.loc, text=Renderer(root, edition).entry(entry))
+
+
+@given(documents, EDITIONS)
+def test_a_document_of_them(document: Document, edition: int) -> None:
+    """It has the bytes that it has of the entries, all of them or some."""
+    told = list(document.entries)
+    expected = written(resource_list(*told, root=document.root), edition=edition)
+    before = [rendered(each, document.root, edition) for each in told]
+    assert written(resource_list(*before, root=document.root), edition=edition) == expected
+    mixed = [each if number % 2 else before[number] for number, each in enumerate(told)]
+    assert written(resource_list(*mixed, root=document.root), edition=edition) == expected
+
+
+@given(st.lists(entries, max_size=8), st.integers(1, 3), st.integers(400, 4_000))
+def test_parts_of_them(told: list[Entry], most: int, size: int) -> None:
+    """X04: they count and weigh what they are, so that parts begin where they did."""
+    assert parts(told, most, size) == parts([rendered(each, Root.URLSET, 2017) for each in told], most, size)
+
+
+def parts(told: list[Entry], most: int, size: int) -> dict[str, bytes] | str:
+    """Write a list in parts, into memory."""
+    found: dict[str, BytesIO] = {}
+
+    class Kept(BytesIO):
+        def close(self) -> None:
+            """Stay as it is."""
+
+    def keep(name: str) -> BytesIO:
+        found[name] = Kept()
+        return found[name]
+
+    try:
+        write_parts(
+            resource_list(*told),
+            name="list.xml",
+            part_name="list-{}.xml".format,
+            uri="https://example.org/{}".format,
+            open=keep,
+            limits=Limits(entries=most, size=size),
+        )
+    except DocumentError as error:
+        return str(error)
+    return {name: stream.getvalue() for name, stream in found.items()}
+
+
+@given(entries, EDITIONS, ROOTS)
+def test_pieces_of_an_entry(entry: Entry, edition: int, root: Root) -> None:
+    """An entry is what its pieces are put together."""
+    renderer = Renderer(root, edition)
+    lastmod = render_datetime(entry.lastmod) if entry.lastmod else ""
+    md = renderer.entry_md(entry.md) if entry.md else ""
+    links = renderer.entry_links(entry.links)
+    bare = Entry(loc=entry.loc, lastmod=entry.lastmod, md=entry.md, links=entry.links)
+    assert renderer.assemble_entry(entry.loc, lastmod, md, links) == Renderer(root, edition).entry(bare)
+
+
+def test_what_is_said_of_it_elsewhere_is_not_written() -> None:
+    """Only the text is: whoever wrote it has checked it."""
+    told = RenderedEntry(loc="https://example.org/", text="  <url/>\n", lastmod=NOON, links=(Link(href="", rel=""),))
+    assert b"  <url/>\n" in written(resource_list(told))
+    assert b"lastmod" not in written(resource_list(told))
+
+
+@pytest.mark.parametrize("loc", ["no URI", "urn:x:" + "a" * 2_042])
+def test_a_loc_that_is_refused(loc: str) -> None:
+    """X10: what is put together of pieces has a loc as any entry."""
+    with pytest.raises(DocumentError, match="X10"):
+        Renderer(Root.URLSET, 2017).assemble_entry(loc, "", "", "")
+
+
+RENDERER = Renderer(Root.URLSET, edition=2017)
+
+_texts = st.text(st.sampled_from("a/&<>\"' \t\n\r;=\u00e4\x00\ud800"), max_size=6)
+_hrefs = st.one_of(_texts, _texts.map("https://example.org/{}".format))
+_lengths = st.none() | st.integers(-1, 10**19)
+
+
+def outcome(write: object) -> str:
+    """Give what is written, or that it is refused."""
+    try:
+        return str(write() if callable(write) else write)
+    except DocumentError:
+        return "refused"
+
+
+@given(_texts, _hrefs, st.none() | _texts)
+def test_a_link(rel: str, href: str, type: str | None) -> None:
+    """LN: the same text as from a `Link`, and the same refusals."""
+    links = (Link(rel=rel, href=href, type=type),)
+    assert outcome(lambda: render_link(rel, href, type)) == outcome(lambda: RENDERER.entry_links(links))
+
+
+@given(st.none() | st.text("0123456789abcdef", min_size=1), _lengths, st.none() | _texts)
+def test_what_is_said_of_bytes(digest: str | None, length: int | None, type: str | None) -> None:
+    """X08, X09: the same text as from `Metadata`, and nothing where nothing is known."""
+    hashes = (Hash(algorithm="md5", digest=digest),) if digest else ()
+    said = outcome(lambda: render_metadata(f"md5:{digest}" if digest else None, length, type))
+    if not hashes and length is None and type is None:
+        assert said == ""
+    else:
+        md = Metadata(hash=hashes, length=length, type=type)
+        general = outcome(lambda: f"    {RENDERER._md(md)}")  # the way of all other metadata
+        assert said == general
+        assert outcome(lambda: RENDERER.entry_md(md)) == general
+
+
+def test_by_hand() -> None:
+    """What stands in a document."""
+    assert render_link("describedby", "https://example.org/?a&b", "application/xml") == (
+        '    <rs:ln rel="describedby" href="https://example.org/?a&amp;b" type="application/xml"/>\n'
+    )
+    assert render_metadata("md5:00", 3, "text/plain") == '    <rs:md hash="md5:00" length="3" type="text/plain"/>\n'
+    with pytest.raises(DocumentError):
+        render_link("describedby", "relative")

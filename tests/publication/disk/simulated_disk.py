@@ -1,0 +1,190 @@
+"""A simulated disk that loses whatever was not flushed: after a power failure at any time, in any order.
+
+The system calls of a run are recorded: which names each adds, changes and removes, and what is flushed. Each prefix of
+them is then replayed with the unflushed ones lost: all of them, none, or any single one, while file contents that were
+never flushed are empty. This is how ALICE and CrashMonkey test file systems' users.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pelican_resourcesync.publication.disk import exchange, install
+
+#: The calls that change names in folders.
+_CALLS = ("rename", "replace", "link", "unlink", "remove", "mkdir", "rmdir", "symlink")
+
+#: The names in all folders: (inode of the folder, name) → inode.
+Names = dict[tuple[int, str], int]
+
+#: A folder as its files: the content of each, by its path; a link is its target.
+Tree = dict[str, bytes | str]
+
+
+@dataclass(frozen=True)
+class _Change:
+    """One atomic change of names; those that it removes have the inode 0."""
+
+    names: Names
+
+
+@dataclass(frozen=True)
+class _Flush:
+    """A folder or a file was flushed: a file with this content."""
+
+    inode: int
+    data: bytes | None = None
+
+
+@dataclass
+class Recording:
+    """What happened below `top`, and what was there before, which is all on the disk."""
+
+    top: Path
+    events: list[_Change | _Flush] = field(default_factory=list)
+    before: Names = field(default_factory=dict)
+    data: dict[int, bytes | str] = field(default_factory=dict)
+    folders: set[int] = field(default_factory=set)
+    _now: Names = field(default_factory=dict)
+    _open: dict[int, int] = field(default_factory=dict)
+
+    def begin(self) -> None:
+        """Note what is there."""
+        self.before = self._now = self._names()
+        self.data = {
+            inode: str(path.readlink()) if path.is_symlink() else path.read_bytes()
+            for path, inode in self._paths()
+            if path.is_symlink() or path.is_file()
+        }
+
+    def note(self) -> None:
+        """Note what the last call has changed."""
+        now = self._names()
+        names = {place: now.get(place, 0) for place in now.keys() | self._now if now.get(place) != self._now.get(place)}
+        if names:
+            self.events.append(_Change(names))
+        self._now = now
+
+    def flush(self, handle: int | None) -> None:
+        """Note that a file or folder was flushed, or everything."""
+        self.note()
+        for path, inode in self._paths():
+            if handle is None or os.fstat(handle).st_ino == inode:
+                self.events.append(_Flush(inode, path.read_bytes() if path.is_file() else None))
+
+    def close(self) -> None:
+        """Let go of the inodes."""
+        for handle in self._open.values():
+            os.close(handle)
+
+    def _paths(self) -> Iterator[tuple[Path, int]]:
+        yield self.top, self.top.stat().st_ino
+        for path in sorted(self.top.rglob("*")):
+            yield path, path.lstat().st_ino
+
+    def _names(self) -> Names:
+        found = {}
+        for path, inode in self._paths():
+            if inode not in self._open:  # held open, so that no other file gets this inode
+                self._open[inode] = os.open(path, os.O_PATH | os.O_NOFOLLOW)
+            if path.is_symlink():
+                self.data.setdefault(inode, str(path.readlink()))
+            elif path.is_dir():
+                self.folders.add(inode)
+            if path != self.top:
+                found[path.parent.stat().st_ino, path.name] = inode
+        return found
+
+    def crashes(self) -> Iterator[Tree]:
+        """Yield what may be on the disk after a power failure, each state once."""
+        seen = set()
+        for count in range(len(self.events) + 1):
+            for tree in self._after(count):
+                key = frozenset(tree.items())
+                if key not in seen:
+                    seen.add(key)
+                    yield tree
+
+    def _after(self, count: int) -> Iterator[Tree]:
+        """Yield what may be on the disk after so many events."""
+        kept: list[tuple[_Change, bool]] = []  # and whether it was flushed
+        data = dict(self.data)
+        for event in self.events[:count]:
+            if isinstance(event, _Change):
+                kept.append((event, False))
+            elif event.data is not None:
+                data[event.inode] = event.data
+            else:
+                kept = [(each, done or any(at == event.inode for at, _ in each.names)) for each, done in kept]
+        pending = [number for number, (_, flushed) in enumerate(kept) if not flushed]
+        for lost in (set(), set(pending), *({number} for number in pending)):
+            names = dict(self.before)
+            for number, (change, _) in enumerate(kept):
+                if number not in lost:
+                    names |= change.names
+            yield self._tree(names, data)
+
+    def _tree(self, names: Names, data: dict[int, bytes | str]) -> Tree:
+        inside: dict[int, dict[str, int]] = {}
+        for (folder, name), inode in names.items():
+            if inode:
+                inside.setdefault(folder, {})[name] = inode
+        tree: Tree = {}
+        found = [(self.top.stat().st_ino, "")]
+        while found:
+            folder, path = found.pop()
+            for name, inode in inside.get(folder, {}).items():
+                if inode in self.folders:
+                    found.append((inode, f"{path}{name}/"))
+                    tree[f"{path}{name}/"] = ""
+                else:
+                    tree[path + name] = data.get(inode, b"")
+        return tree
+
+
+@contextmanager
+def recorded(top: Path) -> Iterator[Recording]:
+    """Record what happens below a folder."""
+    recording = Recording(top)
+    with pytest.MonkeyPatch.context() as patch:
+
+        def watch(module: Any, name: str) -> None:
+            call: Callable[..., Any] = getattr(module, name)
+
+            def watched(*args: Any, **kwargs: Any) -> Any:
+                recording.note()
+                result = call(*args, **kwargs)
+                recording.note()
+                return result
+
+            patch.setattr(module, name, watched)
+
+        for name in _CALLS:
+            watch(os, name)
+        watch(exchange, "exchange")
+        watch(install, "exchange")
+        patch.setattr(os, "fsync", recording.flush)
+        patch.setattr(os, "sync", lambda: recording.flush(None))
+        recording.begin()
+        try:
+            yield recording
+            recording.note()
+        finally:
+            patch.undo()
+            recording.close()
+
+
+def lay_out(tree: Tree, folder: Path) -> None:
+    """Write a state of the disk to an empty folder."""
+    for path, content in sorted(tree.items()):
+        if path.endswith("/"):
+            (folder / path).mkdir(parents=True)
+        elif isinstance(content, str):
+            (folder / path).symlink_to(content)
+        else:
+            (folder / path).write_bytes(content)

@@ -1,0 +1,375 @@
+"""All or nothing: whatever call fails and wherever the process is killed, one publication is there, whole."""
+
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.publication.disk.staging import recover
+from tests.publication.disk.faults import MODES, Disturbance, Mode, Seen, Series, coming_in, disturbed, fail
+from tests.publication.support import SITEURL, tree
+
+#: The generation that is disturbed: those before it left closed Change Lists and superseded parts.
+THIS = 6
+
+#: So many calls a publication makes at least: every document is opened, written, closed, compared and synchronised.
+FEWEST = {"exchange": 300, "ordered": 250, "overlay": 400}
+
+#: The calls of one publication are disturbed in so many tests, which can run at the same time.
+SHARES = 4
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What to disturb: an output as it was before, and what is to be found in it before and after."""
+
+    output: Path
+    old: Seen
+    new: Seen
+    after: dict[str, object]
+    dumps: bool = False
+    held: bool = False
+
+    @classmethod
+    def prepare(cls, folder: Path, *, dumps: bool = False, held: bool = False) -> "Ground":
+        """Publish all generations up to the one that is to be disturbed, and that one undisturbed, elsewhere."""
+        series = Series(folder / "before", dumps, held)
+        for generation in range(1, THIS):
+            series.next(generation)
+            if generation == 1:
+                series.settle_neighbours()
+        undisturbed = Series(folder / "undisturbed", dumps, held)
+        shutil.copytree(series.output, undisturbed.output, symlinks=True)
+        undisturbed.next(THIS)
+        old, new = series.seen(), undisturbed.seen()
+        assert old.documents.keys() != new.documents.keys()
+        assert old.well_known != new.well_known
+        return cls(series.output, old, new, tree(undisturbed.output), dumps, held)
+
+    def copy(self, to: Path) -> Series:
+        """Give a copy of the output as it was before."""
+        shutil.rmtree(to, ignore_errors=True)
+        shutil.copytree(self.output, to, symlinks=True)
+        return Series(to, self.dumps, self.held)
+
+    def finish(self, series: Series, mode: Mode) -> None:
+        """Let the next build come: then all is as if nothing had been."""
+        with coming_in(mode):
+            series.next(THIS)
+        assert tree(series.output) == self.after
+
+
+@pytest.fixture(scope="module")
+def ground(tmp_path_factory: pytest.TempPathFactory) -> Ground:
+    """Give the same ground to all tests: it is only copied."""
+    return Ground.prepare(tmp_path_factory.mktemp("ground"))
+
+
+def publish_disturbed(series: Series, mode: Mode, at: int, kind: int) -> tuple[Disturbance, PublicationError | None]:
+    """Publish with one call failing; the only error that may come of it is one sentence of ours."""
+    resources, previous = series.build(THIS), series.source.previous()
+    error = None
+    with disturbed(series.output, mode, at, fail(kind)) as disturbance:
+        try:
+            series.publish(THIS, resources, previous)
+        except PublicationError as raised:
+            error = raised
+    assert "\n" not in str(error)
+    return disturbance, error
+
+
+def check_failed(ground: Ground, series: Series, mode: Mode, error: PublicationError | None) -> None:
+    """Look at what one failing call has left: where folders are exchanged, nothing needs to be repaired."""
+    if error is None:
+        assert series.seen() == ground.new
+    elif "finishes what was begun" not in str(error):
+        assert series.seen() == ground.old
+    else:
+        assert mode != "exchange"
+        recover(series.output)
+        assert series.seen() == ground.new
+    ground.finish(series, mode)
+
+
+def fail_each(ground: Ground, folder: Path, mode: Mode, calls: range, errors: range) -> int:
+    """Let each of these calls fail in each of these ways; give the number of calls that there were."""
+    for at in calls:
+        for error in errors:
+            series = ground.copy(folder / "output")
+            disturbance, raised = publish_disturbed(series, mode, at, error if len(errors) > 1 else at)
+            if len(disturbance.calls) < at:
+                assert raised is None
+                assert series.seen() == ground.new
+                return len(disturbance.calls)
+            check_failed(ground, series, mode, raised)
+    return 0
+
+
+@contextmanager
+def largest_file(size: int) -> Iterator[None]:
+    """Let the system refuse to write more than so many bytes into a file."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+@pytest.mark.parametrize("share", range(SHARES))
+@pytest.mark.parametrize("mode", ["exchange", "ordered"])
+def test_each_call_fails(ground: Ground, tmp_path: Path, mode: Mode, share: int) -> None:
+    """A full disk, no permission, a broken disk in turn: each call into the output fails once."""
+    calls = fail_each(ground, tmp_path, mode, range(1 + share, 5000, SHARES), range(1))
+    assert calls >= FEWEST[mode]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("mode", MODES)
+def test_each_call_fails_in_each_way(ground: Ground, tmp_path: Path, mode: Mode) -> None:
+    """Each call fails in each of three ways, on each of three kinds of systems."""
+    assert fail_each(ground, tmp_path, mode, range(1, 5000), range(3)) >= FEWEST[mode]
+
+
+@pytest.mark.parametrize("share", range(2))
+def test_each_call_of_the_recovery_fails(ground: Ground, tmp_path: Path, share: int) -> None:
+    """A build that stopped between its moves is finished by the next, though that is disturbed too."""
+    begun = stop_between_moves(ground, tmp_path / "begun")
+    for at in range(1 + share, 5000, 2):
+        series = Series(tmp_path / "output", ground.dumps, ground.held)
+        shutil.rmtree(series.output, ignore_errors=True)
+        shutil.copytree(begun.output, series.output, symlinks=True)
+        with disturbed(series.output, "ordered", at, fail(at)) as disturbance:
+            try:
+                recover(series.output)
+            except PublicationError as error:
+                assert "cannot be recovered" in str(error)  # noqa: PT017 - it may be raised or not
+        if len(disturbance.calls) < at:
+            break
+        recover(series.output)
+        assert series.seen() == ground.new
+    assert len(disturbance.calls) >= 40
+    ground.finish(series, "ordered")
+
+
+def stop_between_moves(ground: Ground, to: Path) -> Series:
+    """Give an output into which half of the files of a publication have come when a move failed."""
+    calls = publish_disturbed(ground.copy(to), "ordered", 0, 0)[0].calls
+    moves = [number for number, call in enumerate(calls, 1) if call == "os.rename"]
+    series = ground.copy(to)
+    _, error = publish_disturbed(series, "ordered", moves[len(moves) // 2], 0)
+    assert "finishes what was begun" in str(error)
+    assert series.seen().documents not in (ground.old.documents, ground.new.documents)
+    return series
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_no_room(ground: Ground, tmp_path: Path, mode: Mode) -> None:
+    """The system itself refuses to write beyond so many bytes of each file, however small the part that fits."""
+    outcomes = set()
+    for size in (0, 1, 100, 300, 500, 700, 900, 1100, 1400, 1700, 2000, 4000, 100_000):
+        series = ground.copy(tmp_path / "output")
+        resources, previous = series.build(THIS), series.source.previous()
+        error = None
+        with coming_in(mode), largest_file(size):
+            try:
+                series.publish(THIS, resources, previous)
+            except PublicationError as raised:
+                error = raised
+        outcomes.add(error is None)
+        check_failed(ground, series, mode, error)
+    assert outcomes == {True, False}
+
+
+def start(series: Series, mode: Mode, generation: int, call: int) -> "subprocess.Popen[str]":
+    """Publish in another process, which is to be killed."""
+    kinds = [kind for kind in ("dumps", "held") if getattr(series, kind)]
+    what = [str(series.output), mode, str(generation), str(call), *kinds]
+    command = [sys.executable, "-m", "tests.publication.disk.faults", *what]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+
+
+def kill_in(ground: Ground, folder: Path, mode: Mode, call: int) -> bool:
+    """Kill a build in one call, and look at what is left; tell whether it came to that call."""
+    series = ground.copy(folder / "output")
+    with start(series, mode, THIS, call) as process:
+        pass
+    if process.returncode == 0:
+        assert series.seen() == ground.new
+        return False
+    assert process.returncode == -signal.SIGKILL
+    if mode == "exchange":
+        seen = series.seen()
+        assert seen in (ground.old, ground.new, Seen(ground.new.documents, ground.old.well_known))
+    recover(series.output)
+    assert series.seen() in (ground.old, ground.new)
+    ground.finish(series, mode)
+    return True
+
+
+@pytest.mark.parametrize("mode", ["exchange", "ordered"])
+def test_killed_in_a_call(ground: Ground, tmp_path: Path, mode: Mode) -> None:
+    """`kill -9` in one call of each kind that moves or removes something, and in some others."""
+    calls = publish_disturbed(ground.copy(tmp_path / "output"), mode, 0, 0)[0].calls
+    late = [number for number, call in enumerate(calls, 1) if call in ("exchange", "os.rename", "os.remove")]
+    chosen = {*late[:: max(1, len(late) // 8)], *range(1, len(calls), len(calls) // 4)}
+    assert len(chosen) >= 12
+    assert all(kill_in(ground, tmp_path, mode, call) for call in sorted(chosen))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("mode", MODES)
+def test_killed_in_each_call(ground: Ground, tmp_path: Path, mode: Mode) -> None:
+    """`kill -9` in every call."""
+    call = 1
+    while kill_in(ground, tmp_path, mode, call):
+        call += 1
+    assert call > FEWEST[mode]
+
+
+class Timeline:
+    """What is to be found after each generation that was published undisturbed."""
+
+    def __init__(self, ground: Ground, folder: Path) -> None:
+        """Begin where the ground ends."""
+        self._series = ground.copy(folder)
+        self._seen = {THIS - 1: ground.old}
+
+    def at(self, generation: int) -> Seen:
+        """Give what is to be found after a generation."""
+        while max(self._seen) < generation:
+            self._series.next(max(self._seen) + 1)
+            self._seen[max(self._seen) + 1] = self._series.seen()
+        return self._seen[generation]
+
+
+def kill_at_random(series: Series, mode: Mode, timeline: Timeline) -> int:
+    """Kill a process that publishes again and again, look at what is left; give the generation that was there."""
+    with start(series, mode, THIS, 0) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(random.uniform(0, 0.5))
+        process.kill()
+    if mode == "exchange":
+        generation, seen = series.generation(), series.seen()
+        late = Seen(timeline.at(generation).documents, timeline.at(max(THIS, generation) - 1).well_known)
+        assert seen in (timeline.at(generation), late)
+    recover(series.output)
+    generation = series.generation()
+    assert series.seen() == timeline.at(generation)
+    with coming_in(mode):
+        series.next(generation + 1)
+    assert series.seen() == timeline.at(generation + 1)
+    assert not list(series.output.glob(".resourcesync-*"))
+    return generation
+
+
+def kill_often(ground: Ground, folder: Path, mode: Mode, times: int) -> None:
+    """Kill so many processes."""
+    timeline = Timeline(ground, folder / "timeline")
+    generations = {kill_at_random(ground.copy(folder / "output"), mode, timeline) for _ in range(times)}
+    assert len(generations) > 1
+
+
+@pytest.mark.parametrize("mode", ["exchange", "ordered"])
+def test_killed_at_random(ground: Ground, tmp_path: Path, mode: Mode) -> None:
+    """`kill -9` at any moment of a series of builds."""
+    kill_often(ground, tmp_path, mode, 6)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("mode", MODES)
+def test_killed_at_many_random_moments(ground: Ground, tmp_path: Path, mode: Mode) -> None:
+    """`kill -9` at a hundred moments."""
+    kill_often(ground, tmp_path, mode, 100)
+
+
+class Reader(threading.Thread):
+    """Follows all links from where Destinations enter, again and again, and notes those that lead nowhere."""
+
+    def __init__(self, series: Series, pause: float) -> None:
+        """Take what to read, and how long to wait between documents, in seconds."""
+        super().__init__()
+        self._series = series
+        self._pause = pause
+        self.walks = self.crossed = self.documents = 0
+        self.faults: list[str] = []
+        self.stop = threading.Event()
+
+    def run(self) -> None:
+        """Read until all is done, or something is wrong."""
+        while not self.stop.is_set() and not self.faults:
+            try:
+                before = self._series.generation()
+                for entrance in (".well-known/resourcesync", "resourcesync/description.xml"):
+                    self._follow(f"{SITEURL}/{entrance}", set())
+                self.crossed += self._series.generation() != before
+            except (OSError, ValueError, SyntaxError, AssertionError) as error:
+                self.faults.append(repr(error))
+            self.walks += 1
+
+    def _follow(self, uri: str, read: set[str]) -> None:
+        read.add(uri)
+        self.documents += 1
+        document = self._series.source.document(uri)
+        time.sleep(self._pause)
+        for each in (*(item.uri for item in document.entries), *document.links.values()):
+            if each.startswith(f"{SITEURL}/resourcesync/") and each not in read:
+                self._follow(each, read)
+
+
+def publish_before(readers: Sequence[Reader], series: Series, mode: Mode, generations: range) -> None:
+    """Publish generations while others read, each walk of whom sees at most one of them come in.
+
+    What a generation no longer has stays for one more: that is the promise to those who are under way.
+    """
+    for generation in generations:
+        walks = [reader.walks for reader in readers]
+        while any(reader.walks == walked and reader.is_alive() for reader, walked in zip(readers, walks, strict=True)):
+            time.sleep(0.001)
+        with coming_in(mode):
+            series.next(generation)
+
+
+def read_while_publishing(ground: Ground, folder: Path, mode: Mode, publications: int) -> None:
+    """Publish so many times, with two readers, a quick and a slow one."""
+    series = ground.copy(folder / "output")
+    readers = [Reader(series, 0), Reader(series, 0.002)]
+    for reader in readers:
+        reader.start()
+    try:
+        publish_before(readers, series, mode, range(THIS, THIS + publications))
+    finally:
+        for reader in readers:
+            reader.stop.set()
+            reader.join()
+    assert [reader.faults for reader in readers] == [[], []]
+    assert series.generation() == THIS + publications - 1
+    assert readers[1].crossed >= publications // 2
+    assert sum(reader.documents for reader in readers) > publications * 20
+
+
+@pytest.mark.parametrize("mode", ["exchange", "ordered"])
+def test_readers_meet_no_dangling_link(ground: Ground, tmp_path: Path, mode: Mode) -> None:
+    """Who follows links meanwhile finds every document, well-formed."""
+    read_while_publishing(ground, tmp_path, mode, 40)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("mode", MODES)
+def test_readers_of_many_publications(ground: Ground, tmp_path: Path, mode: Mode) -> None:
+    """The same for longer."""
+    read_while_publishing(ground, tmp_path, mode, 200)

@@ -1,0 +1,514 @@
+"""Staging: all or nothing."""
+
+import ctypes
+import errno
+import os
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from pelican_resourcesync.errors import DocumentError, PublicationError
+from pelican_resourcesync.publication.disk import exchange
+from pelican_resourcesync.publication.disk.ordered_install import in_install_order
+from pelican_resourcesync.publication.disk.staging import recover, replace_file, staging
+from pelican_resourcesync.publication.model.layout import DESCRIPTION, WELL_KNOWN
+from tests.publication.disk.faults import MODES, Mode, coming_in
+from tests.publication.support import LAYOUT, STATE, Source, tree
+
+UNWRITABLE = r"the documents cannot be written to .*: .*; nothing was published"
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Source:
+    """Give a set that was published once."""
+    source = Source(tmp_path / "output")
+    source.publish({"a.html": b"a"}, "2024-01-05T12:00")
+    return source
+
+
+def left_over(output: Path) -> list[str]:
+    """Give what staging has left in an output."""
+    return [path.name for path in output.iterdir() if path.name.startswith(".resourcesync-")]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_what_is_staged_is_installed(tmp_path: Path, mode: Mode) -> None:
+    """The folder comes in whole, with what was there before gone; the well-known copy replaces one."""
+    output = tmp_path / "output"
+    (output / "resourcesync" / "site").mkdir(parents=True)
+    (output / ".well-known").mkdir()
+    (output / "resourcesync" / "site" / "old.xml").write_bytes(b"old")
+    (output / WELL_KNOWN).write_bytes(b"old")
+    with coming_in(mode), staging(output) as stage:
+        stage.write("resourcesync/site/deep/new.xml", b"new")
+        stage.write(WELL_KNOWN, b"new")
+        stage.carry("resourcesync/site/kept.xml", output / "resourcesync" / "site" / "old.xml")
+        assert stage.paths() == [WELL_KNOWN, "resourcesync/site/deep/new.xml", "resourcesync/site/kept.xml"]
+        assert stage.read("resourcesync/site/kept.xml") == b"old"
+        assert (output / "resourcesync" / "site" / "old.xml").read_bytes() == b"old"
+        stage.install([LAYOUT])
+    assert {path: what[0] for path, what in tree(output).items() if isinstance(what, tuple)} == {
+        "resourcesync/site/deep/new.xml": b"new",
+        "resourcesync/site/kept.xml": b"old",
+        WELL_KNOWN: b"new",
+    }
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_packages_are_not_copied(tmp_path: Path, mode: Mode) -> None:
+    """What is carried from elsewhere is the same file, and so is what stays where it was; nobody reads it again."""
+    output, elsewhere = tmp_path / "output", tmp_path / "elsewhere.zip"
+    elsewhere.write_bytes(b"package")
+    inode, path = elsewhere.stat().st_ino, "resourcesync/site/resourcedump-20240105T120000Z-00001.zip"
+    for source in (elsewhere, output / path):
+        with coming_in(mode), staging(output) as stage:
+            stage.carry(path, source, "its SHA-256")
+            assert stage.measure(path) == ("its SHA-256", len(b"package"))
+            stage.write(WELL_KNOWN, b"well-known")
+            stage.install([LAYOUT])
+        assert (output / path).stat().st_ino == inode
+    before = (output / "resourcesync").stat()
+    with coming_in(mode), staging(output) as stage:  # all is as it was: nothing comes in
+        stage.carry(path, output / path, "its SHA-256")
+        stage.write(WELL_KNOWN, b"well-known")
+        stage.install([LAYOUT])
+    after = (output / "resourcesync").stat()
+    assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
+def test_nothing_is_installed_unasked(source: Source) -> None:
+    """A stage that is left without installing changes nothing and leaves nothing."""
+    before = tree(source.output)
+    with staging(source.output) as stage:
+        stage.write("resourcesync/site/resourcelist.xml", b"half")
+    assert tree(source.output) == before
+
+
+@pytest.mark.parametrize("interruption", [KeyboardInterrupt, DocumentError, RuntimeError])
+def test_any_interruption_changes_nothing(source: Source, interruption: type[BaseException]) -> None:
+    """Whatever ends the writing is raised as it is, with the output as it was."""
+
+    def publish() -> None:
+        with staging(source.output) as stage:
+            stage.write("resourcesync/site/resourcelist.xml", b"half")
+            raise interruption
+
+    before = tree(source.output)
+    with pytest.raises(interruption):
+        publish()
+    assert tree(source.output) == before
+
+
+def test_a_resource_that_no_document_can_name(source: Source) -> None:
+    """X10: a URI that is none stops the publication with its name; what was there stays."""
+    resources = {"a b.html": b"a"}
+    before = source.documents()
+    with pytest.raises(DocumentError, match=r"a b\.html.*not an absolute URI"):
+        source.publish(resources, "2024-02-05T12:00")
+    assert source.documents() == before
+    assert left_over(source.output) == []
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    "folder",
+    [
+        "resourcesync/index.html",
+        "resourcesync/description.xml",
+        "resourcesync/publication.json",
+        ".well-known/resourcesync",
+    ],
+)
+def test_a_folder_in_the_way(source: Source, folder: str, mode: Mode) -> None:
+    """A folder where an entry point goes is one clear error: all that stood there stands there again."""
+    previous = source.previous()
+    (source.output / folder).unlink()
+    source.write(f"{folder}/own.txt", b"own")
+    source.write("a.html", b"b")
+    before = tree(source.output)
+    with coming_in(mode), pytest.raises(PublicationError, match=UNWRITABLE):
+        source.publish({"a.html": b"b"}, "2024-02-05T12:00", previous)
+    assert tree(source.output) == before
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("file", ["resourcesync", ".well-known"])
+def test_a_file_in_the_way(tmp_path: Path, file: str, mode: Mode) -> None:
+    """A file where a folder goes is one clear error: it stays, and no part of a publication is left beside it."""
+    source = Source(tmp_path / "output")
+    source.write(file, b"own")
+    source.write("a.html", b"a")
+    before = tree(source.output)
+    with coming_in(mode), pytest.raises(PublicationError, match=UNWRITABLE):
+        source.publish({"a.html": b"a"}, "2024-02-05T12:00")
+    assert tree(source.output) == before
+
+
+def test_an_output_that_is_a_file(tmp_path: Path) -> None:
+    """An output that cannot be a folder is one clear error."""
+    (tmp_path / "output").write_bytes(b"own")
+    with pytest.raises(PublicationError, match=UNWRITABLE), staging(tmp_path / "output"):
+        pass
+    assert (tmp_path / "output").read_bytes() == b"own"
+
+
+@pytest.mark.parametrize("thing", ["link", "file"])
+@pytest.mark.parametrize("mode", MODES)
+def test_the_set_may_be_anything_before(tmp_path: Path, mode: Mode, thing: str) -> None:
+    """A file or a link where the set's folder goes is replaced, and what the link led to stays."""
+    source = Source(tmp_path / "output")
+    source.write("resourcesync/notes.txt", b"own")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "own.txt").write_bytes(b"own")
+    place = source.output / "resourcesync" / "site"
+    if thing == "link":
+        place.symlink_to(elsewhere)
+    else:
+        place.write_bytes(b"own")
+    with coming_in(mode):
+        source.publish({"a.html": b"a"}, "2024-01-05T12:00")
+    assert not place.is_symlink()
+    assert tree(elsewhere).keys() == {"own.txt"}
+    assert source.resource_list().keys() == {"https://example.org/a.html"}
+    assert (source.output / "resourcesync" / "notes.txt").read_bytes() == b"own"
+
+
+def test_entry_points_that_are_links_are_put_back(source: Source, tmp_path: Path) -> None:
+    """Where installing fails late, a link that was replaced is there again."""
+    previous = source.previous()
+    (tmp_path / "page.html").write_bytes(b"own")
+    page = source.output / "resourcesync" / "index.html"
+    page.unlink()
+    page.symlink_to(tmp_path / "page.html")
+    (source.output / ".well-known" / "resourcesync").unlink()
+    source.write(".well-known/resourcesync/own.txt", b"own")
+    before = tree(source.output)
+    with pytest.raises(PublicationError, match=UNWRITABLE):
+        source.publish({"a.html": b"a"}, "2024-02-05T12:00", previous)
+    assert tree(source.output) == before
+    assert (tmp_path / "page.html").read_bytes() == b"own"
+
+
+def test_what_a_killed_build_left_is_removed(source: Source, tmp_path: Path) -> None:
+    """Folders, files and links of ours go with the next build; what a link leads to stays."""
+    (tmp_path / "own.txt").write_bytes(b"own")
+    source.write(".resourcesync-folder/half.xml", b"half")
+    source.write(".resourcesync-file", b"half")
+    (source.output / ".resourcesync-link").symlink_to(tmp_path)
+    with staging(source.output):
+        assert len(left_over(source.output)) == 1
+    assert left_over(source.output) == []
+    assert (tmp_path / "own.txt").read_bytes() == b"own"
+
+
+def test_documents_can_be_read_by_all(source: Source) -> None:
+    """The stage is private, what comes out of it is not: a server of another user reads it."""
+    assert (source.output / "resourcesync").stat().st_mode & 0o755 == 0o755
+    assert all(file.stat().st_mode & 0o444 == 0o444 for file in (source.output / "resourcesync").rglob("*"))
+    assert (source.output / "resourcesync" / "site").stat().st_mode & 0o111 == 0o111
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_what_others_have_there_stays(source: Source, tmp_path: Path, mode: Mode) -> None:
+    """Files, folders and links of others keep all they have; a file is not even copied where it can be linked."""
+    top = source.output / "resourcesync"
+    package = source.write("resourcesync/other/deep/package.zip", b"PK")
+    source.write("resourcesync/notes.txt", b"own").chmod(0o600)
+    (top / "other" / "deep").chmod(0o700)
+    (top / "empty").mkdir()
+    (top / "elsewhere").symlink_to(tmp_path)
+    (top / "dangling").symlink_to("nowhere")
+    before, stat = others(top), package.stat()
+    with coming_in(mode):
+        source.publish({"a.html": b"b"}, "2024-02-05T12:00")
+    assert others(top) == before
+    assert (package.stat().st_ino, package.stat().st_mtime_ns) == (stat.st_ino, stat.st_mtime_ns)
+    assert (top / "other" / "deep").stat().st_mode & 0o7777 == 0o700
+    assert left_over(source.output) == []
+
+
+def others(top: Path) -> dict[str, object]:
+    """Give what is there beside the set and what all sets share."""
+    ours = ("site", "description.xml", "index.html", "publication.json")
+    return {path: what for path, what in tree(top).items() if not path.startswith(ours)}
+
+
+def test_what_cannot_be_linked_is_copied(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the file system has no hard links: with the same bytes, times and permissions."""
+    note = source.write("resourcesync/other/note.txt", b"own")
+    note.chmod(0o640)
+    os.utime(note, (1_000_000_000, 1_000_000_000))
+    before = note.stat()
+
+    def refuse(*_arguments: object) -> None:
+        raise PermissionError(errno.EPERM, "no links here")
+
+    monkeypatch.setattr(Path, "hardlink_to", refuse)
+    source.publish({"a.html": b"b"}, "2024-02-05T12:00")
+    after = note.stat()
+    assert note.read_bytes() == b"own"
+    assert (after.st_mode, after.st_mtime, after.st_uid) == (before.st_mode, before.st_mtime, before.st_uid)
+    assert after.st_ino != before.st_ino
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_same_publication_touches_nothing(source: Source, mode: Mode) -> None:
+    """Where no document differs, no file or folder is written or moved."""
+    before = stamps(source.output)
+    with coming_in(mode):
+        source.publish({"a.html": b"a"}, "2024-03-05T12:00")
+    assert stamps(source.output) == before
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_documents_that_stay_are_the_same_files(source: Source, mode: Mode) -> None:
+    """A document without a change keeps its time: who copies by time, or asks by it, gets none anew."""
+    source.publish({"a.html": b"b"}, "2024-02-05T12:00")
+    before = stamps(source.output)
+    with coming_in(mode):
+        source.publish({"a.html": b"c"}, "2024-03-05T12:00")
+    after = stamps(source.output)
+    closed = min(path for path in before if "/changelist-2" in path)
+    assert before[closed] == after[closed]
+    assert before[STATE] != after[STATE]
+
+
+def stamps(output: Path) -> dict[str, tuple[int, int]]:
+    """Give which file each document is, and its time."""
+    top = output / "resourcesync"
+    found = {file.relative_to(output).as_posix(): file.stat() for file in [top, *top.rglob("*"), output / WELL_KNOWN]}
+    return {path: (stat.st_ino, stat.st_mtime_ns) for path, stat in found.items()}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_well_known_copy_alone(source: Source, mode: Mode) -> None:
+    """Pelican cleans it away before each build: it comes back, and nothing else is touched."""
+    before = stamps(source.output)
+    shutil.rmtree(source.output / ".well-known")
+    with coming_in(mode):
+        source.publish({"a.html": b"a"}, "2024-03-05T12:00")
+    after = stamps(source.output)
+    del before[WELL_KNOWN], after[WELL_KNOWN]
+    assert after == before
+    assert (source.output / WELL_KNOWN).read_bytes() == (source.output / DESCRIPTION).read_bytes()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_folder_that_is_a_link(tmp_path: Path, mode: Mode) -> None:
+    """Where `resourcesync` is a link to a folder, it stays one, and the documents are there."""
+    source = Source(tmp_path / "output")
+    (tmp_path / "elsewhere").mkdir()
+    source.output.mkdir()
+    (source.output / "resourcesync").symlink_to(tmp_path / "elsewhere")
+    for time, data in (("2024-01-05T12:00", b"a"), ("2024-02-05T12:00", b"b")):
+        with coming_in(mode):
+            source.publish({"a.html": data}, time)
+    assert (source.output / "resourcesync").is_symlink()
+    assert source.state()["generation"] == 2
+    assert "publication.json" in tree(tmp_path / "elsewhere")
+
+
+def test_another_file_system(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where files cannot be moved because they lie on different ones, they are copied beside their place first."""
+    replace = Path.replace
+
+    def refuse(file: Path, target: Path) -> Path:
+        if "documents" in file.parts and "documents" not in Path(target).parts:
+            raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
+        return replace(file, target)
+
+    undisturbed = Source(source.output.parent / "undisturbed")
+    shutil.copytree(source.output, undisturbed.output)
+    undisturbed.publish({"a.html": b"b"}, "2024-02-05T12:00")
+    monkeypatch.setattr(Path, "replace", refuse)
+    with coming_in("ordered"):
+        source.publish({"a.html": b"b"}, "2024-02-05T12:00")
+    assert tree(source.output) == tree(undisturbed.output)
+
+
+def test_the_order_of_moves() -> None:
+    """Nothing comes in before what it leads to: leaves, lists, the state, and last where a Destination enters."""
+    paths = [WELL_KNOWN, STATE, *(f"resourcesync/site/{name}.xml" for name in ("capabilitylist", "resourcelist"))]
+    paths += ["resourcesync/index.html", DESCRIPTION, "resourcesync/site/changelist.xml"]
+    paths += [f"resourcesync/site/{name}-20240105T120000Z.xml" for name in ("resourcelist", "changelist")]
+    assert [path.rpartition("/")[2] for path in in_install_order(paths, [LAYOUT])] == [
+        "changelist-20240105T120000Z.xml",
+        "resourcelist-20240105T120000Z.xml",
+        "changelist.xml",
+        "resourcelist.xml",
+        "publication.json",
+        "capabilitylist.xml",
+        "index.html",
+        "description.xml",
+        "resourcesync",
+    ]
+
+
+@pytest.mark.parametrize(
+    "mark", [b"", b"[]", b"{}", b'{"moved": ["../own"], "removed": []}', b'{"moved": [], "removed": ["/own"]}']
+)
+def test_a_mark_that_is_damaged(source: Source, mark: bytes) -> None:
+    """What a stage says that it is to do is not done where it makes no sense; nothing outside is ever touched."""
+    source.write(".resourcesync-left/complete", mark)
+    before = tree(source.output)
+    with pytest.raises(PublicationError, match=r"cannot be recovered: .*complete is damaged: remove its folder"):
+        recover(source.output)
+    assert tree(source.output) == before
+
+
+@pytest.mark.parametrize("left", ["old", "missing", "link"])
+def test_the_well_known_copy_is_repaired(source: Source, left: str) -> None:
+    """A build that was killed may have left the former one: `recover` brings it in step."""
+    file = source.output / WELL_KNOWN
+    good = file.read_bytes()
+    file.unlink()
+    if left == "old":
+        file.write_bytes(b"old")
+    elif left == "link":
+        file.symlink_to(source.output / DESCRIPTION)
+    else:
+        file.parent.rmdir()
+    recover(source.output)
+    assert file.read_bytes() == good
+    assert not file.is_symlink()
+    before = stamps(source.output)
+    recover(source.output)
+    assert stamps(source.output) == before
+
+
+def test_nothing_to_recover(tmp_path: Path) -> None:
+    """An output without a publication stays as it is; one that is not there is not made."""
+    recover(tmp_path / "missing")
+    assert tree(tmp_path) == {}
+    (tmp_path / "page.html").write_bytes(b"own")
+    recover(tmp_path)
+    assert tree(tmp_path).keys() == {"page.html"}
+
+
+def test_folders_that_may_not_be_written_to(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A neighbour's folder without the permission to write is no obstacle to removing the stage that it was in."""
+    source.write(".resourcesync-left/documents/resourcesync/other/note.txt", b"own")
+    (source.output / ".resourcesync-left" / "link").symlink_to(source.output)
+    other = source.output / ".resourcesync-left" / "documents" / "resourcesync" / "other"
+    other.chmod(0o500)
+    rmtree = shutil.rmtree
+
+    def refuse(folder: Path) -> None:
+        if not other.stat().st_mode & 0o200:  # what the system does to everyone but root
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(other))
+        rmtree(folder)
+
+    monkeypatch.setattr(shutil, "rmtree", refuse)
+    mode = source.output.stat().st_mode
+    recover(source.output)
+    assert left_over(source.output) == []
+    assert source.output.stat().st_mode == mode
+
+
+def test_two_folders_change_places(tmp_path: Path) -> None:
+    """One call, and each is where the other was; where the system has none, nothing happens."""
+    one, other = tmp_path / "one", tmp_path / "other"
+    one.mkdir()
+    (one / "file").write_bytes(b"1")
+    other.write_bytes(b"2")
+    if not exchange.exchange(one, other):
+        assert (one / "file").read_bytes() == b"1"
+        pytest.skip("no exchange here")
+    assert one.read_bytes() == b"2"
+    assert (other / "file").read_bytes() == b"1"
+    assert exchange.can_exchange(tmp_path)
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        exchange.exchange(one, tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize(
+    ("system", "machine", "name", "arguments"),
+    [
+        ("linux", "x86_64", "renameat2", [-100, b"a", -100, b"b", 2]),
+        ("linux", "x86_64", "syscall", [316, -100, b"a", -100, b"b", 2]),
+        ("linux", "aarch64", "syscall", [276, -100, b"a", -100, b"b", 2]),
+        ("darwin", "arm64", "renamex_np", [b"a", b"b", 2]),
+        ("linux", "riscv64", "syscall", None),
+        ("darwin", "arm64", "renameat2", None),
+        ("win32", "AMD64", "renamex_np", None),
+    ],
+)
+def test_the_call_of_each_system(system: str, machine: str, name: str, arguments: list[object] | None) -> None:
+    """Each system is asked as its manual says; others are not asked."""
+    asked: list[object] = []
+
+    def answer(*given: object) -> int:
+        asked.extend(getattr(each, "value", each) for each in given)
+        return 0
+
+    call = exchange._find(SimpleNamespace(**{name: answer}), system, machine)
+    assert (call is None) == (arguments is None)
+    assert call is None or call(b"a", b"b") == 0
+    assert asked == (arguments or [])
+
+
+@pytest.mark.parametrize("error", [OSError, TypeError])
+def test_a_python_that_loads_no_libraries(error: type[Exception], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without ctypes' libraries there is no exchange, and no error."""
+
+    def refuse(*_arguments: object, **_named: object) -> None:
+        raise error
+
+    monkeypatch.setattr(ctypes, "CDLL", refuse)
+    assert exchange._system_call.__wrapped__() is None
+    monkeypatch.setattr(exchange, "_system_call", lambda: None)
+    assert not exchange.exchange(Path("one"), Path("other"))
+
+
+def test_replace_file_keeps_permissions(tmp_path: Path) -> None:
+    """The new bytes have the old file's permissions; a new file can be read by all."""
+    file = tmp_path / "file"
+    file.write_bytes(b"old")
+    file.chmod(0o600)
+    replace_file(file, b"new")
+    replace_file(tmp_path / "other", b"new")
+    assert (file.read_bytes(), file.stat().st_mode & 0o7777) == (b"new", 0o600)
+    assert (tmp_path / "other").stat().st_mode & 0o7777 == 0o644
+    assert tree(tmp_path).keys() == {"file", "other"}
+
+
+def test_replace_file_does_not_write_through_links(tmp_path: Path) -> None:
+    """A hard link, a symbolic link or a dangling one: the other end keeps its bytes."""
+    original = tmp_path / "original"
+    original.write_bytes(b"old")
+    (tmp_path / "hard").hardlink_to(original)
+    (tmp_path / "symbolic").symlink_to(original)
+    (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
+    for name in ("hard", "symbolic", "dangling"):
+        replace_file(tmp_path / name, b"new")
+        assert (tmp_path / name).read_bytes() == b"new"
+        assert not (tmp_path / name).is_symlink()
+    assert original.read_bytes() == b"old"
+    assert not (tmp_path / "nowhere").exists()
+
+
+@pytest.mark.parametrize("name", ["folder", "missing/file", "file/file"])
+def test_replace_file_that_cannot(tmp_path: Path, name: str) -> None:
+    """What cannot be replaced is one clear error, and nothing is left over."""
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_bytes(b"own")
+    before = tree(tmp_path)
+    with pytest.raises(PublicationError, match=r"cannot be written: .*: free disk space, and make its folder writable"):
+        replace_file(tmp_path / name, b"new")
+    assert tree(tmp_path) == before
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_temporary_files_beside_documents_are_not_taken_over(source: Source, mode: Mode) -> None:
+    """A killed build may have left them in the folder of all documents; what others have there stays."""
+    source.write("resourcesync/.resourcesync-left", b"half")
+    source.write("resourcesync/other/capabilitylist.xml", b"theirs")
+    source.write("resourcesync/note.txt", b"theirs")
+    with coming_in(mode):
+        source.publish({"a.html": b"new"}, "2024-02-05T12:00")
+    there = {path.relative_to(source.output).as_posix() for path in source.output.rglob("*")}
+    assert "resourcesync/.resourcesync-left" not in there
+    assert {"resourcesync/other/capabilitylist.xml", "resourcesync/note.txt"} <= there

@@ -1,0 +1,343 @@
+"""Forgetting with dumps, archives and several sets: no package holds the bytes, and nothing else is lost."""
+
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pelican_resourcesync.protocol import Hash, Limits, Link
+from pelican_resourcesync.publication.forget.forget import forget_uris
+from pelican_resourcesync.publication.model.history import ChangeHistory
+from pelican_resourcesync.publication.model.options import Archives, Dumps
+from pelican_resourcesync.publication.model.ranges import FixedBoundaries
+from pelican_resourcesync.publication.model.resource import FileResources, Representation, Resource
+from pelican_resourcesync.publication.next_generation import Request
+from pelican_resourcesync.publication.previous.previous import publications_in
+from pelican_resourcesync.publication.publish import publish_sets
+from tests.publication.archivist import check_valid, read, walk
+from tests.publication.support import SITEURL, Source, publish_one, tree, utc
+from tests.publication.unpacking import Package, change_dumps, rebuilt, resource_dump, resources_in
+from tests.support.reader import parse
+
+OPTIONS: dict[str, Any] = {
+    "dumps": Dumps(resourcedump=True, changedump=True),
+    "archives": Archives(resourcelist=None, resourcedump=None),
+}
+SECRET, GONE = f"{SITEURL}/secret.html", b"what must not be known"
+NOW = utc("2024-09-01T12:00")
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Source:
+    """Give a set that had the secret in three of five months, in two states."""
+    source = Source(tmp_path / "output")
+    for month in range(1, 6):
+        contents = {"a.html": b"%d" % month, "b.html": b"b"}
+        if 2 <= month <= 4:
+            contents["secret.html"] = GONE + b"%d" % (month // 4)
+        source.publish(contents, f"2024-0{month}-05T12:00", **OPTIONS)
+    return source
+
+
+def said(source: Source) -> Iterator[tuple[str, bytes]]:
+    """Give all bytes that are public, by path: of each document, and of each member of each package."""
+    for path, data in source.documents().items():
+        yield path, data
+        if path.endswith(".zip"):
+            with zipfile.ZipFile(BytesIO(data)) as package:
+                yield from (
+                    (f"{path}/{name}", name.encode() + b"\n" + package.read(name)) for name in package.namelist()
+                )
+
+
+def dumps_of(source: Source) -> tuple[list[Package], list[Package]]:
+    """Unpack the Resource Dump and the Change Dumps."""
+    capabilities = source.capabilities()
+    resources = resource_dump(lambda uri: read(source, uri), capabilities["resourcedump"])
+    uri = capabilities.get("changedump")
+    return resources, change_dumps(lambda each: read(source, each), uri) if uri else []
+
+
+def archived(source: Source, kind: str) -> list[tuple[str, Sequence[Any]]]:
+    """Give `at` and the resources of each archived list or dump: URI, `lastmod` and hash."""
+    uri = source.capabilities().get(f"{kind}-archive")
+    found: list[tuple[str, Sequence[Any]]] = []
+    for item in source.document(uri).entries if uri else []:
+        if kind == "resourcelist":
+            listed: list[Any] = [
+                (each.uri, each.lastmod, each.md["hash"]) for each in source.document(item.uri).entries
+            ]
+        else:
+            packages = resource_dump(lambda each: read(source, each), item.uri)
+            listed = [(each.uri, each.lastmod, each.md["hash"]) for package in packages for each in package.bitstreams]
+        found.append((item.md["at"], listed))
+    return found
+
+
+def changes_in(packages: Sequence[Package]) -> list[tuple[str, str | None, str, bytes | None]]:
+    """Give each change of Change Dumps."""
+    return [(each.uri, each.lastmod, each.md["change"], each.data) for one in packages for each in one.bitstreams]
+
+
+def test_no_package_holds_it_any_more(source: Source) -> None:
+    """One deletion in the Change List, and the same in a manifest and its copy, is all that names it."""
+    public = set(walk(source))
+    assert sum(GONE in data for _path, data in said(source)) > 4
+    previous = source.previous()
+    assert previous
+    forget_uris([previous], [SECRET], source.output, built=NOW)
+    assert not [path for path, data in said(source) if GONE in data]
+    naming = {
+        path: data.count(b"secret") for path, data in said(source) if b"secret" in data and not path.endswith(".zip")
+    }
+    assert set(naming.values()) == {1}
+    assert len(naming) == 3
+    kinds = {
+        parse(data.partition(b"\n")[2] if ".zip/" in path else data).md["capability"]
+        for path, data in said(source)
+        if path in naming
+    }
+    assert kinds == {"changelist", "changedump-manifest"}
+    found = walk(source)
+    check_valid(found)
+    shared = {uri for uri in found if uri.endswith(("/description.xml", "/.well-known/resourcesync"))}
+    assert not (public - shared) & found.keys()
+    assert source.state()["documents"].keys() <= {uri.removeprefix(f"{SITEURL}/") for uri in found}
+
+
+def test_all_else_is_as_it_was(source: Source) -> None:
+    """Archived states with their times, changes with their bytes, ranges: only without the one resource."""
+    kinds = ("resourcelist", "resourcedump")
+    before = {kind: archived(source, kind) for kind in kinds}
+    dump, changes = dumps_of(source)
+    ranges = [item.md for item, _ in source.change_lists()]
+    previous = source.previous()
+    assert previous
+    forget_uris([previous], [SECRET], source.output, built=NOW)
+    for kind in kinds:
+        assert archived(source, kind) == [
+            (at, [each for each in listed if each[0] != SECRET]) for at, listed in before[kind]
+        ]
+        assert before[kind] != archived(source, kind)
+    after, since = dumps_of(source)
+    assert resources_in(after) == resources_in(dump)
+    assert {each.md["at"] for each in after} == {"2024-09-01T12:00:00Z"}
+    last = (SECRET, "2024-09-01T12:00:00Z", "deleted", None)
+    assert changes_in(since) == [*(each for each in changes_in(changes) if each[0] != SECRET), last]
+    assert [item.md for item, _ in source.change_lists()] == ranges
+    listed = [item.md for item in source.document(source.capabilities()["changedump"]).entries]
+    assert listed[0]["from"] == "2024-01-05T12:00:00Z"
+    source.publish({"a.html": b"6"}, "2024-10-05T12:00", **OPTIONS)
+    later, since = dumps_of(source)
+    new = [each for each in since if each.said["until"] > "2024-09-01T12:00:00Z"]
+    assert rebuilt(resources_in(after), new) == resources_in(later) == {f"{SITEURL}/a.html": b"6"}
+
+
+def test_links_to_it_go_too(source: Source) -> None:
+    """LN06: what leads to it, in lists of now, of the past and of changes, is left out; other links stay."""
+    links = (Link(rel="collection", href=SECRET), Link(rel="tag", href=f"{SITEURL}/b.html"))
+    for month in (6, 7, 8):
+        files = {"b.html": b"b", "a.html": b"a%d" % month, "secret.html": GONE}
+        resources = [
+            Resource(f"{SITEURL}/{path}", source.write(path, data), links=links if path == "a.html" else ())
+            for path, data in files.items()
+        ]
+        told = ChangeHistory(built=utc(f"2024-0{month}-05T12:00"))
+        publish_one(resources, told, source.cuts, source.options(**OPTIONS), source.previous())
+    assert ("collection", SECRET) in source.resource_list()[f"{SITEURL}/a.html"].links
+    previous = source.previous()
+    assert previous
+    forget_uris([previous], [SECRET], source.output, built=NOW)
+    assert source.resource_list()[f"{SITEURL}/a.html"].links == (("tag", f"{SITEURL}/b.html"),)
+    assert {path for path, data in said(source) if data.count(b"secret") > 1} == set()
+    assert (
+        len([path for path, data in source.documents().items() if b"secret.html" in data and path.endswith(".xml")])
+        == 2
+    )
+
+
+def test_what_only_an_archive_has_is_forgotten(tmp_path: Path) -> None:
+    """Change Lists that are no longer kept do not name it; an archived list and an archived dump do."""
+    source = Source(tmp_path / "output")
+    options = {**OPTIONS, "archives": replace(OPTIONS["archives"], changelist=1, changedump=1)}
+    for month in range(1, 7):
+        contents = {"a.html": b"%d" % month} | ({"secret.html": GONE} if month < 3 else {})
+        source.publish(contents, f"2024-0{month}-05T12:00", **options)
+    assert not [row for row in source.rows() if row[2] == "secret.html"]
+    previous = source.previous()
+    assert previous
+    [done] = forget_uris([previous], [SECRET], source.output, built=NOW)
+    assert done.uris == (SECRET,)
+    assert not [path for path, data in said(source) if GONE in data]
+    assert [at for at, _ in archived(source, "resourcedump")] == [
+        f"2024-0{month}-05T12:00:00Z" for month in range(1, 6)
+    ]
+
+
+def request(source: Source, contents: Mapping[str, bytes], day: int) -> Request:
+    """Ask for the publication of a set."""
+    resources = [Resource(f"{SITEURL}/{path}", source.write(path, data)) for path, data in contents.items()]
+    told = ChangeHistory(built=utc(f"2024-01-{day:02}T12:00"))
+    options = source.options(**OPTIONS)
+    return Request(
+        resources=FileResources(resources),
+        history=told,
+        boundaries=source.cuts,
+        options=options,
+        previous=source.previous(),
+    )
+
+
+def test_sets_that_do_not_have_it_keep_every_byte(tmp_path: Path) -> None:
+    """It is deleted in each set that had it, and sets without it stay where they are."""
+    sources = [Source(tmp_path / "output", set_name=name) for name in ("site", "papers", "pictures")]
+    for day in (5, 6, 7):
+        having = {"a.html": b"%d" % day, "secret.html": GONE}
+        publish_sets(
+            [
+                request(source, {"p.png": b"p%d" % day} if source.set_name == "pictures" else having, day)
+                for source in sources
+            ]
+        )
+    kept = {path: data for path, data in sources[0].documents().items() if path.startswith("resourcesync/pictures/")}
+    done = forget_uris(publications_in(tmp_path / "output"), [SECRET], tmp_path / "output", built=NOW)
+    assert sorted(len(each.uris) for each in done) == [0, 1, 1]
+    documents = sources[0].documents()
+    assert {path: data for path, data in documents.items() if path.startswith("resourcesync/pictures/")} == kept
+    assert not [path for path, data in said(sources[0]) if GONE in data]
+    for source in sources[:2]:
+        assert [row for row in source.rows() if row[2] == "secret.html"] == [
+            ("2024-09-01T12:00:00Z", "deleted", "secret.html")
+        ]
+        dump, changes = dumps_of(source)
+        assert resources_in(dump) == {f"{SITEURL}/a.html": b"7"}
+        assert changes_in(changes)[-1] == (SECRET, "2024-09-01T12:00:00Z", "deleted", None)
+    before = tree(tmp_path / "output")
+    assert not any(
+        each.uris
+        for each in forget_uris(publications_in(tmp_path / "output"), [SECRET], tmp_path / "output", built=NOW)
+    )
+    assert tree(tmp_path / "output") == before
+
+
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_whatever_was_published(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """For any series, with parts or without: nothing of the secret stays, and all else leads on as before."""
+    source = Source(tmp_path_factory.mktemp("any") / "output")
+    limits = Limits(entries=data.draw(st.sampled_from([2, 50_000])))
+    states = st.sampled_from([b"1", b"2"])
+    months = data.draw(st.integers(1, 5))
+    contents: dict[str, bytes] = {}
+    for month in range(1, months + 1):
+        contents = data.draw(st.dictionaries(st.sampled_from(["a.html", "b.html", "c.html"]), states))
+        if data.draw(st.booleans()) or month == months:
+            contents["secret.html"] = GONE + data.draw(states)
+        source.publish(contents, f"2024-0{month}-05T12:00", limits=limits, **OPTIONS)
+    expected = {f"{SITEURL}/{path}": body for path, body in contents.items() if path != "secret.html"}
+    earlier, _ = dumps_of(source)
+    previous = source.previous()
+    assert previous
+    forget_uris([previous], [SECRET], source.output, built=NOW)
+    assert not [path for path, body in said(source) if GONE in body]
+    walk(source)
+    dump, changes = dumps_of(source)
+    assert resources_in(dump) == expected
+    for each in changes_in(changes):
+        if each[0] == SECRET:
+            assert each[2] == "deleted"
+    at = f"2024-0{months}-05T12:00:00Z"
+    if changes and changes[0].said["from"] <= at:
+        since = [each for each in changes if each.said["until"] > at]
+        assert rebuilt(resources_in(earlier), since) == expected
+    source.publish({"d.html": b"d"}, "2024-10-05T12:00", limits=limits, **OPTIONS)
+    last, changes = dumps_of(source)
+    since = [each for each in changes if each.said["until"] > "2024-10"]
+    assert rebuilt(resources_in(dump), since) == resources_in(last)
+
+
+def test_after_a_move_with_an_archived_list_in_parts(tmp_path: Path) -> None:
+    """What was archived under the address of before is read where it lies now."""
+    before = Source(tmp_path / "output")
+    options: dict[str, Any] = {**OPTIONS, "limits": Limits(entries=1)}
+    for month in (1, 2):
+        before.publish({"a.html": b"%d" % month, "secret.html": GONE}, f"2024-0{month}-05T12:00", **options)
+    after = replace(before, siteurl="https://moved.example")
+    previous = after.previous()
+    contents = {"a.html": b"2", "secret.html": GONE}
+    after.publish(contents, "2024-03-05T12:00", previous, moved_from=SITEURL, **options)
+    previous = after.previous()
+    assert previous
+    asked = [f"{siteurl}/secret.html" for siteurl in (SITEURL, after.siteurl)]
+    [done] = forget_uris([previous], asked, after.output, built=NOW)
+    assert done.uris == tuple(sorted(asked))
+    assert [len(listed) for _, listed in archived(after, "resourcelist")] == [1, 1]
+    assert not [path for path, data in said(after) if GONE in data]
+
+
+def test_bytes_without_a_hash_stay_those_of_their_time(tmp_path: Path) -> None:
+    """Two states of a resource, of one length, of which no hash is known: each package keeps its own."""
+    source = Source(tmp_path / "output")
+    states = [b"old", b"new", b"NEW"]  # the first one is in no range that has ended
+    for number, data in enumerate(states):
+        time = utc(f"2024-0{number + 1}-05T12:00")
+        file = source.write(f"{number}.txt", data)
+        resources = [
+            Resource(f"{SITEURL}/bare", file, time, Representation(None, 3)),
+            Resource(f"{SITEURL}/far", None, time, Representation(None, 3)),
+            Resource(SECRET, source.write("secret.html", GONE)),
+        ]
+        told = ChangeHistory(built=time, complete=False, times=witness(time))
+        publish_one(resources, told, source.cuts, source.options(**OPTIONS), source.previous())
+    assert unpacked(source) == (states[1:], states[1:])
+    previous = source.previous()
+    assert previous
+    forget_uris([previous], [SECRET], source.output, built=NOW)
+    assert unpacked(source) == (states[1:], states[1:])
+    assert not [path for path, data in said(source) if GONE in data]
+
+
+def witness(time: datetime) -> Callable[[Sequence[str]], Mapping[str, datetime]]:
+    """Say of all resources that they changed at a time."""
+    return lambda uris: dict.fromkeys(uris, time)
+
+
+def unpacked(source: Source) -> tuple[list[bytes], list[bytes]]:
+    """Give the states of the resource without a hash in the Resource Dumps, the archived ones first, and of changes."""
+    capabilities = source.capabilities()
+    archive = [item.uri for item in source.document(capabilities["resourcedump-archive"]).entries]
+    uris = [*archive, capabilities["resourcedump"]]
+    dumps = [resource_dump(lambda each: read(source, each), uri, partly=True) for uri in uris]
+    changes = change_dumps(lambda each: read(source, each), capabilities["changedump"], partly=True)
+    dumped = [
+        [each.data or b"" for package in one for each in package.bitstreams if each.uri == f"{SITEURL}/bare"]
+        for one in (*dumps, changes)
+    ]
+    return [data for each in dumped[:-1] for data in each], dumped[-1]
+
+
+def test_what_is_left_of_a_package_is_never_nothing(tmp_path: Path) -> None:
+    """Where what was packed is forgotten and the other change of its time has no bytes, there is no package (V1105)."""
+    source = Source(tmp_path / "output", cuts=FixedBoundaries(()))
+    for day, digest in enumerate("12", 1):
+        resources = [
+            Resource(SECRET, source.write("secret.html", GONE + digest.encode())),
+            Resource(f"{SITEURL}/far", None, None, Representation(Hash(algorithm="md5", digest=digest * 32), 5)),
+            Resource(f"{SITEURL}/near", source.write("near", b"near")),
+        ]
+        told = ChangeHistory(built=utc(f"2024-01-0{day}T12:00"), complete=False)
+        options = source.options(dumps=Dumps(resourcedump=True, changedump=True))
+        publish_one(resources, told, source.cuts, options, source.previous())
+    forget_uris(publications_in(source.output), [SECRET], source.output, built=NOW)
+    packages = [data for path, data in source.documents().items() if path.endswith(".zip")]
+    assert packages
+    for data in packages:
+        with zipfile.ZipFile(BytesIO(data)) as package:
+            assert parse(package.read("manifest.xml")).entries

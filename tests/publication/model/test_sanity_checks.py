@@ -1,0 +1,205 @@
+"""Guards: what stops a publication that cannot be meant."""
+
+import re
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.publication.model.history import ChangeHistory
+from pelican_resourcesync.publication.model.layout import Layout
+from pelican_resourcesync.publication.model.resource import FileResources, Resource
+from pelican_resourcesync.publication.model.sanity_checks import is_loopback, require_few_deletions, require_same_site
+from pelican_resourcesync.publication.next_generation import Request
+from pelican_resourcesync.publication.previous.search import PlainOutput, PredecessorSearch
+from pelican_resourcesync.publication.publish import publish_sets, require_plausible
+from tests.publication.support import SITEURL, Source, utc
+
+MOVED = "https://museum.example"
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Source:
+    """Give ten resources, published once."""
+    source = Source(tmp_path / "output")
+    source.publish(pages(10), "2024-01-05T12:00")
+    return source
+
+
+def pages(count: int) -> dict[str, bytes]:
+    """Give the contents of so many pages."""
+    return {f"{number}.html": bytes([number]) for number in range(count)}
+
+
+def test_a_fifth_may_go(source: Source) -> None:
+    """Two of ten resources are no more than a fifth."""
+    source.publish(pages(8), "2024-02-05T12:00", allow_deletions=False)
+    assert len(source.resource_list()) == 8
+
+
+def test_more_than_a_fifth_stops_the_build(source: Source) -> None:
+    """Three of ten are: one sentence says how many, which, and the setting; nothing was written."""
+    before = source.documents()
+    with pytest.raises(PublicationError) as error:
+        source.publish(pages(7), "2024-02-05T12:00", allow_deletions=False)
+    message = str(error.value)
+    assert message.startswith(
+        f"3 of 10 resources would be listed as deleted, such as {SITEURL}/7.html and {SITEURL}/8.html: "
+    )
+    assert "allow_deletions" in message
+    assert f"{SITEURL}/9.html" not in message
+    assert source.documents() == before
+    source.publish(pages(7), "2024-02-05T12:00", allow_deletions=True)
+    assert len(source.resource_list()) == 7
+
+
+def test_what_comes_is_not_weighed_against_what_goes(source: Source) -> None:
+    """Every URI changed, as with other slashes at their ends: what is new makes up for nothing."""
+    contents = {f"new/{path}": data for path, data in pages(30).items()}
+    with pytest.raises(PublicationError, match=r"^10 of 10 resources would be listed as deleted"):
+        source.publish(contents, "2024-02-05T12:00", allow_deletions=False)
+
+
+def asked(source: Source, count: int, *, guarded: bool = True, day: int = 5) -> Request:
+    """Ask for so many pages of a set; pages of two sets with one name are one resource."""
+    contents = {f"{source.set_name[0]}-{path}": data for path, data in pages(count).items()}
+    resources = [Resource(f"{SITEURL}/{path}", source.write(path, data)) for path, data in contents.items()]
+    return Request(
+        resources=FileResources(resources),
+        history=ChangeHistory(built=utc(f"2024-02-{day:02}T12:00")),
+        boundaries=source.cuts,
+        options=source.options(allow_deletions=not guarded),
+        previous=source.previous(),
+    )
+
+
+def test_a_set_of_which_all_may_go_beside_others(tmp_path: Path) -> None:
+    """It is neither counted nor asked for: what goes of the others is a part of those alone."""
+    one, other, third = (Source(tmp_path / "output", set_name=name) for name in ("a", "b", "c"))
+    publish_sets([asked(one, 10), asked(other, 100), asked(third, 10)])
+    require_plausible([asked(one, 8), asked(other, 100), asked(third, 7)])
+    require_plausible([asked(one, 10), asked(other, 0, guarded=False), asked(third, 10)])
+    with pytest.raises(
+        PublicationError, match=r"^5 of 20 resources would be listed as deleted, such as .*/a-8.html and "
+    ):
+        require_plausible([asked(one, 8), asked(other, 100, guarded=False), asked(third, 7)])
+    with pytest.raises(PublicationError, match=r"^100 of 100 resources would be listed as deleted"):
+        require_plausible([asked(one, 10), asked(other, 0), asked(third, 10)])
+    require_plausible([asked(each, 0, guarded=False) for each in (one, other, third)])
+
+
+def test_what_two_sets_have_counts_once(tmp_path: Path) -> None:
+    """And what goes from one of them is still there."""
+    one, other = (Source(tmp_path / "output", set_name=name) for name in ("all", "art"))
+    publish_sets([asked(one, 10), asked(other, 6)])
+    require_plausible([asked(one, 10), asked(other, 1)])
+    require_plausible(
+        [asked(one, 4), asked(other, 6, guarded=True), asked(Source(tmp_path / "new", set_name="arms"), 10)]
+    )
+    with pytest.raises(PublicationError, match=r"^3 of 10 resources"):
+        require_plausible([asked(one, 7), asked(other, 6)])
+    with pytest.raises(PublicationError, match=r"^6 of 6 resources"):
+        require_plausible([asked(one, 10), asked(other, 0)])
+
+
+@given(*[st.sets(st.text("abc", min_size=1, max_size=2))] * 2)
+def test_any_uris(before: set[str], now: set[str]) -> None:
+    """Stopped is what two sets say; the message gives their numbers and the first two in order."""
+    gone = sorted(before - now)
+    if len(gone) * 5 <= len(before):
+        require_few_deletions(iter(sorted(before)), iter(sorted(now)))
+        return
+    with pytest.raises(PublicationError) as error:
+        require_few_deletions(iter(sorted(before)), iter(sorted(now)))
+    examples = " and ".join(gone[:2])
+    said = f"{len(gone)} of {len(before)} resources would be listed as deleted, such as {examples}: "
+    assert str(error.value).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("before", "gone", "stops"),
+    [(0, 0, False), (1, 1, True), (4, 1, True), (5, 1, False), (100, 20, False), (100, 21, True)],
+)
+def test_the_fifth(before: int, gone: int, stops: bool) -> None:
+    """The bound itself is allowed."""
+    uris = [f"{number:03}" for number in range(before)]
+    if stops:
+        with pytest.raises(PublicationError, match=f"^{gone} of {before} resources"):
+            require_few_deletions(uris, uris[gone:])
+    else:
+        require_few_deletions(uris, uris[gone:])
+
+
+@pytest.mark.parametrize("moved_from", ["", "https://third.example"])
+def test_another_siteurl_stops_the_build(source: Source, moved_from: str) -> None:
+    """The search for what to carry forward names both addresses and the setting."""
+    output = PlainOutput(source.output)
+    search = PredecessorSearch(Layout(MOVED), output, source.output, previous="output", moved_from=moved_from)
+    with closing(search), pytest.raises(PublicationError) as error:
+        search.find()
+    assert all(each in str(error.value) for each in (SITEURL, MOVED, "moved_from"))
+
+
+def test_a_site_that_moved(source: Source) -> None:
+    """The old URLs go and the new ones come, at one time; closed lists stay as they are, at the same paths."""
+    source.publish({**pages(10), "0.html": b"new"}, "2024-02-05T12:00")
+    closed = "resourcesync/site/changelist-20240101T000000Z.xml"
+    before = source.documents()
+    moved = Source(source.output, siteurl=MOVED)
+    publication = moved.publish(pages(10), "2024-03-05T12:00", moved_from=SITEURL, allow_deletions=False)
+    assert (publication.new["deleted"], publication.new["created"], publication.first) == (10, 10, False)  # type: ignore[index]
+    assert moved.resource_list().keys() == {f"{MOVED}/{number}.html" for number in range(10)}
+    assert moved.documents()[closed] == before[closed]
+    lists = moved.change_lists()
+    assert lists[0][0].uri == f"{MOVED}/{closed}"
+    assert [each.md["from"] for _, each in lists] == [f"2024-0{month}-01T00:00:00Z" for month in (1, 2, 3)]
+    assert {(each.uri, each.md["change"]) for each in lists[-1][1].entries} == {
+        *((f"{SITEURL}/{number}.html", "deleted") for number in range(10)),
+        *((f"{MOVED}/{number}.html", "created") for number in range(10)),
+    }
+    description = moved.documents()["resourcesync/description.xml"]
+    assert SITEURL.encode() not in description
+
+
+def test_moved_from_may_stay(source: Source) -> None:
+    """Once the site has moved, the setting does nothing, and the other guard is back."""
+    moved = Source(source.output, siteurl=MOVED)
+    moved.publish(pages(10), "2024-03-05T12:00", moved_from=SITEURL)
+    before = moved.documents()
+    moved.publish(pages(10), "2024-03-05T12:00", moved_from=SITEURL)
+    assert moved.documents() == before
+    with pytest.raises(PublicationError, match="would be listed as deleted"):
+        moved.publish(pages(1), "2024-04-05T12:00", moved_from=SITEURL, allow_deletions=False)
+
+
+def test_require_same_site() -> None:
+    """Told is whether it moved."""
+    assert not require_same_site(SITEURL, SITEURL, MOVED)
+    assert require_same_site(SITEURL, MOVED, SITEURL)
+    with pytest.raises(PublicationError, match=re.escape(repr(SITEURL))):
+        require_same_site(SITEURL, MOVED, MOVED)
+
+
+@pytest.mark.parametrize(
+    ("siteurl", "loopback"),
+    [
+        ("http://localhost", True),
+        ("http://localhost:8000/blog", True),
+        ("https://LOCALHOST", True),
+        ("http://127.0.0.1:8000", True),
+        ("http://127.255.0.3", True),
+        ("http://[::1]:8000", True),
+        ("https://example.org", False),
+        ("https://localhost.example", False),
+        ("http://128.0.0.1", False),
+        ("http://[::2]", False),
+        ("http://[::1", False),
+        ("", False),
+    ],
+)
+def test_is_loopback(siteurl: str, loopback: bool) -> None:
+    """By name and by number, and nothing that only looks like it."""
+    assert is_loopback(siteurl) == loopback

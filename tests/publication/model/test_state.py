@@ -1,0 +1,202 @@
+"""`publication.json`."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.publication.model.state import State, parse_state, render_state
+from tests.protocol.strategies import times as any_times
+from tests.publication.support import utc
+
+NAME = "publication.json"
+STATE = State(
+    generation=2,
+    siteurl="https://example.org",
+    at=utc("2024-03-01T12:00:00.001"),
+    changes=7,
+    documents={"resourcesync/b.xml": "bb", "resourcesync/a.xml": "aa"},
+    predecessor="cc",
+    commit="dd",
+    landed=utc("2024-03-01T12:00"),
+    postponed={"ee": utc("2024-02-01T12:00")},
+    restart_number=3,
+    ancestors=("ff", "gg"),
+    superseded={"resourcesync/c.xml": "hh"},
+    unstable={"https://example.org/clock": 4},
+)
+RENDERED = b"""{
+ "ancestors": [
+  "ff",
+  "gg"
+ ],
+ "at": "2024-03-01T12:00:00.001Z",
+ "changes": 7,
+ "commit": "dd",
+ "documents": {
+  "resourcesync/a.xml": "aa",
+  "resourcesync/b.xml": "bb"
+ },
+ "format": 1,
+ "generation": 2,
+ "held": {
+  "ee": "2024-02-01T12:00:00Z"
+ },
+ "landed": "2024-03-01T12:00:00Z",
+ "predecessor": "cc",
+ "restless": {
+  "https://example.org/clock": 4
+ },
+ "siteurl": "https://example.org",
+ "start": 3,
+ "superseded": {
+  "resourcesync/c.xml": "hh"
+ },
+ "tool": "a tool"
+}
+"""
+
+_names = st.text(max_size=8)
+times = any_times.filter(lambda time: utc("1970-01-01") <= time < utc("9000-01-01"))
+_states = st.builds(
+    State,
+    generation=st.integers(0),
+    siteurl=_names,
+    at=times,
+    changes=st.integers(0),
+    documents=st.dictionaries(_names, _names, max_size=3),
+    predecessor=st.none() | _names,
+    commit=st.none() | _names,
+    landed=st.none() | times,
+    postponed=st.dictionaries(_names, times, max_size=3),
+    restart_number=st.integers(1),
+    ancestors=st.lists(_names, max_size=3).map(tuple),
+    superseded=st.dictionaries(_names, _names, max_size=3),
+    unstable=st.dictionaries(_names, st.integers(0), max_size=3),
+)
+_json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+def test_rendered_by_hand() -> None:
+    """The bytes of a state: JSON in ASCII, one item a line, keys in order."""
+    assert render_state(STATE, "a tool") == RENDERED
+    assert parse_state(RENDERED, NAME) == STATE
+
+
+@given(_states)
+def test_round_trip(state: State) -> None:
+    """What is written is read as it was; the same state has the same bytes."""
+    data = render_state(state, "a tool")
+    assert parse_state(data, NAME) == state
+    assert render_state(parse_state(data, NAME), "a tool") == data
+    assert data.isascii()
+
+
+@pytest.mark.parametrize("newer", [2, "1", None])
+def test_another_format(newer: object) -> None:
+    """A state of a version to come is not guessed at: the message says to update."""
+    data = json.dumps({**json.loads(RENDERED), "format": newer}).encode()
+    with pytest.raises(PublicationError, match=r"publication\.json has the format .*: update the tool"):
+        parse_state(data, NAME)
+
+
+@pytest.mark.parametrize("data", [b"", b"null", b"[]", b"{}", b"\xff", RENDERED[:-20], b"[" * 100_000, b'"format"'])
+def test_damaged(data: bytes) -> None:
+    """What is no state is a clear error that says what to do."""
+    with pytest.raises(PublicationError, match=r"publication\.json is damaged .*: upload it again, or start over"):
+        parse_state(data, NAME)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("at", "yesterday"),
+        ("at", None),
+        ("landed", "2024-03-01T12:00"),
+        ("generation", float("inf")),
+        ("generation", "two"),
+        ("changes", None),
+        ("held", {"ee": "2024-13-01T12:00:00Z"}),
+        ("documents", ["resourcesync/a.xml"]),
+        ("start", 0),
+        ("start", "2"),
+        ("ancestors", 5),
+        ("superseded", ["resourcesync/a.xml"]),
+        ("restless", {"https://example.org/": -1}),
+    ],
+)
+def test_damaged_values(key: str, value: object) -> None:
+    """A value that cannot be is damage too, whatever it is."""
+    data = json.dumps({**json.loads(RENDERED), key: value}).encode()
+    with pytest.raises(PublicationError, match=r"is damaged .*: upload it again, or start over"):
+        parse_state(data, NAME)
+
+
+OPTIONAL = {"ancestors": (), "restless": {}, "start": 1, "superseded": {}}
+FIELDS = {"restless": "unstable", "start": "restart_number"}
+
+
+@pytest.mark.parametrize("key", sorted(set(json.loads(RENDERED)) - {"tool", *OPTIONAL}))
+def test_missing_keys(key: str) -> None:
+    """Every key but the tool's name, and those that may be absent, is needed."""
+    content = json.loads(RENDERED)
+    del content[key]
+    with pytest.raises(PublicationError, match=f"is damaged .*{key}"):
+        parse_state(json.dumps(content).encode(), NAME)
+
+
+@pytest.mark.parametrize(("key", "meant"), OPTIONAL.items())
+def test_optional_keys(key: str, meant: Any) -> None:
+    """What may be absent says then that there is none of it, and that the set was begun once."""
+    content = json.loads(RENDERED)
+    del content[key]
+    assert parse_state(json.dumps(content).encode(), NAME) == replace(STATE, **{FIELDS.get(key, key): meant})
+
+
+def test_ancestry() -> None:
+    """All earlier states that are known: the one before, then its own; a first one has none."""
+    assert STATE.ancestry == ("cc", "ff", "gg")
+    assert replace(STATE, predecessor=None, ancestors=()).ancestry == ()
+
+
+@given(st.sampled_from(sorted(json.loads(RENDERED))), _json)
+def test_any_value_is_a_state_or_an_error(key: str, value: Any) -> None:
+    """Whatever stands in the place of a value: a state, or the one declared error."""
+    data = json.dumps({**json.loads(RENDERED), key: value}).encode()
+    try:
+        state = parse_state(data, NAME)
+    except PublicationError:
+        return
+    assert isinstance(state.generation, int)
+    assert state.at.tzinfo is not None
+
+
+@given(st.binary(max_size=30))
+def test_any_bytes_are_an_error(data: bytes) -> None:
+    """No few bytes are a state."""
+    with pytest.raises(PublicationError):
+        parse_state(data, NAME)
+
+
+@pytest.mark.parametrize(("key", "value"), [("at", "9999-12-31T23:59:59Z"), ("landed", "1969-12-31T23:59:59Z")])
+def test_times_that_leave_no_room_are_damage(key: str, value: str) -> None:
+    """A later time must still be possible, for every build to come."""
+    content = json.loads(RENDERED) | {key: value}
+    with pytest.raises(PublicationError, match=f"{NAME} is damaged"):
+        parse_state(json.dumps(content).encode(), NAME)
+
+
+@pytest.mark.parametrize("value", [-4, 1.5, "3", None])
+def test_count_that_is_none_is_damage(value: object) -> None:
+    """Counts are whole numbers, and none is negative."""
+    content = json.loads(RENDERED) | {"changes": value}
+    with pytest.raises(PublicationError, match=f"{NAME} is damaged"):
+        parse_state(json.dumps(content).encode(), NAME)

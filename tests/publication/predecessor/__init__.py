@@ -1,1 +1,0 @@
-"""Tests of the search for what is gone on from."""

@@ -1,0 +1,1 @@
+"""Tests of finding, fetching and reading the previous publication."""

@@ -1,0 +1,115 @@
+"""Lineage: which copy of a publication is the later one, and beginning anew over one."""
+
+from pathlib import Path
+
+import pytest
+
+from pelican_resourcesync.publication.model.history import ChangeHistory
+from pelican_resourcesync.publication.model.layout import Layout
+from pelican_resourcesync.publication.model.state import MOST_ANCESTORS
+from pelican_resourcesync.publication.previous.ancestry import Ancestry, HashedState, compare_ancestry, layout_after
+from tests.publication.support import LAYOUT, SITEURL, STATE, Source, change, utc
+
+
+def sealed(source: Source) -> HashedState:
+    """Give what is known of the publication in an output."""
+    return HashedState.parse((source.output / STATE).read_bytes(), STATE)
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Source:
+    """Give a set that is published into an output."""
+    return Source(tmp_path / "output")
+
+
+def publish(source: Source, number: int) -> HashedState:
+    """Publish a state of one resource that is like no other."""
+    source.publish({"a.html": number.to_bytes(2)}, f"2024-01-{1 + number // 24:02}T{number % 24:02}:30")
+    return sealed(source)
+
+
+def test_descent(source: Source) -> None:
+    """The same bytes are the same generation; a later one is ahead of every earlier one, and they behind it."""
+    line = [publish(source, number) for number in range(4)]
+    for at, one in enumerate(line):
+        for other_at, other in enumerate(line):
+            expected = Ancestry.SAME if at == other_at else Ancestry.AHEAD if at > other_at else Ancestry.BEHIND
+            assert compare_ancestry(one, other) is expected
+    previous = source.previous()
+    assert previous is not None
+    assert compare_ancestry(previous, line[-1]) is Ancestry.SAME
+
+
+def test_two_that_went_apart(tmp_path: Path) -> None:
+    """Two that were built on the same one are apart, as are two that never met."""
+    one, other, third = (Source(tmp_path / name) for name in ("one", "other", "third"))
+    for each in (one, other):
+        publish(each, 0)
+    assert compare_ancestry(sealed(one), sealed(other)) is Ancestry.SAME
+    publish(one, 1)
+    assert compare_ancestry(sealed(one), sealed(other)) is Ancestry.AHEAD
+    publish(other, 2)
+    assert compare_ancestry(sealed(one), sealed(other)) is Ancestry.APART
+    assert compare_ancestry(sealed(other), publish(third, 3)) is Ancestry.APART
+
+
+def test_the_memory_is_bounded(source: Source) -> None:
+    """A state remembers the last hundred before it, the newest first; of older ones nothing is known."""
+    line = [publish(source, number) for number in range(MOST_ANCESTORS + 2)]
+    last = line[-1]
+    assert last.state.ancestry == tuple(each.digest for each in reversed(line[1:-1]))
+    assert (last.state.predecessor, last.state.generation) == (line[-2].digest, MOST_ANCESTORS + 2)
+    assert compare_ancestry(last, line[1]) is Ancestry.AHEAD
+    assert compare_ancestry(line[0], last) is Ancestry.APART
+
+
+def test_where_the_next_documents_lie(source: Source) -> None:
+    """Carried forward, where they were; begun anew, one start on; else as asked."""
+    known = publish(source, 0)
+    assert layout_after(LAYOUT, known) == LAYOUT
+    assert layout_after(LAYOUT, None, known) == Layout(SITEURL, restart_number=2)
+    assert layout_after(Layout(SITEURL, restart_number=4), None) == Layout(SITEURL, restart_number=4)
+
+
+def test_begun_anew(source: Source) -> None:
+    """History is told again, at URIs that were never public; the generations go on, and nothing else of the old set."""
+    source.publish({"a.html": b"a", "b.html": b"b"}, "2024-03-05T12:00")
+    source.publish({"a.html": b"aa", "b.html": b"b"}, "2024-04-05T12:00")
+    old = sealed(source)
+    told = ChangeHistory(built=utc("2024-04-10T12:00"), changes=[change("2024-01-05T12:00", "a.html")], commit="c1")
+    publication = source.publish({"a.html": b"a"}, told, None, over=old, allow_deletions=False)
+    new = sealed(source)
+    assert publication.first
+    assert (new.state.generation, new.state.predecessor, new.state.restart_number) == (3, old.digest, 2)
+    assert (new.state.changes, new.state.superseded) == (1, {})
+    assert compare_ancestry(new, old) is Ancestry.AHEAD
+    assert source.rows() == [("2024-01-05T12:00:00Z", "created", "a.html")]
+    assert not any("hash" in each.md for each in source.changes())
+    assert source.at() == utc("2024-04-10T12:00")
+    assert source.capabilities()["resourcelist"] == f"{SITEURL}/resourcesync/site/2/resourcelist.xml"
+    of_the_set = {path for path in source.documents() if path.startswith("resourcesync/site/")}
+    assert of_the_set
+    assert all(path.startswith("resourcesync/site/2/") for path in of_the_set)
+
+
+def test_begun_anew_is_carried_on(source: Source) -> None:
+    """The next publication reads it from its folder and carries it forward there; a third start is beside both."""
+    source.publish({"a.html": b"a"}, "2024-03-05T12:00")
+    source.publish({"a.html": b"a"}, "2024-03-06T12:00", None, over=sealed(source))
+    publication = source.publish({"a.html": b"b"}, "2024-04-05T12:00")
+    assert not publication.first
+    assert [loc for _time, _kind, loc in source.rows()] == ["a.html", "a.html"]
+    assert all("/site/2/" in uri for uri in source.capabilities().values())
+    source.publish({"a.html": b"b"}, "2024-04-06T12:00", None, over=sealed(source))
+    assert all("/site/3/" in uri for uri in source.capabilities().values())
+    assert source.state()["generation"] == 4
+
+
+def test_begun_anew_is_not_back_dated(source: Source) -> None:
+    """RL02: the Resource List is never as of a time before that of the one before, whatever clocks say."""
+    source.publish({"a.html": b"a"}, "2024-03-05T12:00")
+    at = source.at()
+    source.publish({"a.html": b"a"}, "2023-01-01T12:00", None, over=sealed(source))
+    assert source.at() == at
+    source.publish({"a.html": b"b"}, "2023-01-01T12:00")
+    assert source.at() > at

@@ -1,0 +1,200 @@
+"""A previous publication whose hashes are right, but which contradicts itself or says what cannot be published."""
+
+import json
+import re
+from collections.abc import Callable
+from datetime import datetime
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pelican_resourcesync.errors import DocumentError, PublicationError
+from pelican_resourcesync.protocol import SITEMAP_NS, read
+from pelican_resourcesync.publication.model.history import ChangeHistory
+from pelican_resourcesync.publication.model.layout import STATE
+from pelican_resourcesync.publication.model.options import Archives, Dumps
+from pelican_resourcesync.publication.previous.previous import PreviousPublication, read_previous
+from tests.publication.support import SITEURL, Source, utc
+
+HOME = "resourcesync/site"
+LIST, INDEX, OPEN = f"{HOME}/resourcelist.xml", f"{HOME}/changelist.xml", f"{HOME}/changelist-20240301T000000Z.xml"
+CLOSED, CAPABILITIES = f"{HOME}/changelist-20240201T000000Z.xml", f"{HOME}/capabilitylist.xml"
+DUMPS = f"{HOME}/changedump.xml"
+MOVED = "https://moved.example"
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Source:
+    """Return a site with changes in three months, and with dumps."""
+    source = Source(tmp_path / "output")
+    options: dict[str, Any] = {"dumps": Dumps(changedump=True, resourcedump=True), "archives": Archives(resourcelist=2)}
+    for month in (1, 2, 3):
+        contents = {"a.html": b"a%d" % month, "b.html": b"b"}
+        source.publish(contents, f"2024-0{month}-05T12:00", **options)
+    return source
+
+
+def forge(source: Source, path: str, old: str, new: str) -> None:
+    """Replace text in a document and let `publication.json` say the right hash for it."""
+    file = source.output / path
+    text = file.read_text("utf-8")
+    assert old in text
+    file.write_text(text.replace(old, new), "utf-8")
+    source.reseal()
+
+
+def read_at(source: Source, url: str = "https://host.example") -> PreviousPublication | None:
+    """Read the publication as one that was fetched from a URL."""
+    return read_previous(source.output, source.layout, url)
+
+
+def carry_forward(source: Source) -> None:
+    """Publish after what was fetched; Change Dumps are only read when they are continued."""
+    source.publish({"a.html": b"a3"}, "2024-03-06T12:00", read_at(source), dumps=Dumps(changedump=True))
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "what"),
+    [
+        (LIST, f"<loc>{SITEURL}/a.html", "<loc>javascript:alert(1)", "'javascript:alert(1)' is not below"),
+        (LIST, f"<loc>{SITEURL}/a.html", "<loc>file:///etc/passwd", "file:///etc/passwd is not below the address"),
+        (LIST, f"<loc>{SITEURL}/a.html", "<loc>https://other.example/a", "https://other.example/a is not below"),
+        (LIST, f"<loc>{SITEURL}/a.html", "<loc>http://u:p@example.org/", "is not below the address of the site"),
+        (LIST, f"<loc>{SITEURL}/a.html", f"<loc>{SITEURL}.evil/a", "is not below the address of the site"),
+        (LIST, f"<loc>{SITEURL}/a.html", f"<loc>{SITEURL}/\u009b31m", "cannot be published"),
+        (LIST, f"<loc>{SITEURL}/a.html", f"<loc>{SITEURL}/{'a' * 200_000}", "cannot be published: its loc has 200,0"),
+        (LIST, 'at="2024-03-05', 'at="8999-03-05', "at 8999-03-05T12:00:00+00:00 where the at 2024-03-05"),
+        (LIST, 'capability="resourcelist"', 'capability="changelist"', "is not a document with the capability res"),
+        (OPEN, f"<loc>{SITEURL}/a.html", "<loc>https://other.example/a", "https://other.example/a is not below"),
+        (OPEN, "2024-03-05T12:00:00Z</lastmod>", "2999-03-05T12:00:00Z</lastmod>", "has the time 2999-03-05"),
+        (OPEN, "2024-03-05T12:00:00Z</lastmod>", "2024-02-05T12:00:00Z</lastmod>", "has the time 2024-02-05"),
+        (OPEN, 'from="2024-03-01', 'from="2024-03-02', "where the from 2024-03-01T00:00:00+00:00 is expected"),
+        (INDEX, ' until="2024-02-01T00:00:00Z"', "", "ends with no until, and the next has 2024-02-01"),
+        (INDEX, ' until="2024-02-01T00:00:00Z"', ' until="2024-02-02T00:00:00Z"', "and the next has 2024-02-01"),
+        (CLOSED, ' until="2024-03-01T00:00:00Z"', ' until="2024-04-01T00:00:00Z"', "has the until 2024-04-01"),
+        (CAPABILITIES, f"{SITEURL}/{LIST}", f"{SITEURL}/other.xml", "names the resourcelist"),
+        (CAPABILITIES, 'capability="changelist"', 'capability="changedump"', "names the changedump"),
+        (DUMPS, ' until="2024-03-01T00:00:00Z"', "", "ends with no until"),
+    ],
+)
+def test_documents_that_contradict_each_other(source: Source, path: str, old: str, new: str, what: str) -> None:
+    """The message names the URL, the document and the entry, and what to do; nothing is published."""
+    forge(source, path, old, new)
+    before = source.documents()
+    with pytest.raises(PublicationError) as caught:
+        carry_forward(source)
+    said = str(caught.value)
+    assert said.startswith("the publication at https://host.example is damaged: ")
+    assert path in said
+    assert what.replace("'", "") in said
+    assert "upload it again" in said
+    assert "`previous` ('none' starts over" in said
+    assert len(said) < 1_000
+    assert said.isprintable()
+    assert source.documents() == before
+
+
+@pytest.mark.parametrize("changes", [0, 3, 5, 10**15])
+def test_wrong_number_of_changes(source: Source, changes: int) -> None:
+    """It is counted in closed Change Lists too."""
+    counted = len(list(source.changes()))
+    assert source.state()["changes"] == counted == 4
+    source.reseal(changes=changes)
+    with pytest.raises(PublicationError, match=f"counts {changes} changes, but the Change Lists have {counted}"):
+        read_at(source)
+
+
+def test_a_time_that_only_publication_json_has(source: Source) -> None:
+    """An `at` in the far future, which every later publication would have to exceed."""
+    source.reseal(at="8999-01-01T00:00:00Z")
+    with pytest.raises(PublicationError, match=r"resourcelist\.xml has the at 2024-03-05.* where the at 8999-01-01"):
+        read_at(source)
+
+
+def test_former_addresses_are_recorded(source: Source) -> None:
+    """The deletions at the old address are believed, because `publication.json` names it; others are not."""
+    assert "former" not in source.state()
+    moved = Source(source.output, siteurl=MOVED)
+    moved.publish({"a.html": b"a3"}, "2024-03-06T12:00", moved_from=SITEURL)
+    assert moved.state()["former"] == [SITEURL]
+    assert read_at(moved)
+    moved.publish({"a.html": b"a4"}, "2024-03-07T12:00")
+    assert moved.state()["former"] == [SITEURL]
+    content = {key: value for key, value in moved.state().items() if key != "former"}
+    (moved.output / STATE).write_text(json.dumps(content))
+    with pytest.raises(PublicationError, match=re.escape(f"{SITEURL}/a.html is not below the address of the site")):
+        read_at(moved)
+    assert read_previous(moved.output, moved.layout, former=[SITEURL])  # with the setting moved_from
+
+
+def test_a_repository_lists_what_other_servers_deliver(source: Source) -> None:
+    """A publication read as of a time is of a repository; even there a URI is http(s), without a user."""
+    evaluated = {"evaluated": "2024-03-05T12:00:00Z"}
+    forge(source, LIST, f"<loc>{SITEURL}/a.html", "<loc>https://other.example/a")
+    source.reseal(**evaluated)
+    assert read_at(source)
+    for uri in ("file:///etc/passwd", "http://u:p@other.example/a", "https://[1/"):
+        forge(source, LIST, "<loc>https://other.example/a", f"<loc>{uri}")
+        with pytest.raises(PublicationError, match="is not below"):
+            read_at(source)
+        forge(source, LIST, f"<loc>{uri}", "<loc>https://other.example/a")
+
+
+def test_an_implausible_time_stops_the_publication(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More than five years after everything known, unless SOURCE_DATE_EPOCH says so; nothing is written."""
+    before = source.documents()
+    with pytest.raises(PublicationError, match=r"would have the time 2099-01-01 .*more than five years after .*2024"):
+        source.publish({"a.html": b"new"}, "2099-01-01T12:00")
+    assert source.documents() == before
+    landed = utc("2098-01-01T12:00")
+    history = ChangeHistory(built=utc("2099-01-01T12:00"), commit="c1", landed=landed)
+    assert source.publish({"a.html": b"new"}, history).new  # a commit explains it
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
+    assert source.publish({"a.html": b"newer"}, "2199-01-01T12:00").new
+
+
+def publish_live(source: Source, time: str, host_time: datetime) -> None:
+    """Publish after a previous publication that was fetched from a host with this time."""
+    previous = read_previous(source.output, source.layout, "https://host.example", host_time=host_time)
+    source.publish({"a.html": time.encode()}, time, previous)
+
+
+@pytest.mark.parametrize(
+    ("time", "stops"), [("2024-03-07T12:00", False), ("2024-03-07T12:01", True), ("2099-01-01T12:00", True)]
+)
+def test_the_clock_of_the_live_host(source: Source, time: str, stops: bool) -> None:
+    """A day more than the host's clock is allowed."""
+    host_time = utc("2024-03-06T12:00")
+    publish: Callable[[], None] = lambda: publish_live(source, time, host_time)  # noqa: E731
+    if not stops:
+        publish()
+        return
+    with pytest.raises(PublicationError, match=r"by the clock of the live site it is 2024-03-06 12:00 UTC: set the"):
+        publish()
+
+
+def test_the_way_out_of_a_wrong_time(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A publication that has a time to come stops the next; started over under new addresses, it has the right one."""
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
+    source.publish({"a.html": b"2099"}, "2099-01-01T12:00")
+    monkeypatch.delenv("SOURCE_DATE_EPOCH")
+    with pytest.raises(PublicationError, match=r"publish once with `previous` 'none' to start over"):
+        publish_live(source, "2024-03-07T12:00", utc("2024-03-06T12:00"))
+    wrong = source.previous()
+    source.publish({"a.html": b"now"}, "2024-03-07T12:00", None, over=wrong)
+    assert source.state()["at"] == "2024-03-07T12:00:00Z"
+    assert (source.state()["start"], source.state()["generation"]) == (2, 5)
+
+
+@pytest.mark.parametrize(("number", "stops"), [(200_000, False), (200_001, True)])
+def test_a_document_of_very_many_entries(number: int, stops: bool) -> None:
+    """Four times as many entries as a document should have are read, and no more."""
+    data = f'<urlset xmlns="{SITEMAP_NS}">{"<url><loc>a:b</loc></url>" * number}</urlset>'.encode()
+    entries = read(BytesIO(data), name="many.xml").entries
+    if stops:
+        with pytest.raises(DocumentError, match="more than 200,000 entries"):
+            list(entries)
+    else:
+        assert sum(1 for _ in entries) == number

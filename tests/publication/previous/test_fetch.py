@@ -1,0 +1,639 @@
+"""The publication at a URL: real publications on a live site, well and badly served."""
+
+import json
+import re
+import shutil
+import socket
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.publication.previous.fetch import (
+    Fetched,
+    FetchLimits,
+    NoPublication,
+    NoPublicationReason,
+    Pace,
+    fetch_publication,
+)
+from pelican_resourcesync.publication.previous.previous import read_previous
+from pelican_resourcesync.transport import Bounds, Web
+from tests.publication.support import LAYOUT, STATE, Source
+from tests.support.live import (
+    PAGE,
+    Live,
+    Manner,
+    chunked,
+    closed_port,
+    content,
+    dripping,
+    endless,
+    files,
+    first,
+    late,
+    live,
+    no_dot_folders,
+    page,
+    redirect,
+    status,
+    truncated,
+    zipped,
+)
+
+ADVICE = (
+    "what is published stays as it is: try again, or repair what is published there, or name another with the"
+    " setting `previous` (a folder, a URL, 'output', or 'none')"
+)
+HALF = "the publication is damaged, or its deployment is not done"
+DESCRIPTION, WELL_KNOWN = "resourcesync/description.xml", ".well-known/resourcesync"
+RESOURCE_LIST = "resourcesync/site/resourcelist.xml"
+CAPABILITY_LIST = "resourcesync/site/capabilitylist.xml"
+INDEX = "resourcesync/site/changelist.xml"
+ARCHIVE = "resourcesync/site/changelist-archive.xml"
+CLOSED_LIST = "resourcesync/site/changelist-20240101T000000Z.xml"
+OPEN_LIST = "resourcesync/site/changelist-20240201T000000Z.xml"
+GONE = "resourcesync/site/resourcelist-20240101T000000Z-00001.xml"
+
+
+@dataclass
+class Time:
+    """A clock that only sleeping moves."""
+
+    now: float = 1000.0
+    slept: list[float] = field(default_factory=list)
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass at once."""
+        self.slept.append(seconds)
+        self.now += seconds
+
+    @property
+    def pace(self) -> Pace:
+        """Give it as the fetch takes it."""
+        return Pace(clock=lambda: self.now, sleep=self.sleep)
+
+
+@pytest.fixture(autouse=True)
+def _no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("no_proxy", "*")
+
+
+@pytest.fixture(scope="module")
+def old(tmp_path_factory: pytest.TempPathFactory) -> Source:
+    """Give a publication of January, which no test alters."""
+    source = Source(tmp_path_factory.mktemp("old"))
+    source.publish({"a.html": b"a"}, "2024-01-05T12:00")
+    return source
+
+
+@pytest.fixture(scope="module")
+def new(old: Source, tmp_path_factory: pytest.TempPathFactory) -> Source:
+    """Give the publication of February that followed it, which no test alters."""
+    output = tmp_path_factory.mktemp("new") / "output"
+    shutil.copytree(old.output, output)
+    source = Source(output)
+    source.publish({"a.html": b"bb"}, "2024-02-05T12:00")
+    return source
+
+
+@pytest.fixture
+def source(new: Source, tmp_path: Path) -> Source:
+    """Give a copy of it, to alter."""
+    shutil.copytree(new.output, tmp_path / "output")
+    return Source(tmp_path / "output")
+
+
+@pytest.fixture
+def site(new: Source) -> Iterator[Live]:
+    """Give a live site of the publication of February."""
+    with live(files(new.output)) as site:
+        yield site
+
+
+@pytest.fixture
+def into(tmp_path: Path) -> Path:
+    """Give where to bring it."""
+    return tmp_path / "into"
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Give all files of a folder by path."""
+    return {file.relative_to(folder).as_posix(): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+def vouched(source: Source) -> dict[str, bytes]:
+    """Give what a fetch brings of a publication: the documents that its state vouches for, and the state."""
+    shared, pages = (DESCRIPTION, WELL_KNOWN), (".html", ".svg")
+    return {path: data for path, data in source.documents().items() if path not in shared and not path.endswith(pages)}
+
+
+def fetched(site: Live, into: Path, known: Path | None = None, **options: Any) -> Fetched:
+    """Fetch what must be there."""
+    found = fetch_publication(Web(site.url), into, known, **options)
+    assert isinstance(found, Fetched)
+    return found
+
+
+def failure(site: Live, into: Path, **options: Any) -> str:
+    """Give what is said where nothing can be fetched, without the advice, with `URL` for the site; nothing is written.
+
+    `bounds` are those of the web.
+    """
+    web = Web(site.url, options.pop("bounds", Bounds()))
+    with pytest.raises(PublicationError) as caught:
+        fetch_publication(web, into, **options)
+    assert not into.exists()
+    message = str(caught.value)
+    begin, end = f"the publication at {site.url} cannot be read: ", f"; {ADVICE}"
+    assert message.startswith(begin)
+    assert message.endswith(end)
+    return message.removeprefix(begin).removesuffix(end).replace(site.url, "URL")
+
+
+def test_whole(site: Live, new: Source, into: Path) -> None:
+    """Every document that the state vouches for comes once, byte for byte, and can be read back as from an output."""
+    found = fetched(site, into)
+    assert contents(into) == vouched(new)
+    assert {RESOURCE_LIST, CAPABILITY_LIST, INDEX, ARCHIVE, CLOSED_LIST, OPEN_LIST, STATE} == set(contents(into))
+    assert site.asked() == Counter(contents(into).keys())
+    assert (found.folder, found.received, found.state.generation) == (into, 6, 2)
+    assert found.digest == sha256((new.output / STATE).read_bytes()).hexdigest()
+    previous, there = read_previous(into, LAYOUT), new.previous()
+    assert previous is not None
+    assert there is not None
+    assert (previous.resources, previous.open, previous.state) == (there.resources, there.open, there.state)
+
+
+def test_next_publication_from_what_was_fetched(site: Live, new: Source, source: Source, into: Path) -> None:
+    """What follows a fetched publication is what follows the one in the output."""
+    fetched(site, into)
+    elsewhere = Source(into.parent / "elsewhere")
+    for each, previous in ((source, source.previous()), (elsewhere, read_previous(into, LAYOUT))):
+        each.publish({"a.html": b"ccc"}, "2024-03-05T12:00", previous)
+    assert elsewhere.documents() == source.documents()
+
+
+def test_into_an_empty_folder(site: Live, new: Source, into: Path) -> None:
+    """A folder that is there may be used."""
+    into.mkdir()
+    fetched(site, into)
+    assert contents(into) == vouched(new)
+
+
+def test_subpath(new: Source, into: Path, tmp_path: Path) -> None:
+    """A site may lie in a subpath."""
+    shutil.copytree(new.output, tmp_path / "host" / "sub" / "path")
+    with live(files(tmp_path / "host")) as site:
+        found = fetch_publication(Web(f"{site.url}/sub/path"), into)
+    assert isinstance(found, Fetched)
+    assert contents(into) == vouched(new)
+
+
+def test_another_set(source: Source, into: Path) -> None:
+    """A set of another name has a state of its own."""
+    other = "resourcesync/site/publication.json"
+    (source.output / STATE).rename(source.output / other)
+    with live(files(source.output)) as site:
+        fetched(site, into, state=other)
+    assert contents(into) == vouched(source)
+
+
+def test_nothing_there(into: Path) -> None:
+    """A site that answers that there is no such file has no publication yet."""
+    for code in (404, 410):
+        with live(status(code)) as site:
+            found = fetch_publication(Web(site.url), into)
+            assert found == NoPublication(NoPublicationReason.NONE_THERE, f"{site.url}/{STATE}")
+            assert site.asked() == {STATE: 1}
+    assert not into.exists()
+
+
+@pytest.mark.parametrize(
+    "manner",
+    [
+        page,
+        content(PAGE, Content_Type="application/json"),
+        content(b"Not here, sorry", Content_Type="text/html"),
+        content(b"\xef\xbb\xbf\r\n<Error><Code>NoSuchKey</Code></Error>", Content_Type="application/xml"),
+    ],
+)
+def test_page_for_any_path(manner: Manner, into: Path) -> None:
+    """A host that answers any path with a page has no publication."""
+    with live(manner) as site:
+        assert fetch_publication(Web(site.url), into) == NoPublication(
+            NoPublicationReason.NONE_THERE, f"{site.url}/{STATE}"
+        )
+
+
+def test_state_under_a_wrong_media_type(site: Live, new: Source, into: Path) -> None:
+    """JSON is JSON: a host that knows no media types has not lost the publication."""
+    site.manners[STATE] = content((new.output / STATE).read_bytes(), Content_Type="text/html")
+    fetched(site, into)
+    assert contents(into) == vouched(new)
+
+
+def test_no_host(monkeypatch: pytest.MonkeyPatch, into: Path) -> None:
+    """A name that nobody has yet has no publication; a name server that does not answer says nothing of that."""
+    number = socket.EAI_NONAME
+
+    def resolve(*args: object, **kwargs: object) -> None:
+        raise socket.gaierror(number, "no answer of name servers")
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    web = Web("https://museum.example")
+    assert fetch_publication(web, into) == NoPublication(NoPublicationReason.NO_HOST, f"https://museum.example/{STATE}")
+    number = socket.EAI_AGAIN
+    with pytest.raises(
+        PublicationError, match="no answer of name servers; what is published stays as it is: try again"
+    ):
+        fetch_publication(web, into)
+
+
+@pytest.mark.parametrize(
+    ("manner", "said"),
+    [
+        (status(500), "URL/STATE: the server answered 500 Internal Server Error"),
+        (status(503), "URL/STATE: the server answered 503 Service Unavailable"),
+        (status(403), "URL/STATE: the server answered 403 Forbidden"),
+        (redirect("https://other.example/"), "URL/STATE redirects elsewhere, to https://other.example/"),
+        (
+            redirect("/resourcesync/publication.json"),
+            "URL/STATE redirects more than 5 times, last to URL/STATE",
+        ),
+        (truncated(b"{}"), "URL/STATE: the transfer ended early"),
+        (chunked(b"{", end=b""), "URL/STATE: the transfer ended early"),
+        (zipped(b"{}"), "URL/STATE: the server sent it encoded as 'gzip', which was not asked for"),
+        (endless, "URL/STATE is larger than 100000 bytes"),
+    ],
+)
+@pytest.mark.parametrize("path", [STATE, RESOURCE_LIST])
+def test_failures(site: Live, into: Path, manner: Manner, said: str, path: str) -> None:
+    """Whatever fails, of the state or of a document, says at once where and why, and never that nothing is there."""
+    site.manners[path] = manner
+    time = Time()
+    bounds = Bounds(size=100_000)
+    said = said.replace("to URL/STATE", f"to URL/{STATE}").replace("URL/STATE", f"URL/{path}")
+    if path == RESOURCE_LIST and "last to" in said:
+        said = said.replace(f"last to URL/{path}", f"last to URL/{STATE}")
+        site.manners[path] = redirect("/x")
+        site.manners["x"] = redirect("/x")
+        said = said.replace(f"last to URL/{STATE}", "last to URL/x")
+    assert failure(site, into, bounds=bounds, pace=time.pace) == said
+    assert time.slept == []
+
+
+@pytest.mark.parametrize(
+    ("manner", "said"),
+    [
+        (late(20, page), "no answer for 1.5 seconds"),
+        (dripping(b"{}", 0.1), "the transfer takes longer than 2.5 seconds"),
+    ],
+)
+def test_slow(site: Live, into: Path, manner: Manner, said: str) -> None:
+    """A host that is too slow is a failure, and the document that took too long is named.
+
+    The times allowed are far above what the documents before it take on a busy machine.
+    """
+    site.manners[RESOURCE_LIST] = manner
+    assert failure(site, into, bounds=Bounds(timeout=1.5, total=2.5)) == f"URL/{RESOURCE_LIST}: {said}"
+
+
+def test_gone(into: Path) -> None:
+    """A server that is not there is a failure."""
+    port = closed_port()
+    with pytest.raises(
+        PublicationError, match=rf"^the publication at http://127.0.0.1:{port} cannot be read: .*; what"
+    ):
+        fetch_publication(Web(f"http://127.0.0.1:{port}"), into)
+
+
+def test_plain_port_asked_over_tls(site: Live, into: Path) -> None:
+    """A host that cannot prove who it is, is a failure."""
+    with pytest.raises(PublicationError, match="no secure connection can be made"):
+        fetch_publication(Web(site.url.replace("http:", "https:")), into)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"", "is damaged (Expecting value"),
+        (b"{", "is damaged (Expecting property name"),
+        (b"[]", "is damaged (list indices"),
+        (b'{"format": 1}', "is damaged ("),
+        (b'{"format": 99}', "has the format 99, which this version does not know: update the tool"),
+        (b"Service is starting", "is damaged (Expecting value"),
+    ],
+)
+def test_damaged_state(site: Live, into: Path, data: bytes, said: str) -> None:
+    """A state that cannot be read, or one of a newer tool, is something, not nothing."""
+    site.manners[STATE] = content(data, Content_Type="application/json")
+    assert failure(site, into).startswith(f"URL/{STATE} {said}")
+
+
+def test_known_documents_are_not_fetched_again(site: Live, old: Source, new: Source, into: Path) -> None:
+    """What a copy from earlier has, byte for byte, is taken from there; only the rest is asked for."""
+    known = old.output
+    lacking = {path for path, data in vouched(new).items() if contents(known).get(path) != data}
+    found = fetched(site, into, known)
+    assert contents(into) == vouched(new)
+    assert site.asked() == Counter(lacking)
+    assert lacking >= {RESOURCE_LIST, INDEX, OPEN_LIST, STATE}
+    assert found.received == len(lacking) - 1
+
+
+def test_all_known(site: Live, new: Source, into: Path) -> None:
+    """Where nothing changed, the state alone is asked for."""
+    assert fetched(site, into, new.output).received == 0
+    assert contents(into) == vouched(new)
+    assert site.asked() == {STATE: 1}
+
+
+def test_known_copy_that_is_damaged(site: Live, new: Source, source: Source, into: Path) -> None:
+    """What an earlier copy has otherwise, or not at all, is fetched."""
+    (source.output / RESOURCE_LIST).write_bytes(b"something else")
+    (source.output / CAPABILITY_LIST).unlink()
+    (source.output / INDEX).unlink()
+    (source.output / INDEX).mkdir()
+    fetched(site, into, source.output)
+    assert contents(into) == vouched(new)
+    assert site.asked() == {STATE: 1, RESOURCE_LIST: 1, CAPABILITY_LIST: 1, INDEX: 1}
+
+
+def test_known_folder_that_is_missing(site: Live, new: Source, into: Path) -> None:
+    """An earlier copy need not be there."""
+    fetched(site, into, into.parent / "missing")
+    assert contents(into) == vouched(new)
+
+
+def test_half_deployed(old: Source, new: Source, into: Path) -> None:
+    """New state, old documents at first: all is asked anew from the state on, and what was right only once."""
+    time = Time()
+    with live(first(1, files(old.output), then=files(new.output))) as site:
+        site.manners[STATE] = files(new.output)
+        found = fetched(site, into, pace=time.pace)
+        asked = site.asked()
+    assert contents(into) == vouched(new)
+    assert (time.slept[0], asked[STATE], found.received) == (1, len(time.slept) + 1, 6)
+    assert asked[RESOURCE_LIST] == asked[INDEX] == 2
+    assert max(asked[path] for path in contents(into) if path != STATE) == 2
+
+
+def test_pauses_double(site: Live, old: Source, new: Source, into: Path) -> None:
+    """One old document that is asked for three times in vain is waited for 1, 2 and 4 seconds."""
+    site.manners[RESOURCE_LIST] = first(3, files(old.output), then=files(new.output))
+    time = Time()
+    fetched(site, into, pace=time.pace)
+    assert contents(into) == vouched(new)
+    assert time.slept == [1, 2, 4]
+    asked = site.asked()
+    assert (asked[STATE], asked[RESOURCE_LIST]) == (4, 4)
+    assert asked[INDEX] == asked[CAPABILITY_LIST] == asked[OPEN_LIST] == 1
+
+
+def test_known_while_it_is_asked_anew(site: Live, old: Source, new: Source, source: Source, into: Path) -> None:
+    """What an earlier copy had stands, however often all is asked anew."""
+    (source.output / RESOURCE_LIST).unlink()
+    site.manners[RESOURCE_LIST] = first(1, files(old.output), then=files(new.output))
+    time = Time()
+    assert fetched(site, into, source.output, pace=time.pace).received == 1
+    assert contents(into) == vouched(new)
+    assert (time.slept, site.asked()) == ([1], {STATE: 2, RESOURCE_LIST: 2})
+
+
+def test_stale_then_fresh(old: Source, new: Source, into: Path) -> None:
+    """Where a new state comes between, the publication is that one, without what only the old one had."""
+    time = Time()
+    with live(files(new.output)) as site:
+        site.manners[STATE] = first(1, files(old.output), then=files(new.output))
+        found = fetched(site, into, pace=time.pace)
+    assert contents(into) == vouched(new)
+    assert (found.state.generation, time.slept) == (2, [1])
+
+
+def test_stale_throughout(old: Source, into: Path) -> None:
+    """An old publication that is whole is one: nobody can tell here that there is a newer one."""
+    with live(files(old.output)) as site:
+        assert fetched(site, into).state.generation == 1
+    assert contents(into) == vouched(old)
+
+
+@pytest.mark.parametrize(
+    ("manner", "said"),
+    [
+        (content(b"damaged"), f"URL/{RESOURCE_LIST} is another file: {HALF}"),
+        (content(PAGE, Content_Type="text/html"), f"URL/{RESOURCE_LIST} is an HTML page: {HALF}"),
+        (status(404), f"URL/{RESOURCE_LIST}: not found (404 Not Found): {HALF}"),
+    ],
+)
+def test_damaged_for_ever(site: Live, into: Path, manner: Manner, said: str) -> None:
+    """After a minute, the document is named; the others were asked for once, and no second was really waited."""
+    site.manners[RESOURCE_LIST] = manner
+    time = Time()
+    assert failure(site, into, pace=time.pace) == said
+    assert time.slept == [1, 2, 4, 8, 16, 29]
+    asked = site.asked()
+    assert (asked[STATE], asked[RESOURCE_LIST], asked[INDEX]) == (7, 7, 1)
+
+
+def test_state_that_goes_while_it_is_read(site: Live, new: Source, into: Path) -> None:
+    """What was there a moment ago is not taken for a site without a publication."""
+    site.manners[RESOURCE_LIST] = status(404)
+    for manner in (status(404), page):
+        site.manners[STATE] = first(1, files(new.output), then=manner)
+        time = Time()
+        assert failure(site, into, pace=time.pace) == f"URL/{STATE} was there a moment ago and is gone: {HALF}"
+        assert sum(time.slept) == 60
+        site.asked()
+
+
+def test_state_that_comes_back(site: Live, new: Source, into: Path) -> None:
+    """A deployment that takes everything away before it puts it back is waited for."""
+    there = files(new.output)
+    site.manners[STATE] = lambda ask: (status(404) if ask.before == 1 else there)(ask)
+    site.manners[RESOURCE_LIST] = first(1, status(404), then=there)
+    time = Time()
+    fetched(site, into, pace=time.pace)
+    assert contents(into) == vouched(new)
+    assert time.slept == [1, 2]
+
+
+def test_failure_while_it_is_asked_anew(site: Live, new: Source, into: Path) -> None:
+    """A failure is one at any time."""
+    site.manners[RESOURCE_LIST] = status(404)
+    site.manners[STATE] = first(1, files(new.output), then=status(503))
+    time = Time()
+    assert failure(site, into, pace=time.pace) == f"URL/{STATE}: the server answered 503 Service Unavailable"
+    assert time.slept == [1]
+
+
+def altered(source: Source, **content: Any) -> None:
+    """Let the state say something else; dictionaries gain what is given."""
+    state = source.state()
+    for key, value in content.items():
+        state[key] = state[key] | value if isinstance(value, dict) else value
+    (source.output / STATE).write_text(json.dumps(state))
+
+
+def test_documents_that_sets_share_are_no_business_of_a_set(source: Source, into: Path) -> None:
+    """Hosts drop dot-folders and alter pages: states of before that name what is shared are read all the same."""
+    shared = dict.fromkeys((WELL_KNOWN, DESCRIPTION, "resourcesync/index.html"), "0" * 64)
+    altered(source, documents=shared)
+    with live(no_dot_folders(files(source.output))) as site:
+        fetched(site, into)
+        assert not site.asked().keys() & shared.keys()
+    assert contents(into) == vouched(source)
+
+
+def test_superseded(source: Source, into: Path) -> None:
+    """What the generation before had is fetched too, for readers still under way."""
+    file = source.write(GONE, b"<urlset/>")
+    altered(source, superseded={GONE: sha256(b"<urlset/>").hexdigest()})
+    with live(files(source.output)) as site:
+        fetched(site, into)
+    assert contents(into) == vouched(source)
+    assert (into / GONE).read_bytes() == file.read_bytes()
+
+
+@pytest.mark.parametrize("manner", [status(404), page, content(b"another")])
+def test_superseded_and_missing(source: Source, into: Path, manner: Manner) -> None:
+    """One of those that is missing is no damage, and nobody waits for it."""
+    altered(source, superseded={GONE: sha256(b"<urlset/>").hexdigest()})
+    with live(files(source.output)) as site:
+        site.manners[GONE] = manner
+        time = Time()
+        fetched(site, into, pace=time.pace)
+    assert (contents(into), time.slept) == (vouched(source), [])
+
+
+def test_same_bytes_under_two_paths(source: Source, into: Path) -> None:
+    """Documents of the same bytes are fetched once, from where one is sure to be."""
+    data = (source.output / RESOURCE_LIST).read_bytes()
+    digest = sha256(data).hexdigest()
+    altered(source, superseded={GONE: digest})
+    with live(files(source.output)) as site:
+        fetched(site, into)
+        assert site.asked()[RESOURCE_LIST] == 1
+    assert (into / GONE).read_bytes() == data
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "",
+        "/etc/passwd",
+        "index.html",
+        "../x",
+        "resourcesync",
+        "resourcesync/",
+        "resourcesync//x",
+        "resourcesync/../x",
+        "resourcesync/./x",
+        "resourcesync/x/..",
+        "resourcesync/.. /x",
+        "resourcesync/x\\..\\y",
+        "resourcesync\\x",
+        "resourcesync/C:/x",
+        "C:/resourcesync/x",
+        "resourcesync/x\0",
+        "resourcesync/x\ny",
+        "resourcesync/\ud800",
+        "resourcesync/x?y",
+        "Resourcesync/x",
+        "resourcesyncs/x",
+        ".well-known/resourcesync/x",
+        ".well-known/other",
+        STATE,
+    ],
+)
+@pytest.mark.parametrize("kind", ["documents", "superseded"])
+def test_hostile_paths(source: Source, into: Path, path: str, kind: str) -> None:
+    """Nothing is written or asked for but documents: whoever has the site has not the machine that builds it."""
+    altered(source, **{kind: {path: "0" * 64}})
+    with live(files(source.output)) as site:
+        assert failure(site, into) == f"URL/{STATE} names {path!a}, which is not a document of a publication"
+        assert site.asked() == {STATE: 1}
+
+
+@pytest.mark.parametrize("digest", ["", "0" * 63, "0" * 65, "G" * 64, "A" * 64, "../../x", "0" * 64 + "\n"])
+def test_hostile_hashes(source: Source, into: Path, digest: str) -> None:
+    """What is no SHA-256 proves nothing."""
+    altered(source, documents={RESOURCE_LIST: digest})
+    with live(files(source.output)) as site:
+        assert failure(site, into) == f"URL/{STATE} names {RESOURCE_LIST} with {digest!a}, which is not a SHA-256"
+
+
+def test_file_and_folder_of_one_name(source: Source, into: Path) -> None:
+    """Paths that cannot be together are one clear error."""
+    data = source.write("resourcesync/site/x", b"x").read_bytes()
+    digest = sha256(data).hexdigest()
+    altered(source, documents={"resourcesync/site/x": digest, "resourcesync/site/x/y": digest})
+    with live(files(source.output)) as site:
+        site.manners["resourcesync/site/x/y"] = content(data)
+        with pytest.raises(PublicationError, match=r"cannot be written to .*: free disk space, and try again$"):
+            fetch_publication(Web(site.url), into)
+    assert not (into / STATE).exists()
+
+
+def test_number_of_documents(site: Live, into: Path) -> None:
+    """No more documents than are allowed are asked for."""
+    said = f"URL/{STATE} names 6 documents, more than 5"
+    assert failure(site, into, allowance=FetchLimits(documents=5)) == said
+    assert site.asked() == {STATE: 1}
+    fetched(site, into, allowance=FetchLimits(documents=6))
+
+
+def test_size_of_the_state(site: Live, new: Source, into: Path) -> None:
+    """A state has a limit of its own."""
+    size = len((new.output / STATE).read_bytes())
+    said = f"URL/{STATE} is larger than {size - 1} bytes"
+    assert failure(site, into, allowance=FetchLimits(state_size=size - 1)) == said
+    fetched(site, into, allowance=FetchLimits(state_size=size))
+
+
+def test_size_of_a_document(site: Live, new: Source, into: Path) -> None:
+    """A document has one, too."""
+    size = max(len(data) for path, data in vouched(new).items() if path != STATE)
+    said = failure(site, into, allowance=FetchLimits(size=size - 1))
+    assert re.fullmatch(rf"URL/resourcesync/site/\S+ is larger than {size - 1} bytes", said)
+    fetched(site, into, allowance=FetchLimits(size=size))
+
+
+def test_size_of_all(site: Live, new: Source, into: Path) -> None:
+    """So has everything that is fetched."""
+    size = len((new.output / STATE).read_bytes())
+    assert failure(site, into, allowance=FetchLimits(total_size=size)) == f"URL: all of it is larger than {size} bytes"
+    assert "is larger than 9 bytes" in failure(site, into, allowance=FetchLimits(total_size=size + 9))
+    fetched(site, into, allowance=FetchLimits(total_size=sum(map(len, vouched(new).values())) * 6))
+
+
+def test_time_of_all(site: Live, into: Path) -> None:
+    """Waiting for a deployment counts, and the whole has a limit that patience does not reach over."""
+    site.manners[RESOURCE_LIST] = status(404)
+    time = Time()
+    said = failure(site, into, allowance=FetchLimits(seconds=5), pace=time.pace)
+    assert said == "URL: all of it takes longer than 5 seconds"
+    assert time.slept == [1, 2, 4]
+
+
+def test_time_of_all_is_that_of_each(site: Live, into: Path) -> None:
+    """One file that drips cannot take longer than all may."""
+    site.manners[STATE] = dripping(b"{}" * 50, 0.05)
+    said = failure(site, into, allowance=FetchLimits(seconds=0.4))
+    assert re.fullmatch(rf"URL/{STATE}: the transfer takes longer than 0\.\d+ seconds", said)
+
+
+def test_many_documents(source: Source, into: Path) -> None:
+    """Years of Change Lists come over several connections."""
+    more = {f"resourcesync/site/changelist-{number:03}.xml": b"%d" % number for number in range(200)}
+    for path, data in more.items():
+        source.write(path, data)
+    altered(source, documents={path: sha256(data).hexdigest() for path, data in more.items()})
+    with live(files(source.output)) as site:
+        assert fetched(site, into).received == 206
+    assert contents(into) == vouched(source)

@@ -1,0 +1,258 @@
+"""The previous publication, read back."""
+
+import json
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.protocol import Limits
+from pelican_resourcesync.publication.model.layout import SHARED, Layout
+from pelican_resourcesync.publication.model.ranges import Range
+from pelican_resourcesync.publication.model.resource import Listed, Representation
+from pelican_resourcesync.publication.previous.ancestry import HashedState
+from pelican_resourcesync.publication.previous.previous import read_previous, read_state
+from tests.publication.support import LAYOUT, SITEURL, STATE, UPDATED, Source, change, tree, utc
+
+DAMAGED = r"the publication in the output is damaged: .*: upload it again, or name another"
+RESOURCE_LIST = "resourcesync/site/resourcelist.xml"
+INDEX = "resourcesync/site/changelist.xml"
+OPEN_LIST = "resourcesync/site/changelist-20240201T000000Z.xml"
+CLOSED_LIST = "resourcesync/site/changelist-20240101T000000Z.xml"
+
+
+def publish_twice(output: Path) -> Source:
+    """Publish one resource in January and another state of it in February."""
+    source = Source(output)
+    source.publish({"a.html": b"a"}, "2024-01-05T12:00")
+    source.publish({"a.html": b"bb"}, "2024-02-05T12:00")
+    return source
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Source:
+    """Give a publication with a closed and an open Change List, which no test alters for good."""
+    return publish_twice(tmp_path_factory.mktemp("published"))
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Source:
+    """Give a publication with a closed and an open Change List, to alter."""
+    return publish_twice(tmp_path / "output")
+
+
+def test_read_back(published: Source) -> None:
+    """All that the next publication needs: the resources, the open range with its changes, the closed one without."""
+    previous = published.previous()
+    assert previous is not None
+    shown = Representation.measured(sha256(b"bb").hexdigest(), 2, "text/html")
+    assert previous.resources == {f"{SITEURL}/a.html": Listed(shown, utc("2024-02-05T12:00"))}
+    assert previous.closed == (Range(utc("2024-01-01"), utc("2024-02-01"), (), unchanged=True),)
+    assert previous.open == Range(utc("2024-02-01"), None, (change("2024-02-05T12:00", "a.html", UPDATED, shown),))
+    assert previous.last == previous.state.at == utc("2024-02-05T12:00")
+    assert previous.digest == sha256((published.output / STATE).read_bytes()).hexdigest()
+    assert (previous.folder, previous.state.changes, previous.state.generation) == (published.output, 2, 2)
+
+
+def test_changes_before_the_first_publication_have_no_bytes(tmp_path: Path) -> None:
+    """What was listed without a hash is read back without one."""
+    source = Source(tmp_path)
+    source.publish({"a.html": b"a"}, "2024-01-05T12:00")
+    previous = source.previous()
+    assert previous is not None
+    assert previous.open is not None
+    assert previous.open.changes == (change("2024-01-05T12:00", "a.html"),)
+
+
+def test_no_publication(tmp_path: Path) -> None:
+    """Where nothing was published, there is nothing to go on from."""
+    assert read_previous(tmp_path, LAYOUT) is None
+    assert read_previous(tmp_path / "missing", LAYOUT) is None
+
+
+@pytest.mark.parametrize("siteurl", ["https://other.example", f"{SITEURL}/blog", "http://localhost:8000"])
+def test_another_siteurl(source: Source, siteurl: str) -> None:
+    """A publication is read as what it is, of its own address: whether it may be carried forward is not asked here."""
+    previous = read_previous(source.output, Layout(siteurl, restart_number=5))
+    assert previous == source.previous()
+    assert previous is not None
+    assert previous.layout == LAYOUT
+
+
+@pytest.mark.parametrize(
+    "siteurl", ["http://localhost:8000", "http://127.0.0.1", "http://127.1.2.3:80", "http://[::1]:1"]
+)
+def test_a_preview_was_nobodys_publication(tmp_path: Path, siteurl: str) -> None:
+    """What was published for this machine alone is none for another address, whole or not, and one for its own."""
+    preview = Source(tmp_path, siteurl=siteurl)
+    preview.publish({"a.html": b"a"}, "2024-01-05T12:00")
+    assert preview.previous() is not None
+    for other in (SITEURL, "http://localhost:9999"):
+        assert read_previous(tmp_path, Layout(other)) is None
+    (tmp_path / RESOURCE_LIST).unlink()
+    assert read_previous(tmp_path, LAYOUT) is None
+
+
+def test_the_state_alone(source: Source) -> None:
+    """What to begin anew over can be known where the documents are damaged."""
+    previous = source.previous()
+    assert previous is not None
+    (source.output / RESOURCE_LIST).unlink()
+    sealed = read_state(source.output, LAYOUT)
+    assert sealed == HashedState(previous.state, previous.digest)
+    assert read_state(source.output, Layout(SITEURL, "books")) is None
+
+
+def test_changes_of_closed_lists_are_counted(published: Source) -> None:
+    """What is dropped unread has its changes counted."""
+    previous = published.previous()
+    assert previous is not None
+    assert previous.listed_in(previous.closed) == 1
+    assert previous.listed_in([]) == 0
+
+
+@pytest.mark.parametrize("path", SHARED)
+def test_shared_documents_are_no_concern(source: Source, path: str) -> None:
+    """Whoever publishes last writes them, and a folder without dot-folders is whole: neither is damage."""
+    before = source.previous()
+    (source.output / path).write_bytes(b"<html/>")
+    assert source.previous() == before
+    (source.output / path).unlink()
+    assert source.previous() == before
+
+
+def test_superseded_documents(source: Source) -> None:
+    """One that is missing is no damage, one that was altered is; none lies elsewhere."""
+    path = "resourcesync/site/changelist-20230101T000000Z.xml"
+    source.reseal(superseded={path: sha256(b"old").hexdigest()})
+    assert source.previous() is not None
+    source.write(path, b"old")
+    assert source.previous() is not None
+    source.write(path, b"new")
+    with pytest.raises(PublicationError, match=f"{path} is not what {STATE} says"):
+        source.previous()
+    source.reseal(superseded={"../secret": sha256(b"old").hexdigest()})
+    with pytest.raises(PublicationError, match=DAMAGED):
+        source.previous()
+
+
+@given(st.data())
+def test_one_byte_altered(published: Source, data: st.DataObject) -> None:
+    """Any byte of any document that is not what it was is found, and the document is named."""
+    documents = published.documents()
+    path = data.draw(st.sampled_from(sorted(documents.keys() - {STATE, *SHARED, LAYOUT.html_page, LAYOUT.badge})))
+    at = data.draw(st.integers(0, len(documents[path]) - 1))
+    altered = bytearray(documents[path])
+    altered[at] ^= data.draw(st.integers(1, 255))
+    (published.output / path).write_bytes(altered)
+    try:
+        with pytest.raises(PublicationError, match=DAMAGED) as error:
+            published.previous()
+        assert f"{path} is not what {STATE} says" in str(error.value)
+    finally:
+        (published.output / path).write_bytes(documents[path])
+
+
+def test_any_document_missing(published: Source) -> None:
+    """A document that is gone, or a folder now, is found, and named."""
+    for path, data in published.documents().items():
+        if path not in (STATE, *SHARED, LAYOUT.html_page, LAYOUT.badge):
+            (published.output / path).unlink()
+            with pytest.raises(PublicationError, match=DAMAGED):
+                published.previous()
+            (published.output / path).mkdir()
+            with pytest.raises(PublicationError, match=f"{path} is not what"):
+                published.previous()
+            (published.output / path).rmdir()
+            (published.output / path).write_bytes(data)
+    assert published.previous() is not None
+
+
+@pytest.mark.parametrize(
+    "path", ["../secret", "resourcesync/../../secret", "{absolute}", "resourcesync/\0", "x" * 5000]
+)
+def test_no_file_elsewhere_is_read(source: Source, tmp_path: Path, path: str) -> None:
+    """A state that names a file outside its folder is refused, even where it knows that file's hash."""
+    secret = tmp_path / "secret"
+    secret.write_bytes(b"secret")
+    name = path.format(absolute=secret)
+    documents = source.state()["documents"]
+    source.reseal(documents={**documents, name: sha256(b"secret").hexdigest()})
+    with pytest.raises(PublicationError, match=DAMAGED):
+        source.previous()
+
+
+def test_damaged_state(source: Source) -> None:
+    """A state that is none says so itself."""
+    (source.output / STATE).write_bytes(b"{")
+    with pytest.raises(PublicationError, match=rf"{STATE} is damaged .*: upload it again, or start over"):
+        source.previous()
+
+
+def test_newer_format(source: Source) -> None:
+    """A publication of a version to come is not called damaged: the message says to update."""
+    source.reseal(format=2)
+    with pytest.raises(PublicationError, match=r"which this version does not know: update the tool$"):
+        source.previous()
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "what"),
+    [
+        (RESOURCE_LIST, b"</urlset>", b"", "not well-formed XML"),
+        (RESOURCE_LIST, b"<loc>", b"<lok>", "not well-formed XML"),
+        (OPEN_LIST, b'change="updated" ', b"", "the change of https://example.org/a.html lacks its kind or its time"),
+        (OPEN_LIST, b"lastmod>", b"listmod>", "lacks its kind or its time"),
+        (OPEN_LIST, b"12:00:00Z", b"25:00:00Z", "is not a W3C Datetime"),
+        (INDEX, b"<rs:md from=", b"<rs:md form=", f"{INDEX} lists {SITEURL}/{CLOSED_LIST} without its from"),
+        (INDEX, b'from="2024-02-01', b'from="2024-02-02', "and the next has 2024-02-02"),
+        (INDEX, b'<rs:md from="2024-01-01', b'<rs:md from="2024-01-02', "changelist-20240102T000000Z.xml is not named"),
+    ],
+)
+def test_documents_that_are_not_ours(source: Source, path: str, old: bytes, new: bytes, what: str) -> None:
+    """Documents that someone wrote anew, with their hashes, are refused where they lack what ours have."""
+    data = (source.output / path).read_bytes()
+    assert old in data
+    (source.output / path).write_bytes(data.replace(old, new))
+    source.reseal()
+    with pytest.raises(PublicationError, match=DAMAGED) as error:
+        source.previous()
+    assert what in str(error.value)
+
+
+@pytest.mark.parametrize("path", [RESOURCE_LIST, OPEN_LIST, CLOSED_LIST])
+def test_documents_that_the_state_does_not_name(source: Source, path: str) -> None:
+    """What no hash stands for is not believed."""
+    content = source.state()
+    del content["documents"][path]
+    (source.output / STATE).write_text(json.dumps(content))
+    with pytest.raises(PublicationError, match=f"{path} is not named by {STATE}: upload it again, or name another"):
+        source.previous()
+
+
+def test_parts_that_lead_elsewhere(tmp_path: Path) -> None:
+    """An index of parts leads to documents of this publication, or is refused; never in a circle."""
+    source = Source(tmp_path / "output")
+    source.publish({"a.html": b"a", "b.html": b"b"}, "2024-01-05T12:00", limits=Limits(entries=1))
+    index = (source.output / RESOURCE_LIST).read_bytes()
+    part = source.document(f"{SITEURL}/{RESOURCE_LIST}").entries[0].uri.encode()
+    for loc, what in [
+        (b"https://other.example/part.xml", "is not named by"),
+        (f"{SITEURL}/../secret".encode(), "is not named by"),
+        (f"{SITEURL}/{RESOURCE_LIST}".encode(), "which is an index too"),
+    ]:
+        (source.output / RESOURCE_LIST).write_bytes(index.replace(part, loc))
+        source.reseal()
+        with pytest.raises(PublicationError, match=f"{what}.*: upload it again, or name another"):
+            source.previous()
+
+
+def test_reading_changes_nothing(source: Source) -> None:
+    """Reading leaves every file as it is, and a file beside the documents is of no concern."""
+    source.write("resourcesync/site/own.txt", b"own")
+    before = tree(source.output)
+    assert source.previous() == source.previous()
+    assert tree(source.output) == before

@@ -1,0 +1,143 @@
+"""The predecessor: which of two copies counts, and what is said where that cannot be told (real builds: test_live)."""
+
+import json
+import shutil
+import tempfile
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.publication.model.layout import STATE, Layout
+from pelican_resourcesync.publication.previous.search import PlainOutput, Predecessor, PredecessorSearch
+from tests.publication.support import Source
+from tests.support.live import files, hosts, live
+from tests.support.museum import ARCHIVE, MUSEUM, digest
+
+LIVE_FOLDER = Path(".resourcesync", "live")
+
+OTHER = "0" * 64
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    """Give a folder of a site, and beside it what is public there."""
+    Source(tmp_path / "public", siteurl=MUSEUM).publish({"a.html": b"a"}, "2024-01-05T12:00")
+    (tmp_path / "site").mkdir()
+    return tmp_path / "site"
+
+
+def find(base: Path, monkeypatch: pytest.MonkeyPatch, previous: str = "live") -> tuple[Predecessor, int | None]:
+    """Find the predecessor, and give the generation that is carried forward."""
+    with live(hosts({MUSEUM: files(base.parent / "public")}), proxy=True) as host:
+        monkeypatch.setenv("http_proxy", host.url)
+        monkeypatch.delenv("no_proxy", raising=False)
+        search = PredecessorSearch(Layout(MUSEUM), PlainOutput(base / "output"), base, previous=previous)
+        try:
+            found = search.find()
+        finally:
+            search.close()
+    return found, found.previous.state.generation if found.previous else None
+
+
+def pretend(folder: Path, **values: object) -> None:
+    """Let the publication in a folder say something else of itself."""
+    state = json.loads((folder / STATE).read_bytes())
+    (folder / STATE).write_text(json.dumps({**state, **values}))
+
+
+def keep(base: Path) -> Path:
+    """Keep what is public as what was last seen live."""
+    shutil.copytree(base.parent / "public", base / LIVE_FOLDER)
+    return base / LIVE_FOLDER
+
+
+@pytest.mark.parametrize(("ahead", "told"), [(101, True), (100, False), (1, False)])
+def test_so_far_ahead_that_nobody_can_tell(
+    base: Path, monkeypatch: pytest.MonkeyPatch, ahead: int, *, told: bool
+) -> None:
+    """A state remembers a hundred before it: what is live counts as the successor of one from before that."""
+    keep(base)
+    pretend(base.parent / "public", generation=1 + ahead, predecessor=OTHER, ancestors=[OTHER] * 99)
+    if not told:
+        with pytest.raises(PublicationError, match="do not descend from each other"):
+            find(base, monkeypatch)
+        return
+    found, generation = find(base, monkeypatch)
+    line = "the live publication is 101 generations past the one last seen live: it counts as its successor"
+    assert (found.line, generation) == (line, 102)
+    assert digest(base / LIVE_FOLDER / STATE) == digest(base.parent / "public" / STATE)
+
+
+def test_what_is_kept_is_far_ahead(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other way about nobody can tell either, and what was seen would be lost: that stops the build."""
+    pretend(keep(base), generation=300, predecessor=OTHER, ancestors=[OTHER] * 99)
+    with pytest.raises(PublicationError, match="remove that folder to continue the live one"):
+        find(base, monkeypatch)
+
+
+def test_same_one(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is live is what was seen: nothing to say, and nothing to keep anew."""
+    kept = (keep(base) / STATE).stat().st_ino
+    assert find(base, monkeypatch)[0].line == ""
+    assert (base / LIVE_FOLDER / STATE).stat().st_ino == kept
+
+
+def test_nothing_is_left_of_the_search(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was fetched goes with the search; what it found in memory stays."""
+    monkeypatch.setattr(tempfile, "tempdir", str(base.parent / "tmp"))
+    (base.parent / "tmp").mkdir()
+    found, generation = find(base, monkeypatch)
+    assert generation == 1
+    assert found.previous
+    assert not found.previous.folder.exists()
+    assert not any((base.parent / "tmp").iterdir())
+
+
+def test_publication_of_this_machine_in_a_folder(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of localhost was nobody's, also where it is named: the first publication, in a line."""
+    pretend(base.parent / "public", siteurl="http://localhost:8000")
+    found, generation = find(base, monkeypatch, previous="../public")
+    assert generation is None
+    assert found.line.startswith("there is no publication of a public site in ")
+
+
+@pytest.mark.parametrize("previous", ["output", "output/../output", "../site/output"])
+def test_output_that_nobody_cleans_is_read_where_it_lies(
+    base: Path, monkeypatch: pytest.MonkeyPatch, previous: str
+) -> None:
+    """By the word or by any of its names; where it is empty, that is the first publication, of which nobody wonders."""
+    (base / "output").mkdir()
+    assert find(base, monkeypatch, previous=previous) == (Predecessor(), None)
+    shutil.copytree(base.parent / "public", base / "output", dirs_exist_ok=True)
+    found, generation = find(base, monkeypatch, previous=previous)
+    assert (found.line, generation) == ("", 1)
+    assert found.previous
+    assert found.previous.folder == base / "output"
+
+
+def test_folder_that_is_named_must_be_there(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sentence is right for whoever has a setting of that name, in whatever file."""
+    sentence = (
+        f"`previous` is 'elsewhere', but there is no folder {base / 'elsewhere'}: name another with the setting "
+        "`previous` (a folder, a URL, 'output', or 'none')"
+    )
+    with pytest.raises(PublicationError) as caught:
+        find(base, monkeypatch, previous="elsewhere")
+    assert str(caught.value) == sentence
+
+
+def test_where_the_site_was_before_is_looked_at(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It moved here, and nothing is public here yet."""
+    Source(base.parent / "moved", siteurl=ARCHIVE).publish({"a.html": b"a"}, "2024-01-05T12:00")
+    with live(hosts({MUSEUM: files(base), ARCHIVE: files(base.parent / "moved")}), proxy=True) as host:
+        monkeypatch.setenv("http_proxy", host.url)
+        monkeypatch.delenv("no_proxy", raising=False)
+        search = PredecessorSearch(
+            Layout(MUSEUM), PlainOutput(base / "output"), base, previous="live", moved_from=ARCHIVE
+        )
+        with closing(search):
+            previous = search.find().previous
+    assert previous
+    assert previous.state.siteurl == ARCHIVE

@@ -1,0 +1,330 @@
+"""Resources of which not all is known: no hash, no length, no bytes. A witness says when they changed."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from hashlib import md5, sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pelican_resourcesync.errors import BytesError
+from pelican_resourcesync.protocol import Hash, Link
+from pelican_resourcesync.publication.model.history import ChangeHistory
+from pelican_resourcesync.publication.model.options import Dumps
+from pelican_resourcesync.publication.model.resource import MD5, SHA_256, Representation, Resource
+from tests.publication.archivist import read, walk
+from tests.publication.support import SITEURL, Source, publish_one, utc
+from tests.publication.unpacking import change_dumps, resource_dump, resources_in
+from tests.publication.watching import time_of
+
+BOTH: dict[str, Any] = {"dumps": Dumps(resourcedump=True, changedump=True)}
+BEGIN = utc("2024-01-01T12:00")
+
+
+class Known(NamedTuple):
+    """What is known of a resource: its bytes, where they are at hand; what is said of them; when it changed."""
+
+    data: bytes | None = None
+    said: Representation = Representation()
+    changed: datetime | None = None
+    links: tuple[Link, ...] = ()
+
+
+def publish(
+    source: Source,
+    state: Mapping[str, Known],
+    built: datetime,
+    gone: Mapping[str, datetime] = {},
+    evaluated: datetime | None = None,
+) -> None:
+    """Publish resources by path, with their times as the witness; of those that went it may know when."""
+    times = {f"{SITEURL}/{path}": each.changed for path, each in state.items() if each.changed}
+    times |= {f"{SITEURL}/{path}": time for path, time in gone.items() if path not in state}
+    told = ChangeHistory(
+        built=built,
+        complete=False,
+        times=lambda uris: {uri: times[uri] for uri in uris if uri in times},
+        read_as_of=evaluated,
+    )
+    resources = []
+    for path, each in state.items():
+        file = None if each.data is None else source.write(f"files/{sha256(each.data).hexdigest()}", each.data)
+        resources.append(Resource(f"{SITEURL}/{path}", file, each.changed, each.said, each.links))
+    publish_one(resources, told, source.cuts, source.options(**BOTH), source.previous())
+
+
+def dumped(source: Source) -> dict[str, bytes]:
+    """Give what is in the Resource Dump; every hash and length in it is right, or the witness fails."""
+    uri = source.capabilities()["resourcedump"]
+    return resources_in(resource_dump(lambda each: read(source, each), uri, partly=True))
+
+
+def dumped_changes(source: Source) -> list[tuple[str, str, bytes | None]]:
+    """Give what is in the Change Dumps."""
+    uri = source.capabilities().get("changedump")
+    packages = change_dumps(lambda each: read(source, each), uri, partly=True) if uri else []
+    return [
+        (each.uri.removeprefix(f"{SITEURL}/"), each.md["change"], each.data)
+        for package in packages
+        for each in package.bitstreams
+    ]
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Source:
+    """Give a set that nothing was published of."""
+    return Source(tmp_path / "output")
+
+
+def at(day: int, **rest: int) -> datetime:
+    """Give noon of a day, and some time more."""
+    return BEGIN + timedelta(days=day - 1, **rest)
+
+
+def test_what_is_not_known_is_not_said(source: Source) -> None:
+    """RL03: hash, length and type are left out one by one, and all are listed with when they changed."""
+    digest = Hash(algorithm=MD5, digest="0" * 32)
+    state = {
+        "all": Known(said=Representation(digest, 3, "text/html"), changed=at(1)),
+        "length": Known(said=Representation(None, 3), changed=at(1, milliseconds=-7)),
+        "nothing": Known(),
+    }
+    publish(source, state, at(2))
+    listed = source.resource_list()
+    assert {uri.removeprefix(f"{SITEURL}/"): (item.lastmod, dict(item.md)) for uri, item in listed.items()} == {
+        "all": ("2024-01-01T12:00:00Z", {"hash": f"md5:{'0' * 32}", "length": "3", "type": "text/html"}),
+        "length": ("2024-01-01T11:59:59.993Z", {"length": "3"}),
+        "nothing": (None, {}),
+    }
+    assert dumped(source) == {}
+    walk(source)
+
+
+def test_only_what_is_whole_is_packed(source: Source) -> None:
+    """RD06, CD03: of both dumps, what has no bytes at hand, or no length, is left out; all of it is in the lists."""
+    whole = {"hashed": Known(b"one", Representation.measured(sha256(b"one").hexdigest(), 3, "text/html"))}
+    whole["md5"] = Known(b"two", Representation(Hash(algorithm=MD5, digest=md5(b"two").hexdigest()), 3))
+    whole["length"] = Known(b"three", Representation(None, 5))
+    partly = {
+        "unmeasured": Known(b"four", Representation(Hash(algorithm=MD5, digest=md5(b"four").hexdigest()))),
+        "nothing": Known(b"five"),
+        "elsewhere": Known(None, Representation(Hash(algorithm=SHA_256, digest="0" * 64), None, "text/html")),
+        "far": Known(None, Representation(Hash(algorithm=MD5, digest="0" * 32), 9)),
+    }
+    publish(source, {}, at(1))
+    publish(source, whole | partly, at(2))
+    contents = {path: each.data for path, each in whole.items()}
+    assert dumped(source) == {f"{SITEURL}/{path}": data for path, data in contents.items()}
+    assert dumped_changes(source) == [(path, "created", contents[path]) for path in sorted(contents)]
+    assert (
+        {row[2] for row in source.rows()}
+        == {*whole, *partly}
+        == {uri.removeprefix(f"{SITEURL}/") for uri in source.resource_list()}
+    )
+    publish(source, {"hashed": whole["hashed"]}, at(3))
+    assert [(path, kind) for path, kind, _ in dumped_changes(source)[3:]] == [
+        (path, "deleted") for path in sorted({*whole, *partly} - {"hashed"})
+    ]
+    walk(source)
+
+
+def test_a_change_dump_of_nothing_that_can_be_packed(source: Source) -> None:
+    """V1105: it would be empty, and so there is none; the first one begins with the first change that can be packed."""
+    far = Known(None, Representation(None, 9), at(1))
+    publish(source, {"far": far}, at(1))
+    publish(source, {"far": far._replace(changed=at(2))}, at(2))
+    assert dumped_changes(source) == []
+    here = Known(b"here", Representation(None, 4))
+    publish(source, {"far": far._replace(changed=at(2)), "here": here}, at(3))
+    assert dumped_changes(source) == [("here", "created", b"here")]
+    publish(source, {"far": far._replace(changed=at(4)), "here": here}, at(4))
+    assert [row[1:] for row in source.rows()] == [("updated", "far"), ("created", "here"), ("updated", "far")]
+    assert dumped_changes(source) == [("here", "created", b"here")]
+    walk(source)
+
+
+def test_a_range_of_which_nothing_can_be_packed(source: Source) -> None:
+    """CD05: it has no Change Dump; the next one begins where the last one ended, and claims all in between."""
+    far, here = Known(None, Representation(None, 9), at(1)), Known(b"0", Representation(None, 1), at(1))
+    publish(source, {"far": far, "here": here}, at(1))
+    publish(source, {"far": far, "here": Known(b"11", Representation(None, 2), at(2))}, at(2))
+    state = {"far": far, "here": Known(b"11", Representation(None, 2), at(2))}
+    for day in (33, 34, 64):
+        state["far"] = far._replace(changed=at(day))
+        publish(source, state, at(day))
+        assert dumped_changes(source) == [("here", "updated", b"11")]
+        walk(source)
+    state["here"] = Known(b"222", Representation(None, 3), at(95))
+    publish(source, state, at(95))
+    assert dumped_changes(source) == [("here", "updated", b"11"), ("here", "updated", b"222")]
+    lists = source.document(source.capabilities()["changelist"]).entries
+    assert [item.md["from"] for item in lists] == [
+        f"2024-0{month}-01T{'12' if month == 1 else '00'}:00:00Z" for month in range(1, 5)
+    ]
+    dumps = source.document(source.capabilities()["changedump"]).entries
+    assert [item.md for item in dumps] == [lists[0].md, {"from": lists[0].md["until"]}]
+    walk(source)
+
+
+@pytest.mark.parametrize("data", [b"", b"tw", b"twos", b"TWO"])
+@pytest.mark.parametrize("hashed", [True, False])
+def test_a_file_that_is_not_what_is_said_of_it(source: Source, data: bytes, hashed: bool) -> None:
+    """Nothing is published: the resource is named, so that it can be left out; without a hash its length tells."""
+    digest = Hash(algorithm=MD5, digest=md5(b"two").hexdigest()) if hashed else None
+    state = {"a": Known(b"two", Representation(digest, 3)), "b": Known(data, Representation(digest, 3))}
+    if not hashed and len(data) == 3:
+        publish(source, state, at(1))
+        assert dumped(source)[f"{SITEURL}/b"] == data
+        return
+    with pytest.raises(BytesError, match=f"{SITEURL}/b is no longer the 3 bytes") as error:
+        publish(source, state, at(1))
+    assert error.value.uri == f"{SITEURL}/b"
+    assert not source.documents()
+
+
+def test_a_witness_after_all_that_was_published(source: Source) -> None:
+    """Its time is that of the change, of whatever kind: even where a hash says that there is one."""
+    hashed = Known(None, Representation(Hash(algorithm=MD5, digest="0"), 1), at(1))
+    publish(source, {"hashed": hashed, "bare": Known(changed=at(1)), "gone": Known(), "quiet": Known()}, at(2))
+    changed = hashed._replace(said=Representation(Hash(algorithm=MD5, digest="1"), 1), changed=at(3))
+    state = {"hashed": changed, "bare": Known(changed=at(4)), "new": Known(changed=at(5)), "quiet": Known()}
+    publish(source, state, at(9), {"gone": at(6)})
+    assert source.rows() == [
+        ("2024-01-03T12:00:00Z", "updated", "hashed"),
+        ("2024-01-04T12:00:00Z", "updated", "bare"),
+        ("2024-01-05T12:00:00Z", "created", "new"),
+        ("2024-01-06T12:00:00Z", "deleted", "gone"),
+    ]
+    assert source.at() == at(6)
+
+
+def test_a_witness_of_what_should_have_been_published(source: Source) -> None:
+    """A time not later than all that was published would be back-dated: the change has the time of the build."""
+    publish(source, {"bare": Known(changed=at(1)), "gone": Known()}, at(5))
+    state = {"bare": Known(changed=at(2)), "new": Known(changed=at(5))}
+    publish(source, state, at(9), {"gone": at(4)})
+    assert {row[:2] for row in source.rows()} == {
+        ("2024-01-09T12:00:00Z", kind) for kind in ("created", "updated", "deleted")
+    }
+    publish(source, state, at(10), {"gone": at(4)})
+    assert len(source.rows()) == 3
+    assert source.at() == at(9)
+
+
+def test_a_witness_of_what_was_looked_at_before(source: Source) -> None:
+    """Who was asked as of a later time than all that was published did not tell it then: nobody knows when it was."""
+    publish(source, {"a": Known(changed=at(1)), "b": Known(changed=at(1))}, at(2), evaluated=at(5))
+    publish(source, {"a": Known(changed=at(5)), "b": Known(changed=at(5, milliseconds=1))}, at(9), evaluated=at(9))
+    assert source.rows() == [
+        ("2024-01-05T12:00:00.001Z", "updated", "b"),
+        ("2024-01-09T12:00:00Z", "updated", "a"),
+    ]
+
+
+def test_a_witness_that_says_what_is_known_already(source: Source) -> None:
+    """A hash that is another, though nothing is newer: it changed, and nobody knows when but at this build."""
+    said = [Representation(Hash(algorithm=MD5, digest=str(number))) for number in range(2)]
+    publish(source, {"a": Known(said=said[0], changed=at(3))}, at(2))
+    publish(source, {"a": Known(said=said[1], changed=at(3))}, at(4))
+    assert source.rows() == [("2024-01-04T12:00:00Z", "updated", "a")]
+
+
+def test_what_others_told_before_is_not_a_change(source: Source) -> None:
+    """A length or a type that comes or goes, links, or a time that is not newer: no change, and the list says it."""
+    publish(source, {"a": Known(said=Representation(None, 3, "text/html"), changed=at(1))}, at(2))
+    for number, said in enumerate([Representation(None, 3), Representation(), Representation(None, 4)]):
+        publish(source, {"a": Known(said=said, changed=at(1), links=(Link(href="urn:x:1", rel="up"),))}, at(3 + number))
+    assert source.rows() == []
+    item = source.resource_list()[f"{SITEURL}/a"]
+    assert (item.lastmod, dict(item.md)) == ("2024-01-01T12:00:00Z", {"length": "4"})
+    publish(source, {"a": Known(said=Representation(None, 5), changed=at(1))}, at(8))
+    assert [row[1:] for row in source.rows()] == [("updated", "a")]
+
+
+_moments = st.none() | st.builds(lambda day, off: at(day, milliseconds=off), st.integers(1, 30), st.integers(-2, 2))
+_data = st.sampled_from([b"0", b"1", b"22"])
+_said = st.builds(
+    Representation,
+    st.none() | st.builds(Hash, algorithm=st.just(MD5), digest=st.sampled_from("01")),
+    st.none() | st.integers(0, 2),
+)
+
+
+@st.composite
+def _series(draw: st.DrawFn) -> list[dict[str, Known]]:
+    """Give states; bytes of resources whose names begin with `here` are at hand."""
+    series = []
+    for _ in range(draw(st.integers(2, 5))):
+        state: dict[str, Known] = {}
+        for path in draw(st.sets(st.sampled_from(["a", "b", "here-1", "here-2"]))):
+            if path.startswith("here"):
+                data = draw(_data)
+                digest = draw(st.sampled_from([None, Hash(algorithm=MD5, digest=md5(data).hexdigest())]))
+                said = Representation(digest, draw(st.sampled_from([None, len(data)])))
+                state[path] = Known(data, said, draw(_moments))
+            else:
+                state[path] = Known(None, draw(_said), draw(_moments))
+        series.append(state)
+    return series
+
+
+def expected_changes(
+    source: Source,
+    state: Mapping[str, Known],
+    built: datetime,
+    gone: Mapping[str, datetime],
+    evaluated: datetime | None,
+) -> dict[str, tuple[str, datetime]]:
+    """Say by hand what changed since the last publication, and when."""
+    found = {}
+    last = max([source.at(), *(time_of(item) for item in source.changes()), *([evaluated] if evaluated else [])])
+    listed = {uri.removeprefix(f"{SITEURL}/"): item for uri, item in source.resource_list().items()}
+    for path in listed.keys() | state.keys():
+        was, now = listed.get(path), state.get(path)
+        witness = now.changed if now else gone.get(path)
+        before = datetime.fromisoformat(was.lastmod) if was and was.lastmod else None
+        newer = witness is not None and (before is None or witness > before)
+        if was is None or now is None:
+            kind = "created" if now else "deleted"
+        else:
+            digest = f"md5:{now.said.hash.digest}" if now.said.hash else None
+            lengths = (was.md.get("length"), None if now.said.length is None else str(now.said.length))
+            differs = None not in lengths and lengths[0] != lengths[1]
+            other = was.md.get("hash") != digest if digest or "hash" in was.md else differs or newer
+            if not other:
+                continue
+            kind = "updated"
+        time = witness if witness is not None and newer and witness > last else built
+        found[path] = (kind, time)
+    return found
+
+
+@settings(max_examples=settings().max_examples // 2)  # each is a series of its own
+@given(_series(), st.dictionaries(st.sampled_from(["a", "b", "here-1", "here-2"]), _moments.filter(bool)), _moments)
+def test_any_series(
+    series: Sequence[Mapping[str, Known]], gone: Mapping[str, datetime], asked: datetime | None
+) -> None:
+    """What changed, when, and what is packed of it, is what is worked out by hand."""
+    with TemporaryDirectory() as folder:
+        source = Source(Path(folder) / "output")
+        steps: list[tuple[str, str, bytes | None]] = []
+        for number, state in enumerate(series):
+            built = at(32 + number)
+            expected = expected_changes(source, state, built, gone, asked) if number else {}
+            before = len(source.rows()) if number else 0
+            publish(source, state, built, gone, asked)
+            fresh = list(source.changes())[before:]
+            paths = [item.uri.removeprefix(f"{SITEURL}/") for item in fresh]
+            found = {path: (item.md["change"], time_of(item)) for path, item in zip(paths, fresh, strict=True)}
+            assert found == expected
+            assert len(paths) == len(found)
+            packed = {f"{SITEURL}/{path}": each.data for path, each in state.items() if each.said.length is not None}
+            packed = {uri: data for uri, data in packed.items() if data is not None}
+            assert dumped(source) == packed
+            steps += [(path, found[path][0], packed.get(f"{SITEURL}/{path}")) for path in paths]
+            assert dumped_changes(source) == [each for each in steps if each[1] == "deleted" or each[2] is not None]
+            walk(source)

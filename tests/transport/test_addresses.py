@@ -1,0 +1,58 @@
+"""Which addresses are public, and that what is looked at is what is connected to."""
+
+import socket
+
+import pytest
+
+from pelican_resourcesync.errors import TransportError
+from pelican_resourcesync.transport import connect_to_public, is_public
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "127.0.0.1",
+        "10.1.2.3",
+        "192.168.0.1",
+        "169.254.169.254",
+        "::1",
+        "fe80::1%eth0",
+        "fd00::1",
+        "0.0.0.0",
+        "224.0.0.1",
+        "::ffff:127.0.0.1",
+        "64:ff9b::7f00:1",
+        "2002:7f00:1::",
+        "100.64.0.1",
+        "no address",
+    ],
+)
+def test_private_addresses(address: str) -> None:
+    """Loopback, private, link-local, multicast and what stands for such."""
+    assert not is_public(address)
+
+
+@pytest.mark.parametrize("address", ["93.184.216.34", "2606:2800:220:1::1", "64:ff9b::5db8:d822"])
+def test_public_addresses(address: str) -> None:
+    """Addresses of the internet."""
+    assert is_public(address)
+
+
+def test_the_address_looked_at_is_the_one_connected_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name that stands for another address a moment later gains nothing; one private address is enough to refuse."""
+    asked: list[tuple[str, int]] = []
+    answers = ["93.184.216.34", "93.184.216.35"]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [(0, 0, 0, "", (each, 80)) for each in answers])
+
+    def connect(address: tuple[str, int], _: float) -> None:
+        asked.append(address)
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr(socket, "create_connection", connect)
+    with pytest.raises(ConnectionRefusedError):
+        connect_to_public(("site.example", 80), 1)
+    assert asked == [("93.184.216.34", 80), ("93.184.216.35", 80)]
+    answers.append("10.0.0.1")
+    with pytest.raises(TransportError, match=r"its address 10\.0\.0\.1 is not public"):
+        connect_to_public(("site.example", 80), 1)
+    assert len(asked) == 2
