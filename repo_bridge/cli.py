@@ -76,13 +76,13 @@ def parser() -> ArgumentParser:
     verbs = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for add in (_add_publish, _add_import, _add_status):
         verb = add(verbs)
-        verb.add_argument("--json", action="store_true", help="tell it as JSON")
+        verb.add_argument("--json", action="store_true", help="print the result as JSON")
         verb.set_defaults(known=[name for action in verb._actions for name in action.option_strings])  # noqa: SLF001 - argparse has no public API for this
     return top
 
 
 def _add_publish(verbs: Verbs) -> ArgumentParser:
-    publish = verbs.add_parser("publish", help="publish what a repository has for everybody", allow_abbrev=False)
+    publish = verbs.add_parser("publish", help="publish what is public in a repository", allow_abbrev=False)
     publish.set_defaults(verb=_publish)
     _add_config(publish)
     for name, key in KEYS.items():
@@ -90,12 +90,12 @@ def _add_publish(verbs: Verbs) -> ArgumentParser:
             publish.add_argument(f"--{name}", dest=name, metavar=key.metavar, help=key.help)
         elif key.metavar is not None:
             publish.add_argument(f"--{name}", dest=name, action=BooleanOptionalAction, help=key.help)
-    publish.add_argument("--dry-run", action="store_true", help="say what would be published, and write nothing")
+    publish.add_argument("--dry-run", action="store_true", help="show what would be published, and write nothing")
     return publish
 
 
 def _add_import(verbs: Verbs) -> ArgumentParser:
-    importing = verbs.add_parser("import", help="make a database of SQLite from a dump", allow_abbrev=False)
+    importing = verbs.add_parser("import", help="convert a dump to an SQLite database", allow_abbrev=False)
     importing.set_defaults(verb=_import)
     importing.add_argument("dump", type=Path, metavar="DUMP", help="of pg_dump, plain or in custom format")
     importing.add_argument("export", type=Path, metavar="EXPORT", help="the database to write")
@@ -105,7 +105,7 @@ def _add_import(verbs: Verbs) -> ArgumentParser:
 
 
 def _add_status(verbs: Verbs) -> ArgumentParser:
-    status = verbs.add_parser("status", help="tell what is published", allow_abbrev=False)
+    status = verbs.add_parser("status", help="show what is published", allow_abbrev=False)
     status.set_defaults(verb=_status)
     status.add_argument("target", nargs="?", metavar="TARGET", help="a folder, or the URL where one is served")
     _add_config(status)
@@ -142,9 +142,9 @@ def _foresee(settings: Settings, options: Namespace) -> int:
     from repo_bridge.report import dry_run_text
 
     with Progress.shown(sys.stderr, PROGRAM) as progress:
-        foresight = dry_run(settings, progress)
-    _say(as_json(foresight) if options.json else dry_run_text(foresight))
-    return PROBLEMS if foresight.stopped else DONE
+        planned = dry_run(settings, progress)
+    _say(as_json(planned) if options.json else dry_run_text(planned))
+    return PROBLEMS if planned.stopped else DONE
 
 
 def _import(options: Namespace) -> int:
@@ -177,7 +177,7 @@ def _require_no_more(rest: Sequence[str], known: Sequence[str]) -> None:
     """Raise `SettingsError` for an argument that no command accepts."""
     if rest:
         name = rest[0].partition("=")[0]
-        what = f"there is no option {name}" if name.startswith("-") else f"{shown(rest[0])} is too much"
+        what = f"there is no option {name}" if name.startswith("-") else f"{shown(rest[0])} is not expected"
         message = f"{what}{suggestion(name, known)}: see --help"
         raise SettingsError(message)
 

@@ -40,7 +40,7 @@ def find_file(stored: StoredFile, stores: Mapping[int, Path]) -> FileLookup:
         length = path.stat().st_size
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        return FileLookup(None, f"{name} cannot be had from {str(path)!a}: {reason}")
+        return FileLookup(None, f"{name} cannot be read at {str(path)!a}: {reason}")
     if stored.length not in {None, length}:
         return FileLookup(None, f"{name} has {length} bytes at {path}, and {stored.length} by the database")
     return FileLookup(path)

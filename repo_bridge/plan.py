@@ -58,8 +58,8 @@ class Plan:
         """Yield what the user should act on."""
         for each in self.former:
             yield (
-                f"the set {each.set_name!r} is published no more, so its documents are taken out, and whoever follows"
-                f" it finds nothing more: remove {each.home}/ from the host too"
+                f"the set {each.set_name!r} is no longer published, so its documents are removed, and programs that"
+                f" follow it find nothing more: remove {each.home}/ from the host too"
             )
 
 

@@ -54,17 +54,17 @@ def publish(settings: Settings, progress: Progress) -> Result:
     _require_not_ahead(settings.at)
     with _failing_disk(settings.out), locked(settings.out):
         recover(settings.out)
-        with _begun(settings, progress, writes=True) as run:
+        with _open_run(settings, progress, writes=True) as run:
             publications = run.publish()
-            told = run.told()
+            counts = run.counts()
             warnings = tuple(run.plan.warnings())
             run.keep()
-    return Result(publications=publications, warnings=warnings, seconds=time.perf_counter() - begin, **told)
+    return Result(publications=publications, warnings=warnings, seconds=time.perf_counter() - begin, **counts)
 
 
 def dry_run(settings: Settings, progress: Progress) -> DryRun:
     """Return what `publish` would publish and what would stop it, without publishing; raises what `publish` raises."""
-    with _failing_disk(settings.out), _begun(settings, progress, writes=False) as run:
+    with _failing_disk(settings.out), _open_run(settings, progress, writes=False) as run:
         requests = run.requests()
         stopped = ""
         try:
@@ -72,7 +72,7 @@ def dry_run(settings: Settings, progress: Progress) -> DryRun:
         except PublicationError as error:
             stopped = str(error)
         sets = {each.request.options.layout.set_name: _expected(each) for each in plan(requests)}
-        return DryRun(sets=sets, stopped=stopped, **run.told())
+        return DryRun(sets=sets, stopped=stopped, **run.counts())
 
 
 def _require_not_ahead(at: datetime) -> None:
@@ -99,29 +99,29 @@ def _expected(made: PlannedPublication) -> ExpectedSet:
 
 
 @contextmanager
-def _begun(settings: Settings, progress: Progress, *, writes: bool) -> Iterator["_Run"]:
+def _open_run(settings: Settings, progress: Progress, *, writes: bool) -> Iterator["_Run"]:
     """Open the source and fill the inventory."""
     whole = Layout(settings.base_url, settings.set_name)
     records, apart = whole.uri(whole.records), needs_records_set(settings)
     cache = Cache(settings.beside, settings.set_name)
     with ExitStack() as stack:
-        room = stack.enter_context(cache.room() if writes else Cache.room_elsewhere())
+        work = stack.enter_context(cache.work_directory() if writes else Cache.temporary_work_directory())
         ready = new_record_files(settings.out, settings.out / whole.records) if writes else None
         holdings = stack.enter_context(ready) if ready else None
         source = stack.enter_context(open_source(settings, records, progress, apart=apart))
-        basis = cache_key_of(*source.basis) if source.basis else ""
-        if basis:
-            cache.inventory(basis, settings.at, cache.inventory_in(room))
-        inventory = Inventory(cache.inventory_in(room))
-        stack.callback(_let_go, inventory)
+        key = cache_key_of(*source.cache_key) if source.cache_key else ""
+        if key:
+            cache.inventory(key, settings.at, cache.inventory_in(work))
+        inventory = Inventory(cache.inventory_in(work))
+        stack.callback(_close, inventory)
         source.fill(inventory, holdings)
         progress.say("looking at the last publication")
         yield _Run(
             settings=settings,
             progress=progress,
-            room=room,
+            work=work,
             cache=cache,
-            basis=basis,
+            key=key,
             source=source,
             inventory=inventory,
             holdings=holdings,
@@ -136,9 +136,9 @@ class _Run:
 
     settings: Settings
     progress: Progress
-    room: Path
+    work: Path
     cache: Cache
-    basis: str
+    key: str
     source: Source
     inventory: Inventory
     holdings: RecordFiles | None
@@ -189,7 +189,7 @@ class _Run:
         ]
 
     def _listing(self, number: int) -> Path:
-        return self.room / f"listing-{number}.db"
+        return self.work / f"listing-{number}.db"
 
     def _told(self, previous: PreviousPublication | None) -> ChangeHistory:
         at = self.settings.at
@@ -218,7 +218,7 @@ class _Run:
             of = found.measured.hash if found and found.measured else None
             yield row.uri, of.digest if of and of.algorithm == MD5 else None, found.file if found else None
 
-    def told(self) -> dict[str, Any]:
+    def counts(self) -> dict[str, Any]:
         """Return the values that `Result` and `DryRun` share."""
         items, records, files = self.inventory.counts()
         return {
@@ -247,9 +247,9 @@ class _Run:
                     each.predecessor.previous.resources.close()
             listings = self._listings()
         except (InventoryError, PublicationError) as error:
-            logger.warning("ResourceSync: nothing can be kept for the next time: %s", error)
+            logger.warning("ResourceSync: nothing can be cached for the next run: %s", error)
             return
-        self.cache.keep(self.room, self.basis, self.settings.at, self.settings.edition, listings)
+        self.cache.keep(self.work, self.key, self.settings.at, self.settings.edition, listings)
 
     def _listings(self) -> dict[str, Path]:
         """Return the listings of what is now published, by the digests of the publications."""
@@ -261,7 +261,7 @@ class _Run:
         return listings
 
 
-def _let_go(inventory: Inventory) -> None:
+def _close(inventory: Inventory) -> None:
     """Close an inventory if it is still open."""
     with suppress(InventoryError):
         inventory.close()

@@ -24,12 +24,12 @@ def result_text(outcome: Result, where: str) -> str:
     return "\n".join(map(printable, lines))
 
 
-def dry_run_text(foresight: DryRun) -> str:
+def dry_run_text(planned: DryRun) -> str:
     """Return a summary of what would be published, set by set with examples, and of what would stop it."""
-    lines = [line for name, each in foresight.sets.items() for line in _expected(name, each)]
-    lines += [*_counts(foresight), *foresight.notes]
-    if foresight.stopped:
-        lines.append(f"This would stop: {foresight.stopped}")
+    lines = [line for name, each in planned.sets.items() for line in _expected(name, each)]
+    lines += [*_counts(planned), *planned.notes]
+    if planned.stopped:
+        lines.append(f"This would stop: {planned.stopped}")
     return "\n".join(map(printable, [*lines, "Nothing was written."]))
 
 
@@ -47,7 +47,7 @@ def _counts(counts: Counts) -> Iterator[str]:
     public = ", ".join(format_count(number, noun) for noun, number in kinds.items() if number)
     yield f"Public: {public or 'nothing'}."
     if counts.left_out_count:
-        yield f"Left out of dumps, because the bytes cannot be had: {format_count(counts.left_out_count, 'file')}."
+        yield f"Left out of dumps, because the bytes are not available: {format_count(counts.left_out_count, 'file')}."
         named = counts.left_out[:_NAMED]
         yield from (f"  {each}" for each in named)
         more = counts.left_out_count - len(named)

@@ -222,7 +222,7 @@ def version_of(found: Columns) -> int:
     values = found.get("metadatavalue")
     if values is None or "item" not in found:
         message = (
-            "the tables item and metadatavalue are not there, so this is no DSpace database: check its name, its "
+            "the tables item and metadatavalue are not there, so this is not a DSpace database: check its name, its "
             "schema (search_path) and what the user may see"
         )
         raise SchemaError(message)

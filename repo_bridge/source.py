@@ -30,13 +30,13 @@ Fill = Callable[[Inventory, RecordFiles | None], None]
 class Source:
     """An open source: `fill` reads it into an inventory, `depart` records since when URIs are not public.
 
-    `basis` is everything other than items that an inventory depends on, empty if no inventory can be cached. `pages`
-    are the URIs of pages about sets, by set name.
+    `cache_key` is everything other than items that an inventory depends on, empty if none can be cached. `pages` are
+    the URIs of pages about sets, by set name.
     """
 
     fill: Fill
     sets: Sets
-    basis: tuple[object, ...] = ()
+    cache_key: tuple[object, ...] = ()
     pages: Mapping[str, str] = field(default_factory=dict)
     depart: Callable[[Inventory, Collection[str]], None] = lambda _inventory, _uris: None
 
@@ -85,7 +85,7 @@ def _begins_with(file: Path, first: bytes) -> bool:
         with file.open("rb") as stream:
             return stream.read(len(first)) == first
     except OSError as error:
-        message = f"{file} cannot be read: {error.strerror or error}: let it be readable for who publishes"
+        message = f"{file} cannot be read: {error.strerror or error}: make it readable for the user who publishes"
         raise DatabaseError(message) from error
 
 
@@ -129,8 +129,8 @@ def _repository(settings: Settings, url: str, records: str, progress: Progress, 
             depart=depart,
             sets=sets,
             pages=sets.pages(repository.hierarchy.collections.values(), addresses),
-            basis=(
-                repository.basis(),
+            cache_key=(
+                repository.shared_digest(),
                 addresses,
                 settings.metadata,
                 settings.sets_by,

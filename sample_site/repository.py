@@ -29,6 +29,7 @@ ui-url = "{ui_url}"
 server-url = "{ui_url}/server"
 name = "Repository of the Toll House Museum"
 metadata = ["oai_dc", "mods"]
+timezone = "UTC"                      # the days of embargoes and policies begin at midnight here
 changes-by = "day"
 dumps = true
 archives = true

@@ -101,7 +101,7 @@ RD07 publication/dumps/packing.py,publication/documents/writer.py publication/du
 CH01 publication/documents/documents.py publication/documents/test_documents.py::test_change_list
 CH02 publication/documents/documents.py publication/documents/test_documents.py::test_change_list
 CH03 publication/model/ranges.py publication/model/test_ranges.py::test_in_steps_or_in_one_go
-CH04 publication/diff.py publication/test_publish.py::test_a_series_of_publications
+CH04 publication/diff.py publication/test_diff.py::test_changes_lead_from_previous_to_now
 CH05 publication/diff.py publication/test_publish.py::test_several_told_changes_are_one
 CH06 publication/model/ranges.py publication/model/test_ranges.py::test_every_change_lies_in_one_range
 CH07 publication/documents/documents.py publication/documents/test_documents.py::test_change_list_index

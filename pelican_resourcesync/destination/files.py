@@ -9,6 +9,7 @@ import sys
 from base64 import b64decode
 from binascii import Error as Base64Error
 from contextlib import suppress
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -20,6 +21,8 @@ from pelican_resourcesync.transport import Response, shown
 #: The hash algorithms that are verified, the strongest last.
 ALGORITHMS = {"md5": "md5", "sha-1": "sha1", "sha-256": "sha256", "sha-384": "sha384", "sha-512": "sha512"}
 _NAMES = {name.replace("-", ""): name for name in ALGORITHMS}
+_SMALL = 1_000_000  # bytes
+_WORTH_RESUMING = 100_000  # bytes; a smaller file begins again
 _SYNC_EACH = 16  # files; more are synced together
 _RANGE = re.compile(r"bytes (\d+)-\d+/(?:\d+|\*)")
 
@@ -64,12 +67,14 @@ class PartSink:
         self.file = file
         self._stream: BinaryIO | None = None
         self._tag = file.with_name(f"{file.name}.etag")
+        self._tagged = False
 
     def headers(self) -> dict[str, str]:
         """Return the headers that ask for the rest of a part, if that can be continued."""
         with suppress(OSError):
-            tag = self._tag.read_text("ascii")
             size = self.file.stat().st_size
+            tag = self._tag.read_text("ascii")
+            self._tagged = True
             if size and tag:
                 return {"Range": f"bytes={size}-", "If-Range": tag}
         return {}
@@ -77,8 +82,10 @@ class PartSink:
     def begin(self, response: Response) -> None:
         """Open the part: at its end if that is what came, else anew."""
         self.close()
+        if response.status == HTTPStatus.NOT_MODIFIED:
+            return
         size = 0
-        if response.status == 206:  # noqa: PLR2004 - Partial Content
+        if response.status == HTTPStatus.PARTIAL_CONTENT:
             size = self._continued(response)
         self._sha256 = hashlib.sha256()
         name = ALGORITHMS.get(self.pending.hash.partition(":")[0], "sha256")
@@ -91,10 +98,14 @@ class PartSink:
         else:
             self._stream = self.file.open("wb")
             tag = response.headers.get("ETag", "")
-            if tag.startswith('"') and tag.isascii():
+            length = response.headers.get("Content-Length", "")
+            small = length.isdigit() and int(length) < _WORTH_RESUMING
+            if tag.startswith('"') and tag.isascii() and not small:
                 self._tag.write_text(tag, "ascii")
-            else:
+                self._tagged = True
+            elif self._tagged:
                 self._tag.unlink(missing_ok=True)
+                self._tagged = False
 
     def _continued(self, response: Response) -> int:
         found = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
@@ -125,15 +136,16 @@ class PartSink:
     def verified(self, response: Response) -> Pending:
         """Close the part and compare it with the list; raises `MismatchedError` if it differs."""
         self.close()
-        self._tag.unlink(missing_ok=True)
-        wanted, where = self.pending, shown(self.pending.uri)
+        if self._tagged:
+            self._tag.unlink(missing_ok=True)
+        wanted = self.pending
         if wanted.length is not None and self.length != wanted.length:
             self.discard()
-            message = f"{where} has {self.length} bytes; {wanted.length} are listed"
+            message = f"{shown(wanted.uri)} has {self.length} bytes; {wanted.length} are listed"
             raise MismatchedError(message)
         if wanted.hash and wanted.hash.partition(":")[2] != self._hash.hexdigest():
             self.discard()
-            message = f"{where} has another hash ({wanted.hash.partition(':')[0]}) than is listed"
+            message = f"{shown(wanted.uri)} has another hash ({wanted.hash.partition(':')[0]}) than is listed"
             raise MismatchedError(message)
         return Pending(
             wanted.uri, wanted.hash, wanted.length, wanted.time, wanted.sets, self._sha256.hexdigest(), self.length,
@@ -161,10 +173,15 @@ class Copy:
         self._folder = state.folder
         self._sync = sync
         self._folders: set[Path] = set()
+        self._checked: dict[Path, bool] = {}  # whether a folder is reached without symbolic links, in this run
 
     def part(self, uri: str) -> Path:
         """Return the part file of a resource."""
         return self._state.parts / hashlib.sha256(uri.encode()).hexdigest()[:40]
+
+    def begun(self) -> set[str]:
+        """Return the names of the parts that can be continued."""
+        return {file.stem for file in self._state.parts.glob("*.etag")}
 
     def sync(self, files: list[Path]) -> None:
         """Wait until files are on disk."""
@@ -173,7 +190,7 @@ class Copy:
         if len(files) > _SYNC_EACH and _sync_file_system(self._folder):
             return
         for file in files:
-            with file.open("rb+") as stream:
+            with suppress(FileNotFoundError), file.open("rb+") as stream:  # it may have its name already
                 os.fsync(stream.fileno())
 
     def sync_names(self, paths: list[str]) -> None:
@@ -189,17 +206,19 @@ class Copy:
 
     def install(self, each: Pending, path: str, *, ours: bool) -> None:
         """Give a verified part its name; raises `InTheWayError` if something that is not `ours` has it."""
-        target, part = self._folder / path, self.part(each.uri)
-        if not part.exists() and self.matches(path, each.digest, each.size):
-            return  # it had its name before the last run was interrupted
+        target = self._folder / path
         self._make_folder(target.parent)
-        if not ours and os.path.lexists(target):
+        if not ours and os.path.lexists(target) and not self.matches(path, each.digest, each.size):
             message = f"{path} exists, and the mirror did not write it"
             raise InTheWayError(message)
-        if target.is_dir() and not target.is_symlink():
+        try:
+            self.part(each.uri).replace(target)
+        except FileNotFoundError:
+            if not self.matches(path, each.digest, each.size):  # it had its name before the last run was interrupted
+                raise
+        except IsADirectoryError as error:
             message = f"{path} is a folder"
-            raise InTheWayError(message)
-        part.replace(target)
+            raise InTheWayError(message) from error
 
     def remove(self, held: Held) -> bool:
         """Delete a resource, and folders that are empty then; return whether what is there was the mirror's."""
@@ -238,8 +257,11 @@ class Copy:
 
     def _reachable(self, target: Path) -> bool:
         """Return whether no folder on the way to a file is a symbolic link."""
-        names = target.relative_to(self._folder).parts[:-1]
-        return not any(self._folder.joinpath(*names[: count + 1]).is_symlink() for count in range(len(names)))
+        parent = target.parent
+        if parent not in self._checked:
+            folders = [each for each in (parent, *parent.parents) if each.is_relative_to(self._folder)]
+            self._checked[parent] = not any(each.is_symlink() for each in folders[:-1])
+        return self._checked[parent]
 
     def _make_folder(self, folder: Path) -> None:
         if folder in self._folders:
@@ -261,7 +283,9 @@ def hash_of(file: Path, length: int | None, algorithm: str) -> str:
         found = file.lstat()
         if not stat.S_ISREG(found.st_mode) or (length is not None and found.st_size != length):
             return ""
-        with file.open("rb") as stream:
+        with file.open("rb", buffering=0) as stream:
+            if found.st_size < _SMALL:  # faster than `file_digest`, which takes a large buffer
+                return hashlib.new(algorithm, stream.read(), usedforsecurity=False).hexdigest()
             return hashlib.file_digest(stream, lambda: hashlib.new(algorithm, usedforsecurity=False)).hexdigest()
     except OSError:
         return ""

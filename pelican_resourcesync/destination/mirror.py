@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
@@ -171,17 +172,14 @@ class Mirror:
         """Yield the resources whose files are missing or were changed."""
         copy = Copy(state, sync=False)
 
-        def good(held: Held) -> bool:
-            return copy.matches(held.path, held.digest, held.length)
+        def damaged(some: list[Held]) -> list[Held]:
+            return [held for held in some if not copy.matches(held.path, held.digest, held.length)]
 
         with ThreadPoolExecutor(4) as pool:
-            page: list[Held] = []
-            for held in state.all_held():
-                page.append(held)
-                if len(page) == _BATCH_FILES:
-                    yield from (each for each, well in zip(page, pool.map(good, page), strict=True) if not well)
-                    page.clear()
-            yield from (each for each, well in zip(page, pool.map(good, page), strict=True) if not well)
+            held = state.all_held()
+            while page := list(islice(held, 4 * _BATCH_FILES)):
+                for found in pool.map(damaged, [page[number::4] for number in range(4)]):
+                    yield from found
 
     def _difference(self, state: State, uri: str, *, gone: bool) -> str:
         if gone:
@@ -243,6 +241,7 @@ class _Fetching:
         return failed
 
     def _requests(self) -> Iterator[Request]:
+        begun = self._copy.begun()
         for pending in self._state.to_fetch():
             try:
                 path = path_of(pending.uri, self._source.origin)
@@ -254,7 +253,7 @@ class _Fetching:
             sink = PartSink(pending, path, self._copy.part(pending.uri))
             self._active.add(sink)
             held = None if pending.hash else self._state.held(pending.uri)
-            headers = sink.headers()
+            headers = sink.headers() if sink.file.name in begun else {}
             if not headers and held and held.digest and (held.etag or held.modified):
                 headers = {"If-None-Match": held.etag} if held.etag else {"If-Modified-Since": held.modified}
             self._source.requests += 1
@@ -341,7 +340,7 @@ class _Fetching:
         self._batch_size, self._batch_begin = 0, monotonic()
         if batch:
             parts = [self._copy.part(each.uri) for each, _ in batch]
-            self._copy.sync([part for part in parts if part.exists()])
+            self._copy.sync(parts)
             with self._state.transaction():
                 self._state.ready([each for each, _ in batch])
             for each, path in batch:
@@ -359,8 +358,7 @@ class _Fetching:
     def _record(self) -> None:
         """Record what is in the copy, and what was set aside."""
         with self._state.transaction():
-            for each, path in self._adopted:
-                self._state.hold(each, path)
+            self._state.hold(self._adopted)
             for uri, reason in self._set_aside.items():
                 self._state.set_aside(uri, reason)
         self._adopted.clear()

@@ -57,10 +57,11 @@ class Options:
         """Return whether a resource is selected."""
         if self.only and not any(fnmatchcase(uri, each) or fnmatchcase(uri, f"*{each}") for each in self.only):
             return False
-        if not media_type:
-            media_type = guess_type(urlsplit(uri).path)[0]
-        plain = (media_type or "").partition(";")[0].strip().lower()
-        return not self.types or any(fnmatchcase(plain, each.lower()) for each in self.types)
+        if not self.types:
+            return True
+        media_type = media_type or guess_type(urlsplit(uri).path)[0] or ""
+        plain = media_type.partition(";")[0].strip().lower()
+        return any(fnmatchcase(plain, each.lower()) for each in self.types)
 
     @property
     def selection(self) -> str:

@@ -52,6 +52,7 @@ def plan(state: State, source: Source, options: Options, *, reconcile: bool = Fa
     _drop_removed_sets(state, {each.uri for each in sets}, made)
     state.set("selection", options.selection)
     made.requests = source.requests - begin
+    made.foreign = sum(state.get(f"foreign {each.uri}") or 0 for each in sets)
     made.fetch = state.number("SELECT count(*) FROM pending WHERE gone = 0")
     made.size = state.number("SELECT coalesce(sum(length), 0) FROM pending WHERE gone = 0")
     made.unknown = state.number("SELECT count(*) FROM pending WHERE gone = 0 AND length IS NULL")
@@ -72,6 +73,7 @@ class _Planner:
     def __init__(self, state: State, source: Source, options: Options, made: Plan, part: ResourceSet) -> None:
         self._state, self._source, self._options, self._made, self._set = state, source, options, made, part
         self._key = f"at {part.uri}"
+        self._foreign = 0
         known = state.get("bits") or []
         if part.uri not in known:
             known.append(part.uri)
@@ -107,6 +109,7 @@ class _Planner:
         """Plan by the changes since a position; return False if that is not possible, for a reason that is noted."""
         since = position["at"]
         self._clear()
+        self._foreign = 0
         last, seen, mark = since, "mark" not in position, position.get("mark", "")
         try:
             changes = self._changes(since)
@@ -124,6 +127,8 @@ class _Planner:
             self._note("the last change that was followed is no longer listed, so the Resource List is compared")
             return False
         self._merge(complete=False)
+        known = self._state.get(f"foreign {self._set.uri}") or 0
+        self._state.set(f"foreign {self._set.uri}", known + self._foreign)
         self._state.set(self._key, {"at": last, **({"mark": mark} if mark else {})})
         return True
 
@@ -200,7 +205,7 @@ class _Planner:
             )
             raise IncompleteError(message)
         self._clear()
-        latest = ""
+        self._foreign, latest = 0, ""
         for count, entry in enumerate(entries):
             if count >= self._options.max_resources:
                 most = f"{self._options.max_resources} resources (--max-resources)"
@@ -210,6 +215,7 @@ class _Planner:
             latest = max(latest, time)
             self._add(entry, entry.md or _NONE, gone=False, time=time)
         self._merge(complete=True)
+        self._state.set(f"foreign {self._set.uri}", self._foreign)
         self._state.set(self._key, {"at": at or latest} if at or latest else None)
 
     # Both
@@ -221,7 +227,7 @@ class _Planner:
         uri = quote(entry.loc if origin(entry.loc) else urljoin(self._set.uri, entry.loc), safe=punctuation)
         wanted = gone or self._options.wants(uri, md.type)
         if wanted and not gone and not self._source.allows(uri):
-            self._made.foreign += 1
+            self._foreign += 1
             wanted = False
         length = md.length if md.length is not None and md.length >= 0 and not md.encoding else None
         self._state.db.execute(

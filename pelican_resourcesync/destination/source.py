@@ -43,6 +43,7 @@ _REMEMBERED = 1_000_000  # bytes of a document that is kept for the next run
 _IN_MEMORY = 1_000_000
 _PAGE = 1_000_000  # bytes of a page or of robots.txt that are read
 _DEPTH = 3  # of indexes
+_PASSING = (408, 425, 429, 500, 502, 503, 504)  # statuses of failures that may pass
 _MOST_SETS = 1_000
 _AGENT = "pelican-resourcesync"
 _LINK = re_compile(r'<([^>]*)>\s*;[^,]*?\brel="?([^",;]*)"?')
@@ -333,7 +334,9 @@ class Source:
         for place in (uri, urljoin(uri, "/" + WELL_KNOWN), urljoin(uri, "/sitemap.xml")):
             try:
                 response, data = self._beginning(place)
-            except AbsentError as error:
+            except (AbsentError, StatusError) as error:
+                if isinstance(error, StatusError) and error.status in _PASSING:
+                    raise
                 tried.append(str(error))
                 continue
             for link in _links(response, data):
@@ -448,7 +451,7 @@ def waiting_time(error: TransportError, attempt: int, options: Options) -> float
     import random
 
     if isinstance(error, StatusError):
-        if error.status not in (408, 425, 429, 500, 502, 503, 504):
+        if error.status not in _PASSING:
             return None
         asked = retry_after(error.retry_after)
         if asked is not None:

@@ -169,13 +169,13 @@ class State:
             [(each.digest, each.size, each.etag, each.modified, each.uri) for each in done],
         )
 
-    def hold(self, each: Pending, path: str) -> None:
-        """Record that a resource is in the copy."""
-        self.db.execute(
+    def hold(self, done: list[tuple[Pending, str]]) -> None:
+        """Record that resources are in the copy, with their paths."""
+        self.db.executemany(
             "INSERT OR REPLACE INTO resource VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (each.uri, path, each.hash, each.digest, each.size, each.time, each.etag, each.modified, each.sets),
+            [(e.uri, path, e.hash, e.digest, e.size, e.time, e.etag, e.modified, e.sets) for e, path in done],
         )
-        self.db.execute("DELETE FROM pending WHERE uri = ?", (each.uri,))
+        self.db.executemany("DELETE FROM pending WHERE uri = ?", [(each.uri,) for each, _ in done])
 
     def drop(self, uri: str) -> None:
         """Record that a resource is no longer in the copy."""

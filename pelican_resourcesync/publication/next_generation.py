@@ -78,10 +78,10 @@ def plan_next(request: Request) -> PlannedPublication:
 
     Raises `PublicationError` if a resource cannot be read or an earlier dump is damaged.
     """
-    return _Advancing(request).run()
+    return _Planner(request).run()
 
 
-class _Advancing:
+class _Planner:
     def __init__(self, request: Request) -> None:
         self._request = request
         self._told, self._options, self._previous = request.history, request.options, request.previous
@@ -242,7 +242,7 @@ class _Advancing:
         """Return the time of the Resource List: no later change can have an earlier time (`RL02`)."""
         told, previous, over = self._told, self._previous, self._request.restarted_from
         times = [previous.last] if previous else []
-        times += [over.state.at] if over and not is_ahead(over.state.at, told.built) else []
+        times += [over.state.at] if over and not is_ahead(over.state.at) else []
         times += [told.landed] if told.landed else [] if previous else [told.built]
         return max([*times, fresh[-1].time] if fresh else times)
 

@@ -160,6 +160,7 @@ class _Transfer:
         curl.setopt(pycurl.NOSIGNAL, 1)
         curl.setopt(pycurl.PATH_AS_IS, 1)
         curl.setopt(pycurl.HTTP_TRANSFER_DECODING, 1)
+        curl.setopt(pycurl.BUFFERSIZE, 262_144)
         curl.setopt(pycurl.LOW_SPEED_LIMIT, 1)
         curl.setopt(pycurl.HEADERFUNCTION, self._header)
         curl.setopt(pycurl.WRITEFUNCTION, self._write)
@@ -206,7 +207,7 @@ class _Transfer:
             raise self._failure
         if code:
             raise self._error(code, text)
-        response = self._complete_head()
+        response = self._response or self._complete_head()
         if self._leads_on(response):
             self._redirects += 1
             url = redirected(self.url, response.headers.get("Location"))

@@ -1,5 +1,6 @@
 """URLs and paths from outside: which may be requested or written, where a redirect may lead, how messages show them."""
 
+import re
 from string import punctuation
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
@@ -10,6 +11,7 @@ _RESERVED = frozenset('\\:*?"<>|')
 _INDEX = "index.html"
 #: The characters that are not percent-encoded in the path of a URI (RFC 3986, pchar and "/").
 _PATH_SAFE = "/:@!$&'()*+,;=~-._"
+_USUAL = re.compile(r"(https?)://([a-z0-9.-]+)(?::([1-9][0-9]{0,3}|[1-5][0-9]{4}))?(?=/[!-~]*\Z)")
 
 #: Scheme, host and port.
 Origin = tuple[str, str, int]
@@ -47,6 +49,9 @@ def is_plain(path: str) -> bool:
 
 def origin(url: str) -> Origin | None:
     """Return the origin of an http(s) URL; None for any other text, and for a URL with a user."""
+    usual = _USUAL.match(url)
+    if usual:
+        return usual[1], usual[2], int(usual[3] or _PORTS[usual[1]])
     try:
         parts = urlsplit(url)
         port = parts.port

@@ -36,10 +36,10 @@ class Cache:
         self._place = self._workspace.bridge(set_name)
         self._index = self._read()
 
-    def inventory(self, basis: str, at: datetime, file: Path) -> None:
-        """Copy the cached inventory to `file`, if it has the same `basis` and was not made after `at`."""
+    def inventory(self, key: str, at: datetime, file: Path) -> None:
+        """Copy the cached inventory to `file`, if it has the same `key` and was not made after `at`."""
         made = str(self._index.get("at"))
-        if self._index.get("basis") == basis and made <= _moment(at) and self._is_whole(_INVENTORY):
+        if self._index.get("basis") == key and made <= _moment(at) and self._is_whole(_INVENTORY):
             with suppress(OSError):
                 shutil.copyfile(self._place / _INVENTORY, file)
                 return
@@ -53,8 +53,8 @@ class Cache:
                 return Listing.open(self._place / name)
         return None
 
-    def keep(self, room: Path, basis: str, at: datetime, edition: int, listings: Mapping[str, Path]) -> None:
-        """Cache the inventory made in `room` as of `at`, and the listings by the digests of their publications.
+    def keep(self, work: Path, key: str, at: datetime, edition: int, listings: Mapping[str, Path]) -> None:
+        """Cache the inventory in the work directory as of `at`, and the listings by the digests of their publications.
 
         If the files cannot be written, nothing is cached.
         """
@@ -62,13 +62,13 @@ class Cache:
         try:
             shutil.rmtree(new, ignore_errors=True)
             new.mkdir(0o700, parents=True)
-            files = {_INVENTORY: room / _INVENTORY, **{path.name: path for path in listings.values()}}
+            files = {_INVENTORY: work / _INVENTORY, **{path.name: path for path in listings.values()}}
             for name, file in files.items():
                 file.replace(new / name)
             index = {
                 "format": _FORMAT,
                 "tool": __version__,
-                "basis": basis,
+                "basis": key,
                 "at": _moment(at),
                 "edition": edition,
                 "files": {name: measure(new / name)[0] for name in files},
@@ -78,7 +78,7 @@ class Cache:
             self.drop()
             new.rename(self._place)
         except OSError as error:
-            logger.warning("ResourceSync: nothing can be kept in %s for the next time: %s", self._place, error)
+            logger.warning("ResourceSync: nothing can be cached in %s for the next run: %s", self._place, error)
             shutil.rmtree(new, ignore_errors=True)
 
     def drop(self) -> None:
@@ -86,7 +86,7 @@ class Cache:
         shutil.rmtree(self._place, ignore_errors=True)
 
     @contextmanager
-    def room(self) -> Iterator[Path]:
+    def work_directory(self) -> Iterator[Path]:
         """Yield a temporary work directory on the same disk; `PublicationError` if it cannot be created."""
         with ExitStack() as stack:
             try:
@@ -99,14 +99,14 @@ class Cache:
 
     @staticmethod
     @contextmanager
-    def room_elsewhere() -> Iterator[Path]:
+    def temporary_work_directory() -> Iterator[Path]:
         """Yield a temporary work directory for a run that caches nothing and leaves the settings' folder alone."""
         with tempfile.TemporaryDirectory(prefix="repo-bridge-", ignore_cleanup_errors=True) as name:
             yield Path(name)
 
-    def inventory_in(self, room: Path) -> Path:
+    def inventory_in(self, work: Path) -> Path:
         """Return the path of the inventory in a work directory."""
-        return room / _INVENTORY
+        return work / _INVENTORY
 
     def _read(self) -> Mapping[str, object]:
         with suppress(OSError, ValueError):

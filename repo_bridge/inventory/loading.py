@@ -38,7 +38,7 @@ class InventoryLoader:
     def from_repository(self, repository: Repository, maker: EntryBuilder) -> None:
         """Add what is public in a repository."""
         self.progress.say("looking for what changed in the repository")
-        self.inventory.take_digests(self._told(repository.digests()))
+        self.inventory.take_digests(self._reporting(repository.digests()))
         changed = self.inventory.changed(_MANY)
         if changed is None:
             self.inventory.clear()
@@ -57,7 +57,7 @@ class InventoryLoader:
     def from_query(self, rows: Iterable[QueryRow], sets: Sets, at: datetime) -> None:
         """Add the rows of a query as of `at`; `QueryError` if two rows contradict each other about one URI."""
         self.progress.say("reading the rows of the query")
-        for uri, entry, changed in entries_of(self._told(rows), sets, at):
+        for uri, entry, changed in entries_of(self._reporting(rows), sets, at):
             if entry is None:
                 self.inventory.take_gone([(uri, changed)])
             elif not self.inventory.add_row(entry):
@@ -69,7 +69,7 @@ class InventoryLoader:
 
     def _read(self, items: Iterable[Item], maker: EntryBuilder) -> None:
         self.progress.say("reading the items that are public")
-        made = map(maker.make, self._told(items))
+        made = map(maker.make, self._reporting(items))
         while batch := [*islice(made, _STEP)]:
             self.inventory.add(batch)
 
@@ -79,7 +79,7 @@ class InventoryLoader:
         if holdings is None:
             return ()
         self.progress.say("keeping the records that did not change")
-        places = ((item, parse_location(place)) for item, place in self._told(self.inventory.places()))
+        places = ((item, parse_location(place)) for item, place in self._reporting(self.inventory.places()))
         lost = {
             item
             for item, place in places
@@ -92,7 +92,7 @@ class InventoryLoader:
                     holdings.drop(place.path)
         return sorted(lost)
 
-    def _told(self, things: Iterable[Thing]) -> Iterator[Thing]:
+    def _reporting(self, things: Iterable[Thing]) -> Iterator[Thing]:
         """Yield things unchanged, and report every so often how many there were."""
         number = 0
         for number, thing in enumerate(things, 1):

@@ -164,5 +164,5 @@ def _failing(path: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        message = f"{path} cannot be published: {error}: make room in the output, and make it writable"
+        message = f"{path} cannot be published: {error}: free some space in the output, and make it writable"
         raise InventoryError(message) from error

@@ -106,7 +106,7 @@ def _address(url: str, password: str | None) -> URL:
     try:
         address = make_url(url)
     except (ArgumentError, ValueError):
-        message = "the database is no URL: write postgresql://USER@HOST/DATABASE or sqlite:///FILE"
+        message = "the database is not a valid URL: write postgresql://USER@HOST/DATABASE or sqlite:///FILE"
         raise DatabaseError(message) from None
     if address.get_backend_name() != _POSTGRESQL:
         message = f"databases of the kind {address.get_backend_name()} cannot be read: postgresql and sqlite can"
@@ -200,7 +200,7 @@ def _reason(error: Exception, address: URL) -> str:
         if secret:
             text = text.replace(str(secret), "…")
     if "user-defined aggregate" in text:  # raised if Python cannot decode a text
-        text = "it holds a text that is not in UTF-8: mend it, or export it anew"
+        text = "it holds a text that is not in UTF-8: repair it, or export it again"
     return _without_passwords(text)
 
 

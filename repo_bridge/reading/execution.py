@@ -19,7 +19,7 @@ from repo_bridge.reading.database import PLAN_FOR_ALL, PLAN_FOR_FEW, beside
 Row = tuple[Any, ...]
 
 
-class Follower:
+class RowsByKey:
     """Rows sorted by their first column, returned for one key after another, in the same order."""
 
     def __init__(self, rows: Iterable[Row], name: str) -> None:
@@ -54,7 +54,7 @@ class Follower:
 
 
 #: Runs a statement and returns its rows.
-Ask = Callable[[Executable], Iterator[Row]]
+RunStatement = Callable[[Executable], Iterator[Row]]
 
 #: The number of rows fetched from PostgreSQL at a time.
 _BATCH = 2000
@@ -82,7 +82,7 @@ class QueryRunner:
         return iter(_cursor(self._connection, statement).fetchall())
 
     @contextmanager
-    def each(self) -> Iterator[Ask]:
+    def each(self) -> Iterator[RunStatement]:
         """Yield a function that runs statements; their rows arrive as they are read, until the end of the block.
 
         A statement is run only when its first row is requested. Raises `DatabaseError` if `close` was called meanwhile:
@@ -90,13 +90,13 @@ class QueryRunner:
         """
         begun: list[_Rows] = []
 
-        def ask(statement: Executable) -> Iterator[Row]:
+        def run(statement: Executable) -> Iterator[Row]:
             begun.append(self._rows(statement))
             self._begun.append(begun[-1])
             return begun[-1]
 
         try:
-            yield ask
+            yield run
             if self._closed:
                 message = "the database was closed before all was read: read it inside"
                 raise DatabaseError(message)

@@ -16,7 +16,7 @@ from repo_bridge.errors import SchemaError
 from repo_bridge.model import Field, HiddenItem, Item, MetadataValue
 from repo_bridge.reading.database import open_database
 from repo_bridge.reading.digests import digest_statement
-from repo_bridge.reading.execution import Ask, Follower, QueryRunner, Row
+from repo_bridge.reading.execution import QueryRunner, Row, RowsByKey, RunStatement
 from repo_bridge.reading.files import File, files_of
 from repo_bridge.reading.hierarchy import read_hierarchy
 from repo_bridge.reading.statements import Key, Statements
@@ -48,7 +48,7 @@ class Repository:
     def __init__(self, connection: Connection, tables: Tables, view: AnonymousView) -> None:
         """Read the registries, collections and communities, which are small."""
         self.version = tables.version
-        self._asking = QueryRunner(connection)
+        self._runner = QueryRunner(connection)
         self._view = view
         fields = read_fields(connection, tables)
         self._fields = visible_fields(fields, view)
@@ -62,12 +62,12 @@ class Repository:
 
     def close(self) -> None:
         """End all reading that is still in progress."""
-        self._asking.close()
+        self._runner.close()
 
     def items(self) -> Iterator[Item]:
         """Yield the public items in the order of their ids, each with its public metadata, files and collections."""
-        with self._asking.each() as ask:
-            yield from self._read(ask)
+        with self._runner.each() as run:
+            yield from self._read(run)
 
     def items_of(self, ids: Iterable[str]) -> Iterator[Item]:
         """Yield the items with these ids, in that order, as `items` does; those that are not public are left out.
@@ -75,57 +75,57 @@ class Repository:
         Items are queried in batches, and the rows of one batch are kept in memory.
         """
         for some in _batches(ids, _KEYS):
-            found = {item.id: item for item in self._read(self._asking.all, self._queries.keys(some))}
+            found = {item.id: item for item in self._read(self._runner.all, self._queries.keys(some))}
             yield from (found[each] for each in some if each in found)
 
     def digests(self) -> Iterator[tuple[str, str]]:
         """Yield the id of each item that may be public, and a digest of what `items` would yield for it.
 
-        They are in the order of the ids. In the same database, if an item's digest and `basis` are unchanged, the item
-        is unchanged too, or still not public. If that depends on the day, the digest contains the day.
+        They are in the order of the ids. In the same database, if an item's digest and `shared_digest` are unchanged,
+        the item is unchanged too, or still not public. If that depends on the day, the digest contains the day.
         """
         today = "-".join(str(part) for day in dict.fromkeys(self._view.today) for part in day)
-        with self._asking.each() as ask:
-            for key, digest, dated in ask(digest_statement(self._queries, self._fields)):
+        with self._runner.each() as run:
+            for key, digest, dated in run(digest_statement(self._queries, self._fields)):
                 yield str(key), f"{digest}@{today}" if dated else digest
 
-    def basis(self) -> str:
+    def shared_digest(self) -> str:
         """Return a digest of what all items share: if it differs, no digests of items can be compared.
 
         It covers the schema of the database, the visible fields, the public collections and communities, and the view
         except for its time.
         """
         view, hierarchy = self._view, self.hierarchy
-        told = (
+        shared = (
             (self.version, self._queries.dialect, self._queries.titles),
             sorted(self._fields.items()),
             sorted(hierarchy.communities.items()),
             sorted(hierarchy.collections.items()),
             (str(view.zone), view.bundles, sorted(view.hidden), view.fingerprints),
         )
-        return sha256(repr(told).encode()).hexdigest()
+        return sha256(repr(shared).encode()).hexdigest()
 
-    def _read(self, ask: Ask, keys: Sequence[Key] | None = None) -> Iterator[Item]:
+    def _read(self, run: RunStatement, keys: Sequence[Key] | None = None) -> Iterator[Item]:
         """Yield the public items, all of them or those with the given keys."""
         queries = self._queries
         among = queries.candidates() if keys is None else keys
         belongings = _Belongings(
-            handles=Follower(ask(queries.handles(among)), "handles"),
-            memberships=Follower(ask(queries.memberships(among)), "collections"),
-            metadata=Follower(ask(queries.metadata(among, self._unwanted)), "metadata"),
-            files=Follower(ask(queries.bitstreams(among)), "bitstreams"),
+            handles=RowsByKey(run(queries.handles(among)), "handles"),
+            memberships=RowsByKey(run(queries.memberships(among)), "collections"),
+            metadata=RowsByKey(run(queries.metadata(among, self._unwanted)), "metadata"),
+            files=RowsByKey(run(queries.bitstreams(among)), "bitstreams"),
         )
-        for key, rows in _grouped(ask(queries.items(keys))):
+        for key, rows in _grouped(run(queries.items(keys))):
             periods = _periods(rows)
             if readable(periods, self._view.today):
                 yield self._item(key, rows[0], opened(periods, self._view), belongings)
 
     def hidden(self) -> Iterator[HiddenItem]:
         """Yield what is not public, only to determine since when a resource is not public (rule 13)."""
-        with self._asking.each() as ask:
-            handles = Follower(ask(self._queries.handles(None)), "handles")
-            files = Follower(ask(self._queries.bitstreams(None)), "bitstreams")
-            for key, rows in _grouped(ask(self._queries.every_item())):
+        with self._runner.each() as run:
+            handles = RowsByKey(run(self._queries.handles(None)), "handles")
+            files = RowsByKey(run(self._queries.bitstreams(None)), "bitstreams")
+            for key, rows in _grouped(run(self._queries.every_item())):
                 found = self._hidden(key, rows, handles.take(key), files_of(files.take(key), self._view))
                 if found.whole or found.bitstreams:
                     yield found
@@ -176,10 +176,10 @@ class Repository:
 class _Belongings:
     """The rows that belong to items, sorted like the items."""
 
-    handles: Follower
-    memberships: Follower
-    metadata: Follower
-    files: Follower
+    handles: RowsByKey
+    memberships: RowsByKey
+    metadata: RowsByKey
+    files: RowsByKey
 
 
 def _grouped(rows: Iterable[Row]) -> Iterator[tuple[Key, list[Row]]]:

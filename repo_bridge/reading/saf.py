@@ -110,10 +110,10 @@ def _parse(file: Path) -> etree._Element:
     try:
         root = etree.fromstring(data, parser)
     except etree.XMLSyntaxError as error:
-        message = f"{file} is no XML: {error}"
+        message = f"{file} is not valid XML: {error}"
         raise ArchiveError(message) from error
     if root.getroottree().docinfo.internalDTD is not None:
-        message = f"{file} has a document type: take it out"
+        message = f"{file} has a document type declaration: remove it"
         raise ArchiveError(message)
     return root
 
@@ -162,7 +162,7 @@ def _file(folder: Path, name: str) -> Path:
     """Return a file in the folder of its item; `ArchiveError` if it is elsewhere or part of the format itself."""
     file = folder / name
     if name in _OWN or _SCHEMA.fullmatch(name):
-        message = f"{folder / 'contents'} names {name!a}, which is no file of the item: take it out"
+        message = f"{folder / 'contents'} names {name!a}, which is not a file of the item: remove it"
         raise ArchiveError(message)
     if "\0" in name or not file.resolve().is_relative_to(folder.resolve()):
         message = f"{folder / 'contents'} names {name!a}, which is not in the folder"

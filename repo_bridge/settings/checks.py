@@ -53,7 +53,7 @@ def database(setting: Setting, value: object) -> str:
 def password(setting: Setting, value: object) -> str | None:
     """Check a password without ever showing it."""
     if not isinstance(value, str) or "\0" in value:
-        message = f"{setting} is no text: write it in quotes"
+        message = f"{setting} is not text: write it in quotes"
         raise SettingsError(message)
     return value or None
 

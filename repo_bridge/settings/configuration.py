@@ -78,10 +78,10 @@ def _read(path: Path) -> dict[str, object]:
     except OSError as error:
         message = f"{path} cannot be read: {error.strerror or error}"
     except UnicodeDecodeError as error:
-        message = f"{path} is no TOML: it is not in UTF-8 (byte {error.start + 1})"
+        message = f"{path} is not valid TOML: it is not in UTF-8 (byte {error.start + 1})"
     except (ValueError, RecursionError) as error:
         what = str(error) if isinstance(error, ValueError) else "it is nested too deeply"
-        message = f"{path} is no TOML: {what}"
+        message = f"{path} is not valid TOML: {what}"
     raise SettingsError(message)
 
 

@@ -60,11 +60,11 @@ def test_not_found(tmp_path: Path) -> None:
             FILE._replace(length=6),
             f"the file 'a.pdf' (f1) has 5 bytes at {tmp_path}/0/12/34/56/{ID}, and 6 by the database",
         ),
-        (FILE._replace(internal_id="-Rmissing"), "cannot be had from"),
+        (FILE._replace(internal_id="-Rmissing"), "cannot be read at"),
         (FILE._replace(internal_id="-Rlink", length=None), "lies outside its store"),
         (FILE._replace(store_number=3), "has the store 3, which is not known"),
         (FILE._replace(internal_id=None), "has the internal id None, which is not known"),
-        (FILE._replace(internal_id="-Ra\0b"), "cannot be had"),
+        (FILE._replace(internal_id="-Ra\0b"), "cannot be read at"),
     ):
         found = find_file(file, stores)
         assert found.path is None

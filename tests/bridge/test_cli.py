@@ -70,7 +70,7 @@ def test_usage() -> None:
             "publish",
             "--datbase=postgresql://me:hunter2@h/d",
         ): "there is no option --datbase (did you mean '--database'?)",
-        ("publish", "here"): "'here' is too much: see --help",
+        ("publish", "here"): "'here' is not expected: see --help",
         ("publish", "--no-keep"): "there is no option --no-keep",
         ("status", "--dry-run", "x"): "there is no option --dry-run",
         ("publish",): "there is nothing to publish from: give --database or --saf",
@@ -276,7 +276,7 @@ def test_what_is_said_of_what_was_published() -> None:
         "seconds; 2 created, 1 deleted since the last publication."
     )
     assert public == "Public: 400 items, 400 records, 800 files."
-    assert left_out == "Left out of dumps, because the bytes cannot be had: 1,101 files."
+    assert left_out == "Left out of dumps, because the bytes are not available: 1,101 files."
     assert named == [f"  file {number} is missing" for number in range(10)]
     assert (more, note, of_set) == ("  and 1,091 more", "a note", "a note of the set")
 

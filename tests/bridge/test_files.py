@@ -147,7 +147,7 @@ def test_what_cannot_be_had_is_left_out(press: Press) -> None:
     ]
     assert "has 5 bytes at" in reasons[1]
     assert "has other bytes than the database says" in reasons[2]
-    assert "cannot be had" in reasons[0]
+    assert "cannot be read at" in reasons[0]
     members = packed(press)
     assert {what: data for what, data in members.items() if "bitstreams" in what} == {uri_of(1): bytes_of(1)}
     assert len(members) == 1 + 6

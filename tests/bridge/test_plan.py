@@ -111,7 +111,7 @@ def test_sets_are_dropped(press: Press) -> None:
     press.publish(library(), sets_by="collection")
     outcome = press.publish(library(), 1)
     assert [ONE in outcome.warnings[0], TWO in outcome.warnings[1]] == [True, True]
-    assert "is published no more" in outcome.warnings[0]
+    assert "is no longer published" in outcome.warnings[0]
     assert {*described(press)} == {SET}
     assert not any(ONE in path or TWO in path for path in press.files())
     assert press.findings() == {}

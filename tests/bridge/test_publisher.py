@@ -362,13 +362,13 @@ def test_no_room_beside(press: Press) -> None:
 
 
 def test_nothing_can_be_kept(press: Press, caplog: pytest.LogCaptureFixture) -> None:
-    """Where nothing can be kept for the next time, all is published, and a warning says so."""
+    """Where nothing can be cached for the next run, all is published, and a warning says so."""
     press.kept.parent.mkdir(parents=True)
     press.kept.write_text("a file")
     with caplog.at_level(logging.WARNING):
         press.publish(shelf(1, 2))
         press.publish(shelf(1, 2, 3), 1)
-    assert "nothing can be kept" in caplog.text
+    assert "nothing can be cached" in caplog.text
     assert len(press.listed()) == 6
     assert press.kept.read_text() == "a file"
 
@@ -389,7 +389,7 @@ def test_what_fails_after_all_is_published(
         else:
             patch.setattr("repo_bridge.publisher.read_state", fail)
         assert press.publish(shelf(1, 2)).items == 2
-    assert f"nothing can be kept for the next time: the disk is full ({what})" in caplog.text
+    assert f"nothing can be cached for the next run: the disk is full ({what})" in caplog.text
     assert not press.kept.exists()
     press.publish(shelf(1, 2, 3), 1)
     assert len(press.listed()) == 6

@@ -63,7 +63,10 @@ def test_unknown_version(tmp_path: Path, version: int) -> None:
 
 def test_no_dspace(tmp_path: Path) -> None:
     """A database without DSpace's tables is said to be none."""
-    with database(tmp_path, 7, "DROP TABLE item") as connection, pytest.raises(SchemaError, match="no DSpace database"):
+    with (
+        database(tmp_path, 7, "DROP TABLE item") as connection,
+        pytest.raises(SchemaError, match="not a DSpace"),
+    ):
         detect(connection)
 
 

@@ -103,6 +103,12 @@ def test_found_by_a_header(source: FakeSource, folder: Path) -> None:
     assert mirror(source, folder).run().complete
 
 
+def test_a_site_without_a_home_page(source: FakeSource, folder: Path) -> None:
+    """A host may refuse the address of the site itself; what is well known is asked for then."""
+    source.site.manners[""] = status(403)
+    assert mirror(source, folder).run().complete
+
+
 def test_nothing_to_be_found(folder: Path) -> None:
     """A site without any list is one clear error, and no folder is made for it but the state's."""
     with fake_source() as source:
@@ -663,8 +669,9 @@ def test_other_hosts(source: FakeSource, folder: Path) -> None:
     """They are not asked unless the user allows it; then the copy is not complete."""
     listed = source.resource_list().replace(b"</urlset>", entry("http://other.test/x").encode() + b"</urlset>")
     source.published["rs/resourcelist.xml"] = listed
-    result = mirror(source, folder).run()
-    assert (result.complete, result.plan.foreign, result.left) == (False, 1, 0)
+    for _ in range(2):
+        result = mirror(source, folder).run()
+        assert (result.complete, result.plan.foreign, result.left) == (False, 1, 0)
     assert files_of(folder) == source.resources
 
 

@@ -89,11 +89,6 @@ def update_submodule(site: Site, path: str, revision: str = "origin/main") -> No
     inner.git("checkout", "-q", revision)
 
 
-def init_submodules(site: Site) -> None:
-    """Fill the submodules of a clone, and theirs."""
-    site.git(*_LOCAL, "submodule", "update", "-q", "--init", "--recursive")
-
-
 def built(site: Site, *, anew: bool = True) -> list[Row]:
     """Build a site with the clock at `NOW`, and give the changes that are published; `anew`, from history alone."""
     if anew:

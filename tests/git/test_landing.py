@@ -49,13 +49,6 @@ def test_strictly_increasing_and_never_on_midnight(times: list[int]) -> None:
     assert len(found) == len(times)
 
 
-@given(TIMES, TIMES)
-def test_adding_commits_changes_no_earlier_time(times: list[int], more: list[int]) -> None:
-    """What landed has landed: later commits alter nothing."""
-    alone = list(landing_times(commits(times), built=BUILT))
-    assert list(landing_times(commits(times + more), built=BUILT))[: len(times)] == alone
-
-
 @given(TIMES, st.integers(0, 3000))
 def test_held_times_once_published_stay(times: list[int], days: int) -> None:
     """With the held times kept, a build at any later time gives all commits the times of the first."""

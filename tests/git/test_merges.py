@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.git.repositories import T, back, bare, branch, built, dated, merge
+from tests.git.repositories import T, back, bare, branch, built, merge
 from tests.support.sites import Row, Site
 
 
@@ -18,23 +18,6 @@ def site(tmp_path: Path) -> Site:
 
 
 MAIN: Row = (T[2], "created", "/main.html")
-
-
-def test_octopus(site: Site) -> None:
-    """Three branches that one commit merges land with it, whatever their own times are."""
-    for day, name in ((3, "one"), (4, "two"), (5, "three")):
-        branch(site, name)
-        site.article(f"{name}.md", name)
-        site.commit(T[day])
-        back(site)
-    merge(site, T[6], "one", "two", "three")
-    assert site.git("rev-list", "--parents", "-1", "HEAD").count(" ") == 4
-    assert built(site) == [
-        MAIN,
-        (T[6], "created", "/one.html"),
-        (T[6], "created", "/three.html"),
-        (T[6], "created", "/two.html"),
-    ]
 
 
 def test_orphan_root_joined_later(site: Site) -> None:
@@ -75,76 +58,6 @@ def test_old_branch_with_older_times(site: Site) -> None:
         MAIN,
         (T[5], "updated", "/main.html"),
         ("2024-01-05T10:00:00.001Z", "created", "/old.html"),
-    ]
-
-
-def test_revert_and_revert_of_the_revert(site: Site) -> None:
-    """What a revert takes away is deleted, what another brings back is created, at their own times."""
-    site.article("main.md", "Main", "Changed.")
-    site.article("new.md", "New")
-    site.commit(T[3])
-    site.git("revert", "--no-edit", "HEAD", **dated(T[4]))
-    site.git("revert", "--no-edit", "HEAD", **dated(T[5]))
-    assert built(site) == [
-        MAIN,
-        (T[3], "updated", "/main.html"),
-        (T[3], "created", "/new.html"),
-        (T[4], "updated", "/main.html"),
-        (T[4], "deleted", "/new.html"),
-        (T[5], "updated", "/main.html"),
-        (T[5], "created", "/new.html"),
-    ]
-
-
-def test_revert_of_a_merge(site: Site) -> None:
-    """A merge that is reverted takes all that it brought away, and a second merge brings only what is new."""
-    branch(site, "side")
-    site.article("one.md", "One")
-    site.commit(T[3])
-    back(site)
-    merge(site, T[4], "side")
-    site.git("revert", "--no-edit", "-m", "1", "HEAD", **dated(T[5]))
-    back(site, "side")
-    site.article("two.md", "Two")
-    site.commit(T[6])
-    back(site)
-    merge(site, T[7], "side")
-    assert built(site) == [
-        MAIN,
-        (T[4], "created", "/one.html"),
-        (T[5], "deleted", "/one.html"),
-        (T[7], "created", "/two.html"),
-    ]
-
-
-def test_merge_that_takes_nothing(site: Site) -> None:
-    """A merge for the record alone (`-s ours`) changes nothing that is published."""
-    branch(site, "side")
-    site.article("side.md", "Side")
-    site.article("main.md", "Main", "Of the side.")
-    site.commit(T[3])
-    back(site)
-    merge(site, T[4], "side", options=["-s", "ours"])
-    assert built(site) == [MAIN]
-
-
-def test_merge_with_a_hand_of_its_own(site: Site) -> None:
-    """What is in a merge and in neither parent (a conflict's solution, say) lands with the merge."""
-    branch(site, "side")
-    site.article("main.md", "Main", "Of the side.")
-    site.commit(T[3])
-    back(site)
-    site.article("main.md", "Main", "Of the main branch.")
-    site.commit(T[4])
-    site.git("merge", "-q", "--no-commit", "-s", "ours", "side")
-    site.article("main.md", "Main", "Of both.")
-    site.article("extra.md", "Extra")
-    site.commit(T[5])
-    assert built(site) == [
-        MAIN,
-        (T[4], "updated", "/main.html"),
-        (T[5], "created", "/extra.html"),
-        (T[5], "updated", "/main.html"),
     ]
 
 

@@ -1,6 +1,5 @@
 """Objects that are not what they seem: replaced, grafted, kept by Git LFS, named by SHA-256."""
 
-import hashlib
 import subprocess
 from pathlib import Path
 
@@ -56,13 +55,6 @@ def test_replaced_blob(edited: Site) -> None:
     assert built(edited) == EDITED
 
 
-def test_graft_that_cuts_history(edited: Site) -> None:
-    """A graft that hides what was before hides it on this machine alone."""
-    edited.git("replace", "--graft", "HEAD~1")
-    assert edited.git("rev-list", "--count", "HEAD") == "2"
-    assert built(edited) == EDITED
-
-
 def test_graft_that_joins_histories(edited: Site) -> None:
     """A graft that puts another history before the first commit tells nothing of that; nor does the old form of it."""
     edited.git("checkout", "-q", "--orphan", "past")
@@ -82,12 +74,6 @@ def test_graft_that_joins_histories(edited: Site) -> None:
 
 
 # --- Git LFS -----------------------------------------------------------------
-
-
-def pointer(data: bytes) -> str:
-    """Give what Git LFS commits in place of some bytes."""
-    oid = hashlib.sha256(data).hexdigest()
-    return f"version https://git-lfs.github.com/spec/v1\noid sha256:{oid}\nsize {len(data)}\n"
 
 
 def lfs(site: Site, pattern: str) -> None:
@@ -129,17 +115,6 @@ def test_article_in_lfs(site: Site) -> None:
         site.commit(T[day])
     assert built(site) == [(T[4], "created", "/three.html")]
     assert said(site) == [unknown(2)]
-
-
-def test_pointer_is_no_article(tmp_path: Path) -> None:
-    """A pointer has no metadata of its own: where the file's name has them all, no URL is made of it all the same."""
-    site = bare(tmp_path / "site", **IMAGES, FILENAME_METADATA=r"(?P<date>\d{4}-\d{2}-\d{2})_(?P<title>.*)")
-    site.article("own.md", "Own")
-    site.write("content/2024-01-01_of-old.md", pointer(b"Title: Kept elsewhere\n"))
-    site.commit(T[2])
-    site.remove("content/2024-01-01_of-old.md")
-    site.commit(T[3])
-    assert built(site) == [(T[2], "created", "/own.html")]
 
 
 # --- SHA-256 -----------------------------------------------------------------

@@ -32,19 +32,6 @@ def test_case_only_rename(site: Site) -> None:
     ]
 
 
-def test_case_only_rename_of_the_url(site: Site) -> None:
-    """URLs that differ in their case alone are two."""
-    site.article("a.md", "Post", Slug="Post")
-    site.commit(T[2])
-    site.article("a.md", "Post", Slug="post")
-    site.commit(T[3])
-    assert built(site) == [
-        (T[2], "created", "/Post.html"),
-        (T[3], "deleted", "/Post.html"),
-        (T[3], "created", "/post.html"),
-    ]
-
-
 def test_file_that_becomes_a_folder_and_back(site: Site) -> None:
     """A folder that takes a file's name takes its place, as the file takes the folder's."""
     site.write("content/images/a", "a file")
@@ -73,40 +60,6 @@ def test_file_that_becomes_a_folder_and_back(site: Site) -> None:
         (T[4], "deleted", "/images/a/b.png"),
         (T[4], "deleted", "/part.html"),
         (T[4], "created", "/post.html"),
-    ]
-
-
-def test_folder_of_the_source_of_a_url_that_stays(site: Site) -> None:
-    """A file that becomes a folder's `index.md` of the same bytes and URL is no change."""
-    site.article("post.md", "Post", Category="misc")
-    site.commit(T[2])
-    site.git("mv", "content/post.md", "content/post")
-    (site.folder / "content" / "post").rename(site.folder / "content" / "kept")
-    (site.folder / "content" / "post").mkdir()
-    (site.folder / "content" / "kept").rename(site.folder / "content" / "post" / "index.md")
-    site.commit(T[3])
-    assert built(site) == [(T[2], "created", "/post.html")]
-
-
-def test_names_exchanged(site: Site) -> None:
-    """Two sources that exchange their names change nothing, two static files both."""
-    site.article("a.md", "One")
-    site.article("b.md", "Two")
-    site.write("content/images/a.png", "one")
-    site.write("content/images/b.png", "two")
-    site.commit(T[2])
-    for folder, suffix in (("content", ".md"), ("content/images", ".png")):
-        a, b, c = (site.folder / folder / f"{name}{suffix}" for name in "abc")
-        for source, target in ((a, c), (b, a), (c, b)):
-            source.rename(target)
-    site.commit(T[3])
-    assert built(site) == [
-        (T[2], "created", "/images/a.png"),
-        (T[2], "created", "/images/b.png"),
-        (T[2], "created", "/one.html"),
-        (T[2], "created", "/two.html"),
-        (T[3], "updated", "/images/a.png"),
-        (T[3], "updated", "/images/b.png"),
     ]
 
 

@@ -40,22 +40,11 @@ def object_file(site: Site, name: str) -> Path:
 
 
 def test_no_repository(tmp_path: Path) -> None:
-    """A folder in no repository is said to be that."""
-    with pytest.raises(HistoryError, match=f"{tmp_path} is in no git repository, .*: build in a clone"):
-        find_repository(tmp_path)
-
-
-def test_folder_that_is_not_there(tmp_path: Path) -> None:
-    """So is a folder that does not exist."""
-    with pytest.raises(HistoryError, match="is in no git repository"):
-        find_repository(tmp_path / "none")
-
-
-def test_bare_repository(tmp_path: Path) -> None:
-    """A bare repository holds no sources."""
-    subprocess.run(["git", "init", "-q", "--bare", tmp_path], check=True)
-    with pytest.raises(HistoryError, match="is in no git repository"):
-        find_repository(tmp_path)
+    """A folder in no repository, one that does not exist, and a bare repository, which holds no sources."""
+    subprocess.run(["git", "init", "-q", "--bare", tmp_path / "bare"], check=True)
+    for folder in (tmp_path, tmp_path / "none", tmp_path / "bare"):
+        with pytest.raises(HistoryError, match=f"{folder} is in no git repository, .*: build in a clone"):
+            find_repository(folder)
 
 
 def test_git_file_that_leads_nowhere(tmp_path: Path) -> None:
@@ -264,28 +253,6 @@ def test_what_was_expected_and_is_never_asked_for(committed: Site) -> None:
     found.close()
 
 
-def test_only_a_blob_that_is_asked_for_is_fetched(committed: Site, tmp_path: Path) -> None:
-    """Of what a partial clone left out, git fetches the one blob that is needed; the log and the status need none."""
-    for text in ("Other.", "Changed."):
-        committed.article("a.md", text=text)
-        committed.commit("2024-01-02T10:00:00Z")
-    committed.git("config", "uploadpack.allowFilter", "true")
-    clone = tmp_path / "clone"
-    source = f"file://{committed.folder}"
-    subprocess.run(["git", "clone", "-q", "--filter=blob:none", source, clone], check=True)
-    (clone / "content" / "b.md").unlink()
-    listing = ["git", "rev-list", "--objects", "--all", "--missing=print"]
-    name = committed.git("rev-parse", "HEAD~1:content/a.md")
-    repository = find_repository(clone)
-    assert [len(commit.changes) for commit in repository.log()] == [4, 1, 1]
-    assert len(repository.uncommitted(HERE)) == 1
-    assert f"?{name}" in subprocess.run(listing, cwd=clone, check=True, capture_output=True, text=True).stdout
-    assert repository.blob(name) is None
-    repository.prefetch([name])
-    assert repository.blob(name) is not None
-    assert "?" not in subprocess.run(listing, cwd=clone, check=True, capture_output=True, text=True).stdout
-
-
 def test_uncommitted_work(committed: Site, repository: Repository) -> None:
     """Edits, additions (staged or not) and losses (staged or not), by any name; ignored files are none."""
     for name in ("lost.md", "dropped.md", "staged.md", "two words.md", "größe.md", "same.md"):
@@ -347,12 +314,3 @@ def test_bytes_of_the_work_tree_are_no_blob(committed: Site, repository: Reposit
     (change,) = repository.uncommitted(HERE)
     assert change.new is not None
     assert repository.blob(change.new) is None
-
-
-def test_closing_ends_the_processes(repository: Repository, committed: Site) -> None:
-    """A closed repository has no process waiting, and can be asked again all the same."""
-    name = committed.git("rev-parse", "HEAD:content/a.md")
-    assert repository.blob(name)
-    repository.close()
-    assert repository.blob(name)
-    repository.close()

@@ -16,22 +16,19 @@ from hashlib import sha256
 from pathlib import Path
 
 from pelican_resourcesync.protocol import Link
-from pelican_resourcesync.publication.model.history import ChangeHistory
-from pelican_resourcesync.publication.model.listing import Listing
-from pelican_resourcesync.publication.model.options import Options
-from pelican_resourcesync.publication.model.ranges import Calendar
-from pelican_resourcesync.publication.model.resource import (
+from pelican_resourcesync.publication import Request, publish_sets, read_previous
+from pelican_resourcesync.publication.model import (
+    Calendar,
+    ChangeHistory,
+    Listing,
+    Options,
     Representation,
     Resource,
     Resources,
     Row,
-    render_links,
-    render_representation,
     render_time,
 )
-from pelican_resourcesync.publication.next_generation import Request
-from pelican_resourcesync.publication.previous.previous import read_previous
-from pelican_resourcesync.publication.publish import publish_sets
+from pelican_resourcesync.publication.model.resource import render_links, render_representation
 from tests.publication.support import LAYOUT, SITEURL, utc
 
 _NAME = re.compile(rf"{SITEURL}/resource/(\d{{7}})\.xml")

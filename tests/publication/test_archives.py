@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from pelican_resourcesync.protocol import Limits
-from pelican_resourcesync.publication.model.history import ChangeHistory
-from pelican_resourcesync.publication.model.options import Archives, Dumps
+from pelican_resourcesync.publication import Archives, ChangeHistory, Dumps
 from tests.publication.archivist import Archivist, walk
 from tests.publication.support import SITEURL, UPDATED, Source, change, utc
 
@@ -83,20 +82,6 @@ def test_nothing_is_archived_before_a_range_ends(tmp_path: Path) -> None:
     assert source.capabilities().keys() == {"resourcelist", "resourcedump", "changelist", "changelist-archive"}
     assert source.document(source.capabilities()["resourcelist"]).links.keys() == {"up"}
     assert not [path for path in source.documents() if "/archive/" in path]
-
-
-def test_the_oldest_states_go(source: Source) -> None:
-    """Each kind by its own number, with its packages; what is fewer now does not come back."""
-    keep = Archives(resourcelist=2, resourcedump=1)
-    source.publish({"a.html": b"5"}, f"{DAYS[-1]}T12:00", dumps=OPTIONS["dumps"], archives=keep)
-    source.publish({"a.html": b"6"}, "2024-05-10T12:00", **OPTIONS)
-    assert [md["at"] for _, md in archived(source, "resourcelist")] == ["2024-02-10T12:00:00Z", "2024-04-02T12:00:00Z"]
-    assert [md["at"] for _, md in archived(source, "resourcedump")] == ["2024-04-02T12:00:00Z"]
-    packages = [path for path in source.state()["documents"] if "/resourcedump-" in path and path.endswith(".zip")]
-    assert packages == [
-        "resourcesync/site/resourcedump-20240402T120000Z-00001.zip",
-        "resourcesync/site/resourcedump-20240510T120000Z-00001.zip",
-    ]
 
 
 def test_dumps_in_archives_go_with_the_dumps(source: Source) -> None:

@@ -14,9 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from pelican_resourcesync.protocol import ChangeKind, Limits
-from pelican_resourcesync.publication.model.history import Change, ChangeHistory
-from pelican_resourcesync.publication.model.options import Archives, Dumps
-from pelican_resourcesync.publication.model.ranges import RangeBoundaries
+from pelican_resourcesync.publication import Archives, Change, ChangeHistory, Dumps, RangeBoundaries
 from tests.publication.archivist import Archivist
 from tests.publication.strategies import cuts, times
 from tests.publication.support import Source, tree
@@ -117,5 +115,5 @@ class CarriedDumps(RuleBasedStateMachine):
 
 TestCarriedDumps = CarriedDumps.TestCase
 TestCarriedDumps.settings = settings(
-    max_examples=1_000 if LONG else 40, stateful_step_count=40 if LONG else 20, deadline=None
+    max_examples=1_000 if LONG else 16, stateful_step_count=40 if LONG else 20, deadline=None
 )

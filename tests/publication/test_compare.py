@@ -7,7 +7,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -117,23 +116,6 @@ def test_the_first_listing() -> None:
     assert [each.lastmod for each in listed.values()] == [utc("2024-01-01T12:00"), NOON]
 
 
-@pytest.mark.parametrize(
-    ("changed", "lastmod", "suspected"),
-    [
-        ("2024-03-01T12:00:00.500", "2024-03-01T12:00:00", True),
-        ("2024-03-01T12:00:00", "2024-03-01T12:00:00.500", False),
-        ("2024-03-01T12:00:00.0005", "2024-03-01T12:00:00.0004", True),
-        ("2024-03-01T12:00:00", "2024-03-01T12:00:00", False),
-    ],
-)
-def test_parts_of_a_second(changed: str, lastmod: str, suspected: bool) -> None:
-    """Times are compared as times are, however many digits they have."""
-    uri = f"{SITEURL}/a"
-    before = previous_of({uri: Listed(Representation(length=1), utc(lastmod))})
-    now = built({uri: Known(None, Representation(length=1), utc(changed))})
-    assert compare(now, before).suspects == ([uri] if suspected else [])
-
-
 _heavy = st.lists(any_links, max_size=3).map(tuple)
 _many = st.lists(st.tuples(any_uris, _heavy), min_size=1, max_size=4)
 
@@ -221,7 +203,7 @@ def publish_state(
         assert dict(Listing.open(kept / now.digest)) == dict(now.resources)
 
 
-@settings(max_examples=max(25, settings().max_examples // 8))  # each is two series of publications
+@settings(max_examples=max(12, settings().max_examples // 8))  # each is two series of publications
 @given(
     _series(),
     st.sampled_from([2014, 2017]),

@@ -1,7 +1,5 @@
 """The documents of one generation together: found by links, valid, within limits."""
 
-from pathlib import Path
-
 import pytest
 from lxml import etree
 
@@ -13,12 +11,6 @@ from tests.support.reader import XmlDocument
 
 SET = f"{SITEURL}/resourcesync/site"
 DESCRIPTION = f"{SITEURL}/resourcesync/description.xml"
-
-
-@pytest.fixture
-def source(tmp_path: Path) -> Source:
-    """Give a set that is published into an output."""
-    return Source(tmp_path / "output")
 
 
 def told(*times: str, built: str = "2024-06-01T12:00") -> ChangeHistory:
@@ -45,7 +37,7 @@ def test_everything_is_found_by_links(source: Source) -> None:
     source.publish({"a.html": b"a"}, told("2024-01-05T12:00", "2024-03-05T12:00"))
     met = uris(source)
     assert {uri.removeprefix(f"{SITEURL}/") for uri in met} == {
-        path for path in source.documents() if not path.endswith((".html", ".json", ".svg"))
+        path for path in source.documents() if not path.endswith((".html", ".json"))
     }
     for uri in met:
         chain = [uri]
@@ -105,16 +97,6 @@ def test_the_same_description_in_both_places(source: Source) -> None:
     source.publish({"a.html": b"a"}, "2024-01-05T12:00")
     documents = source.documents()
     assert documents[".well-known/resourcesync"] == documents["resourcesync/description.xml"]
-
-
-def test_page_for_people_links_what_is_there(source: Source) -> None:
-    """Every document that the Capability List names is on the page, and the count of resources."""
-    source.publish({"a.html": b"a", "b.html": b"b"}, told("2024-01-05T12:00", "2024-03-05T12:00"))
-    page = source.documents()["resourcesync/index.html"].decode()
-    assert all(
-        f'href="{uri.removeprefix(f"{SITEURL}/resourcesync/")}"' in page for uri in source.capabilities().values()
-    )
-    assert "<dt>Resources</dt><dd>2</dd>" in page
 
 
 def test_resource_list_in_parts(source: Source) -> None:

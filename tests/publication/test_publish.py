@@ -1,206 +1,14 @@
 """Publishing: what a series of publications promises to those who follow it."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
 from hashlib import sha256
-from itertools import pairwise
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.protocol import ChangeKind, Limits
+from pelican_resourcesync.protocol import Limits
+from pelican_resourcesync.publication import Change, ChangeHistory, Layout, Resource
 from pelican_resourcesync.publication.generation import TOOL
-from pelican_resourcesync.publication.model.history import Change, ChangeHistory
-from pelican_resourcesync.publication.model.layout import SHARED, Layout
-from pelican_resourcesync.publication.model.ranges import RangeBoundaries
-from pelican_resourcesync.publication.model.resource import Resource
-from pelican_resourcesync.publication.publish import Publication
-from tests.publication.strategies import cuts, times
-from tests.publication.support import (
-    CREATED,
-    DELETED,
-    SITEURL,
-    STATE,
-    UPDATED,
-    Contents,
-    Source,
-    change,
-    publish_one,
-    tree,
-    utc,
-)
-from tests.publication.watching import time_of
-from tests.support.reader import XmlDocument, XmlEntry
+from tests.publication.support import DELETED, SITEURL, STATE, UPDATED, Source, change, publish_one, tree, utc
 
 PATHS = ("a.html", "b.txt", "c/d.html", "e")
-
-_contents = st.dictionaries(st.sampled_from(PATHS), st.binary(max_size=1), max_size=4)
-_changes = st.lists(
-    st.builds(
-        Change,
-        times,
-        st.sampled_from(PATHS).map(f"{SITEURL}/{{}}".format),
-        st.sampled_from(ChangeKind),
-        st.none(),
-        st.just(()),
-    ),
-    max_size=4,
-).map(lambda changes: sorted(changes, key=lambda each: each.time))
-_told = st.builds(
-    ChangeHistory,
-    built=times,
-    changes=_changes,
-    complete=st.booleans(),
-    commit=st.none() | st.sampled_from(["c1", "c2", "c3"]),
-    landed=st.none() | times,
-)
-_series = st.lists(st.tuples(_contents, _told), min_size=1, max_size=4)
-
-
-@dataclass(frozen=True)
-class Seen:
-    """What a Destination saw of one publication."""
-
-    documents: Mapping[str, bytes]
-    at: datetime
-    resources: Mapping[str, XmlEntry]
-    lists: Mapping[str, XmlDocument]
-    state: Mapping[str, object]
-
-    @classmethod
-    def of(cls, source: Source) -> "Seen":
-        """Look at what is published now."""
-        lists = {item.uri: change_list for item, change_list in source.change_lists()}
-        return cls(source.documents(), source.at(), source.resource_list(), lists, source.state())
-
-    @property
-    def changes(self) -> list[XmlEntry]:
-        """All changes, in the order listed."""
-        return [item for each in self.lists.values() for item in each.entries]
-
-    def hashes(self) -> dict[str, str | None]:
-        """Give the hashes of the Resource List by URI."""
-        return {uri: item.md["hash"] for uri, item in self.resources.items()}
-
-
-def follow(hashes: Mapping[str, str | None], changes: Sequence[XmlEntry]) -> dict[str, str | None]:
-    """Do what changes say to a Resource List, as a Destination does, where those of the first time have no hash."""
-    copy = dict(hashes)
-    for each in changes:
-        assert (each.uri in copy) == (each.md["change"] != "created"), each
-        if each.md["change"] == "deleted":
-            del copy[each.uri]
-        else:
-            copy[each.uri] = each.md.get("hash")
-    return copy
-
-
-def check_resources(source: Source, contents: Contents, seen: Seen) -> None:
-    """Promise 3: hashes and lengths are those of the files; `lastmod` is the time of the last listed change."""
-    assert seen.resources.keys() == {f"{SITEURL}/{path}" for path in contents}
-    last = {item.uri: item.lastmod for item in seen.changes}
-    for path, data in contents.items():
-        item = seen.resources[f"{SITEURL}/{path}"]
-        assert item.md["hash"] == f"sha-256:{sha256(data).hexdigest()}"
-        assert item.md["length"] == str(len(data)) == str((source.output / path).stat().st_size)
-        assert item.lastmod == last.get(item.uri)
-
-
-def check_ranges(seen: Seen) -> None:
-    """CH03, CH05, CH06, AR06: lists touch, only the last is open, changes lie within, in order and unique."""
-    lists = list(seen.lists.values())
-    assert [each.md.get("until") for each in lists[:-1]] == [each.md["from"] for each in lists[1:]]
-    assert ["until" in each.md for each in lists] == [True] * (len(lists) - 1) + [False] * bool(lists)
-    for each in lists:
-        until = datetime.fromisoformat(each.md["until"]) if "until" in each.md else seen.at
-        assert each.entries
-        assert all(datetime.fromisoformat(each.md["from"]) < time_of(item) <= until for item in each.entries)
-    assert all((time_of(one), one.uri) < (time_of(other), other.uri) for one, other in pairwise(seen.changes))
-
-
-def check_state(seen: Seen) -> None:
-    """Check that the state names the SHA-256 of every other file of the set, once, and nothing else."""
-    named = {
-        path: sha256(data).hexdigest()
-        for path, data in seen.documents.items()
-        if path not in (STATE, *SHARED) and not path.endswith((".html", ".svg"))
-    }
-    documents, superseded = seen.state["documents"], seen.state["superseded"]
-    assert isinstance(documents, dict)
-    assert isinstance(superseded, dict)
-    assert documents | superseded == named
-    assert not documents.keys() & superseded.keys()
-
-
-def check_since(before: Seen, now: Seen) -> None:
-    """Promises 1, 2 and 4: what a Destination that stopped at `before` needs, to come to `now`."""
-    since = [item for item in now.changes if time_of(item) > before.at]
-    assert follow(before.hashes(), since) == now.hashes()
-    assert now.changes[: len(before.changes)] == before.changes
-    assert now.changes[len(before.changes) :] == since
-    assert now.at >= before.at
-    assert now.at == before.at or not since or now.at >= time_of(since[-1])
-    for uri, change_list in before.lists.items():
-        path = uri.removeprefix(f"{SITEURL}/")
-        if "until" in change_list.md:
-            assert now.documents[path] == before.documents[path]
-        else:
-            assert now.documents[path].split(b"<url>")[1 : 1 + len(change_list.entries)]
-            assert now.lists[uri].entries[: len(change_list.entries)] == change_list.entries
-            assert now.lists[uri].md.items() >= change_list.md.items()
-            assert now.lists[uri].links == change_list.links
-
-
-def check_summary(publication: Publication, seen: Seen, before: Seen | None) -> None:
-    """Compare the counts that the user is told with the documents."""
-    fresh = seen.changes[len(before.changes) if before else 0 :]
-    if before:
-        assert len({item.uri for item in fresh}) == len(fresh)
-        assert all(("hash" in item.md) == (item.md["change"] != "deleted") for item in fresh)
-    assert replace(publication, unstable={}) == Publication(
-        first=before is None,
-        resources=len(seen.resources),
-        changes=len(seen.changes),
-        ranges=len(seen.lists),
-        new={kind: sum(item.md["change"] == kind for item in fresh) for kind in ChangeKind},
-        gone=len({item.uri for item in fresh} - seen.resources.keys()),
-    )
-
-
-@settings(max_examples=settings().max_examples // 2)  # each is a series of its own
-@given(_series, cuts, st.sampled_from([2, 50_000]))
-def test_a_series_of_publications(
-    series: list[tuple[Contents, ChangeHistory]], cuts: RangeBoundaries, limit: int
-) -> None:
-    """Whatever is published, in whatever order clocks say: each follower comes to what there is, and all adds up."""
-    with TemporaryDirectory() as folder:
-        source = Source(Path(folder) / "output", cuts)
-        past: list[Seen] = []
-        for contents, told in series:
-            publication = source.publish(contents, told, limits=Limits(entries=limit))
-            seen = Seen.of(source)
-            check_resources(source, contents, seen)
-            check_ranges(seen)
-            check_state(seen)
-            check_summary(publication, seen, past[-1] if past else None)
-            for before in past:
-                check_since(before, seen)
-            past.append(seen)
-            if series[0][1].complete:
-                assert follow({}, seen.changes).keys() == seen.resources.keys()
-            source.publish(contents, replace(told, changes=()), limits=Limits(entries=limit))
-            assert source.documents() == seen.documents
-
-
-@pytest.fixture
-def source(tmp_path: Path) -> Source:
-    """Give a set that is published into an output."""
-    return Source(tmp_path / "output")
 
 
 def landed(commit: str, time: str, *changes: Change, built: str = "2024-06-01T12:00", **rest: object) -> ChangeHistory:
@@ -284,13 +92,6 @@ def test_held_clocks_outlive_a_shallow_clone(source: Source) -> None:
     assert source.state()["held"] == {"c1": "2024-02-10T12:00:00Z"}
     source.publish({"a.html": b"c"}, landed("c3", "2024-02-12T12:00"))
     assert source.state()["held"] == {}
-
-
-def test_a_late_merge_has_the_time_of_its_commit(source: Source) -> None:
-    """What no told change explains has the landing time of the commit built, however late that was pushed."""
-    source.publish({"a.html": b"a"}, landed("c1", "2024-04-01T12:00"))
-    source.publish({"a.html": b"b"}, landed("c2", "2024-03-01T12:00", built="2024-09-01T12:00"))
-    assert source.rows()[-1] == ("2024-04-01T12:00:00.001Z", "updated", "a.html")
 
 
 def test_several_told_changes_are_one(source: Source) -> None:
@@ -413,26 +214,6 @@ def test_the_order_of_resources_makes_no_difference(tmp_path: Path) -> None:
     one.publish(contents, "2024-01-05T12:00")
     other.publish(dict(reversed(contents.items())), "2024-01-05T12:00")
     assert one.documents() == other.documents()
-
-
-def test_a_file_that_went(source: Source) -> None:
-    """A resource that cannot be read is one clear error, before anything is written."""
-    source.publish({"a.html": b"a"}, "2024-01-05T12:00")
-    before = source.documents()
-    missing = Resource(f"{SITEURL}/gone.html", source.output / "gone.html")
-    with pytest.raises(PublicationError, match=r"gone\.html cannot be read"):
-        publish_one(
-            [missing], ChangeHistory(built=utc("2024-02-05T12:00")), source.cuts, source.options(), source.previous()
-        )
-    assert source.documents() == before
-
-
-def test_kinds_are_counted(source: Source) -> None:
-    """The summary counts every kind, those that did not occur too."""
-    source.publish({"a.html": b"a", "b.html": b"b"}, "2024-01-05T12:00")
-    publication = source.publish({"a.html": b"new"}, "2024-01-06T12:00")
-    assert publication.new == {CREATED: 0, UPDATED: 1, DELETED: 1}
-    assert (publication.first, publication.gone, publication.resources) == (False, 1, 1)
 
 
 def test_a_site_in_a_subpath(tmp_path: Path) -> None:

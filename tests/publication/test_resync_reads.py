@@ -13,9 +13,7 @@ from resync.resource_container import ResourceContainer
 from resync.sitemap import Sitemap, SitemapParseError
 
 from pelican_resourcesync.protocol import Limits, Link
-from pelican_resourcesync.publication.model.history import ChangeHistory
-from pelican_resourcesync.publication.model.options import Archives, Dumps
-from pelican_resourcesync.publication.model.resource import Resource
+from pelican_resourcesync.publication import Archives, ChangeHistory, Dumps, Resource
 from tests.publication.archivist import walk
 from tests.publication.support import SITEURL, Source, publish_one, utc
 from tests.support.reader import XmlEntry, parse

@@ -1,14 +1,11 @@
 """Retention: how many closed Change Lists stay, and what stays a little longer for readers under way."""
 
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pelican_resourcesync.protocol import Limits
-from pelican_resourcesync.publication.model.history import ChangeHistory
-from pelican_resourcesync.publication.model.options import Archives
+from pelican_resourcesync.publication import Archives, ChangeHistory
 from tests.publication.support import SITEURL, UPDATED, Source, change, tree, utc
 
 SET = "resourcesync/site"
@@ -32,11 +29,6 @@ def publish(source: Source, month: int, **options: Any) -> int:
 def listed(source: Source) -> list[str]:
     """Give the paths of the Change Lists that the index names."""
     return [item.uri.removeprefix(f"{SITEURL}/") for item, _list in source.change_lists()]
-
-
-def test_all_stay_by_default(source: Source) -> None:
-    """Nothing is dropped unless it is asked for."""
-    assert listed(source) == LISTS[:5]
 
 
 def test_the_oldest_go(source: Source) -> None:
@@ -64,16 +56,6 @@ def test_the_open_one_may_close_and_go_at_once(tmp_path: Path) -> None:
     assert source.state()["superseded"] == {}
 
 
-def test_nothing_comes_back(source: Source) -> None:
-    """When more are kept again, the lists that went stay away, and no gap opens."""
-    publish(source, 5, archives=Archives(changelist=1))
-    publish(source, 6, archives=Archives(changelist=None))
-    publish(source, 7, archives=Archives(changelist=100))
-    assert listed(source) == LISTS[3:7]
-    lists = [each for _item, each in source.change_lists()]
-    assert [each.md["until"] for each in lists[:-1]] == [each.md["from"] for each in lists[1:]]
-
-
 def test_lists_that_go_stay_for_one_generation(source: Source) -> None:
     """A reader that has just read the index finds what it names; one generation on they are gone."""
     before = source.documents()
@@ -97,18 +79,3 @@ def test_superseded_documents_that_were_lost(source: Source) -> None:
     before = source.documents()
     publish(source, 5, archives=Archives(changelist=2))
     assert source.documents() == before
-
-
-def test_parts_stay_for_one_generation(tmp_path: Path) -> None:
-    """Parts of a Resource List go one generation after the list that they are parts of."""
-    source = Source(tmp_path)
-    seen = []
-    for month in range(1, 5):
-        contents = {f"{number}.txt": bytes([month]) for number in range(3)}
-        source.publish(contents, f"2024-0{month}-05T12:00", limits=Limits(entries=2))
-        seen.append({path for path in source.documents() if path.startswith(f"{SET}/resourcelist-")})
-    assert len(seen[0]) == 2
-    for before, now in pairwise(seen[1:]):
-        assert len(now) == 4
-        assert len(before & now) == 2
-    assert not seen[0] & seen[2]

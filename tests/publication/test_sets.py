@@ -9,15 +9,9 @@ import pytest
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import ChangeKind, Limits
-from pelican_resourcesync.publication.model.history import ChangeHistory
-from pelican_resourcesync.publication.model.options import Archives, Dumps
-from pelican_resourcesync.publication.model.ranges import Calendar
-from pelican_resourcesync.publication.model.resource import FileResources, Resource
-from pelican_resourcesync.publication.next_generation import Request
-from pelican_resourcesync.publication.previous.ancestry import layout_after
-from pelican_resourcesync.publication.previous.previous import publications_in
-from pelican_resourcesync.publication.publish import Publication, publish_sets
-from tests.publication.archivist import Archivist, read, walk
+from pelican_resourcesync.publication import Publication, Request, layout_after, publications_in, publish_sets
+from pelican_resourcesync.publication.model import Archives, Calendar, ChangeHistory, Dumps, FileResources, Resource
+from tests.publication.archivist import Archivist, read
 from tests.publication.disk.faults import disturbed, fail
 from tests.publication.dumps.test_writer import seen
 from tests.publication.support import SITEURL, Source, tree, utc
@@ -139,18 +133,6 @@ def test_one_that_begins_anew_beside_the_others(sources: list[Source]) -> None:
     assert [files_of(source) == each for source, each in zip(sources, before, strict=True)] == [True, False, True]
     dump = resource_dump(lambda uri: read(sources[1], uri), f"{SITEURL}/resourcesync/papers/2/resourcedump.xml")
     assert resources_in(dump)[f"{SITEURL}/papers.html"] == b"new"
-
-
-def test_a_neighbour_stays(sources: list[Source]) -> None:
-    """The set of a third party is named, and no byte of it is touched."""
-    for path, data in NEIGHBOUR.items():
-        sources[0].write(path, data)
-    for day in (1, 2, 3):
-        publish_day(sources, day)
-        assert f"{SITEURL}/resourcesync/other/capabilitylist.xml" in described(sources[0])
-        assert {path: sources[0].documents()[path] for path in NEIGHBOUR} == NEIGHBOUR
-    assert len(described(sources[0])) == 4
-    walk(sources[0])
 
 
 def test_all_or_nothing(sources: list[Source]) -> None:

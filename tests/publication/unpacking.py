@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
-from pathlib import Path
-from urllib.parse import unquote
 
 from tests.support.reader import XmlDocument, XmlEntry, parse
 
@@ -101,15 +99,6 @@ def rebuilt(resources: Mapping[str, bytes], changes: Iterable[Package]) -> dict[
         else:
             copy[each.uri] = each.data
     return copy
-
-
-def lay_out(resources: Mapping[str, bytes], siteurl: str, folder: Path) -> None:
-    """Write resources to files below a folder, as their URIs lie below the site's."""
-    for uri, data in resources.items():
-        assert uri.startswith(f"{siteurl}/")
-        file = folder / unquote(uri.removeprefix(f"{siteurl}/"))
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(data)
 
 
 def _change_dump(read: Read, uri: str, interval: Mapping[str, str], partly: bool) -> Iterator[Package]:

@@ -1,6 +1,6 @@
 """What a Destination sees of publications, one after another, and whether each keeps what the others promised.
 
-It knows the well-known URI and lxml alone.
+Of the product it knows names and kinds; what is published it finds from the well-known URI on, with lxml alone.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -9,7 +9,10 @@ from datetime import datetime
 from hashlib import sha256
 from itertools import pairwise
 
-from tests.publication.support import Source
+from pelican_resourcesync.protocol import ChangeKind
+from pelican_resourcesync.publication import Publication
+from pelican_resourcesync.publication.model.layout import SHARED
+from tests.publication.support import STATE, Source
 from tests.support.reader import XmlEntry
 
 
@@ -21,6 +24,7 @@ class Seen:
     named: Collection[str]
     at: datetime
     hashes: Mapping[str, str | None]
+    lengths: Mapping[str, str]
     lastmods: Mapping[str, str | None]
     closed: Mapping[str, bytes]
     intervals: Sequence[Mapping[str, str]]
@@ -34,6 +38,7 @@ class Seen:
         for item, each, _path in lists:
             assert item.md == {name: each.md[name] for name in ("from", "until") if name in each.md}
             begin, until = each.md["from"], each.md.get("until")
+            assert each.entries
             assert all(datetime.fromisoformat(begin) < time_of(change) for change in each.entries)
             assert not until or all(time_of(change) <= datetime.fromisoformat(until) for change in each.entries)
         return cls(
@@ -41,6 +46,7 @@ class Seen:
             named=named_by(source),
             at=source.at(),
             hashes={uri: item.md["hash"] for uri, item in resources.items()},
+            lengths={uri: item.md["length"] for uri, item in resources.items()},
             lastmods={uri: item.lastmod for uri, item in resources.items()},
             closed={path: documents[path] for _item, each, path in lists if "until" in each.md},
             intervals=[each.md for _item, each, _path in lists],
@@ -93,12 +99,18 @@ class Watch:
         self.dropped: set[str] = set()
         self.shortened = False
 
-    def look(self, expected: Mapping[str, bytes]) -> None:
-        """Check all that a publication of these bytes, by path, promises to those who saw an earlier one."""
+    def look(self, expected: Mapping[str, bytes], publication: Publication | None = None) -> None:
+        """Check all that a publication of these bytes, by path, promises to those who saw an earlier one.
+
+        Where the publication is at hand, the counts that the user is told are compared with the documents.
+        """
         now = Seen.of(self.source)
-        assert now.hashes == {
-            f"{self.source.siteurl}/{path}": f"sha-256:{sha256(data).hexdigest()}" for path, data in expected.items()
-        }
+        if publication:
+            self.check_summary(publication, now)
+            self.check_state(now)
+        contents = {f"{self.source.siteurl}/{path}": data for path, data in expected.items()}
+        assert now.lengths == {uri: str(len(data)) for uri, data in contents.items()}
+        assert now.hashes == {uri: f"sha-256:{sha256(data).hexdigest()}" for uri, data in contents.items()}
         last = {item.uri: item.lastmod for item in now.changes if item.uri in now.hashes}
         assert now.lastmods.items() >= last.items()
         self.check_lists(now)
@@ -107,6 +119,27 @@ class Watch:
         if self.past:
             self.check_step(self.past[-1], now)
         self.past.append(now)
+
+    def check_summary(self, publication: Publication, now: Seen) -> None:
+        """Compare the counts that the user is told with the documents."""
+        past = [time_of(item) for before in self.past for item in before.changes]
+        fresh = [item for item in now.changes if not past or time_of(item) > max(past)]
+        assert (publication.first, publication.resources) == (not self.past, len(now.hashes))
+        assert (publication.changes, publication.ranges) == (len(now.changes), len(now.intervals))
+        if self.keep is None:
+            assert publication.new == {kind: sum(item.md["change"] == kind for item in fresh) for kind in ChangeKind}
+            assert publication.gone == len({item.uri for item in fresh} - now.hashes.keys())
+
+    def check_state(self, now: Seen) -> None:
+        """Check that the state names the SHA-256 of every other file of the set, once, and nothing else."""
+        state = self.source.state()
+        named = {
+            path: sha256(data).hexdigest()
+            for path, data in now.documents.items()
+            if path not in (STATE, *SHARED) and not path.endswith((".html", ".svg"))
+        }
+        assert state["documents"] | state["superseded"] == named
+        assert not state["documents"].keys() & state["superseded"].keys()
 
     def check_lists(self, now: Seen) -> None:
         """CH03, CH05, CH06, AR06, X16: lists touch, hold what is theirs, and once closed keep their bytes for ever."""

@@ -1,6 +1,5 @@
 """The truth of a small site is what was decided by hand."""
 
-import subprocess
 from pathlib import Path
 
 from tests.truth.builds import Build
@@ -80,14 +79,3 @@ def test_a_truth_survives_its_file(known: Known, tmp_path: Path) -> None:
     known.truth.save(file)
     assert Truth.load(file, known.truth.command) == known.truth
     assert list(tmp_path.iterdir()) == [file]
-
-
-def _lose(repository: Path, blob: str) -> None:
-    """Take one object out of a repository: unpack it all, and remove its file."""
-    for pack in (repository / "objects" / "pack").glob("*.pack"):
-        moved = repository / pack.name
-        pack.rename(moved)
-        pack.with_suffix(".idx").unlink()
-        with moved.open("rb") as stream:
-            subprocess.run(["git", "unpack-objects", "-q"], cwd=repository, stdin=stream, check=True)
-    (repository / "objects" / blob[:2] / blob[2:]).unlink()

@@ -43,7 +43,7 @@ class Ancestry(Enum):
     #: The other descends from it.
     BEHIND = auto()
     #: Neither is known to descend from the other, so each may have changes that the other lacks.
-    APART = auto()
+    DIVERGED = auto()
 
 
 def compare_ancestry(one: KnownGeneration, other: KnownGeneration) -> Ancestry:
@@ -52,7 +52,7 @@ def compare_ancestry(one: KnownGeneration, other: KnownGeneration) -> Ancestry:
         return Ancestry.SAME
     if other.digest in one.state.ancestry:
         return Ancestry.AHEAD
-    return Ancestry.BEHIND if one.digest in other.state.ancestry else Ancestry.APART
+    return Ancestry.BEHIND if one.digest in other.state.ancestry else Ancestry.DIVERGED
 
 
 def layout_after(layout: Layout, previous: KnownGeneration | None, over: KnownGeneration | None = None) -> Layout:

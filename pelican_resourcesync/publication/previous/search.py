@@ -236,7 +236,7 @@ class PredecessorSearch:
         except PublicationError as error:
             line = f"the copy last seen live cannot be read, and the live publication replaces it: {error}"
         relation = compare_ancestry(live, kept) if kept else Ancestry.AHEAD
-        if relation is Ancestry.APART and kept:
+        if relation is Ancestry.DIVERGED and kept:
             line = self._far_ahead(live, kept)
         if relation is Ancestry.BEHIND and kept and folder:
             line = (

@@ -92,7 +92,7 @@ class CustomDump:
         if not _OLDEST <= self._version <= _NEWEST:
             self.fail(f"is in archive format {major}.{minor}, which is not known: dump with --format=plain")
         if form != _CUSTOM or not {self._integer, self._offset} <= _WIDTHS:
-            self.fail("is no dump in custom format: dump with --format=plain")
+            self.fail("is not a dump in custom format: dump with --format=plain")
         algorithm = self._read(1)[0] if self._version >= _WITH_ALGORITHM else int(self._read_integer() != 0)
         if algorithm not in {_NONE, _GZIP}:
             self.fail("is compressed with lz4 or zstd: dump with --compress=gzip, or with --format=plain")

@@ -237,12 +237,12 @@ def test_work_that_was_killed_is_removed(press: Press) -> None:
     target.mkdir()
     link.symlink_to(target)
     os.utime(target, (1, 1))
-    with Cache(press.beside, SET).room():
+    with Cache(press.beside, SET).work_directory():
         assert [each.exists() for each in (old, new, other, link, target)] == [False, True, True, True, True]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="folders have no such modes here")
 def test_nobody_else_looks_into_it(press: Press) -> None:
     """What is kept, and the room that it is made in, are for their owner alone."""
-    with Cache(press.beside, SET).room() as room:
+    with Cache(press.beside, SET).work_directory() as room:
         assert [each.stat().st_mode & 0o777 for each in (room, press.kept)] == [0o700, 0o700]

@@ -33,9 +33,9 @@ def copy(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("url", "message"),
     [
-        ("repository.db", r"the database is no URL: write postgresql://USER@HOST/DATABASE or sqlite:///FILE"),
-        ("", r"the database is no URL"),
-        ("postgresql://user@host:port/x", r"the database is no URL"),
+        ("repository.db", r"the database is not a valid URL: write postgresql://USER@HOST/DATABASE or sqlite:///FILE"),
+        ("", r"the database is not a valid URL"),
+        ("postgresql://user@host:port/x", r"the database is not a valid URL"),
         ("mysql://root:s3cr3t@localhost/dspace", r"databases of the kind mysql cannot be read"),
         ("oracle://localhost/dspace", r"databases of the kind oracle cannot be read"),
         ("sqlite://", r"there is no database in memory"),

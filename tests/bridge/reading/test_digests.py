@@ -50,13 +50,13 @@ BOTH = AnonymousView(at=AT, zone=ZoneInfo("UTC"), bundles=("ORIGINAL", "TEXT"))
 class Look:
     """What a repository shows at one time."""
 
-    basis: str
+    shared: str
     digests: dict[str, str]
     items: dict[str, Item]
 
     def same(self, other: "Look") -> set[str]:
         """Give the items that the digests call unchanged."""
-        if self.basis != other.basis:
+        if self.shared != other.shared:
             return set()
         return {each for each, digest in self.digests.items() if other.digests.get(each) == digest}
 
@@ -68,7 +68,7 @@ def look(url: str, view: AnonymousView = VIEW, version: int | None = None) -> Lo
         items = {item.id: item for item in repository.items()}
         assert len({*dict(digests)}) == len(digests)
         assert [each for each, _ in digests if each in items] == [*items]
-        return Look(repository.basis(), dict(digests), items)
+        return Look(repository.shared_digest(), dict(digests), items)
 
 
 def look_at(rows: Rows, version: int, folder: Path, view: AnonymousView = VIEW) -> Look:
@@ -209,7 +209,7 @@ def _execute(url: str, statement: str) -> None:
 
 @pytest.mark.parametrize("dialect", ["sqlite", "postgresql"])
 def test_what_changes_them(request: pytest.FixtureRequest, tmp_path: Path, dialect: str) -> None:
-    """Whatever changes an item changes its digest, and none of another item; what items share is in the basis."""
+    """Whatever changes an item changes its digest, and none of another item; so with what items share."""
     rows = rows_of(SAMPLE, 7)
     if dialect == "sqlite":
         url = url_of(write_sqlite(rows, 7, tmp_path / "r.db"))
@@ -227,7 +227,7 @@ def test_what_changes_them(request: pytest.FixtureRequest, tmp_path: Path, diale
     for statement in SHARED:
         _execute(url, statement)
         after = look(url, BOTH)
-        assert after.basis != before.basis, statement
+        assert after.shared != before.shared, statement
         before = after
 
 
@@ -261,10 +261,10 @@ def _number(rows: Rows) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_what_the_basis_knows(tmp_path: Path, version: int) -> None:
+def test_what_the_shared_digest_covers(tmp_path: Path, version: int) -> None:
     """Another version, time zone, bundle, hidden field or use of fingerprints is another basis; another time is not."""
     rows = rows_of(SAMPLE, version)
-    first = look_at(rows, version, tmp_path).basis
+    first = look_at(rows, version, tmp_path).shared
     views = [
         replace(VIEW, zone=ZoneInfo("Pacific/Auckland")),
         replace(VIEW, bundles=("TEXT",)),
@@ -273,10 +273,10 @@ def test_what_the_basis_knows(tmp_path: Path, version: int) -> None:
         replace(VIEW, hidden=frozenset({"dc.type"})),
         replace(VIEW, fingerprints=False),
     ]
-    assert len({first, *(look_at(rows, version, tmp_path, view).basis for view in views)}) == len(views) + 1
-    assert look_at(rows, version, tmp_path, replace(VIEW, at=AT + timedelta(days=900))).basis == first
+    assert len({first, *(look_at(rows, version, tmp_path, view).shared for view in views)}) == len(views) + 1
+    assert look_at(rows, version, tmp_path, replace(VIEW, at=AT + timedelta(days=900))).shared == first
     if version > 5:
-        assert len({look_at(rows_of(SAMPLE, each), each, tmp_path).basis for each in (6, 7, 10)}) == 3
+        assert len({look_at(rows_of(SAMPLE, each), each, tmp_path).shared for each in (6, 7, 10)}) == 3
 
 
 @pytest.mark.parametrize("dates", [{"start": "2025-06-16"}, {"end": "2025-06-16"}, {"start": "2020-01-01"}])

@@ -155,7 +155,7 @@ def test_statements_in_texts(tmp_path: Path) -> None:
             lambda text: text.replace("\tt\tf\t2", "\tt\tx\t2"),
             "a row of item that cannot be read: b'x' is neither t nor f",
         ),
-        (lambda text: text.replace("COPY public.item (", "COPY public.item2 ("), "no DSpace database"),
+        (lambda text: text.replace("COPY public.item (", "COPY public.item2 ("), "not a DSpace database"),
         (lambda text: text.replace(", discoverable", ", renamed"), r"the column item\.discoverable is not there"),
         (
             lambda text: re.sub("COPY public.handle .*?;", "COPY public.handle (x) FROM stdin;", text),
@@ -322,7 +322,7 @@ def test_custom_by_hand(version: int) -> None:
     [
         (custom_dump(version=17), r"x\.dump is in archive format 1\.17, which is not known: dump with --format=plain"),
         (custom_dump(version=11), r"archive format 1\.11"),
-        (custom_dump(form=3), "is no dump in custom format"),
+        (custom_dump(form=3), "is not a dump in custom format"),
         (custom_dump(algorithm=2), "compressed with lz4 or zstd"),
         (custom_dump(statement=b""), None),
         (custom_dump(block(2, ROWS), statement=b"INSERT"), "has INSERT statements"),

@@ -132,9 +132,9 @@ def test_order(tmp_path: Path) -> None:
         ({"contents": "link"}, "which is not in the folder"),
         ({"contents": "a\0b"}, "which is not in the folder"),
         ({"contents": "missing"}, "names 'missing', which is not there"),
-        ({"dublin_core.xml": "<dublin_core>"}, "dublin_core.xml is no XML"),
+        ({"dublin_core.xml": "<dublin_core>"}, "dublin_core.xml is not valid XML"),
         ({"dublin_core.xml": "<!DOCTYPE x [<!ENTITY y SYSTEM 'secret'>]><x>&y;</x>"}, "has a document type"),
-        ({"metadata_x.xml": ""}, "metadata_x.xml is no XML"),
+        ({"metadata_x.xml": ""}, "metadata_x.xml is not valid XML"),
     ],
 )
 def test_hostile(tmp_path: Path, files: dict[str, str], message: str) -> None:

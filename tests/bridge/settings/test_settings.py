@@ -284,9 +284,9 @@ def test_time(monkeypatch: pytest.MonkeyPatch) -> None:
         ("[assetstore]\n1 = 2", "assetstore.1 in repo_bridge.toml is 2: it may be the path of a folder"),
         ("base_url = 'x'", "repo_bridge.toml has no setting 'base_url': did you mean 'base-url'? There are out,"),
         ("bundle = []", "did you mean 'bundles'?"),
-        ("keep = \n", "repo_bridge.toml is no TOML: Invalid value (at line 6, column 8)"),
-        ("name = 'a\nname = 'b'", "repo_bridge.toml is no TOML"),
-        ("name = " + "[" * 100_000, "repo_bridge.toml is no TOML"),
+        ("keep = \n", "repo_bridge.toml is not valid TOML: Invalid value (at line 6, column 8)"),
+        ("name = 'a\nname = 'b'", "repo_bridge.toml is not valid TOML"),
+        ("name = " + "[" * 100_000, "repo_bridge.toml is not valid TOML"),
     ],
 )  # fmt: skip
 def test_wrong_values(text: str, message: str) -> None:

@@ -19,14 +19,10 @@ from typing import Any, BinaryIO, Literal, Self
 from unittest import mock
 
 from pelican_resourcesync.protocol import Limits
+from pelican_resourcesync.publication import PreviousPublication, recover
 from pelican_resourcesync.publication.disk import exchange
-from pelican_resourcesync.publication.disk.staging import Stage, recover
-from pelican_resourcesync.publication.model.history import ChangeHistory
-from pelican_resourcesync.publication.model.layout import RECORDS
-from pelican_resourcesync.publication.model.options import Archives, Dumps
-from pelican_resourcesync.publication.model.ranges import Calendar
-from pelican_resourcesync.publication.model.resource import Resource
-from pelican_resourcesync.publication.previous.previous import PreviousPublication
+from pelican_resourcesync.publication.disk.staging import Stage
+from pelican_resourcesync.publication.model import RECORDS, Archives, Calendar, ChangeHistory, Dumps, Resource
 from tests.publication.support import SITEURL, Source, publish_one, tree, utc
 
 #: How folders come in: exchanged; moved file by file, because nothing can be exchanged; or because the output's folder
@@ -235,6 +231,7 @@ class Series:
         try:
             publish_one(resources, told, source.cuts, options, previous, holdings=holdings)
         finally:
+            _current.clear()  # what the test cleans up is no part of the publication
             if self.held:
                 shutil.rmtree((self.output / READY).parent, ignore_errors=True)
 

@@ -126,7 +126,7 @@ def test_nothing_can_be_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     """Then no build begins: two at once would do damage."""
     refuse_folders(monkeypatch)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
-    with pytest.raises(PublicationError, match=r"neither the output .* nor .* can be locked: let TMPDIR be"):
+    with pytest.raises(PublicationError, match=r"neither the output .* nor .* can be locked: set TMPDIR to"):
         hold(tmp_path / "output")
 
 

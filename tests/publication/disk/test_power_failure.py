@@ -8,11 +8,8 @@ from typing import Any, Literal
 import pytest
 
 from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.publication import Dumps, forget_uris, publications_in, recover
 from pelican_resourcesync.publication.disk import install, ordered_install
-from pelican_resourcesync.publication.disk.staging import recover
-from pelican_resourcesync.publication.forget.forget import forget_uris
-from pelican_resourcesync.publication.model.options import Dumps
-from pelican_resourcesync.publication.previous.previous import publications_in
 from tests.publication.disk.simulated_disk import Recording, lay_out, recorded
 from tests.publication.support import SITEURL, Source, tree, utc
 

@@ -11,23 +11,15 @@ from urllib.parse import quote
 import pytest
 
 from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.publication import forget_uris, layout_after, publications_in
 from pelican_resourcesync.publication.disk.reuse import compare_records
 from pelican_resourcesync.publication.disk.staging import staging
-from pelican_resourcesync.publication.forget.forget import forget_uris
-from pelican_resourcesync.publication.model.history import ChangeHistory
-from pelican_resourcesync.publication.model.layout import RECORDS
-from pelican_resourcesync.publication.model.resource import Representation, Resource
-from pelican_resourcesync.publication.previous.ancestry import layout_after
-from pelican_resourcesync.publication.previous.previous import publications_in
+from pelican_resourcesync.publication.model import RECORDS, ChangeHistory, Representation, Resource
 from tests.publication.disk.faults import MODES, READY, Mode, coming_in
-from tests.publication.disk.test_faults import Ground, check_failed, fail_each, kill_in, kill_often, publish_disturbed
 from tests.publication.support import SITEURL, STATE, Source, publish_one, tree, utc
 from tests.support.reader import parse
 
 FILES = {"dc/10/1.xml": b"<one/>", "dc/10/2.xml": b"<two/>", "dc/~item/ä 100%.xml": b"<three/>"}
-
-#: So many calls a publication with holdings makes at least.
-FEWEST = {"exchange": 450, "ordered": 500, "overlay": 650}
 
 
 class Holder(Source):
@@ -77,12 +69,6 @@ def source(tmp_path: Path) -> Holder:
     source = Holder(tmp_path / "output")
     source.hold(FILES, 1)
     return source
-
-
-@pytest.fixture(scope="module")
-def ground(tmp_path_factory: pytest.TempPathFactory) -> Ground:
-    """Give the same ground to all tests: it is only copied."""
-    return Ground.prepare(tmp_path_factory.mktemp("ground"), held=True)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -233,29 +219,6 @@ def test_what_cannot_be_linked_is_copied(source: Holder, monkeypatch: pytest.Mon
     assert source.held() == {path: data for path, data in FILES.items() if path != "dc/10/1.xml"}
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_a_publication_that_is_stopped_takes_nothing(source: Holder, mode: Mode) -> None:
-    """Where a document cannot be written, all files are there as they were."""
-    before = tree(source.output / "resourcesync")
-    source.write("resourcesync/site/keep", b"")
-    (source.output / "resourcesync/site/keep").unlink()
-    file = source.output / READY / "dc/10/1.xml"
-    file.parent.mkdir(parents=True)
-    file.write_bytes(b"<other/>")
-    resources = [Resource(f"{SITEURL}/not a URI", file)]
-    with coming_in(mode), pytest.raises(Exception, match="is not an absolute URI"):
-        publish_one(
-            resources,
-            ChangeHistory(built=utc("2024-01-02T12:00")),
-            source.cuts,
-            source.options(),
-            source.previous(),
-            holdings=source.output / READY,
-        )
-    assert tree(source.output / "resourcesync") == before
-    assert file.read_bytes() == b"<other/>"
-
-
 def test_compare(tmp_path: Path) -> None:
     """By hand: what is linked stays; what is another file comes, even with the same bytes; a link is no folder."""
     new, old = tmp_path / "new", tmp_path / "old"
@@ -328,64 +291,6 @@ def test_they_come_in_with_the_documents(tmp_path: Path) -> None:
         reader.join()
     assert reader.faults == []
     assert reader.read > 20
-
-
-def test_the_ground_has_holdings_of_each_kind(ground: Ground) -> None:
-    """What is disturbed next: files that stay, change, come and go; and those of another set."""
-    old, new = (
-        {path: what for path, what in seen.documents.items() if f"{RECORDS}/" in path and what}
-        for seen in (ground.old, ground.new)
-    )
-    assert old.keys() - new.keys()
-    assert new.keys() - old.keys()
-    assert {old[path] == new[path] for path in old.keys() & new.keys()} == {True, False}
-    assert "other/records/0/1.xml" in new
-
-
-@pytest.mark.parametrize("mode", ["exchange", "ordered"])
-def test_calls_fail(ground: Ground, tmp_path: Path, mode: Mode) -> None:
-    """Each twentieth call into the output, and half of those that move or link something: the old or the next."""
-    calls = publish_disturbed(ground.copy(tmp_path / "output"), mode, 0, 0)[0].calls
-    assert len(calls) >= FEWEST[mode]
-    moving = [number for number, call in enumerate(calls, 1) if call in {"exchange", "os.rename", "os.link"}]
-    for at in sorted({*range(1, len(calls), 20), *moving[::2]}):
-        series = ground.copy(tmp_path / "output")
-        _, error = publish_disturbed(series, mode, at, at)
-        check_failed(ground, series, mode, error)
-
-
-@pytest.mark.parametrize("mode", ["exchange", "ordered"])
-def test_killed_in_a_call(ground: Ground, tmp_path: Path, mode: Mode) -> None:
-    """`kill -9` in some calls that move, link or remove something."""
-    calls = publish_disturbed(ground.copy(tmp_path / "output"), mode, 0, 0)[0].calls
-    late = [number for number, call in enumerate(calls, 1) if call in {"exchange", "os.rename", "os.link", "os.remove"}]
-    chosen = sorted({*late[:: max(1, len(late) // 10)], late[-1]})
-    assert len(chosen) >= 8
-    assert all(kill_in(ground, tmp_path, mode, call) for call in chosen)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("mode", MODES)
-def test_each_call_fails_in_each_way(ground: Ground, tmp_path: Path, mode: Mode) -> None:
-    """Each call fails in each of three ways, on each of three kinds of systems."""
-    assert fail_each(ground, tmp_path, mode, range(1, 10_000), range(3)) >= FEWEST[mode]
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("mode", MODES)
-def test_killed_in_each_call(ground: Ground, tmp_path: Path, mode: Mode) -> None:
-    """`kill -9` in every call."""
-    call = 1
-    while kill_in(ground, tmp_path, mode, call):
-        call += 1
-    assert call > FEWEST[mode]
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("mode", MODES)
-def test_killed_at_random(ground: Ground, tmp_path: Path, mode: Mode) -> None:
-    """`kill -9` at many moments of a series of builds."""
-    kill_often(ground, tmp_path, mode, 50)
 
 
 def test_a_disk_that_fails_is_one_clear_error(source: Holder) -> None:

@@ -78,14 +78,6 @@ def test_packages_are_not_copied(tmp_path: Path, mode: Mode) -> None:
     assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
 
 
-def test_nothing_is_installed_unasked(source: Source) -> None:
-    """A stage that is left without installing changes nothing and leaves nothing."""
-    before = tree(source.output)
-    with staging(source.output) as stage:
-        stage.write("resourcesync/site/resourcelist.xml", b"half")
-    assert tree(source.output) == before
-
-
 @pytest.mark.parametrize("interruption", [KeyboardInterrupt, DocumentError, RuntimeError])
 def test_any_interruption_changes_nothing(source: Source, interruption: type[BaseException]) -> None:
     """Whatever ends the writing is raised as it is, with the output as it was."""
@@ -99,16 +91,6 @@ def test_any_interruption_changes_nothing(source: Source, interruption: type[Bas
     with pytest.raises(interruption):
         publish()
     assert tree(source.output) == before
-
-
-def test_a_resource_that_no_document_can_name(source: Source) -> None:
-    """X10: a URI that is none stops the publication with its name; what was there stays."""
-    resources = {"a b.html": b"a"}
-    before = source.documents()
-    with pytest.raises(DocumentError, match=r"a b\.html.*not an absolute URI"):
-        source.publish(resources, "2024-02-05T12:00")
-    assert source.documents() == before
-    assert left_over(source.output) == []
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -252,15 +234,6 @@ def test_what_cannot_be_linked_is_copied(source: Source, monkeypatch: pytest.Mon
     assert note.read_bytes() == b"own"
     assert (after.st_mode, after.st_mtime, after.st_uid) == (before.st_mode, before.st_mtime, before.st_uid)
     assert after.st_ino != before.st_ino
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_the_same_publication_touches_nothing(source: Source, mode: Mode) -> None:
-    """Where no document differs, no file or folder is written or moved."""
-    before = stamps(source.output)
-    with coming_in(mode):
-        source.publish({"a.html": b"a"}, "2024-03-05T12:00")
-    assert stamps(source.output) == before
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -5,10 +5,9 @@ from io import BytesIO
 import pytest
 
 from pelican_resourcesync.protocol import Capability, Document, Entry, Link, Metadata, write
+from pelican_resourcesync.publication import Listed, Listing, Representation
 from pelican_resourcesync.publication.documents.documents import Documents, description
-from pelican_resourcesync.publication.model.listing import Listing
 from pelican_resourcesync.publication.model.ranges import Range
-from pelican_resourcesync.publication.model.resource import Listed, Representation
 from tests.publication.support import CREATED, DELETED, LAYOUT, SITEURL, UPDATED, change, utc
 from tests.support.reader import XmlDocument, XmlEntry, parse
 

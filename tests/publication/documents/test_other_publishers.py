@@ -18,12 +18,6 @@ BOOKS = "resourcesync/books/capabilitylist.xml"
 FAR = "https://other.example/capabilities.xml"
 
 
-@pytest.fixture
-def source(tmp_path: Path) -> Source:
-    """Give a set that is published into an output."""
-    return Source(tmp_path / "output")
-
-
 def described(*entries: str, capability: str = "description") -> bytes:
     """Write a Source Description of these entries, by hand."""
     return (

@@ -22,7 +22,7 @@ from pelican_resourcesync.publication.dumps.packing import (
     portions,
     size_in_package,
 )
-from tests.publication.dumps.support import CHANGES, bitstream, deletion, entry, listed, members, packed
+from tests.publication.dumps.support import CHANGES, bitstream, deletion, entry, packed
 from tests.publication.support import SITEURL
 
 
@@ -30,11 +30,6 @@ def numbers(*weights: int, size: int, entries: int = 100) -> list[list[int]]:
     """Divide items of these weights where so many bytes are left for them."""
     limits = PackageLimits(size=FRAME_SIZE + size, entries=entries)
     return [list(each) for each in divided(weights, lambda item: PackageSize(item, 1, 0), limits)]
-
-
-def test_default_limits() -> None:
-    """100 MB a package, and X04 for its manifest: 50,000 entries and 50 MB."""
-    assert PackageLimits() == PackageLimits(size=100_000_000, entries=50_000, manifest=50_000_000)
 
 
 @pytest.mark.parametrize(
@@ -165,15 +160,6 @@ def test_the_bound_is_not_wasteful() -> None:
     many = [bitstream(f"pictures/{number}.jpg", data, "image/jpeg") for number in range(100)]
     first, *_ = [list(each) for each in portions(many, PackageLimits(size=1_000_000))]
     assert 950_000 < len(packed(first)[0]) <= 1_000_000
-
-
-def test_a_large_file_is_alone() -> None:
-    """A bitstream larger than a package has one to itself, and is whole."""
-    large = bitstream("large.jpg", _NOISE, "image/jpeg")
-    small = [bitstream(f"{number}.html", b"x" * 100) for number in range(4)]
-    found = [packed(each)[0] for each in portions([*small[:2], large, *small[2:]], PackageLimits(size=50_000))]
-    assert [len(listed(each).entries) for each in found] == [2, 1, 2]
-    assert members(found[1])["resources/large.jpg"] == _NOISE
 
 
 def test_weight_is_of_the_entry_alone() -> None:

@@ -50,11 +50,6 @@ def test_what_stands_in_a_file() -> None:
     assert zipped((member("a/ü.txt", data), data)) == local + data + directory + end
 
 
-def test_empty_file() -> None:
-    """A file of no members is one."""
-    assert members(zipped()) == {}
-
-
 def test_read_back() -> None:
     """Members come back as they went in."""
     files = [

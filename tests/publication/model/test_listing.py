@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import DocumentError, PublicationError
 from pelican_resourcesync.protocol import Hash, Link
-from pelican_resourcesync.publication.model.listing import Listing
-from pelican_resourcesync.publication.model.resource import FileResources, Listed, Representation, Resource, Row
+from pelican_resourcesync.publication import FileResources, Listed, Listing, Representation, Resource, Row
 from tests.protocol.strategies import links, times
 
 _uris = st.text(st.characters(exclude_categories=["Cs"]), max_size=4)

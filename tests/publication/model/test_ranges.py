@@ -4,21 +4,12 @@ from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from itertools import groupby, pairwise
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pelican_resourcesync.publication import PERIODS, Calendar, Change, FixedBoundaries, RangeBoundaries
 from pelican_resourcesync.publication.diff import make_times_unique
-from pelican_resourcesync.publication.model.history import Change
-from pelican_resourcesync.publication.model.ranges import (
-    PERIODS,
-    Calendar,
-    FixedBoundaries,
-    Range,
-    RangeBoundaries,
-    cut,
-    retain,
-)
+from pelican_resourcesync.publication.model.ranges import Range, cut, retain
 from tests.publication.support import CREATED, MILLISECOND, change, utc
 
 LIMIT = 3
@@ -101,15 +92,6 @@ def test_calendar(time: datetime, period: str) -> None:
     day = datetime(time.year, time.month, time.day, tzinfo=UTC)
     begins = {"day": day, "week": week, "month": day.replace(day=1), "year": datetime(time.year, 1, 1, tzinfo=UTC)}
     assert Calendar(period).before(time) == begins[period]
-
-
-@pytest.mark.parametrize(
-    ("period", "begin"),
-    [("day", "2024-02-29"), ("week", "2024-02-26"), ("month", "2024-02-01"), ("year", "2024-01-01")],
-)
-def test_calendar_by_hand(period: str, begin: str) -> None:
-    """A Thursday that only leap years have; a week begins on Monday."""
-    assert Calendar(period).before(utc("2024-02-29T12:00")) == utc(begin)
 
 
 def test_calendar_is_in_utc() -> None:

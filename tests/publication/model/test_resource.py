@@ -8,13 +8,8 @@ import pytest
 
 from pelican_resourcesync.errors import DocumentError, PublicationError
 from pelican_resourcesync.protocol import Link
-from pelican_resourcesync.publication.model.resource import (
-    FileResources,
-    Representation,
-    RepresentationsByUri,
-    Resource,
-    parse_representation,
-)
+from pelican_resourcesync.publication import FileResources, Representation, Resource, parse_representation
+from pelican_resourcesync.publication.model.resource import RepresentationsByUri
 
 
 def test_represent(tmp_path: Path) -> None:

@@ -9,21 +9,18 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.protocol import Link, Renderer, Root
-from pelican_resourcesync.publication.documents.documents import resource_entry
-from pelican_resourcesync.publication.model.resource import (
+from pelican_resourcesync.publication import (
     Listed,
     Representation,
     Row,
-    is_hashed,
     is_later,
-    paired,
     parse_links,
     parse_representation,
     parse_time,
-    render_links,
-    render_representation,
     render_time,
 )
+from pelican_resourcesync.publication.documents.documents import resource_entry
+from pelican_resourcesync.publication.model.resource import is_hashed, paired, render_links, render_representation
 from tests.protocol.strategies import hashes, links, text, times, uris
 
 _hashes = hashes.filter(bool).map(lambda found: found[0])

@@ -34,12 +34,6 @@ def pages(count: int) -> dict[str, bytes]:
     return {f"{number}.html": bytes([number]) for number in range(count)}
 
 
-def test_a_fifth_may_go(source: Source) -> None:
-    """Two of ten resources are no more than a fifth."""
-    source.publish(pages(8), "2024-02-05T12:00", allow_deletions=False)
-    assert len(source.resource_list()) == 8
-
-
 def test_more_than_a_fifth_stops_the_build(source: Source) -> None:
     """Three of ten are: one sentence says how many, which, and the setting; nothing was written."""
     before = source.documents()

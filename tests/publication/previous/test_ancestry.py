@@ -2,24 +2,15 @@
 
 from pathlib import Path
 
-import pytest
-
-from pelican_resourcesync.publication.model.history import ChangeHistory
-from pelican_resourcesync.publication.model.layout import Layout
+from pelican_resourcesync.publication.model import ChangeHistory, Layout
 from pelican_resourcesync.publication.model.state import MOST_ANCESTORS
-from pelican_resourcesync.publication.previous.ancestry import Ancestry, HashedState, compare_ancestry, layout_after
+from pelican_resourcesync.publication.previous import Ancestry, HashedState, compare_ancestry, layout_after
 from tests.publication.support import LAYOUT, SITEURL, STATE, Source, change, utc
 
 
 def sealed(source: Source) -> HashedState:
     """Give what is known of the publication in an output."""
     return HashedState.parse((source.output / STATE).read_bytes(), STATE)
-
-
-@pytest.fixture
-def source(tmp_path: Path) -> Source:
-    """Give a set that is published into an output."""
-    return Source(tmp_path / "output")
 
 
 def publish(source: Source, number: int) -> HashedState:
@@ -49,8 +40,8 @@ def test_two_that_went_apart(tmp_path: Path) -> None:
     publish(one, 1)
     assert compare_ancestry(sealed(one), sealed(other)) is Ancestry.AHEAD
     publish(other, 2)
-    assert compare_ancestry(sealed(one), sealed(other)) is Ancestry.APART
-    assert compare_ancestry(sealed(other), publish(third, 3)) is Ancestry.APART
+    assert compare_ancestry(sealed(one), sealed(other)) is Ancestry.DIVERGED
+    assert compare_ancestry(sealed(other), publish(third, 3)) is Ancestry.DIVERGED
 
 
 def test_the_memory_is_bounded(source: Source) -> None:
@@ -60,7 +51,7 @@ def test_the_memory_is_bounded(source: Source) -> None:
     assert last.state.ancestry == tuple(each.digest for each in reversed(line[1:-1]))
     assert (last.state.predecessor, last.state.generation) == (line[-2].digest, MOST_ANCESTORS + 2)
     assert compare_ancestry(last, line[1]) is Ancestry.AHEAD
-    assert compare_ancestry(line[0], last) is Ancestry.APART
+    assert compare_ancestry(line[0], last) is Ancestry.DIVERGED
 
 
 def test_where_the_next_documents_lie(source: Source) -> None:
@@ -87,7 +78,9 @@ def test_begun_anew(source: Source) -> None:
     assert not any("hash" in each.md for each in source.changes())
     assert source.at() == utc("2024-04-10T12:00")
     assert source.capabilities()["resourcelist"] == f"{SITEURL}/resourcesync/site/2/resourcelist.xml"
-    of_the_set = {path for path in source.documents() if path.startswith("resourcesync/site/")}
+    of_the_set = {
+        path for path in source.documents() if path.startswith("resourcesync/site/") and path.endswith(".xml")
+    }
     assert of_the_set
     assert all(path.startswith("resourcesync/site/2/") for path in of_the_set)
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 from datetime import datetime
 from io import BytesIO
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,7 @@ import pytest
 
 from pelican_resourcesync.errors import DocumentError, PublicationError
 from pelican_resourcesync.protocol import SITEMAP_NS, read
-from pelican_resourcesync.publication.model.history import ChangeHistory
-from pelican_resourcesync.publication.model.layout import STATE
-from pelican_resourcesync.publication.model.options import Archives, Dumps
-from pelican_resourcesync.publication.previous.previous import PreviousPublication, read_previous
+from pelican_resourcesync.publication import STATE, Archives, ChangeHistory, Dumps, PreviousPublication, read_previous
 from tests.publication.support import SITEURL, Source, utc
 
 HOME = "resourcesync/site"
@@ -188,13 +186,10 @@ def test_the_way_out_of_a_wrong_time(source: Source, monkeypatch: pytest.MonkeyP
     assert (source.state()["start"], source.state()["generation"]) == (2, 5)
 
 
-@pytest.mark.parametrize(("number", "stops"), [(200_000, False), (200_001, True)])
-def test_a_document_of_very_many_entries(number: int, stops: bool) -> None:
+def test_a_document_of_very_many_entries() -> None:
     """Four times as many entries as a document should have are read, and no more."""
-    data = f'<urlset xmlns="{SITEMAP_NS}">{"<url><loc>a:b</loc></url>" * number}</urlset>'.encode()
-    entries = read(BytesIO(data), name="many.xml").entries
-    if stops:
-        with pytest.raises(DocumentError, match="more than 200,000 entries"):
-            list(entries)
-    else:
-        assert sum(1 for _ in entries) == number
+    data = f'<urlset xmlns="{SITEMAP_NS}">{"<url><loc>a:b</loc></url>" * 200_001}</urlset>'.encode()
+    entries = iter(read(BytesIO(data), name="many.xml").entries)
+    assert sum(1 for _ in islice(entries, 200_000)) == 200_000
+    with pytest.raises(DocumentError, match="more than 200,000 entries"):
+        next(entries)

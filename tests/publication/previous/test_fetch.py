@@ -179,13 +179,6 @@ def test_next_publication_from_what_was_fetched(site: Live, new: Source, source:
     assert elsewhere.documents() == source.documents()
 
 
-def test_into_an_empty_folder(site: Live, new: Source, into: Path) -> None:
-    """A folder that is there may be used."""
-    into.mkdir()
-    fetched(site, into)
-    assert contents(into) == vouched(new)
-
-
 def test_subpath(new: Source, into: Path, tmp_path: Path) -> None:
     """A site may lie in a subpath."""
     shutil.copytree(new.output, tmp_path / "host" / "sub" / "path")
@@ -313,12 +306,6 @@ def test_gone(into: Path) -> None:
         fetch_publication(Web(f"http://127.0.0.1:{port}"), into)
 
 
-def test_plain_port_asked_over_tls(site: Live, into: Path) -> None:
-    """A host that cannot prove who it is, is a failure."""
-    with pytest.raises(PublicationError, match="no secure connection can be made"):
-        fetch_publication(Web(site.url.replace("http:", "https:")), into)
-
-
 @pytest.mark.parametrize(
     ("data", "said"),
     [
@@ -414,13 +401,6 @@ def test_stale_then_fresh(old: Source, new: Source, into: Path) -> None:
         found = fetched(site, into, pace=time.pace)
     assert contents(into) == vouched(new)
     assert (found.state.generation, time.slept) == (2, [1])
-
-
-def test_stale_throughout(old: Source, into: Path) -> None:
-    """An old publication that is whole is one: nobody can tell here that there is a newer one."""
-    with live(files(old.output)) as site:
-        assert fetched(site, into).state.generation == 1
-    assert contents(into) == vouched(old)
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.publication.model.layout import STATE, Layout
-from pelican_resourcesync.publication.previous.last_published import LastPublishedCopy
+from pelican_resourcesync.publication import STATE, LastPublishedCopy, Layout
 from tests.support.museum import tree
 
 LIVE_FOLDER = Path(".resourcesync", "live")

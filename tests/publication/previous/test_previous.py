@@ -10,11 +10,9 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import Limits
-from pelican_resourcesync.publication.model.layout import SHARED, Layout
+from pelican_resourcesync.publication import HashedState, Layout, Listed, Representation, read_previous, read_state
+from pelican_resourcesync.publication.model.layout import SHARED
 from pelican_resourcesync.publication.model.ranges import Range
-from pelican_resourcesync.publication.model.resource import Listed, Representation
-from pelican_resourcesync.publication.previous.ancestry import HashedState
-from pelican_resourcesync.publication.previous.previous import read_previous, read_state
 from tests.publication.support import LAYOUT, SITEURL, STATE, UPDATED, Source, change, tree, utc
 
 DAMAGED = r"the publication in the output is damaged: .*: upload it again, or name another"
@@ -182,20 +180,6 @@ def test_no_file_elsewhere_is_read(source: Source, tmp_path: Path, path: str) ->
     documents = source.state()["documents"]
     source.reseal(documents={**documents, name: sha256(b"secret").hexdigest()})
     with pytest.raises(PublicationError, match=DAMAGED):
-        source.previous()
-
-
-def test_damaged_state(source: Source) -> None:
-    """A state that is none says so itself."""
-    (source.output / STATE).write_bytes(b"{")
-    with pytest.raises(PublicationError, match=rf"{STATE} is damaged .*: upload it again, or start over"):
-        source.previous()
-
-
-def test_newer_format(source: Source) -> None:
-    """A publication of a version to come is not called damaged: the message says to update."""
-    source.reseal(format=2)
-    with pytest.raises(PublicationError, match=r"which this version does not know: update the tool$"):
         source.previous()
 
 

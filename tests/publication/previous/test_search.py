@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication.model.layout import STATE, Layout
-from pelican_resourcesync.publication.previous.search import PlainOutput, Predecessor, PredecessorSearch
+from pelican_resourcesync.publication import STATE, Layout, PlainOutput, Predecessor, PredecessorSearch
 from tests.publication.support import Source
 from tests.support.live import files, hosts, live
 from tests.support.museum import ARCHIVE, MUSEUM, digest

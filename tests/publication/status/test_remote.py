@@ -7,9 +7,7 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.errors import NoHostError, PublicationError, TransportError
-from pelican_resourcesync.publication.model.options import Archives, Dumps
-from pelican_resourcesync.publication.status.remote import remote_status
-from pelican_resourcesync.publication.status.status import Status, local_status
+from pelican_resourcesync.publication import Archives, Dumps, Status, local_status, remote_status
 from tests.publication.support import SITEURL, Source
 from tests.support.live import Live, closed_port, content, files, live, no_dot_folders, page, redirect, status
 

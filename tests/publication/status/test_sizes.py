@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from pelican_resourcesync.publication.dumps.packing import FRAME_SIZE, HEAD_SIZE
-from pelican_resourcesync.publication.model.options import Archives, Dumps
-from pelican_resourcesync.publication.status.sizes import Cost, Volume, costs_of, most_of_dump
-from pelican_resourcesync.publication.status.status import SetStatus, local_status
+from pelican_resourcesync.publication.model import Archives, Dumps
+from pelican_resourcesync.publication.status import Cost, SetStatus, Volume, costs_of, local_status, most_of_dump
 from tests.publication.support import Source
 
 BOTH = Dumps(resourcedump=True, changedump=True)

@@ -7,10 +7,7 @@ import pytest
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import Limits
-from pelican_resourcesync.publication.model.history import ChangeHistory
-from pelican_resourcesync.publication.model.options import Archives, Dumps
-from pelican_resourcesync.publication.status.sizes import FileTotals
-from pelican_resourcesync.publication.status.status import SetStatus, Status, local_status
+from pelican_resourcesync.publication import Archives, ChangeHistory, Dumps, FileTotals, SetStatus, Status, local_status
 from tests.publication.support import SITEURL, UPDATED, Source, change, tree, utc
 
 HISTORY = (

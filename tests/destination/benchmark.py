@@ -1,0 +1,237 @@
+"""How fast the mirror is, beside others, in one run on one machine: `python -m tests.destination.benchmark`.
+
+A Source on loopback (nginx if it is installed), the copy on the disk of `--folder`. Each figure is the median of
+alternating runs: wall time and CPU seconds of the client's processes. Ratios compare within this run.
+"""
+
+import hashlib
+import os
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from argparse import ArgumentParser
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.destination.sources import digest, document, entry
+from tests.support.live import closed_port
+from tests.support.servers import served
+from tests.support.sites import ROOT
+
+AT = "2024-01-01T00:00:00Z"
+NGINX = """daemon off; pid {0}/pid; error_log {0}/error;
+events {{ worker_connections 1024; }}
+http {{ access_log off; client_body_temp_path {0}/t; proxy_temp_path {0}/t; fastcgi_temp_path {0}/t;
+  uwsgi_temp_path {0}/t; scgi_temp_path {0}/t; keepalive_requests 100000; sendfile on;
+  server {{ listen 127.0.0.1:{1}; root {2}; }} }}"""
+
+
+@contextmanager
+def host(folder: Path) -> Iterator[str]:
+    """Serve a folder by nginx, or else by Python."""
+    nginx = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
+    if nginx is None:
+        with served(folder) as address:
+            yield address
+        return
+    with tempfile.TemporaryDirectory() as work:
+        port = closed_port()
+        Path(work).chmod(0o755)
+        Path(work, "conf").write_text(("user root;" if not os.geteuid() else "") + NGINX.format(work, port, folder))
+        with subprocess.Popen([nginx, "-c", f"{work}/conf"], stderr=subprocess.DEVNULL) as server:
+            time.sleep(1)
+            try:
+                yield f"http://127.0.0.1:{port}"
+            finally:
+                server.terminate()
+
+
+def write_source(www: Path, address: str, names: Sequence[str], size: int) -> None:
+    """Write resources and their documents; those of the list may be fewer than one file each."""
+    (www / ".well-known").mkdir(parents=True)
+    (www / "rs").mkdir()
+    entries = []
+    for number, name in enumerate(names):
+        data = hashlib.sha256(b"%d" % number).digest() * (size // 32)
+        (www / name).parent.mkdir(parents=True, exist_ok=True)
+        (www / name).write_bytes(data)
+        entries.append(entry(f"{address}/{name}", {"hash": digest(data), "length": str(len(data))}, AT))
+    write_lists(www, address, entries, [])
+
+
+def write_lists(www: Path, address: str, entries: Sequence[str], changes: Sequence[str]) -> None:
+    """Write the documents, the Resource List in parts."""
+    up = f"{address}/rs/capabilitylist.xml"
+    parts = ""
+    for number, begin in enumerate(range(0, len(entries), 50_000)):
+        md = {"capability": "resourcelist", "at": AT}
+        (www / f"rs/part{number}.xml").write_bytes(document("urlset", md, "".join(entries[begin : begin + 50_000]), up))
+        parts += entry(f"{address}/rs/part{number}.xml", {"at": AT}, tag="sitemap")
+    md = {"capability": "resourcelist", "at": AT}
+    (www / "rs/resourcelist.xml").write_bytes(document("sitemapindex", md, parts, up))
+    md = {"capability": "changelist", "from": AT}
+    (www / "rs/changelist.xml").write_bytes(document("urlset", md, "".join(changes), up))
+    lists = "".join(entry(f"{address}/rs/{each}.xml", {"capability": each}) for each in ("resourcelist", "changelist"))
+    (www / "rs/capabilitylist.xml").write_bytes(document("urlset", {"capability": "capabilitylist"}, lists))
+    description = document("urlset", {"capability": "description"}, entry(up, {"capability": "capabilitylist"}))
+    (www / ".well-known/resourcesync").write_bytes(description)
+
+
+def measured(*command: str | Path, env: dict[str, str] | None = None) -> tuple[float, float]:
+    """Run a command; give its wall time and its CPU seconds."""
+    before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    subprocess.run(
+        [*map(str, command)], check=True, stdout=subprocess.DEVNULL, cwd=ROOT, env={**os.environ, **(env or {})}
+    )
+    wall, after = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def mirror(address: str, folder: Path, *arguments: str, without_extra: bool = False) -> tuple[float, float]:
+    """Run our mirror."""
+    code = "import sys; sys.modules['pycurl'] = None; " if without_extra else ""
+    code += "from pelican_resourcesync.cli import main; raise SystemExit(main())"
+    return measured(sys.executable, "-c", code, "mirror", address, folder, *arguments)
+
+
+def curl(address: str, folder: Path, www: Path, names: Sequence[str], *, check: bool) -> tuple[float, float]:
+    """Fetch the same files by `curl --parallel`, and check their hashes by `sha256sum`."""
+    folder.mkdir()
+    config = folder / "config"
+    config.write_text("".join(f'url = "{address}/{name}"\noutput = "{folder}/{name}"\n' for name in names))
+    fetched = measured("curl", "-s", "--parallel", "--parallel-max", "8", "--create-dirs", "-K", config)
+    if not check:
+        return fetched
+    sums = folder / "sums"
+    sums.write_text(
+        "".join(f"{hashlib.sha256((www / name).read_bytes()).hexdigest()}  {folder}/{name}\n" for name in names)
+    )
+    checked = measured("sha256sum", "--quiet", "-c", sums)
+    return fetched[0] + checked[0], fetched[1] + checked[1]
+
+
+def resync(address: str, folder: Path) -> tuple[float, float]:
+    """Run `resync-sync --baseline`."""
+    program = Path(sys.executable).with_name("resync-sync")
+    lists = f"{address}/rs/capabilitylist.xml"
+    folder.mkdir()
+    return measured(program, "-b", "--hash", "sha-256", "--capabilitylist", lists, address, folder)
+
+
+Run = Callable[[Path], tuple[float, float]]
+
+
+def compare(title: str, runs: dict[str, Run], folder: Path, times: int) -> None:
+    """Run several alternately, and print medians and ratios to the first."""
+    found: dict[str, list[tuple[float, float]]] = {name: [] for name in runs}
+    for number in range(times):
+        for name, run in runs.items():
+            target = folder / f"run-{number}"
+            found[name].append(run(target))
+            shutil.rmtree(target, ignore_errors=True)
+    print(f"\n## {title}\n\n| | wall, s | CPU, s | wall, ratio | CPU, ratio |\n|---|---|---|---|---|")
+    medians = {name: tuple(statistics.median(each) for each in zip(*all_, strict=True)) for name, all_ in found.items()}
+    first = next(iter(medians.values()))
+    for name, (wall, cpu) in medians.items():
+        print(f"| {name} | {wall:.2f} | {cpu:.2f} | {wall / first[0]:.2f} | {cpu / first[1]:.2f} |")
+
+
+def baseline(folder: Path, count: int, size: int, times: int, *, others: bool) -> None:
+    """Measure a first copy."""
+    names = [f"{number % 100:02}/{number}.html" for number in range(count)]
+    www = folder / "www"
+    with host(www) as address:
+        write_source(www, address, names, size)
+        runs: dict[str, Run] = {
+            "mirror": lambda target: mirror(address, target),
+            "mirror without the extra": lambda target: mirror(address, target, without_extra=True),
+            "curl --parallel": lambda target: curl(address, target, www, names, check=False),
+            "curl --parallel and sha256sum": lambda target: curl(address, target, www, names, check=True),
+        }
+        if others:
+            runs["resync 2.0.1"] = lambda target: resync(address, target)
+        compare(f"A first copy of {count:,} files of {size:,} bytes", runs, folder, times)
+    shutil.rmtree(www)
+
+
+def later(folder: Path, count: int, times: int) -> None:
+    """Measure later runs and an audit."""
+    names = [f"{number % 100:02}/{number}.html" for number in range(count)]
+    www, copy = folder / "www", folder / "copy"
+    with host(www) as address:
+        write_source(www, address, names, 20_000)
+        mirror(address, copy)
+        runs: dict[str, Run] = {"nothing changed": lambda _: mirror(address, copy)}
+
+        def changed(_: Path) -> tuple[float, float]:
+            stamp = int(time.time() * 1000)
+            changes, md = [], {"change": "updated"}
+            for name in names[:100]:
+                data = f"{stamp} {name}".encode()
+                (www / name).write_bytes(data)
+                at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(stamp // 1000))
+                changes.append(entry(f"{address}/{name}", {**md, "hash": digest(data)}, at))
+            list_md = {"capability": "changelist", "from": AT}
+            (www / "rs/changelist.xml").write_bytes(document("urlset", list_md, "".join(changes)))
+            return mirror(address, copy)
+
+        runs["100 changes"] = changed
+        compare(f"Later runs of {count:,} resources of 20 kB", runs, folder, times)
+    shutil.rmtree(www)
+    shutil.rmtree(copy)
+
+
+def audit(folder: Path, count: int, times: int) -> None:
+    """Measure an audit."""
+    names = [f"{number % 100:02}/{number}.html" for number in range(count)]
+    www, copy = folder / "www", folder / "copy"
+    with host(www) as address:
+        write_source(www, address, names, 20_000)
+        mirror(address, copy)
+        files = [copy / name for name in names]
+        runs: dict[str, Run] = {
+            "openssl dgst -sha256": lambda _: _summed(files),
+            "audit": lambda _: mirror(address, copy, "--audit"),
+        }
+        compare(f"An audit of {count:,} files of 20 kB", runs, folder, times)
+    shutil.rmtree(www)
+    shutil.rmtree(copy)
+
+
+def _summed(files: Sequence[Path]) -> tuple[float, float]:
+    found = [
+        measured("openssl", "dgst", "-sha256", *files[begin : begin + 5_000]) for begin in range(0, len(files), 5_000)
+    ]
+    return sum(wall for wall, _ in found), sum(cpu for _, cpu in found)
+
+
+def main() -> None:
+    """Measure all cases."""
+    options = ArgumentParser(description=__doc__)
+    options.add_argument("--folder", type=Path, help="a folder on the disk to measure with")
+    options.add_argument("--runs", type=int, default=5)
+    options.add_argument("--scale", type=float, default=1.0, help="a part of the files, for a quick look")
+    options.add_argument("--without-resync", action="store_true", help="leave out resync, which takes minutes")
+    options.add_argument("--case", choices=["small", "large", "later", "audit"], action="append")
+    given = options.parse_args()
+    cases = given.case or ["small", "large", "later", "audit"]
+    with tempfile.TemporaryDirectory(dir=given.folder) as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        if "small" in cases:
+            baseline(folder, int(10_000 * given.scale), 2_048, given.runs, others=not given.without_resync)
+        if "large" in cases:
+            baseline(folder, int(200 * given.scale) or 1, 2_000_000, given.runs, others=False)
+        if "later" in cases:
+            later(folder, int(100_000 * given.scale), given.runs)
+        if "audit" in cases:
+            audit(folder, int(100_000 * given.scale), given.runs)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,243 @@
+"""Odd Sources: lists without times, gaps between lists, several Source Descriptions, folders, and files in the way."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pelican_resourcesync.destination import Mirror, MirrorError
+from pelican_resourcesync.destination.source import retry_after
+from pelican_resourcesync.errors import DocumentError, ResourceSyncError
+from tests.destination.sources import FAST, FakeSource, digest, document, entry, fake_source, files_of
+
+PAGES = {"a.html": "one", "b/c.html": "two", "d.txt": "three", "e.bin": "four"}
+INDEX = {"capability": "changelist", "from": "2024-01-01T00:00:00Z"}
+
+
+@pytest.fixture
+def source() -> Iterator[FakeSource]:
+    """Give a Source with a few resources."""
+    with fake_source(PAGES) as source:
+        yield source
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Give the folder of a copy, which is not there yet."""
+    return tmp_path / "copy"
+
+
+def test_sitemap_without_dates(source: FakeSource, folder: Path) -> None:
+    """Each resource is asked for on condition that it has changed."""
+    urls = "".join(f"<url><loc>{source.url}{path}</loc></url>" for path in PAGES)
+    sitemap = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{urls}</urlset>'.encode()
+    source.published = {**source.resources, "sitemap.xml": sitemap}
+    assert Mirror(f"{source.url}sitemap.xml", folder, FAST).run().fetched == 4
+    assert Mirror(f"{source.url}sitemap.xml", folder, FAST).run().fetched == 0
+    source.published["a.html"] = b"changed"
+    result = Mirror(f"{source.url}sitemap.xml", folder, FAST).run()
+    assert (result.fetched, result.complete) == (1, True)
+    assert (folder / "a.html").read_bytes() == b"changed"
+
+
+def changes(*entries: str, **md: str) -> bytes:
+    """Write a Change List."""
+    return document("urlset", {**INDEX, **md}, "".join(entries))
+
+
+def change(source: FakeSource, path: str, time: str, kind: str = "updated") -> str:
+    """Write a change."""
+    md = {"change": kind, "hash": digest(source.resources[path])}
+    return entry(source.url + path, {name: value for name, value in md.items() if value}, time)
+
+
+def gap(source: FakeSource) -> bytes:
+    """Write an index whose lists leave a gap, which the copy lies before."""
+    source.published["rs/1.xml"] = changes(until="2024-01-01T00:04:30Z")
+    source.published["rs/2.xml"] = changes(**{"from": "2024-01-01T00:05:00Z"})
+    times = {"1": {"from": INDEX["from"], "until": "2024-01-01T00:04:30Z"}, "2": {"from": "2024-01-01T00:05:00Z"}}
+    parts = "".join(entry(f"{source.url}rs/{name}.xml", md, tag="sitemap") for name, md in times.items())
+    return document("sitemapindex", INDEX, parts)
+
+
+def many(source: FakeSource) -> bytes:
+    """Write an index of more lists than are read."""
+    parts = (entry(f"{source.url}rs/{number}.xml", {"from": INDEX["from"]}, tag="sitemap") for number in range(30))
+    return document("sitemapindex", INDEX, "".join(parts))
+
+
+UNUSABLE: dict[str, Callable[[FakeSource], bytes]] = {
+    "without a kind": lambda source: changes(change(source, "a.html", "2024-02-01", "")),
+    "without a time": lambda source: changes(change(source, "a.html", "")),
+    "out of order": lambda source: changes(
+        change(source, "a.html", "2024-02-02"), change(source, "d.txt", "2024-02-01")
+    ),
+    "without a beginning": lambda source: document("urlset", {"capability": "changelist"}, ""),
+    "with a gap": gap,
+    "too many": many,
+    "of another kind": lambda source: source.published["rs/resourcelist.xml"],
+}
+
+
+@pytest.mark.parametrize("write", UNUSABLE.values(), ids=UNUSABLE.keys())
+def test_change_lists_that_cannot_be_used(
+    source: FakeSource, folder: Path, write: Callable[[FakeSource], bytes]
+) -> None:
+    """The Resource List is compared instead, and the summary says why."""
+    options = replace(FAST, max_documents=20)
+    assert Mirror(source.url, folder, options).run().complete
+    source.put("a.html", "changed")
+    source.publish()
+    source.published["rs/changelist.xml"] = write(source)
+    result = Mirror(source.url, folder, options).run()
+    assert (result.complete, result.fetched) == (True, 1)
+    assert "the Resource List is compared" in " ".join(result.plan.notes)
+    assert files_of(folder) == source.resources
+
+
+def test_index_without_times(source: FakeSource, folder: Path) -> None:
+    """Where an index does not say when its lists begin, the lists do."""
+    assert Mirror(source.url, folder, FAST).run().complete
+    source.put("a.html", "changed")
+    source.publish()
+    source.published["rs/1.xml"] = source.published["rs/changelist.xml"]
+    part = entry(f"{source.url}rs/1.xml", {}, tag="sitemap")
+    source.published["rs/changelist.xml"] = document("sitemapindex", INDEX, part)
+    result = Mirror(source.url, folder, FAST).run()
+    assert (result.complete, result.fetched, result.plan.notes) == (True, 1, [])
+
+
+def test_several_source_descriptions(source: FakeSource, folder: Path) -> None:
+    """An index of them leads to the sets of all."""
+    source.published["one.xml"] = source.published[".well-known/resourcesync"]
+    part = entry(f"{source.url}one.xml", {"capability": "description"}, tag="sitemap")
+    source.published[".well-known/resourcesync"] = document("sitemapindex", {"capability": "description"}, part)
+    assert Mirror(source.url, folder, FAST).run().complete
+    assert files_of(folder) == source.resources
+
+
+def test_sets_of_the_same_name(source: FakeSource, folder: Path) -> None:
+    """They get names of their own; a set that goes takes its resources with it."""
+    capabilities = source.published["rs/capabilitylist.xml"].replace(b"capabilitylist.xml", b"x.xml")
+    source.published |= {"more/rs/capabilitylist.xml": capabilities, "more.html": b"more"}
+    known = document("urlset", {"capability": "description"}, "".join(
+        entry(f"{source.url}{name}rs/capabilitylist.xml", {"capability": "capabilitylist"}) for name in ("", "more/")
+    ))  # fmt: skip
+    one, source.published[".well-known/resourcesync"] = source.published[".well-known/resourcesync"], known
+    assert Mirror(source.url, folder, replace(FAST, sets=("rs", "rs+"))).run().complete
+    source.published[".well-known/resourcesync"] = one
+    result = Mirror(source.url, folder, FAST).run()
+    assert (result.complete, result.deleted) == (True, 0)
+    assert any("no longer followed" in note for note in result.plan.notes)
+
+
+@pytest.mark.parametrize(
+    ("start", "said"),
+    [
+        ("rs/changelist.xml", ""),
+        ("only.xml", "name a site, a Capability List or a Resource List"),
+        ("empty.xml", "has no Resource List"),
+    ],
+)
+def test_documents_that_are_no_beginning(source: FakeSource, folder: Path, start: str, said: str) -> None:
+    """A Change List leads up to its set; one that leads nowhere is refused, as is a set without a Resource List."""
+    source.published["only.xml"] = changes()
+    capability = entry(f"{source.url}x.xml", {"capability": "resourcedump"})
+    source.published["empty.xml"] = document("urlset", {"capability": "capabilitylist"}, capability)
+    if said:
+        with pytest.raises(MirrorError, match=said):
+            Mirror(source.url + start, folder, FAST).run()
+        assert not folder.exists()
+    else:
+        assert Mirror(source.url + start, folder, FAST).run().complete
+
+
+def test_description_of_nothing(source: FakeSource, folder: Path) -> None:
+    """A Source Description that names nothing is an error."""
+    source.published[".well-known/resourcesync"] = document("urlset", {"capability": "description"}, "")
+    with pytest.raises(DocumentError, match="names 0 Capability Lists"):
+        Mirror(source.url, folder, FAST).run()
+
+
+def test_documents_on_other_hosts(source: FakeSource, folder: Path) -> None:
+    """They are not followed without leave."""
+    away = entry("http://other.test/capabilitylist.xml", {"capability": "capabilitylist"})
+    source.published[".well-known/resourcesync"] = document("urlset", {"capability": "description"}, away)
+    with pytest.raises(MirrorError, match=r"add --allow-host other\.test"):
+        Mirror(source.url, folder, FAST).run()
+
+
+def test_folder_that_names_what_it_has_not(source: FakeSource, folder: Path, tmp_path: Path) -> None:
+    """Files that are missing, too large, or outside are named; a folder is what its index is."""
+    output = tmp_path / "output"
+    more = "".join(entry(source.url + path) for path in ("gone.html", "../outside.html", "b/", "link.html", "big.bin"))
+    listed = source.published["rs/resourcelist.xml"].replace(b"</urlset>", more.encode() + b"</urlset>")
+    files = {**source.published, "rs/resourcelist.xml": listed, "b/index.html": b"index", "big.bin": b"x" * 5_000}
+    for path, data in files.items():
+        (output / path).parent.mkdir(parents=True, exist_ok=True)
+        (output / path).write_bytes(data)
+    (tmp_path / "outside.html").write_text("outside")
+    (output / "link.html").symlink_to(tmp_path / "outside.html")
+    result = Mirror(str(output), folder, replace(FAST, resource_size=4_000)).run()
+    assert sorted(uri.removeprefix(source.url) for uri, _ in result.missing) == [
+        "../outside.html", "big.bin", "gone.html", "link.html"
+    ]  # fmt: skip
+    assert files_of(folder) == source.resources | {"b/index.html": b"index"}
+
+
+def test_in_the_way(source: FakeSource, folder: Path) -> None:
+    """A folder where a file should be, and a file where a folder should be, stay as they are."""
+    folder.mkdir()
+    (folder / "a.html").mkdir()
+    (folder / "b").write_text("mine")
+    result = Mirror(source.url, folder, replace(FAST, adopt=True)).run()
+    assert [why for _, why in result.missing] == [
+        "a.html exists, and the mirror did not write it",
+        "b is a file that the mirror did not write",
+    ]
+    (folder / "a.html").rmdir()
+    (folder / "b").unlink()
+    assert Mirror(source.url, folder, FAST).run().complete
+    (folder / "d.txt").unlink()
+    (folder / "d.txt").mkdir()
+    (folder / "e.bin").unlink()
+    source.put("d.txt", "changed")
+    source.delete("e.bin")
+    source.publish()
+    result = Mirror(source.url, folder, FAST).run()
+    assert [why for _, why in result.missing] == ["d.txt is a folder"]
+    assert result.deleted == 1
+
+
+def test_too_many_resources(source: FakeSource, folder: Path) -> None:
+    """A limit on their number is one sentence."""
+    with pytest.raises(MirrorError, match=r"more than 3 resources \(--max-resources\)"):
+        Mirror(source.url, folder, replace(FAST, max_resources=3)).run()
+
+
+def test_large_file_is_audited(source: FakeSource, folder: Path) -> None:
+    """Also one that is not read at once."""
+    source.put("big.bin", b"x" * 2_000_000)
+    source.publish()
+    mirror = Mirror(source.url, folder, FAST)
+    assert mirror.run().complete
+    assert mirror.audit() == []
+    (folder / "big.bin").write_bytes(b"y" * 2_000_000)
+    assert [each.what for each in mirror.audit()] == ["is missing or damaged in the copy"]
+
+
+def test_folder_that_cannot_be_written(source: FakeSource, tmp_path: Path) -> None:
+    """A folder below a file is one sentence."""
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(ResourceSyncError, match="cannot be written"):
+        Mirror(source.url, tmp_path / "file" / "copy", FAST).run()
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("7", 7), (" 0 ", 0), ("Wed, 21 Oct 2015 07:28:00 GMT", 0), ("soon", None), ("", None), ("-5", None)],
+)
+def test_retry_after(text: str, seconds: float | None) -> None:
+    """Seconds, or a date, or nothing."""
+    assert retry_after(text) == seconds
