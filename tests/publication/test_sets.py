@@ -85,7 +85,7 @@ def test_each_is_a_publication_by_itself(sources: list[Source]) -> None:
     found = publications_in(sources[0].output)
     assert [each.layout.set_name for each in found] == ["site", "papers", "pictures"]
     assert [each.state.generation for each in found] == [6, 6, 6]
-    page = (sources[0].output / "resourcesync/index.html").read_text()
+    page = (sources[0].output / "resourcesync/index.html").read_text("utf-8")
     assert all(f'href="{source.set_name}/index.html"' in page for source in sources)
 
 
