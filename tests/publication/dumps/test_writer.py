@@ -170,6 +170,21 @@ def test_a_past_without_bytes_is_not_claimed(source: Source) -> None:
     assert rebuilt(resources_in(dump), [package]) == uris({"a.html": b"2"})
 
 
+def test_a_past_with_bytes_from_some_time_on(source: Source, tmp_path: Path) -> None:
+    """The Change Dump begins after the last change whose bytes were not seen, whatever was seen before that."""
+    history = [
+        change("2024-01-05T12:00", "a.html", CREATED, seen(b"one")),
+        change("2024-01-06T12:00", "b.html"),
+        change("2024-01-07T12:00", "b.html", DELETED),
+        change("2024-01-08T12:00", "a.html", UPDATED, seen(b"two")),
+    ]
+    told = ChangeHistory(built=utc("2024-03-01T12:00"), changes=history, objects=past(tmp_path / "past", b"one"))
+    source.publish({"a.html": b"two"}, told, **OPTIONS)
+    [package] = changes_of(source)
+    assert package.said["from"] == "2024-01-06T12:00:00Z"
+    assert [(each.md["change"], each.data) for each in package.bitstreams] == [("deleted", None), ("updated", b"two")]
+
+
 def test_bytes_of_the_past_that_are_gone_stop_it(source: Source) -> None:
     """One sentence names the bytes; what was published stays, which here is nothing."""
     history = [
