@@ -124,6 +124,12 @@ def test_a_link_or_a_type_that_changes(source: Source) -> None:
         publish_one(resources, ChangeHistory(built=utc("2024-01-05T12:00")), source.cuts, options, source.previous())
         archivist.look({"a.html": b"a", "b.html": b"b"}, {"dumps": BOTH, "archives": ALL})
         assert source.resource_list()[f"{SITEURL}/a.html"].md["type"] == media_type
+    before = packages_in(source)
+    linked = replace(resources[0], links=(Link(rel="tag", href=f"{SITEURL}/tag.html"),))
+    told = ChangeHistory(built=utc("2024-01-06T12:00"))
+    publish_one([linked, other], told, source.cuts, options, source.previous())
+    assert source.resource_list()[linked.uri].links
+    assert packages_in(source) == before
 
 
 def test_versions_of_one_resource_in_one_package(source: Source, tmp_path: Path) -> None:
