@@ -5,14 +5,13 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.live import files, hosts, status
-from tests.support.museum import ARCHIVE, KEPT, MUSEUM, Museum, digest, public_museum, tree
+from tests.support.museum import ARCHIVE, KEPT, MUSEUM, Museum, digest, tree
 from tests.support.reader import parse_file
 from tests.support.servers import served
 from tests.support.sites import ROOT, run, warnings
@@ -28,14 +27,13 @@ KEEPSAKES = {"site": KEPT, "pages": f"{KEPT}-pages", "texts": f"{KEPT}-texts"}
 
 
 @pytest.fixture
-def museum(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Museum]:
+def museum(museum: Museum) -> Museum:
     """Give a site of an article and a text, published as three sets, whose host has nothing yet."""
-    with public_museum(tmp_path, monkeypatch) as museum:
-        everything = {"previous": "live", "dumps": True, "archives": True, "sets": SETS}
-        museum.site.configure(STATIC_PATHS=["texts"], RESOURCESYNC=everything)
-        museum.site.article("b.md", "B")
-        museum.site.write("content/texts/c.txt", "A text.")
-        yield museum
+    everything = {"previous": "live", "dumps": True, "archives": True, "sets": SETS}
+    museum.site.configure(STATIC_PATHS=["texts"], RESOURCESYNC=everything)
+    museum.site.article("b.md", "B")
+    museum.site.write("content/texts/c.txt", "A text.")
+    return museum
 
 
 def states(folder: Path) -> dict[str, dict[str, Any]]:
