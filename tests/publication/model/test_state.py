@@ -60,7 +60,7 @@ RENDERED = b"""{
 }
 """
 
-_names = st.text(max_size=8)
+_names = st.text(st.characters(categories=["L", "N", "P", "S"]), max_size=8)
 times = any_times.filter(lambda time: utc("1970-01-01") <= time < utc("9000-01-01"))
 _states = st.builds(
     State,
@@ -131,6 +131,11 @@ def test_damaged(data: bytes) -> None:
         ("ancestors", 5),
         ("superseded", ["resourcesync/a.xml"]),
         ("restless", {"https://example.org/": -1}),
+        ("siteurl", "https://example.org/\x1b[31m"),
+        ("siteurl", None),
+        ("commit", "c" * 501),
+        ("predecessor", 1),
+        ("former", [1]),
     ],
 )
 def test_damaged_values(key: str, value: object) -> None:
