@@ -2,7 +2,7 @@
 
 from pelican_resourcesync.destination.mirror import Difference, Mirror, Result
 from pelican_resourcesync.destination.options import STATE_FOLDER, IncompleteError, MirrorError, Options
-from pelican_resourcesync.destination.paths import path_of
+from pelican_resourcesync.destination.paths import conflict_path_of, path_of
 from pelican_resourcesync.destination.plan import Plan
 
 __all__ = [
@@ -14,5 +14,6 @@ __all__ = [
     "Options",
     "Plan",
     "Result",
+    "conflict_path_of",
     "path_of",
 ]

@@ -12,7 +12,7 @@ from time import monotonic
 
 from pelican_resourcesync.destination.files import ALGORITHMS, Copy, InTheWayError, MismatchedError, PartSink
 from pelican_resourcesync.destination.options import STATE_FOLDER, MirrorError, Options
-from pelican_resourcesync.destination.paths import path_of
+from pelican_resourcesync.destination.paths import conflict_path_of, path_of
 from pelican_resourcesync.destination.plan import Plan, Progress, plan
 from pelican_resourcesync.destination.source import Source, waiting_time
 from pelican_resourcesync.destination.state import Held, Pending, State, open_state
@@ -201,6 +201,7 @@ class _Fetching:
         self._adopted: list[tuple[Pending, str]] = []
         self._set_aside: dict[str, str] = {}
         self._active: set[PartSink] = set()
+        self._chosen: dict[str, str] = {}  # paths, in lower case, of resources that the state does not have yet
 
     def run(self) -> int:
         """Fetch all that is pending; return how many resources are no longer as listed."""
@@ -244,7 +245,7 @@ class _Fetching:
         begun = self._copy.begun()
         for pending in self._state.to_fetch():
             try:
-                path = path_of(pending.uri, self._source.origin)
+                path = self._choose_path(pending.uri)
             except TransportError as error:
                 self._give_up(pending.uri, str(error))
                 continue
@@ -258,6 +259,16 @@ class _Fetching:
                 headers = {"If-None-Match": held.etag} if held.etag else {"If-Modified-Since": held.modified}
             self._source.requests += 1
             yield self._source.request(pending.uri, sink, self._bounds, headers)
+
+    def _choose_path(self, uri: str) -> str:
+        """Return the path of a resource: the one it has, else its own, else, if another resource has that, a third."""
+        path = self._state.path(uri)
+        if path is None:
+            path = path_of(uri, self._source.origin)
+            if self._chosen.get(path.lower(), uri) != uri or self._state.has_path(path):
+                return conflict_path_of(uri, self._source.origin)
+            self._chosen[path.lower()] = uri
+        return path
 
     def _already_there(self, pending: Pending, path: str) -> bool:
         """Take a file that is in the folder already: from an interrupted run, or to be adopted."""
@@ -361,6 +372,8 @@ class _Fetching:
             self._state.hold(self._adopted)
             for uri, reason in self._set_aside.items():
                 self._state.set_aside(uri, reason)
+        done = {each.uri for each, _ in self._adopted} | self._set_aside.keys()
+        self._chosen = {path: uri for path, uri in self._chosen.items() if uri not in done}
         self._adopted.clear()
         self._set_aside.clear()
 

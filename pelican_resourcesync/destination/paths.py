@@ -1,19 +1,28 @@
-"""Where the copy of a resource lies: one mapping from URLs to paths, the same on every system.
+"""Where the copy of a resource lies: a path for each URL, the same on every system.
 
-Different URLs never share a path, not even on file systems that ignore case or normalize Unicode, and no path leads
-outside the folder or is special to a file system, to git or to a web server. Most URLs map to themselves:
+No path leads outside the folder or is special to a file system, to git or to a web server. Most URLs map to themselves,
+so that a copy can be served, or compared with `diff -r`:
 
 | URL, on the host of the Source | path |
 |---|---|
-| `/a/b.html`, `/caf%C3%A9.html` | `a/b.html`, `café.html` |
-| `/a/` | `a/index.html` (and `/a/index.html` is `a/~index.html`) |
+| `/a/b.html`, `/README.md`, `/caf%C3%A9.html` | `a/b.html`, `README.md`, `café.html` |
+| `/a/` | `a/index.html` |
 | `/a`, a file without extension | `a~f` (so that `a` can be a folder, for `/a/b`) |
 | `/v1.2/b.html`, a folder with a dot | `v1.2~d/b.html` |
-| `/README.md` | `README~3f.md` (which letters are capitals: a bit for each letter, as a hexadecimal number) |
 | `/page?id=3` | `page~qid~3d3~f` |
 | `/.htaccess`, `/con.txt`, `/a%2Fb` | `~~2ehtaccess~f`, `~con.txt`, `~a~252~46b~f` |
 | a name longer than 180 bytes | `~h` and the SHA-256 of the name |
 | another host | `~origin/https+example.org+443/…` |
+
+Two URLs whose paths differ only in case, such as `/README.md` and `/readme.md`, and `/a/` beside `/a/index.html`, would
+share a file on some or all systems. The one that comes second gets the path that `conflict_path_of` returns, in the
+folder `~conflict`, which no other URL ever has:
+
+| URL | path if another URL has its path already |
+|---|---|
+| `/a/`, `/a/index.html` | `~conflict/a/index.html`, `~conflict/a/~index.html` |
+| `/README.md` | `~conflict/README~3f.md` (which letters are capitals: a bit for each letter, as a hexadecimal number) |
+| `/readme.md` | `~conflict/readme.md` |
 """
 
 import hashlib
@@ -34,14 +43,28 @@ _KEPT = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.")
 def path_of(url: str, own: Origin | None) -> str:
     """Return the path of the copy of a URL, relative to the folder; `own` is the origin of the Source.
 
-    Raises `TransportError` if it is not an http(s) URL without user.
+    Paths of different URLs are equal, or differ only in the case of ASCII letters, where the module's description says
+    so, and only there. Raises `TransportError` if it is not an http(s) URL without user.
     """
+    return _path(url, own, conflict=False)
+
+
+def conflict_path_of(url: str, own: Origin | None) -> str:
+    """Return the path of a URL if another URL has the path that `path_of` returns; no two URLs share it."""
+    return f"~conflict/{_path(url, own, conflict=True)}"
+
+
+def _path(url: str, own: Origin | None, *, conflict: bool) -> str:
     origin = check_url(url)
     rest, hash_sign, fragment = url.partition("://")[2].partition("#")
     rest, mark, query = rest.partition("?")
     *folders, last = rest.partition("/")[2].split("/")
-    names = [_folder(each) for each in folders]
-    names.append(_file(last, f"~q{_escaped(query)}" * bool(mark) + f"~s{_escaped(fragment)}" * bool(hash_sign)))
+    names = [_folder(each, conflict=conflict) for each in folders]
+    names.append(
+        _file(
+            last, f"~q{_escaped(query)}" * bool(mark) + f"~s{_escaped(fragment)}" * bool(hash_sign), conflict=conflict
+        )
+    )
     if origin != own:
         names[:0] = ["~origin", _origin_name(origin)]
     path = "/".join(names)
@@ -53,19 +76,24 @@ def _origin_name(origin: Origin) -> str:
     return _short(f"{origin[0]}+{host}+{origin[2]}", origin[1])
 
 
-def _folder(segment: str) -> str:
-    name = _name(segment)
+def _folder(segment: str, *, conflict: bool) -> str:
+    name = _name(segment, conflict=conflict)
     return _short(f"{name}~d" if "." in name else name, segment)
 
 
-def _file(segment: str, more: str) -> str:
-    name = _INDEX if not segment else f"~{_INDEX}" if segment == _INDEX else _name(segment)
+def _file(segment: str, more: str, *, conflict: bool) -> str:
+    name = _name(segment, conflict=conflict) if segment else _INDEX
+    if conflict and segment == _INDEX:
+        name = f"~{_INDEX}"
     name += more
     return _short(name if "." in name else f"{name}~f", segment + more, file=True)
 
 
-def _name(segment: str) -> str:
-    """Return the name of a segment: as it is if every system can hold it, with its capitals counted, or escaped."""
+def _name(segment: str, *, conflict: bool) -> str:
+    """Return the name of a segment: as it is if every system can hold it, else escaped.
+
+    In a conflict, the name says which letters are capitals.
+    """
     try:
         text = unquote(segment, errors="strict")
     except UnicodeDecodeError:
@@ -78,10 +106,10 @@ def _name(segment: str) -> str:
         return f"~{_escaped(segment)}"
     if _SPECIAL.fullmatch(lower) or lower.casefold() != lower or len(lower) != len(text):
         return f"~{_escaped(segment)}"
-    if text == lower:
-        return text
     if not all(a == b or a.isascii() for a, b in zip(text, lower, strict=True)):
         return f"~{_escaped(segment)}"
+    if text == lower or not conflict:
+        return text
     capitals = sum(1 << position for position, letter in enumerate(_letters(text)) if letter.isupper())
     stem, dot, extension = text.rpartition(".")
     return f"{stem}~{capitals:x}.{extension}" if dot else f"{extension}~{capitals:x}"

@@ -19,6 +19,7 @@ CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITH
 CREATE TABLE IF NOT EXISTS resource (
     uri TEXT PRIMARY KEY, path TEXT NOT NULL, listed TEXT NOT NULL, digest TEXT NOT NULL, length INTEGER NOT NULL,
     time TEXT NOT NULL, etag TEXT NOT NULL, modified TEXT NOT NULL, sets INTEGER NOT NULL) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS path ON resource (lower(path));
 CREATE TABLE IF NOT EXISTS pending (
     uri TEXT PRIMARY KEY, gone INTEGER NOT NULL, hash TEXT NOT NULL, length INTEGER, time TEXT NOT NULL,
     sets INTEGER NOT NULL, reason TEXT NOT NULL DEFAULT '', digest TEXT NOT NULL DEFAULT '',
@@ -122,6 +123,16 @@ class State:
             "SELECT uri, path, listed, digest, length, time, etag, modified FROM resource WHERE uri = ?", (uri,)
         ).fetchone()
         return Held(*row) if row else None
+
+    def path(self, uri: str) -> str | None:
+        """Return the path of a resource of the copy, or None."""
+        row = self.db.execute("SELECT path FROM resource WHERE uri = ?", (uri,)).fetchone()
+        return str(row[0]) if row else None
+
+    def has_path(self, path: str) -> bool:
+        """Return whether a resource of the copy has a path, on file systems that ignore case."""
+        found = self.db.execute("SELECT 1 FROM resource WHERE lower(path) = lower(?)", (path,)).fetchone()
+        return found is not None
 
     def all_held(self) -> Iterator[Held]:
         """Yield all resources of the copy."""

@@ -1,9 +1,11 @@
 """What tests of the bridge may use."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from tests.bridge.support.press import Press
 from tests.bridge.support.server import NoServerError, Server, running
 
 
@@ -15,3 +17,9 @@ def server() -> Iterator[Server]:
             yield server
     except NoServerError as error:
         pytest.skip(str(error))
+
+
+@pytest.fixture
+def press(tmp_path: Path) -> Press:
+    """Give an empty folder into which repositories are published."""
+    return Press(tmp_path / "press")

@@ -61,50 +61,56 @@ def told(capsys: pytest.CaptureFixture[str], *arguments: str, exits: int = 0) ->
 
 
 def test_usage() -> None:
-    """The version is told with 0; what no command has is told with 2, in one sentence and without a traceback."""
+    """A process tells its version with 0, and what is wrong with 2, in one sentence and without a traceback."""
     version = run("--version")
     assert (version.returncode, version.stdout) == (0, f"repo-bridge {__version__}\n")
-    for arguments, message in {
-        ("publish", "--bas-url", "x"): "there is no option --bas-url (did you mean '--base-url'?): see --help",
-        (
-            "publish",
-            "--datbase=postgresql://me:hunter2@h/d",
-        ): "there is no option --datbase (did you mean '--database'?)",
-        ("publish", "here"): "'here' is not expected: see --help",
-        ("publish", "--no-keep"): "there is no option --no-keep",
-        ("status", "--dry-run", "x"): "there is no option --dry-run",
-        ("publish",): "there is nothing to publish from: give --database or --saf",
-        ("publish", "--out"): "expected one argument",
-        ("imports",): "invalid choice: 'imports'",
-        ("import", "a.sql"): "the following arguments are required: EXPORT",
-    }.items():
-        done = run(*arguments)
-        assert (done.returncode, done.stdout) == (2, ""), arguments
-        assert message in done.stderr.splitlines()[-1], arguments
-        assert "Traceback" not in done.stderr
-        assert "hunter2" not in done.stderr
-
-
-def test_wrong_settings(folder: Path) -> None:
-    """What is wrong with the file or an option is one sentence, and the exit is 2."""
-    (folder / FILE).write_text("ot = 'x'", "utf-8")
-    for arguments, message in {
-        (): "repo_bridge.toml has no setting 'ot': did you mean 'out'?",
-        ("--config", "none.toml"): "none.toml cannot be read: No such file or directory",
-        ("--database", "postgresql://me:hunter2@h/d"): "repo_bridge.toml has no setting 'ot'",
-    }.items():
-        done = run("publish", *arguments)
-        assert (done.returncode, done.stdout) == (2, "")
-        assert done.stderr.startswith(f"repo-bridge: {message}")
-        assert done.stderr.count("\n") == 1
-
-
-def test_a_password_on_the_command_line() -> None:
-    """It is refused, with the places where it is safe, and not repeated."""
     done = run("publish", "--database", "postgresql://me:hunter2@db.example/dspace")
-    assert done.returncode == 2
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert "set password in repo_bridge.toml, or PGPASSWORD in the environment, or write it into .pgpass" in done.stderr
     assert "hunter2" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("publish --bas-url x", "there is no option --bas-url (did you mean '--base-url'?): see --help"),
+        (
+            "publish --datbase=postgresql://me:hunter2@h/d",
+            "there is no option --datbase (did you mean '--database'?): see --help",
+        ),
+        ("publish here", "'here' is not expected: see --help"),
+        ("publish --no-keep", "there is no option --no-keep"),
+        ("status --dry-run x", "there is no option --dry-run"),
+        ("publish", "there is nothing to publish from: give --database or --saf"),
+        ("publish --config wrong.toml", "wrong.toml has no setting 'ot': did you mean 'out'?"),
+        ("publish --config none.toml", "none.toml cannot be read: No such file or directory"),
+        ("publish --config wrong.toml --database postgresql://me:hunter2@h/d", "wrong.toml has no setting 'ot'"),
+    ],
+)
+def test_wrong_arguments_and_settings(
+    folder: Path, capsys: pytest.CaptureFixture[str], arguments: str, message: str
+) -> None:
+    """What is wrong with an option or the file is one sentence, which repeats no password."""
+    (folder / "wrong.toml").write_text("ot = 'x'", "utf-8")
+    said = told(capsys, *arguments.split(), exits=2)
+    assert said.startswith(f"repo-bridge: {message}")
+    assert "hunter2" not in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["publish", "--out"], "expected one argument"),
+        (["imports"], "invalid choice: 'imports'"),
+        (["import", "a.sql"], "the following arguments are required: EXPORT"),
+    ],
+)
+def test_arguments_that_do_not_parse(capsys: pytest.CaptureFixture[str], arguments: list[str], message: str) -> None:
+    """What argparse itself refuses ends with its message, and with 2."""
+    with pytest.raises(SystemExit) as exited:
+        main(arguments)
+    assert exited.value.code == 2
+    assert message in capsys.readouterr().err.splitlines()[-1]
 
 
 def test_without_sqlalchemy() -> None:
@@ -129,11 +135,10 @@ def test_another_module_that_is_missing_is_our_mistake(monkeypatch: pytest.Monke
 # import
 
 
-def test_import(folder: Path) -> None:
+def test_import(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A dump becomes a database, and the rows of each table are told, for people and for programs."""
     (folder / "dspace.sql").write_text(plain_dump(every_case(), 7), "utf-8")
-    done = run("import", "dspace.sql", "export.db")
-    assert (done.returncode, done.stderr) == (0, "")
+    text = told(capsys, "import", "dspace.sql", "export.db")
     with closing(sqlite3.connect("export.db")) as connection:
         names = [row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
         counts = {
@@ -141,11 +146,11 @@ def test_import(folder: Path) -> None:
             for name in names
             if "sqlite" not in name
         }
-    first, *lines = done.stdout.splitlines()
+    first, *lines = text.splitlines()
     assert first == "export.db: a repository of DSpace 7"
     assert {line.split(":")[0].strip(): int(line.split()[1].replace(",", "")) for line in lines} == counts
-    told = run("import", "dspace.sql", "other.db", "--json", "--schema", "7")
-    assert json.loads(told.stdout) == {"version": 7, "rows": counts}
+    found = told(capsys, "import", "dspace.sql", "other.db", "--json", "--schema", "7")
+    assert json.loads(found) == {"version": 7, "rows": counts}
 
 
 @pytest.mark.parametrize(
@@ -192,24 +197,17 @@ def test_status(published: Source, folder: Path, capsys: pytest.CaptureFixture[s
     (folder / "conf").mkdir()
     (folder / "conf/my.toml").write_text("out = '../public'", "utf-8")
     assert told(capsys, "status", "--config", "conf/my.toml") == text
-    process = run("status")
-    assert (process.returncode, process.stdout, process.stderr) == (0, text, "")
 
 
 def test_status_as_json(published: Source, capsys: pytest.CaptureFixture[str]) -> None:
-    """Programs are told the same."""
-    found = json.loads(told(capsys, "status", "public", "--json"))
-    assert [*found] == ["target", "publication", "problem"]
-    (one,) = found["publication"]["sets"]
-    assert (one["name"], one["resources"], one["changes"], one["generation"]) == ("repository", 2, 3, 2)
-    assert found["problem"] is None
-
-
-def test_status_of_a_url(published: Source, capsys: pytest.CaptureFixture[str]) -> None:
-    """What is served is told as what lies in a folder."""
+    """Programs are told the same, of a folder and of what is served."""
     with served(published.output) as url:
-        found = json.loads(told(capsys, "status", url, "--json"))
-    assert [each["name"] for each in found["publication"]["sets"]] == ["repository"]
+        for target in ("public", url):
+            found = json.loads(told(capsys, "status", target, "--json"))
+            assert [*found] == ["target", "publication", "problem"]
+            (one,) = found["publication"]["sets"]
+            assert (one["name"], one["resources"], one["changes"], one["generation"]) == ("repository", 2, 3, 2)
+            assert found["problem"] is None
 
 
 def test_status_of_what_is_not_whole(published: Source, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

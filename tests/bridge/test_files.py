@@ -1,4 +1,4 @@
-"""Files of an assetstore: in the dumps whole, or left out, named and counted."""
+"""Files of an assetstore: where they are; in the dumps whole, or left out, named and counted."""
 
 import zipfile
 from hashlib import md5
@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pelican_resourcesync.check import Level, Request, check
 from pelican_resourcesync.publication import Dumps
-from repo_bridge.files import Files
+from repo_bridge.files import Files, find_file, relative_path
 from repo_bridge.inventory.record_files import PublishedFile, StoredFile, parse_location
 from repo_bridge.result import MOST_LEFT_OUT, Result
 from tests.bridge.support.press import SET, Press, ending
@@ -18,12 +20,6 @@ from tests.bridge.support.repository import BITSTREAM, Bundle, File, Sample, Thi
 from tests.support.reader import parse
 
 DUMPS = Dumps(resourcedump=True, changedump=True)
-
-
-@pytest.fixture
-def press(tmp_path: Path) -> Press:
-    """Give a press."""
-    return Press(tmp_path / "press")
 
 
 def bytes_of(number: int, edition: int = 1) -> bytes:
@@ -49,8 +45,7 @@ def archive(*files: File) -> Sample:
 def store(folder: Path, *numbers: int, edition: int = 1) -> dict[int, Path]:
     """Put files into a store, as DSpace does: below three folders, by the digits of the internal id."""
     for number in numbers:
-        name = f"{number:038d}"
-        place = folder / name[:2] / name[2:4] / name[4:6] / name
+        place = place_of(folder, number)
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(bytes_of(number, edition))
     return {0: folder}
@@ -199,15 +194,6 @@ def test_missing_file_is_found_again(press: Press) -> None:
     assert press.findings() == {}
 
 
-def test_foreseen_is_what_comes(press: Press) -> None:
-    """Looking first, files that cannot be had are told as well."""
-    stores = store(press.folder / "store", 1)
-    told = press.dry_run(archive(file(1), file(2)), dumps=DUMPS, assetstore=stores)
-    outcome = press.publish(archive(file(1), file(2)), dumps=DUMPS, assetstore=stores)
-    assert outcome.left_out_count == 1
-    assert told.left_out in ((), outcome.left_out)
-
-
 def test_only_some_are_named() -> None:
     """Of very many files that cannot be had a hundred are named, and all are counted, each once."""
     files = Files(None, {})
@@ -256,6 +242,64 @@ def test_places() -> None:
     for place in (PublishedFile("a/é.xml", 3, 10**18), StoredFile(None, "-Rä", None, "x\ty", "id")):
         assert parse_location(place.render()) == place
     assert parse_location("") is None
-    holding = PublishedFile("a.xml", 1, 2).render()
-    assert Files(None, {}).find("urn:x", holding) is None
-    assert Files(Path("/x"), {}).find("urn:x", holding) == Path("/x/a.xml")
+    published = PublishedFile("a.xml", 1, 2).render()
+    assert Files(None, {}).find("urn:x", published) is None
+    assert Files(Path("/x"), {}).find("urn:x", published) == Path("/x/a.xml")
+
+
+# Where an assetstore has the bytes of files
+
+ID = "12345678901234567890123456789012345678"
+FILE = StoredFile(store_number=0, internal_id=ID, length=5, name="a.pdf", id="f1")
+
+
+@pytest.mark.parametrize(
+    ("internal_id", "path"),
+    [
+        (ID, f"12/34/56/{ID}"),
+        ("-Rscans/page 1.tif", "scans/page 1.tif"),
+        ("-R/scans/x", "scans/x"),
+        ("-R", None),
+        ("-R../x", None),
+        ("../../etc/passwd", None),
+        ("12345", None),
+        ("", None),
+        ("١٢٣٤٥٦٧", None),
+    ],
+)
+def test_paths(internal_id: str, path: str | None) -> None:
+    """A file lies three folders deep, or, registered, where its id says; never outside."""
+    found = relative_path(internal_id)
+    assert (found and str(found)) == path
+
+
+def test_lookup(tmp_path: Path) -> None:
+    """A file is found in the store of its number, or one sentence says why it is not there."""
+    first, second = tmp_path / "0", tmp_path / "1"
+    own = first / f"12/34/56/{ID}"
+    for path in (own, second / "scans/x"):
+        path.parent.mkdir(parents=True)
+        path.write_bytes(b"bytes")
+    (first / "link").symlink_to("/etc/hostname")
+    stores = {0: first, 1: second}
+    assert find_file(FILE, stores).path == own
+    assert find_file(FILE._replace(length=None, store_number=None), stores).path == own
+    assert find_file(FILE._replace(store_number=1, internal_id="-Rscans/x"), stores).path == second / "scans/x"
+    for file, reason in (
+        (FILE._replace(length=6), f"the file 'a.pdf' (f1) has 5 bytes at {own}, and 6 by the database"),
+        (FILE._replace(internal_id="-Rmissing"), "cannot be read at"),
+        (FILE._replace(internal_id="-Rlink", length=None), "lies outside its store"),
+        (FILE._replace(store_number=3), "has the store 3, which is not known"),
+        (FILE._replace(internal_id=None), "has the internal id None, which is not known"),
+        (FILE._replace(internal_id="-Ra\0b"), "cannot be read at"),
+    ):
+        found = find_file(file, stores)
+        assert found.path is None
+        assert reason in found.reason
+
+
+@given(st.text(max_size=40) | st.text(max_size=20).map("-R{}".format))
+def test_any_internal_id(tmp_path_factory: pytest.TempPathFactory, internal_id: str) -> None:
+    """Whatever an internal id is, no file outside the store is found."""
+    found = find_file(FILE._replace(internal_id=internal_id, length=None), {0: tmp_path_factory.getbasetemp()})
+    assert found.path is None or found.path.is_relative_to(tmp_path_factory.getbasetemp())

@@ -4,7 +4,6 @@ import re
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -17,12 +16,6 @@ from tests.bridge.support.press import Press, day, pack, shelf
 ROWS = "CREATE TABLE r (uri, lastmod, gone)"
 STATEMENT = "SELECT uri, lastmod, gone AS deleted FROM r"
 HERE = "https://journal.example/"
-
-
-@pytest.fixture
-def press(tmp_path: Path) -> Press:
-    """Publish into a folder."""
-    return Press(tmp_path)
 
 
 def told(press: Press, number: int, rows: Mapping[str, tuple[str, int]]) -> None:
@@ -75,7 +68,7 @@ def test_the_archive_s_own(press: Press, name: str) -> None:
     saf = pack(press.folder / "saf", {"a": {"handle": "1/2", "contents": name}})
     if name.startswith("metadata"):
         (saf / "a" / name).write_text('<dublin_core schema="local"/>', "ascii")
-    with pytest.raises(ArchiveError, match=f"{name!r}, which is no file of the item"):
+    with pytest.raises(ArchiveError, match=f"{name!r}, which is not a file of the item"):
         press.publish(None, 0, saf=saf)
 
 

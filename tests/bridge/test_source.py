@@ -22,12 +22,6 @@ from tests.support.servers import served
 DUMPS = Dumps(resourcedump=True, changedump=True)
 
 
-@pytest.fixture
-def press(tmp_path: Path) -> Press:
-    """Give a press."""
-    return Press(tmp_path / "press")
-
-
 # Simple Archive Format
 
 ITEMS: dict[str, dict[str, str | bytes]] = {

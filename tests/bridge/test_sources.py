@@ -1,42 +1,116 @@
-"""One repository, from whatever it is read: a live database, a dump in some form, or a copy in SQLite."""
+"""One repository, published from whatever it is read: a live database, a dump in some form, or a copy in SQLite."""
 
 import gzip
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from datetime import datetime
+from io import StringIO
 from pathlib import Path
 
+import psycopg
 import pytest
+from sqlalchemy import make_url
 
-from repo_bridge.model import Item
+from repo_bridge.access import AnonymousView
+from repo_bridge.cli import main
 from repo_bridge.reading.dump import import_dump
-from tests.bridge.support.reading import read, read_sample, url_of
+from tests.bridge.support.garden import repository
+from tests.bridge.support.life import files_in
+from tests.bridge.support.living import DAYS, FIRST, ZONE, begin, live
+from tests.bridge.support.reading import read, url_of
 from tests.bridge.support.repository import rows_of
-from tests.bridge.support.samples import PUBLIC, every_case
+from tests.bridge.support.samples import AT, PUBLIC, every_case
 from tests.bridge.support.server import Server
+from tests.bridge.support.tables import write_sqlite
 
+LONG = pytest.mark.long
 FORMS: dict[str, tuple[str, ...]] = {
     "plain": ("--format=plain",),
-    "plain, of rows alone": ("--format=plain", "--data-only"),
+    "rows alone": ("--format=plain", "--data-only"),
     "custom": ("--format=custom",),
-    "custom, uncompressed": ("--format=custom", "--compress=0"),
+    "uncompressed": ("--format=custom", "--compress=0"),
 }
+VERSIONS = (5, pytest.param(6, marks=LONG), pytest.param(7, marks=LONG), 10)
 
 
-def imported(file: Path, folder: Path) -> list[Item]:
-    """Import a dump and read it."""
-    import_dump(file, folder / "export.db")
-    return read(url_of(folder / "export.db"))
+def published(database: str, folder: Path, at: datetime, *options: str) -> dict[str, bytes]:
+    """Publish a repository into `folder/public`, upon what is there; give all files by path."""
+    (folder / "beside").mkdir(parents=True, exist_ok=True)
+    arguments = ["--database", database, "--out", str(folder / "public"), "--base-url", "https://repo.example/sync"]
+    arguments += ["--ui-url", "https://repo.example", "--timezone", "Europe/Berlin", "--previous", "output"]
+    said = StringIO()
+    with chdir(folder / "beside"), redirect_stdout(said), redirect_stderr(said):
+        done = main(["publish", *arguments, "--at", f"{at:%Y-%m-%dT%H:%M:%SZ}", *options])
+    assert done == 0, said.getvalue()
+    return files_in(folder / "public")
 
 
-@pytest.mark.parametrize("version", [5, 6, 7, 10])
-def test_same_from_all(server: Server, tmp_path: Path, version: int) -> None:
-    """A live database, plain and custom dumps and a copy in SQLite give the same items, value by value."""
-    url = server.database(rows_of(every_case(), version), version)
-    live = read(url)
-    assert len(live) == len(PUBLIC)
-    assert read_sample(every_case(), tmp_path, version) == live
+def forms(server: Server, url: str, folder: Path) -> Iterator[tuple[str, str]]:
+    """Give all forms of a repository in a live database, each as `--database` takes it."""
+    yield "live", str(make_url(url).set(drivername="postgresql+psycopg").render_as_string(hide_password=False))
     for form, options in FORMS.items():
-        assert imported(server.dump(url, tmp_path / "dump", *options), tmp_path) == live, form
-    plain = server.dump(url, tmp_path / "dump.sql")
-    packed = tmp_path / "dump.sql.gz"
+        yield form, str(server.dump(url, folder / f"{form}.dump", *options))
+    plain = folder / "plain.dump"
+    packed = folder / "packed.sql.gz"
     packed.write_bytes(gzip.compress(plain.read_bytes()))
-    assert imported(packed, tmp_path) == live
+    yield "packed", str(packed)
+    import_dump(plain, folder / "export.db")
+    yield "imported", f"sqlite:///{folder / 'export.db'}"
+
+
+def check_same(expected: Mapping[str, bytes], found: Mapping[str, bytes], form: str) -> None:
+    """Compare two outputs, byte by byte."""
+    assert found.keys() == expected.keys(), form
+    assert [path for path in expected if found[path] != expected[path]] == [], form
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_same_bytes_from_all(server: Server, tmp_path: Path, version: int) -> None:
+    """A live database, plain and custom dumps and copies in SQLite give the same files, byte by byte."""
+    file = write_sqlite(rows_of(every_case(), version), version, tmp_path / "repository.db")
+    expected = published(f"sqlite:///{file}", tmp_path / "sqlite", AT)
+    assert sum("/oai_dc/" in path for path in expected) == len(PUBLIC)
+    url = server.database(rows_of(every_case(), version), version)
+    for form, database in forms(server, url, tmp_path):
+        check_same(expected, published(database, tmp_path / form, AT), form)
+    server.drop(url)
+
+
+def do(url: str, statements: Iterable[str]) -> None:
+    """Do the edits of a day in a live database."""
+    dsn = Server.dsn(url)
+    with psycopg.connect(dsn) as connection:
+        for statement in statements:
+            connection.execute(statement.encode())
+
+
+@pytest.mark.parametrize("version", [pytest.param(7, marks=LONG), 10])
+def test_days_are_lived_alike(server: Server, tmp_path: Path, version: int) -> None:
+    """The living repository is the same in PostgreSQL and in SQLite, every evening."""
+    file = begin(tmp_path / "repository.db", version)
+    url = server.database(rows_of(repository(), version), version)
+    for day in DAYS:
+        live(file, day.edits(version))
+        do(url, day.edits(version))
+        view = AnonymousView(at=day.at, zone=ZONE)
+        assert read(url, view) == read(url_of(file), view)
+    server.drop(url)
+
+
+def test_same_changes_from_all(server: Server, tmp_path: Path) -> None:
+    """Four days later too: all kinds of changes, at the same times."""
+    file = begin(tmp_path / "repository.db")
+    published(f"sqlite:///{file}", tmp_path / "first", FIRST)
+    url = server.database(rows_of(repository(), 7), 7)
+    for day in DAYS[:4]:
+        live(file, day.edits(7))
+        do(url, day.edits(7))
+    at = DAYS[3].at
+    shutil.copytree(tmp_path / "first", tmp_path / "sqlite")
+    after = published(f"sqlite:///{file}", tmp_path / "sqlite", at)
+    assert any(data.count(b'change="deleted"') == 6 for data in after.values())
+    for form, database in forms(server, url, tmp_path):
+        shutil.copytree(tmp_path / "first", tmp_path / form)
+        check_same(after, published(database, tmp_path / form, at), form)
     server.drop(url)

@@ -729,3 +729,32 @@ def test_errors_are_of_one_kind() -> None:
     """Whoever catches the root catches all of these."""
     assert issubclass(IncompleteError, MirrorError)
     assert issubclass(MirrorError, ResourceSyncError)
+
+
+def test_urls_that_would_share_a_file(folder: Path) -> None:
+    """Of two URLs that differ in case, or as a folder and its index, the second has a path apart, and keeps it."""
+    pages = {"": "home", "index.html": "the same home", "README.md": "capitals", "readme.md": "none"}
+    apart = {"~conflict/~index.html": "the same home", "~conflict/readme.md": "none"}
+    files = {"index.html": "home", "README.md": "capitals", **apart}
+    with fake_source(pages) as source:
+        assert mirror(source, folder).run().fetched == 4
+        assert files_of(folder) == {path: text.encode() for path, text in files.items()}
+        source.put("index.html", "another home")
+        source.delete("README.md")
+        source.publish()
+        assert mirror(source, folder).run().complete
+        files |= {"~conflict/~index.html": "another home"}
+        del files["README.md"]
+        assert files_of(folder) == {path: text.encode() for path, text in files.items()}
+        assert mirror(source, folder).audit() == []
+
+
+def test_urls_that_share_a_file_after_the_state_was_lost(folder: Path) -> None:
+    """A state that is made again knows them, and fetches nothing."""
+    with fake_source({"": "home", "index.html": "the same home"}) as source:
+        mirror(source, folder).run()
+        before = files_of(folder)
+        (folder / STATE_FOLDER / "state.sqlite3").unlink()
+        result = mirror(source, folder).run()
+        assert (result.fetched, result.adopted, result.complete) == (0, 2, True)
+        assert files_of(folder) == before

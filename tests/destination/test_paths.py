@@ -1,4 +1,4 @@
-"""URLs become paths: one to one on every file system, and never anywhere else."""
+"""URLs become paths: themselves where they can, never shared, and never anywhere else."""
 
 import unicodedata
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.destination import STATE_FOLDER, path_of
+from pelican_resourcesync.destination import STATE_FOLDER, conflict_path_of, path_of
 from pelican_resourcesync.errors import TransportError
 
 OWN = ("https", "example.org", 443)
@@ -19,15 +19,15 @@ SITE = "https://example.org/"
         ("", "index.html"),
         ("a/b.html", "a/b.html"),
         ("a/", "a/index.html"),
-        ("a/index.html", "a/~index.html"),
+        ("a/index.html", "a/index.html"),
         ("a", "a~f"),
         ("a/b/c.txt", "a/b/c.txt"),
         ("v1.2/b.html", "v1.2~d/b.html"),
         ("v1.2", "v1.2"),
-        ("README.md", "README~3f.md"),
-        ("IMG_1.JPG", "IMG_1~3f.JPG"),
-        ("readme.MD", "readme~c0.MD"),
-        ("LICENSE", "LICENSE~7f~f"),
+        ("README.md", "README.md"),
+        ("IMG_1.JPG", "IMG_1.JPG"),
+        ("readme.MD", "readme.MD"),
+        ("LICENSE", "LICENSE~f"),
         ("caf%C3%A9.html", "café.html"),
         ("a%20b.html", "a b.html"),
         ("cafe%CC%81.html", "~cafe~25~43~43~2581.html"),
@@ -67,12 +67,28 @@ def test_paths(url: str, path: str) -> None:
     assert path_of(SITE + url, OWN) == path
 
 
+@pytest.mark.parametrize(
+    ("url", "path"),
+    [
+        ("a/", "~conflict/a/index.html"),
+        ("a/index.html", "~conflict/a/~index.html"),
+        ("README.md", "~conflict/README~3f.md"),
+        ("readme.md", "~conflict/readme.md"),
+        ("readme.MD", "~conflict/readme~c0.MD"),
+        ("Docs/LICENSE", "~conflict/Docs~1/LICENSE~7f~f"),
+    ],
+)
+def test_conflict_paths(url: str, path: str) -> None:
+    """Of URLs whose paths would be the same somewhere, as documented, by hand."""
+    assert conflict_path_of(SITE + url, OWN) == path
+
+
 def test_the_documented_table() -> None:
     """The examples in the module's own words hold."""
     from pelican_resourcesync.destination import paths
 
     assert paths.__doc__
-    examples = ("a~f", "v1.2~d/b.html", "README~3f.md", "page~qid~3d3~f", "~~2ehtaccess~f", "~con.txt", "~a~252~46b~f")
+    examples = ("a~f", "v1.2~d/b.html", "README.md", "page~qid~3d3~f", "~~2ehtaccess~f", "~con.txt", "~a~252~46b~f")
     for example in (*examples, "~origin/https+"):
         assert example in paths.__doc__
 
@@ -117,12 +133,19 @@ URLS = st.lists(SEGMENT, max_size=4).map(lambda names: SITE + "/".join(names))
 
 @given(URLS, URLS)
 def test_injective_and_safe(one: str, two: str) -> None:
-    """Different URLs have different paths, even where case and normalization are ignored; none is special anywhere."""
+    """Paths that are equal where case and normalization are ignored are known by their ASCII letters; none is special.
+
+    Paths in a conflict are never equal, not even there.
+    """
     paths = [path_of(one, OWN), path_of(two, OWN)]
-    folded = [unicodedata.normalize("NFD", unicodedata.normalize("NFKC", path).casefold()) for path in paths]
-    assert (one == two) == (folded[0] == folded[1])
-    assert not any(f"{folded[number]}/".startswith(f"{folded[1 - number]}/") for number in (0, 1) if one != two)
-    for path in paths:
+    folded = [_folded(path) for path in paths]
+    assert (paths[0].lower() == paths[1].lower()) == (folded[0] == folded[1])
+    apart = [conflict_path_of(one, OWN), conflict_path_of(two, OWN)]
+    assert (one == two) == (_folded(apart[0]) == _folded(apart[1]))
+    for group in (folded, [_folded(path) for path in apart], [folded[0], _folded(apart[1])]):
+        assert not any(f"{group[n]}/".startswith(f"{group[1 - n]}/") for n in (0, 1) if group[0] != group[1])
+    assert folded[0] != _folded(apart[1])
+    for path in paths + apart:
         assert not path.startswith(f"{STATE_FOLDER}/")
         for name in path.split("/"):
             assert 0 < len(name.encode()) <= 255
@@ -131,3 +154,20 @@ def test_injective_and_safe(one: str, two: str) -> None:
             assert name.partition(".")[0].lower() not in {"con", "prn", "aux", "nul", "com1", "lpt1"}
             assert not set(name) & set('\\:*?"<>|/\0')
             assert name.isprintable()
+
+
+@given(URLS, URLS)
+def test_few_share_a_path(one: str, two: str) -> None:
+    """Only case and `index.html` make two URLs meet."""
+    if path_of(one, OWN).lower() == path_of(two, OWN).lower():
+        assert _without_index(one) == _without_index(two)
+
+
+def _without_index(url: str) -> str:
+    path, hash_sign, fragment = url.partition("#")
+    path, mark, query = path.partition("?")
+    return f"{path.lower().removesuffix('index.html')}{mark}{query}{hash_sign}{fragment}"
+
+
+def _folded(path: str) -> str:
+    return unicodedata.normalize("NFD", unicodedata.normalize("NFKC", path).casefold())

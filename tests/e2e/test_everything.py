@@ -281,14 +281,6 @@ def test_members_lie_where_their_addresses_say(museum: Museum, dumped: Set) -> N
     }
 
 
-def test_a_page_names_the_first_set_that_it_is_in(museum: Museum) -> None:
-    """Here that is the set of everything."""
-    for path, data in museum.publications[-1].files.items():
-        if path.endswith(".html"):
-            assert data.count(b'rel="resourcesync"') == 1
-            assert data.count(f'href="{SITEURL}/resourcesync/site/capabilitylist.xml"'.encode()) == 1
-
-
 @uses_client
 def test_client_library_reads_every_document(museum: Museum) -> None:
     """`resync` reads as many entries as there are; indexes of changes by its sitemap parser, as it cannot otherwise."""

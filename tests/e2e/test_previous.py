@@ -1,24 +1,14 @@
 """The setting `previous`: which publication a build carries forward, or begins anew beside, and what stops it."""
 
 import shutil
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from pelican_resourcesync.errors import PublicationError
 from tests.support.follower import Follower
 from tests.support.live import content, files, hosts, status
-from tests.support.museum import ARCHIVE, HOME, KEPT, MUSEUM, STATE, Museum, digest, public_museum, tree
+from tests.support.museum import ARCHIVE, HOME, KEPT, MUSEUM, STATE, Museum, digest, tree
 from tests.support.servers import served
-
-
-@pytest.fixture
-def museum(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Museum]:
-    """Give a site of one article whose host has nothing yet."""
-    with public_museum(tmp_path, monkeypatch) as museum:
-        yield museum
-
 
 # --- a folder, a URL ---------------------------------------------------------
 
@@ -42,15 +32,6 @@ def test_folder_that_is_the_output(museum: Museum, where: str) -> None:
     museum.edit(2)
     museum.build_again(previous=where)
     assert museum.state()["generation"] == 2
-
-
-def test_folder_that_is_not_there_stops_the_build(museum: Museum) -> None:
-    """A checkout that was forgotten is no first publication."""
-    museum.publish(1)
-    museum.site.configure(RESOURCESYNC={"previous": "public"})
-    sentence = museum.stops()
-    assert f"`previous` is 'public', but there is no folder {museum.site.folder / 'public'}" in sentence
-    assert "name another with the setting `previous` (a folder" in sentence
 
 
 def test_folder_without_a_publication_is_the_first(museum: Museum, capsys: pytest.CaptureFixture[str]) -> None:
@@ -213,14 +194,6 @@ def test_beginning_anew_stops_where_nothing_can_be_known(museum: Museum) -> None
     assert "it cannot be determined which addresses were public, so no new ones can be chosen" in museum.stops()
     museum.host.manner = content(b"Hello", Content_Type="text/plain")
     assert f"{MUSEUM} answers any path, so no new addresses can be chosen" in museum.stops()
-
-
-def test_state_under_any_media_type_is_one(museum: Museum) -> None:
-    """Some hosts send JSON as a page: what is public keeps its addresses all the same."""
-    museum.publish(1)
-    museum.host.manners[STATE] = content((museum.www / STATE).read_bytes(), Content_Type="text/html")
-    museum.build(previous="none")
-    assert museum.state()["start"] == 2
 
 
 # --- the disk ----------------------------------------------------------------

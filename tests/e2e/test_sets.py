@@ -309,12 +309,3 @@ def test_set_that_is_named_again_begins_with_its_history(blog: Site) -> None:
     publish(blog, site={}, news=NEWS)
     assert rows(blog, "news") == first
     assert faults(blog) == []
-
-
-def test_nothing_goes_where_nothing_is_published(blog: Site) -> None:
-    """A draft, or a build that stops, leaves the sets of before as they are."""
-    publish(blog, site={}, news=NEWS)
-    before = tree(blog.output / "resourcesync")
-    blog.build(SITEURL="", RESOURCESYNC={"previous": "output"})
-    blog.build(RESOURCESYNC={"enabled": False})
-    assert tree(blog.output / "resourcesync") == before

@@ -153,7 +153,9 @@ def test_every_document_is_valid(source: Source, edition: int) -> None:
     """V1103: every document is valid by the official schema of its edition."""
     source.publish({"a.html": b"a"}, told("2024-01-05T12:00", "2024-03-05T12:00"), edition=edition)
     source.publish({"a.html": b"b", "b.txt": b"b"}, "2024-07-01T12:00", edition=edition, limits=Limits(entries=1))
-    documents = {path: data for path, data in source.documents().items() if not path.endswith((".html", ".json", ".svg"))}
+    documents = {
+        path: data for path, data in source.documents().items() if not path.endswith((".html", ".json", ".svg"))
+    }
     assert len(documents) >= 9
     for data in documents.values():
         root = etree.fromstring(data)

@@ -90,15 +90,6 @@ def test_nothing_there(tmp_path: Path) -> None:
     assert not any(tmp_path.iterdir())
 
 
-def test_output_is_known_by_any_name(output: Path) -> None:
-    """So that a folder that is the output is read before it is cleaned."""
-    (output.parent / "link").symlink_to(output)
-    aside = SavedDocuments(output)
-    assert aside.holds(output.parent / "link")
-    assert aside.holds(output / ".." / "output")
-    assert not aside.holds(output / "resourcesync")
-
-
 # --- taken aside -------------------------------------------------------------
 
 

@@ -1,18 +1,11 @@
 """Time, from the clocks that git recorded to the ranges that are published: what holds whatever those clocks said."""
 
-import hashlib
-import os
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from itertools import accumulate, groupby, pairwise
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from unittest.mock import patch
+from itertools import accumulate, pairwise
 
-from hypothesis import Phase, given, settings
+import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pelican_resourcesync.git.landing import Landing, landing_times
@@ -159,225 +152,39 @@ def test_more_commits_change_no_range_that_was_closed(one: History, more: Histor
         assert grown.changes[: len(opened.changes)] == opened.changes
 
 
-#: The committer's date as a commit has it; git reads most of these, and makes nothing of the others.
-DATES = st.one_of(
-    st.builds("{} {}".format, CLOCKS, st.sampled_from(["+0000", "+1400", "-1200", "-9999"])),
-    st.builds("{} +0200".format, st.integers(MIDNIGHT, MIDNIGHT + 90 * DAY)),
-    st.sampled_from(["-5 +0000", "", "yesterday", "1700000000", "007 +0000", f"{MIDNIGHT + 0.5} +0000"]),
-)
+#: Clocks that go on, stand still, go back, were never set, are at midnight and years ahead.
+DATES = ["1704103200", "1704103200", "1600000000", "0", "1717200000", "4102444800", "1717243200", "1717243201"]
 
 
-@dataclass(frozen=True)
-class Step:
-    """One commit: its committer's date, what it does, and the date of the side branch that it merges, if it does."""
+@pytest.mark.parametrize("by", ["month", "tag", 3])
+def test_built_from_history_alone(site: Site, by: str | int) -> None:
+    """As CI builds: each commit has a time of its own, in git's order, and more commits change none, nor a closed list.
 
-    date: str
-    edits: Mapping[str, bool] = field(default_factory=dict)
-    side: str | None = None
-    tag: bool = False
-
-
-Parts = tuple[list[Step], list[Step]]
-PAST_DATES = DATES.filter(lambda date: not date[:1].isdigit() or float(date.split()[0]) < NOW.timestamp())
-
-
-def commits_of(dates: st.SearchStrategy[str]) -> st.SearchStrategy[list[Step]]:
-    """Give some commits of such dates."""
-    return st.lists(st.builds(Step, dates, EDITS, st.none() | DATES, st.booleans()), min_size=2, max_size=5)
-
-
-def parts_of(dates: st.SearchStrategy[str]) -> st.SearchStrategy[Parts]:
-    """Give what is committed before a build, and what, of such dates, between that and the next.
-
-    The first commit is none of the future: there is none before it that it could land after.
+    Published one after another instead, each change has the time that history alone gives it.
     """
-    return st.tuples(st.builds(Step, PAST_DATES), commits_of(DATES), commits_of(dates)).map(
-        lambda each: ([each[0], *each[1]], each[2])
-    )
-
-
-BY = st.sampled_from(["day", "month", "tag", 1, 3])
-
-
-@dataclass
-class Past:
-    """A history made object by object, because no command of git writes every date that git reads."""
-
-    site: Site
-    head: str | None = None
-    texts: dict[str, str] = field(default_factory=dict)
-    rows: list[list[tuple[str, str]]] = field(default_factory=list)
-
-    def add(self, steps: Iterable[Step]) -> None:
-        """Add commits to the branch and check it out; note what each changes, as (kind, path)."""
-        for step in steps:
-            rows = []
-            edits = step.edits if self.head else {"kept": True, **step.edits}  # Pelican must have something to write
-            for name, stays in sorted(edits.items()):
-                there = name in self.texts
-                if stays:
-                    self.texts[name] = f"Title: {name}\nDate: 2024-01-01\n\nText {len(self.rows)}.\n"
-                    rows.append(("updated" if there else "created", f"/{name}.html"))
-                elif there:
-                    del self.texts[name]
-                    rows.append(("deleted", f"/{name}.html"))
-            self.rows.append(rows)
-            self._commit(step)
-        self.site.write(".git/refs/heads/main", f"{self.head}\n")
-        self.site.git("reset", "-q", "--hard")
-
-    def believed(self) -> set[str]:
-        """Give the times of the commits that change something and are dated after all before them, and in the past."""
-        times, latest = set(), -1
-        printed = self.site.git("log", "--first-parent", "--reverse", "--format=%ct.").split("\n")
-        for rows, clock in zip(self.rows, (int(line.strip(".") or 0) for line in printed), strict=True):
-            if clock > NOW.timestamp():
-                continue
-            if rows and clock > latest and clock % DAY:
-                times.add(f"{EPOCH + timedelta(seconds=clock):%Y-%m-%dT%H:%M:%SZ}")
-            latest = max(latest, clock)
-        return times
-
-    def _commit(self, step: Step) -> None:
-        tree = self._tree()
-        parents = [self.head] if self.head else []
-        if parents and step.side is not None:
-            parents.append(self._object("commit", _commit(tree, parents, step.side)))
-        self.head = self._object("commit", _commit(tree, parents, step.date))
-        if step.tag:
-            self.site.write(f".git/refs/tags/t{len(self.rows)}", f"{self.head}\n")
-
-    def _tree(self) -> str:
-        folders: dict[str, dict[str, bytes]] = {
-            "content": {f"{name}.md": text.encode() for name, text in self.texts.items()},
-            "theme/templates": {file.name: file.read_bytes() for file in self.site.folder.glob("theme/templates/*")},
-        }
-        blobs = {
-            folder: self._folder({name: ("100644", self._object("blob", data)) for name, data in files.items()})
-            for folder, files in folders.items()
-        }
-        conf = self._object("blob", (self.site.folder / "pelicanconf.py").read_bytes())
-        theme = self._folder({"templates": ("40000", blobs["theme/templates"])})
-        return self._folder(
-            {"content": ("40000", blobs["content"]), "pelicanconf.py": ("100644", conf), "theme": ("40000", theme)}
-        )
-
-    def _folder(self, entries: Mapping[str, tuple[str, str]]) -> str:
-        lines = (f"{mode} {name}\0".encode() + bytes.fromhex(sha) for name, (mode, sha) in sorted(entries.items()))
-        return self._object("tree", b"".join(lines))
-
-    def _object(self, kind: str, body: bytes) -> str:
-        data = f"{kind} {len(body)}\0".encode() + body
-        name = hashlib.sha1(data).hexdigest()
-        self.site.write(f".git/objects/{name[:2]}/{name[2:]}", zlib.compress(data, 1))
-        return name
-
-
-def _commit(tree: str, parents: Sequence[str], date: str) -> bytes:
-    lines = [f"tree {tree}", *(f"parent {each}" for each in parents)]
-    lines += ["author A <a@example.org> 1234567890 +0000", f"committer A <a@example.org> {date}"]
-    return "\n".join([*lines, "", "Change the site", ""]).encode()
-
-
-@contextmanager
-def past(**configuration: object) -> Iterator[Past]:
-    """Give a site that publishes its articles alone, with nothing committed."""
-    with TemporaryDirectory() as folder:
-        site = strip(Site.create(Path(folder) / "site"))
-        site.configure(RESOURCESYNC={"allow_deletions": True, **configuration})
-        yield Past(site)
-
-
-@dataclass(frozen=True)
-class Listing:
-    """What is published at one time: all changes, and the Change Lists that are closed."""
-
-    rows: list[Row] = field(default_factory=list)
-    closed: list[XmlDocument] = field(default_factory=list)
-
-    def grew_from(self, before: "Listing") -> bool:
-        """Tell whether all that was listed before still is, as it was."""
-        rows, closed = self.rows[: len(before.rows)], self.closed[: len(before.closed)]
-        return (rows, closed) == (before.rows, before.closed)
-
-    @property
-    def times(self) -> set[str]:
-        """The times of all changes."""
-        return {time for time, _kind, _path in self.rows}
-
-
-def build(site: Site, *, anew: bool) -> Listing:
-    """Build a site, `anew` into an empty output, check what is published, and give it."""
-    if anew:
-        site.git("clean", "-fdxq")
-    site.build()
-    rows = site.changes()
-    assert datetime.fromisoformat(rows[-1][0]) < datetime.now(UTC) + timedelta(days=2)
-    return Listing(rows, published(site).lists[:-1])
-
-
-def by_time(rows: Sequence[Row]) -> list[list[tuple[str, str]]]:
-    """Give the changes that share a time together."""
-    return [[(kind, path) for _time, kind, path in group] for _time, group in groupby(rows, lambda row: row[0])]
-
-
-#: Each example is several builds of Pelican: few of them, the same each time, none made smaller where one fails.
-few = settings(max_examples=3, derandomize=True, database=None, phases=[Phase.generate])
-
-
-@few
-@given(parts_of(DATES), BY)
-def test_built_from_history_alone(parts: Parts, by: str | int) -> None:
-    """As CI builds: each commit that changes something has a time, in git's order, and more commits change none."""
-    with past(changes_by=by) as branch:
-        listing = Listing()
-        for steps in parts:
-            branch.add(steps)
-            before, listing = listing, build(branch.site, anew=True)
-            assert listing.grew_from(before)
-            assert by_time(listing.rows) == list(filter(None, branch.rows))
-            assert branch.believed() <= listing.times
-
-
-@few
-@given(parts_of(PAST_DATES), BY)
-def test_built_one_after_another(parts: Parts, by: str | int) -> None:
-    """Carried forward, a change has the time of its last in history, also when a date of the future has passed."""
-    first, second = parts
-    with past(changes_by=by) as branch:
-        branch.add([*first, Step("4102444800 +0000", {"a": True})])
-        before = build(branch.site, anew=False)
-        branch.add(second)
-        with patch.dict(os.environ, SOURCE_DATE_EPOCH="7258118400"):
-            after = build(branch.site, anew=False)
-        assert after.grew_from(before)
-        told = build(branch.site, anew=True).rows
-        assert told[: len(before.rows)] == before.rows
-        then, now = there(before.rows), there(told)
-        last = {path: time for time, _kind, path in told[len(before.rows) :]}
-        new = {path: (time, kind) for time, kind, path in after.rows[len(before.rows) :]}
-        assert len(new) == len(after.rows) - len(before.rows)
-        for path, (time, kind) in new.items():
-            assert time == last[path]
-            assert kind == ("created" if path not in then else "updated" if path in now else "deleted")
-        assert then ^ now <= new.keys()
-
-
-def there(rows: Iterable[Row]) -> set[str]:
-    """Give the paths that are there after these changes."""
-    kinds = {path: kind for _time, kind, path in rows}
-    return {path for path, kind in kinds.items() if kind != "deleted"}
-
-
-@few
-@given(parts_of(DATES), BY)
-def test_built_with_what_is_not_committed(parts: Parts, by: str | int) -> None:
-    """Where an edit is published before it is committed, or never is, nothing listed changes and times still grow."""
-    with past(changes_by=by) as branch:
-        listing = Listing()
-        for steps in parts:
-            branch.add(steps)
-            branch.site.article("a.md", "a", f"Not committed, {len(listing.rows)}.")
-            before, listing = listing, build(branch.site, anew=False)
-            assert listing.grew_from(before)
-            assert listing.rows[-1][2] == "/a.html"
+    strip(site).configure(RESOURCESYNC={"changes_by": by})
+    rows: list[Row] = []
+    closed: list[XmlDocument] = []
+    for number, date in enumerate(DATES):
+        site.article(f"{number}.md", f"Title {number}")
+        site.commit(f"@{date} +0000")
+        site.git("tag", f"t{number}")
+        if number % 3 == 1:
+            site.git("clean", "-fdxq")
+            site.build()
+            before, rows = rows, site.changes()
+            lists = published(site).lists[:-1]
+            assert rows[: len(before)] == before
+            assert lists[: len(closed)] == closed
+            closed = lists
+            assert [path for _time, _kind, path in rows] == [f"/title-{each}.html" for each in range(number + 1)]
+            assert all(
+                one < other for one, other in pairwise(datetime.fromisoformat(time) for time, _kind, _path in rows)
+            )
+    believed = {f"{datetime.fromtimestamp(int(date), UTC):%Y-%m-%dT%H:%M:%SZ}" for date in (DATES[0], DATES[-2])}
+    assert believed <= {time for time, _kind, _path in rows}
+    site.git("clean", "-fdxq")
+    for revision in ("main~4", "main~2", "main"):
+        site.git("checkout", "-q", revision)
+        site.build()
+    assert site.changes() == rows

@@ -6,11 +6,10 @@ from contextlib import contextmanager
 from html import unescape
 from pathlib import Path
 
-from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import Document, Entry, read
 from pelican_resourcesync.publication.model.layout import HTML_PAGE, Layout
 from pelican_resourcesync.publication.model.options import Dumps, Options, PageOptions
-from pelican_resourcesync.publication.previous.previous import PreviousPublication
+from pelican_resourcesync.publication.previous.previous import PreviousPublication, explain_damage
 
 _NAME = re.compile(r'<meta name="application-name" content="([^"]*)">')
 _LANGUAGE = re.compile(r'<html lang="([^"]*)">')
@@ -51,12 +50,8 @@ def entries_of(previous: PreviousPublication, path: str) -> Iterator[Entry]:
 
 @contextmanager
 def _opened(previous: PreviousPublication, path: str) -> Iterator[Document]:
-    try:
-        with (previous.folder / path).open("rb") as stream:
-            yield read(stream, name=path)
-    except OSError as error:
-        message = f"{path} of the publication cannot be read: {error}: try again"
-        raise PublicationError(message) from error
+    with explain_damage(previous.where), (previous.folder / path).open("rb") as stream:
+        yield read(stream, name=path)
 
 
 def _edition(previous: PreviousPublication) -> int:

@@ -13,11 +13,8 @@ from pelican_resourcesync.publication.dumps.changedump import read_dumped
 from pelican_resourcesync.publication.model.layout import Layout
 from pelican_resourcesync.publication.model.listing import Listing
 from pelican_resourcesync.publication.model.state import State
-from pelican_resourcesync.publication.previous.previous import (
-    PreviousPublication,
-    VerifiedDocuments,
-    explain_damage,
-)
+from pelican_resourcesync.publication.previous.previous import PreviousPublication, explain_damage
+from pelican_resourcesync.publication.previous.verified import VerifiedDocuments
 
 #: The number of latest changes that are read.
 LATEST = 15

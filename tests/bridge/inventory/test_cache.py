@@ -113,6 +113,12 @@ def test_used(press: Press) -> None:
     next(press.records.rglob("3.xml")).unlink()
     require_same(press)
     assert kept_some(press)
+    formats: dict[str, Any] = {"metadata": ("oai_dc", "qdc")}
+    other = Press(press.folder / "formats")
+    other.publish(shelf(*range(1, 20)), **formats)
+    next(other.records.glob("qdc/*/3.xml")).unlink()  # the record in the other format is there
+    require_same(other, **formats)
+    assert kept_some(other)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """InventoryLoader: from what was kept and what changed comes what comes from everything."""
 
 from copy import deepcopy
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,12 +9,6 @@ from repo_bridge.errors import InventoryError
 from tests.bridge.support.days import Stand
 from tests.bridge.support.press import BASE, SET, UI, Press, book, shelf
 from tests.bridge.support.repository import BITSTREAM, Bundle, File, Policy, Value, key
-
-
-@pytest.fixture
-def press(tmp_path: Path) -> Press:
-    """Give a press."""
-    return Press(tmp_path / "press")
 
 
 def both(press: Press, stand: Stand, number: int, *, kept: bool = True, **more: Any) -> None:

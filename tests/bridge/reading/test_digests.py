@@ -13,7 +13,6 @@ import psycopg
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlalchemy import make_url
 
 from repo_bridge.access import AnonymousView
 from repo_bridge.errors import SchemaError
@@ -202,7 +201,7 @@ def _execute(url: str, statement: str) -> None:
             connection.execute(statement)
         connection.close()
     else:
-        dsn = make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+        dsn = Server.dsn(url)
         with psycopg.connect(dsn, autocommit=True) as live:
             live.execute(statement.encode())
 

@@ -4,12 +4,14 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sqlalchemy import Connection, make_url, text
 
 from repo_bridge.errors import DatabaseError
 from repo_bridge.reading import database, execution
 from repo_bridge.reading.database import open_database
-from repo_bridge.reading.execution import QueryRunner
+from repo_bridge.reading.execution import QueryRunner, RowsByKey
 from repo_bridge.reading.repository import open_repository
 from tests.bridge.support.reading import VIEW, read, url_of
 from tests.bridge.support.repository import Sample, Thing, rows_of
@@ -29,7 +31,7 @@ def url(server: Server) -> str:
 
 
 def _execute(url: str, statement: str) -> list[tuple[object, ...]]:
-    dsn = make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+    dsn = Server.dsn(url)
     with psycopg.connect(dsn, autocommit=True) as connection:
         cursor = connection.execute(statement.encode())
         return cursor.fetchall() if cursor.description else []
@@ -126,3 +128,34 @@ def test_refused_statement(url: str) -> None:
             QueryRunner(connection).each() as ask,
         ):
             assert sum(1 for _ in ask(text(asked))) == 0
+
+
+# Merging rows that are sorted by keys
+
+_rows = st.lists(st.tuples(st.integers(0, 9), st.integers()), max_size=20).map(sorted)
+
+
+@given(_rows, st.sets(st.integers(0, 9)))
+def test_rows_of_each_key(rows: list[tuple[int, int]], keys: set[int]) -> None:
+    """Each key that is asked for, in order, has all its rows and no other."""
+    follower = RowsByKey(rows, "numbers")
+    assert [follower.take(key) for key in sorted(keys)] == [
+        [row for row in rows if row[0] == key] for key in sorted(keys)
+    ]
+
+
+def test_nothing_is_asked_before_it_is_wanted() -> None:
+    """Rows are not begun before the first is taken: a database may be asked one thing at a time."""
+    begun = []
+    follower = RowsByKey((begun.append(number) or (number,) for number in (1, 2)), "numbers")  # type: ignore[func-returns-value]
+    assert begun == []
+    assert follower.take(1) == [(1,)]
+
+
+def test_rows_out_of_order() -> None:
+    """Rows that are not sorted would be lost, so they are an error."""
+    follower = RowsByKey([("a",), ("c",), ("b",), ("d",)], "titles")
+    assert follower.take("a") == [("a",)]
+    assert follower.take("c") == [("c",)]
+    with pytest.raises(DatabaseError, match="does not sort titles by their keys"):
+        follower.take("d")

@@ -8,7 +8,6 @@ from zoneinfo import ZoneInfo
 
 import psycopg
 import pytest
-from sqlalchemy import make_url
 
 from repo_bridge.reading.database import open_database
 from repo_bridge.reading.query import QueryRow, read_query
@@ -53,7 +52,7 @@ def database(server: Server) -> Iterator[str]:
 @named
 def test_example_on_postgresql(name: str, script: str, public: list[QueryRow], database: str) -> None:
     """The same statement gives the same rows on PostgreSQL."""
-    dsn = make_url(database).set(drivername="postgresql").render_as_string(hide_password=False)
+    dsn = Server.dsn(database)
     with psycopg.connect(dsn) as connection:
         connection.execute(script.encode())
     assert ask(database, name) == public

@@ -45,10 +45,7 @@ def told(source: Source, history: Collection[Change], contents: Any = CONTENTS, 
 
 def take_down(source: Source, *paths: str, built: datetime = NOW) -> TakedownResult:
     """Forget what is at these paths of the site."""
-    previous = source.previous()
-    assert previous
-    [done] = forget_uris([previous], [f"{source.siteurl}/{path}" for path in paths], source.output, built=built)
-    return done
+    return source.forget(*(f"{source.siteurl}/{path}" for path in paths), built=built)
 
 
 def naming(source: Source, *texts: str) -> Iterator[str]:
@@ -299,12 +296,11 @@ def test_what_only_a_superseded_document_names_is_forgotten(source: Source) -> N
 def test_a_document_that_cannot_be_read_stops_it(source: Source) -> None:
     """It is named, and nothing is written."""
     path = "resourcesync/site/changelist-20240101T000000Z.xml"
-    data = source.documents()[path]
+    data, previous = source.documents()[path], source.previous()
     source.write(path, data.replace(b' change="created"', b""))
     source.reseal()
     with pytest.raises(PublicationError, match=f"{path}: the change of {SITEURL}/a.html lacks its kind"):
         take_down(source, "b.html")
-    previous = source.previous()
     assert previous
     (source.output / path).unlink()
     before = tree(source.output)

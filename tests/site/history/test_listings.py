@@ -13,7 +13,7 @@ from pelican_resourcesync.site.history.listings import ListedArticle, Listing, L
 from pelican_resourcesync.site.history.sources import SourceOutput, Sources, originals, quiet_reading
 from pelican_resourcesync.site.outputs.roles import Role
 from pelican_resourcesync.site.outputs.run import OutputFile, Run
-from tests.site.support import BARE, SITEURL, built, configured
+from tests.site.support import BARE, SITEURL, built
 from tests.support.sites import Site
 
 FEEDS = {
@@ -174,22 +174,6 @@ def test_listings_and_their_pages_are_those_of_pelican(full: Site, name: str) ->
     if name == "no translations":  # then Pelican leaves articles of one date in the order in which it found them
         ours, theirs = ({path: sorted(each) for path, each in pages.items()} for pages in (ours, theirs))
     assert ours == theirs
-
-
-def test_standing_listings(site: Site) -> None:
-    """An empty site has its direct templates and the feeds of everything."""
-    listings = Listings(configured(site, **FEEDS), SITEURL)
-    assert {listing.save_as for listing in listings.standing()} == {
-        "index.html", "archives.html", "authors.html", "categories.html", "tags.html",
-        "feeds/index.atom.xml", "feeds/index.rss.xml", "feeds/all.atom.xml", "feeds/all.rss.xml",
-    }  # fmt: skip
-
-
-def test_feeds_are_known_by_their_files(site: Site) -> None:
-    """The URL of a feed in Pelican's settings is what its readers are told; a host answers with the file."""
-    listings = Listings(configured(site, FEED_ALL_ATOM="all/index.html", FEED_ALL_ATOM_URL="all/"), SITEURL)
-    feeds = [listings.page_uri(each, 1, 1) for each in listings.standing() if each.feed]
-    assert feeds == [f"{SITEURL}/all/index.html"]
 
 
 EDITS = st.lists(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 2)), max_size=4), max_size=6)

@@ -10,10 +10,7 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.site.history.past_settings import (
     PastSettings,
-    settings_of_listing,
-    settings_of_source,
 )
-from pelican_resourcesync.site.outputs.roles import Role
 
 DAYS = [datetime(2024, 1, day, tzinfo=UTC) for day in range(1, 10)]
 
@@ -39,19 +36,6 @@ def test_since_when_a_setting_is_what_it_is() -> None:
     assert since("A = 1", "A = 1") == 0
     assert since("A = 2", "A = 1") == 1
     assert since("A = 1", "", "A = 1") == 2
-
-
-def test_several_settings_are_the_same_where_each_is() -> None:
-    """Of several settings the last that changed decides; it is worked out once."""
-    versions = [{"conf.py": text} for text in (b"A = 1\nB = 1", b"A = 2\nB = 1", b"A = 2\nB = 2")]
-    settings = PastSettings(versions[-1])
-    for day, version in zip(DAYS, versions, strict=False):
-        settings.add(day, version)
-    assert [settings.unchanged_since(names) for names in (("A",), ("B",), ("A", "B"), ("C",))] == [
-        *DAYS[1:3],
-        *DAYS[2::-2],
-    ]
-    assert settings.unchanged_since(("A", "B")) == DAYS[2]
 
 
 @pytest.mark.parametrize(
@@ -166,16 +150,6 @@ def test_files_that_import_each_other() -> None:
     assert settings.unchanged_since(("A", "B", "C")) == DAYS[0]
 
 
-def test_no_settings_file() -> None:
-    """Nothing is known where there is no file, or none that there is today."""
-    settings = PastSettings({"conf.py": b""})
-    assert settings.unchanged_since(("A",)) is None
-    settings = PastSettings({"conf.py": b""})
-    settings.add(DAYS[0], {"old.py": b""})
-    settings.add(DAYS[1], {})
-    assert settings.unchanged_since(("A",)) is None
-
-
 def test_code_is_never_run(tmp_path: Path) -> None:
     """Whatever a file of the past would do, it does not."""
     mark = tmp_path / "run"
@@ -198,17 +172,3 @@ def test_any_bytes(one: bytes, other: bytes) -> None:
     settings.add(DAYS[0], {"conf.py": one})
     settings.add(DAYS[1], {"conf.py": other})
     assert settings.unchanged_since(("A", "STATIC_PATHS"), "a") in DAYS[:2]
-
-
-def test_settings_that_form_urls() -> None:
-    """Each kind of page has settings of its own, beside those of all."""
-    article = set(settings_of_source(Role.ARTICLE))
-    assert {"ARTICLE_URL", "ARTICLE_SAVE_AS", "ARTICLE_EXCLUDES", "PATH"} <= article
-    assert not {"PAGE_URL", "ARTICLE_LANG_URL"} & article
-    translation = set(settings_of_source(Role.ARTICLE, in_default_lang=False))
-    assert translation ^ article == {"ARTICLE_URL", "ARTICLE_SAVE_AS", "ARTICLE_LANG_URL", "ARTICLE_LANG_SAVE_AS"}
-    assert {"TAG_SAVE_AS", "TAG_REGEX_SUBSTITUTIONS"} <= set(settings_of_listing("TAG", first_page=True))
-    assert "DEFAULT_PAGINATION" not in settings_of_listing("TAG", first_page=True)
-    assert "DEFAULT_PAGINATION" in settings_of_listing("TAG", first_page=False)
-    assert {"TAG_FEED_RSS", "TAG_FEED_RSS_URL"} <= set(settings_of_listing("TAG_FEED_RSS", first_page=True))
-    assert "TAG_FEED_ATOM" not in settings_of_listing("TAG_FEED_RSS", first_page=True)

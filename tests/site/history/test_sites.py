@@ -1,16 +1,14 @@
 """The rule in sites of other shapes: settings that are code, plug-ins, repositories within others, clones, sets."""
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 
 from pelican_resourcesync.errors import HistoryError
 from tests.e2e.test_sets import rows
-from tests.git.repositories import add_submodule, clone, link, repository, update_submodule
+from tests.git.repositories import add_submodule, link, repository, update_submodule
 from tests.site.history.cases import (
     BARE,
     Step,
@@ -225,48 +223,6 @@ def test_submodule_of_sources(tmp_path: Path) -> None:
     module.commit(time_of(5))
     update_submodule(site, "content/images")
     assert run(site, [{}, {"/README": "again"}], 5) == "1 +a; 3 +images/i +images/j; 5 ~images/i"
-
-
-@pytest.fixture
-def origin(tmp_path: Path) -> Site:
-    """Return a site with a past, which may be cloned in part."""
-    steps: list[Step] = [{f"{name}.md": source(name, f"{day}.") for name in "abcd"} for day in range(4)]
-    site = create(tmp_path / "origin", {}, [*steps, {"a.md": None}])
-    site.git("config", "uploadpack.allowFilter", "true")
-    return site
-
-
-def test_partial_clone(origin: Site, tmp_path: Path) -> None:
-    """What a partial clone lacks of past articles is fetched, all at once."""
-    partial = clone(origin, tmp_path / "partial", "--filter=blob:none")
-    trace = tmp_path / "trace"
-    with patch.dict(os.environ, {"GIT_TRACE": str(trace)}):
-        assert run(partial, [], 6) == run(origin, [], 6)
-    assert listed(partial).endswith("5 -a")
-    assert trace.read_text().count("trace: built-in: git fetch ") == 1
-
-
-def test_shallow_clone(origin: Site, tmp_path: Path) -> None:
-    """A shallow clone has no past, and says so; after that the bytes decide."""
-    shallow = clone(origin, tmp_path / "shallow", "--depth=1")
-    (warning,) = build(shallow, noon(6))
-    assert "a shallow clone, so its history is not known and no Change List begins" in warning
-    assert listed(shallow) == ""
-    take(shallow, 7, {"b.md": B})
-    (warning,) = build(shallow, noon(8))
-    assert "the bytes alone tell what changed" in warning
-    assert [kind for kind in listed(shallow) if kind in "+-~"] == ["~"]
-
-
-def test_no_repository(tmp_path: Path) -> None:
-    """Without git there is no past, and a warning says so."""
-    site = Site(tmp_path / "site", {**Site.create(tmp_path / "other").settings, **BARE})
-    site.write("content/x.md", A)
-    site.configure()
-    (warning,) = build(site, noon(1))
-    assert "is in no git repository" in warning
-    assert "The Resource List is published alone" in warning
-    assert listed(site) == ""
 
 
 SETS = {"news": {"categories": ["news"]}, "folder": {"paths": ["k/*"]}, "pictures": {"types": ["image/*"]}}

@@ -8,7 +8,7 @@ import pytest
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication import Layout, State, parse_state, render_state
-from pelican_resourcesync.site.outputs.removed_sets import removed_layouts, removed_set_warnings
+from pelican_resourcesync.site.outputs.removed_sets import removed_layouts
 from tests.e2e.test_sets import IMAGES, NEWS, blog, publish
 from tests.support.museum import tree
 from tests.support.sites import Site
@@ -58,17 +58,12 @@ def test_what_is_ours_in_an_output(tmp_path: Path) -> None:
     assert [each.set_name for each in removed_layouts(tmp_path, SITEURL, names)] == ["together", "git", "site"]
 
 
-def test_nothing_to_say() -> None:
-    """Where no set is gone."""
-    assert list(removed_set_warnings([])) == []
-
-
 def test_hostile_state_stops_the_build(blog: Site) -> None:
     """Nothing outside the folder of the documents is touched."""
     publish(blog, site={}, news=NEWS, images=IMAGES)
     file = blog.output / "resourcesync/publication.json"
     file.write_bytes(file.read_bytes().replace(b'"news"', b'"../../content"'))
     before = tree(blog.folder / "content"), tree(blog.output / "resourcesync")
-    with pytest.raises(PublicationError, match="is no name of a set"):
+    with pytest.raises(PublicationError, match="is not a valid set name"):
         publish(blog, site={})
     assert (tree(blog.folder / "content"), tree(blog.output / "resourcesync")) == before

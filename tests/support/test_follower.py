@@ -104,42 +104,26 @@ def test_resource_list_of_parts_is_followed(source: Source) -> None:
     assert sorted(follower.held) == [f"{HOST}/a.txt", f"{HOST}/folder/"]
 
 
-def test_wrong_hash_is_noticed(source: Source) -> None:
-    """Bytes of the right length that are not those of the list are a fault."""
-    source.put("a.txt", "B")
+def test_wrong_resource_is_noticed(source: Source) -> None:
+    """Another hash, another length (even without a hash), and what the server does not have, are faults."""
+    (file := source.folder / "a.txt").write_text("B")
     assert source.follower().baseline() == [f"{HOST}/a.txt has another hash"]
-
-
-def test_wrong_length_is_noticed(source: Source) -> None:
-    """A length that is not that of the bytes is a fault, even without a hash."""
-    source.document(
-        "list.xml",
-        'capability="resourcelist" at="2024-01-01T00:00:00Z"',
-        f'<url><loc>{HOST}/a.txt</loc><rs:md length="2"/></url>',
-    )
-    assert source.follower().baseline() == [f"{HOST}/a.txt has another length"]
-
-
-def test_missing_resource_is_noticed(source: Source) -> None:
-    """A resource that the server does not have is a fault of the baseline and of the audit."""
-    (source.folder / "a.txt").unlink()
+    file.unlink()
     follower = source.follower()
     assert follower.baseline() == [f"{HOST}/a.txt cannot be fetched: HTTP Error 404: File not found"]
     assert follower.audit() == [f"{HOST}/a.txt is missing"]
+    source.put("a.txt", "A")
+    entry = f'<url><loc>{HOST}/a.txt</loc><rs:md length="2"/></url>'
+    source.document("list.xml", 'capability="resourcelist" at="2024-01-01T00:00:00Z"', entry)
+    assert source.follower().baseline() == [f"{HOST}/a.txt has another length"]
 
 
-def test_leftover_is_noticed(source: Source) -> None:
-    """What is held and no longer listed is a fault of the audit."""
+def test_copy_of_another_time_is_noticed(source: Source) -> None:
+    """What is left over, and other bytes of another time, are faults of the audit, which changes nothing."""
     follower = source.follower()
     follower.baseline()
     source.resource_list({"a.txt": "A"})
     assert follower.audit() == [f"{HOST}/folder/ is left over"]
-
-
-def test_stale_copy_is_noticed(source: Source) -> None:
-    """A Resource List of another time, with other bytes, is a fault of the audit, which changes nothing."""
-    follower = source.follower()
-    follower.baseline()
     source.resource_list({"a.txt": "Later", "folder/": "<p>Index</p>"}, at="2024-01-02T00:00:00Z")
     faults = [
         f"{HOST}/a.txt has another hash",

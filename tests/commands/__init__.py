@@ -1,0 +1,1 @@
+"""Tests of the commands, and of the command line that runs them."""
