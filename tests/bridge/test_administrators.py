@@ -14,8 +14,7 @@ from sqlalchemy import make_url
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication.model.sanity_checks import require_few_deletions
-from repo_bridge.access import AnonymousView
-from repo_bridge.access.rules import ALWAYS_HIDDEN
+from repo_bridge.access import ALWAYS_HIDDEN, AnonymousView
 from repo_bridge.model import Bitstream, Collection, Item
 from repo_bridge.reading.dump import import_dump
 from repo_bridge.reading.query import QueryRow
