@@ -10,6 +10,7 @@ from types import EllipsisType
 from typing import Any
 
 from pelican_resourcesync.protocol import ChangeKind
+from pelican_resourcesync.publication.forget import TakedownResult, forget_uris
 from pelican_resourcesync.publication.model.history import Change, ChangeHistory
 from pelican_resourcesync.publication.model.layout import Layout
 from pelican_resourcesync.publication.model.options import Options
@@ -111,6 +112,24 @@ class Source:
     def options(self, **options: Any) -> Options:
         """Give how to publish; of sets as small as these, a fifth is soon gone."""
         return replace(Options(output=self.output, layout=self.layout, allow_deletions=True), **options)
+
+    def request(self, contents: Contents, time: str, **options: Any) -> Request:
+        """Ask for the publication of files of these contents, which `publish_sets` publishes with those of others."""
+        resources = [Resource(f"{self.siteurl}/{path}", self.write(path, data)) for path, data in contents.items()]
+        return Request(
+            resources=FileResources(resources),
+            history=ChangeHistory(built=utc(time)),
+            boundaries=self.cuts,
+            options=self.options(**options),
+            previous=self.previous(),
+        )
+
+    def forget(self, *uris: str, built: datetime) -> TakedownResult:
+        """Forget resources of this set alone."""
+        previous = self.previous()
+        assert previous
+        [done] = forget_uris([previous], uris, self.output, built=built)
+        return done
 
     def write(self, path: str, data: bytes) -> Path:
         """Write a file of the output."""

@@ -10,11 +10,11 @@ import pytest
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import ChangeKind, Limits
 from pelican_resourcesync.publication import Publication, Request, layout_after, publications_in, publish_sets
-from pelican_resourcesync.publication.model import Archives, Calendar, ChangeHistory, Dumps, FileResources, Resource
+from pelican_resourcesync.publication.model import Archives, Calendar, Dumps, FileResources, Resource
 from tests.publication.archivist import Archivist, read
 from tests.publication.disk.faults import disturbed, fail
 from tests.publication.dumps.test_writer import seen
-from tests.publication.support import SITEURL, Source, tree, utc
+from tests.publication.support import SITEURL, Source, tree
 from tests.publication.unpacking import resource_dump, resources_in
 
 OPTIONS: dict[str, Any] = {
@@ -35,17 +35,8 @@ def sources(tmp_path: Path) -> list[Source]:
 
 
 def request(source: Source, contents: Mapping[str, bytes], day: int, **options: Any) -> Request:
-    """Ask for the publication of a set."""
-    resources = [Resource(f"{SITEURL}/{path}", source.write(path, data)) for path, data in contents.items()]
-    told = ChangeHistory(built=utc(f"2024-01-{day:02}T12:00"))
-    made = source.options(**(OPTIONS | options))
-    return Request(
-        resources=FileResources(resources),
-        history=told,
-        boundaries=source.cuts,
-        options=made,
-        previous=source.previous(),
-    )
+    """Ask for the publication of a set, with dumps and archives."""
+    return source.request(contents, f"2024-01-{day:02}T12:00", **(OPTIONS | options))
 
 
 def publish_day(sources: list[Source], day: int) -> list[Publication]:

@@ -124,6 +124,12 @@ def test_a_link_or_a_type_that_changes(source: Source) -> None:
         publish_one(resources, ChangeHistory(built=utc("2024-01-05T12:00")), source.cuts, options, source.previous())
         archivist.look({"a.html": b"a", "b.html": b"b"}, {"dumps": BOTH, "archives": ALL})
         assert source.resource_list()[f"{SITEURL}/a.html"].md["type"] == media_type
+    before = packages_in(source)
+    linked = replace(resources[0], links=(Link(rel="tag", href=f"{SITEURL}/tag.html"),))
+    told = ChangeHistory(built=utc("2024-01-06T12:00"))
+    publish_one([linked, other], told, source.cuts, options, source.previous())
+    assert source.resource_list()[linked.uri].links
+    assert packages_in(source) == before
 
 
 def test_versions_of_one_resource_in_one_package(source: Source, tmp_path: Path) -> None:
@@ -168,6 +174,21 @@ def test_a_past_without_bytes_is_not_claimed(source: Source) -> None:
         == source.document(source.capabilities()["changedump"]).md["from"]
     )
     assert rebuilt(resources_in(dump), [package]) == uris({"a.html": b"2"})
+
+
+def test_a_past_with_bytes_from_some_time_on(source: Source, tmp_path: Path) -> None:
+    """The Change Dump begins after the last change whose bytes were not seen, whatever was seen before that."""
+    history = [
+        change("2024-01-05T12:00", "a.html", CREATED, seen(b"one")),
+        change("2024-01-06T12:00", "b.html"),
+        change("2024-01-07T12:00", "b.html", DELETED),
+        change("2024-01-08T12:00", "a.html", UPDATED, seen(b"two")),
+    ]
+    told = ChangeHistory(built=utc("2024-03-01T12:00"), changes=history, objects=past(tmp_path / "past", b"one"))
+    source.publish({"a.html": b"two"}, told, **OPTIONS)
+    [package] = changes_of(source)
+    assert package.said["from"] == "2024-01-06T12:00:00Z"
+    assert [(each.md["change"], each.data) for each in package.bitstreams] == [("deleted", None), ("updated", b"two")]
 
 
 def test_bytes_of_the_past_that_are_gone_stop_it(source: Source) -> None:

@@ -45,10 +45,7 @@ def told(source: Source, history: Collection[Change], contents: Any = CONTENTS, 
 
 def take_down(source: Source, *paths: str, built: datetime = NOW) -> TakedownResult:
     """Forget what is at these paths of the site."""
-    previous = source.previous()
-    assert previous
-    [done] = forget_uris([previous], [f"{source.siteurl}/{path}" for path in paths], source.output, built=built)
-    return done
+    return source.forget(*(f"{source.siteurl}/{path}" for path in paths), built=built)
 
 
 def naming(source: Source, *texts: str) -> Iterator[str]:

@@ -17,8 +17,7 @@ from pelican_resourcesync.publication.forget.forget import forget_uris
 from pelican_resourcesync.publication.model.history import ChangeHistory
 from pelican_resourcesync.publication.model.options import Archives, Dumps
 from pelican_resourcesync.publication.model.ranges import FixedBoundaries
-from pelican_resourcesync.publication.model.resource import FileResources, Representation, Resource
-from pelican_resourcesync.publication.next_generation import Request
+from pelican_resourcesync.publication.model.resource import Representation, Resource
 from pelican_resourcesync.publication.previous.previous import publications_in
 from pelican_resourcesync.publication.publish import publish_sets
 from tests.publication.archivist import check_valid, read, walk
@@ -90,9 +89,7 @@ def test_no_package_holds_it_any_more(source: Source) -> None:
     """One deletion in the Change List, and the same in a manifest and its copy, is all that names it."""
     public = set(walk(source))
     assert sum(GONE in data for _path, data in said(source)) > 4
-    previous = source.previous()
-    assert previous
-    forget_uris([previous], [SECRET], source.output, built=NOW)
+    source.forget(SECRET, built=NOW)
     assert not [path for path, data in said(source) if GONE in data]
     naming = {
         path: data.count(b"secret") for path, data in said(source) if b"secret" in data and not path.endswith(".zip")
@@ -118,9 +115,7 @@ def test_all_else_is_as_it_was(source: Source) -> None:
     before = {kind: archived(source, kind) for kind in kinds}
     dump, changes = dumps_of(source)
     ranges = [item.md for item, _ in source.change_lists()]
-    previous = source.previous()
-    assert previous
-    forget_uris([previous], [SECRET], source.output, built=NOW)
+    source.forget(SECRET, built=NOW)
     for kind in kinds:
         assert archived(source, kind) == [
             (at, [each for each in listed if each[0] != SECRET]) for at, listed in before[kind]
@@ -152,9 +147,7 @@ def test_links_to_it_go_too(source: Source) -> None:
         told = ChangeHistory(built=utc(f"2024-0{month}-05T12:00"))
         publish_one(resources, told, source.cuts, source.options(**OPTIONS), source.previous())
     assert ("collection", SECRET) in source.resource_list()[f"{SITEURL}/a.html"].links
-    previous = source.previous()
-    assert previous
-    forget_uris([previous], [SECRET], source.output, built=NOW)
+    source.forget(SECRET, built=NOW)
     assert source.resource_list()[f"{SITEURL}/a.html"].links == (("tag", f"{SITEURL}/b.html"),)
     assert {path for path, data in said(source) if data.count(b"secret") > 1} == set()
     assert (
@@ -171,28 +164,12 @@ def test_what_only_an_archive_has_is_forgotten(tmp_path: Path) -> None:
         contents = {"a.html": b"%d" % month} | ({"secret.html": GONE} if month < 3 else {})
         source.publish(contents, f"2024-0{month}-05T12:00", **options)
     assert not [row for row in source.rows() if row[2] == "secret.html"]
-    previous = source.previous()
-    assert previous
-    [done] = forget_uris([previous], [SECRET], source.output, built=NOW)
+    done = source.forget(SECRET, built=NOW)
     assert done.uris == (SECRET,)
     assert not [path for path, data in said(source) if GONE in data]
     assert [at for at, _ in archived(source, "resourcedump")] == [
         f"2024-0{month}-05T12:00:00Z" for month in range(1, 6)
     ]
-
-
-def request(source: Source, contents: Mapping[str, bytes], day: int) -> Request:
-    """Ask for the publication of a set."""
-    resources = [Resource(f"{SITEURL}/{path}", source.write(path, data)) for path, data in contents.items()]
-    told = ChangeHistory(built=utc(f"2024-01-{day:02}T12:00"))
-    options = source.options(**OPTIONS)
-    return Request(
-        resources=FileResources(resources),
-        history=told,
-        boundaries=source.cuts,
-        options=options,
-        previous=source.previous(),
-    )
 
 
 def test_sets_that_do_not_have_it_keep_every_byte(tmp_path: Path) -> None:
@@ -202,7 +179,11 @@ def test_sets_that_do_not_have_it_keep_every_byte(tmp_path: Path) -> None:
         having = {"a.html": b"%d" % day, "secret.html": GONE}
         publish_sets(
             [
-                request(source, {"p.png": b"p%d" % day} if source.set_name == "pictures" else having, day)
+                source.request(
+                    {"p.png": b"p%d" % day} if source.set_name == "pictures" else having,
+                    f"2024-01-{day:02}T12:00",
+                    **OPTIONS,
+                )
                 for source in sources
             ]
         )
@@ -243,9 +224,7 @@ def test_whatever_was_published(data: st.DataObject, tmp_path_factory: pytest.Te
         source.publish(contents, f"2024-0{month}-05T12:00", limits=limits, **OPTIONS)
     expected = {f"{SITEURL}/{path}": body for path, body in contents.items() if path != "secret.html"}
     earlier, _ = dumps_of(source)
-    previous = source.previous()
-    assert previous
-    forget_uris([previous], [SECRET], source.output, built=NOW)
+    source.forget(SECRET, built=NOW)
     assert not [path for path, body in said(source) if GONE in body]
     walk(source)
     dump, changes = dumps_of(source)
@@ -297,9 +276,7 @@ def test_bytes_without_a_hash_stay_those_of_their_time(tmp_path: Path) -> None:
         told = ChangeHistory(built=time, complete=False, times=witness(time))
         publish_one(resources, told, source.cuts, source.options(**OPTIONS), source.previous())
     assert unpacked(source) == (states[1:], states[1:])
-    previous = source.previous()
-    assert previous
-    forget_uris([previous], [SECRET], source.output, built=NOW)
+    source.forget(SECRET, built=NOW)
     assert unpacked(source) == (states[1:], states[1:])
     assert not [path for path, data in said(source) if GONE in data]
 
