@@ -32,7 +32,7 @@ from pelican_resourcesync.publication import (
     publications_in,
     publish_sets,
 )
-from tests.publication.forging import KINDS, STATE_KINDS, forge
+from tests.publication.previous.forging import KINDS, STATE_KINDS, forge
 from tests.publication.support import SITEURL, tree, utc
 from tests.support.reader import XmlDocument, XmlEntry, parse
 from tests.support.servers import served
