@@ -66,9 +66,9 @@ _CHUNK = 1 << 20
 
 @dataclass(slots=True)
 class Files:
-    """Finds files, in the folder `holdings` or in `stores` (by number), and records why others are not available."""
+    """Finds files in `record_folder` or `stores` (by number), and records why others are not available."""
 
-    holdings: Path | None
+    record_folder: Path | None
     stores: Mapping[int, Path]
     reasons: dict[str, str] = field(default_factory=dict)
     _left_out: set[int] = field(default_factory=set)
@@ -85,7 +85,7 @@ class Files:
         if where is None:
             return None
         if isinstance(where, PublishedFile):
-            return self.holdings / where.path if self.holdings else None
+            return self.record_folder / where.path if self.record_folder else None
         found = self._look(uri, where)
         if found.path is None:
             self._left_out.add(hash(uri))

@@ -107,14 +107,14 @@ def _open_run(settings: Settings, progress: Progress, *, writes: bool) -> Iterat
     with ExitStack() as stack:
         work = stack.enter_context(cache.work_directory() if writes else Cache.temporary_work_directory())
         ready = new_record_files(settings.out, settings.out / whole.records) if writes else None
-        holdings = stack.enter_context(ready) if ready else None
+        record_files = stack.enter_context(ready) if ready else None
         source = stack.enter_context(open_source(settings, records, progress, apart=apart))
         key = cache_key_of(*source.cache_key) if source.cache_key else ""
         if key:
             cache.inventory(key, settings.at, cache.inventory_in(work))
         inventory = Inventory(cache.inventory_in(work))
         stack.callback(_close, inventory)
-        source.fill(inventory, holdings)
+        source.fill(inventory, record_files)
         progress.say("looking at the last publication")
         yield _Run(
             settings=settings,
@@ -124,8 +124,8 @@ def _open_run(settings: Settings, progress: Progress, *, writes: bool) -> Iterat
             key=key,
             source=source,
             inventory=inventory,
-            holdings=holdings,
-            files=Files(holdings.folder if holdings else None, settings.assetstore),
+            record_files=record_files,
+            files=Files(record_files.folder if record_files else None, settings.assetstore),
             plan=stack.enter_context(planned(settings, cache, source, inventory)),
         )
 
@@ -141,7 +141,7 @@ class _Run:
     key: str
     source: Source
     inventory: Inventory
-    holdings: RecordFiles | None
+    record_files: RecordFiles | None
     files: Files
     plan: Plan
 
@@ -182,7 +182,7 @@ class _Run:
                 options=each.options,
                 previous=each.predecessor.previous,
                 restarted_from=each.predecessor.restarted_from,
-                records=self.holdings.folder if self.holdings and each.within is None else None,
+                records=self.record_files.folder if self.record_files and each.within is None else None,
                 listing=self._listing(number),
             )
             for number, each in numbered
@@ -200,7 +200,7 @@ class _Run:
 
         A file that was removed from its item has no time of its own, so that of the item's change is used.
         """
-        self.source.depart(self.inventory, uris)
+        self.source.record_removed(self.inventory, uris)
         times = self.inventory.times(uris)
         for uri in (each for each in uris if each not in times and not self.inventory.holds(each)):
             was = previous.resources.get(uri) if previous else None

@@ -22,13 +22,13 @@ _SQLITE = b"SQLite format 3\0"
 #: Archives are published with the URLs of current DSpace.
 _NOW = 7
 
-#: Fills an inventory; the holdings are the files to be published with it.
+#: Fills an inventory; the record files are the files to be published with it.
 Fill = Callable[[Inventory, RecordFiles | None], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """An open source: `fill` reads it into an inventory, `depart` records since when URIs are not public.
+    """An open source: `fill` reads it into an inventory, `record_removed` records since when URIs are not public.
 
     `cache_key` is everything other than items that an inventory depends on, empty if none can be cached. `pages` are
     the URIs of pages about sets, by set name.
@@ -38,7 +38,7 @@ class Source:
     sets: Sets
     cache_key: tuple[object, ...] = ()
     pages: Mapping[str, str] = field(default_factory=dict)
-    depart: Callable[[Inventory, Collection[str]], None] = lambda _inventory, _uris: None
+    record_removed: Callable[[Inventory, Collection[str]], None] = lambda _inventory, _uris: None
 
 
 @contextmanager
@@ -96,9 +96,9 @@ def _archive(settings: Settings, folder: Path, records: str, progress: Progress)
     sets = Sets(settings.set_name, settings.sets_by)
     addresses = Addresses(version=_NOW, ui=settings.ui_url, records=records, own_files=True)
 
-    def fill(inventory: Inventory, holdings: RecordFiles | None) -> None:
+    def fill(inventory: Inventory, record_files: RecordFiles | None) -> None:
         items = read_archive(folder, _view(settings))
-        InventoryLoader(inventory, progress).from_archive(items, _maker(settings, addresses, sets, holdings))
+        InventoryLoader(inventory, progress).from_archive(items, _builder(settings, addresses, sets, record_files))
 
     return Source(fill=fill, sets=sets)
 
@@ -117,16 +117,16 @@ def _repository(settings: Settings, url: str, records: str, progress: Progress, 
             interface=settings.interface,
         )
 
-        def fill(inventory: Inventory, holdings: RecordFiles | None) -> None:
-            maker = _maker(settings, addresses, sets, holdings, apart=apart)
-            InventoryLoader(inventory, progress).from_repository(repository, maker)
+        def fill(inventory: Inventory, record_files: RecordFiles | None) -> None:
+            builder = _builder(settings, addresses, sets, record_files, apart=apart)
+            InventoryLoader(inventory, progress).from_repository(repository, builder)
 
-        def depart(inventory: Inventory, uris: Collection[str]) -> None:
-            record_removals(inventory, uris, repository, _maker(settings, addresses, sets, None))
+        def record_removed(inventory: Inventory, uris: Collection[str]) -> None:
+            record_removals(inventory, uris, repository, _builder(settings, addresses, sets, None))
 
         yield Source(
             fill=fill,
-            depart=depart,
+            record_removed=record_removed,
             sets=sets,
             pages=sets.pages(repository.hierarchy.collections.values(), addresses),
             cache_key=(
@@ -140,15 +140,15 @@ def _repository(settings: Settings, url: str, records: str, progress: Progress, 
         )
 
 
-def _maker(
-    settings: Settings, addresses: Addresses, sets: Sets, holdings: RecordFiles | None, *, apart: bool = False
+def _builder(
+    settings: Settings, addresses: Addresses, sets: Sets, record_files: RecordFiles | None, *, apart: bool = False
 ) -> EntryBuilder:
     return EntryBuilder(
         addresses=addresses,
         crosswalks=find_crosswalks(settings.metadata),
         at=settings.at,
         sets=sets,
-        holdings=holdings,
+        record_files=record_files,
         stored=bool(settings.assetstore),
         records=apart,
     )

@@ -14,7 +14,8 @@ from pelican_resourcesync.publication.dumps.writer import DumpWriter
 from pelican_resourcesync.publication.model.listing import Listing
 from pelican_resourcesync.publication.model.options import Options
 from pelican_resourcesync.publication.model.ranges import Range
-from pelican_resourcesync.publication.previous.previous import PreviousPublication, explain_damage, listed_of
+from pelican_resourcesync.publication.previous.previous import PreviousPublication, explain_damage
+from pelican_resourcesync.publication.previous.verified import listed_of
 
 _LIST, _DUMP = Capability.RESOURCELIST, Capability.RESOURCEDUMP
 

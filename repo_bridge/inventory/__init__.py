@@ -1,9 +1,8 @@
 """The inventory: the public resources of a repository, stored on disk, and the cache kept for the next run."""
 
 from repo_bridge.inventory.cache import Cache, cache_key_of
-from repo_bridge.inventory.entries import EntryBuilder
 from repo_bridge.inventory.inventory import Inventory
-from repo_bridge.inventory.loading import InventoryLoader, record_removals
+from repo_bridge.inventory.loading import EntryBuilder, InventoryLoader, record_removals
 from repo_bridge.inventory.record_files import (
     PublishedFile,
     RecordFiles,

@@ -190,8 +190,8 @@ class Inventory:
             self._database.executemany("INSERT OR IGNORE INTO member VALUES (?, ?)", members)
         return True
 
-    def gone_and_there(self) -> list[str]:
-        """Return the URIs that are recorded both as gone and as resources."""
+    def removed_and_listed(self) -> list[str]:
+        """Return the URIs that are recorded both as removed and as resources."""
         return self._names("SELECT uri FROM gone JOIN resource USING (uri) ORDER BY 1")
 
     def remove(self, items: Iterable[str]) -> None:
@@ -204,10 +204,10 @@ class Inventory:
             self._database.executemany("DELETE FROM of_item WHERE item = ?", of_items)
             self._database.executemany("DELETE FROM item WHERE id = ?", of_items)
 
-    def take_gone(self, gone: Iterable[tuple[str, str]]) -> None:
-        """Record URIs that are gone, and since when."""
+    def add_removed(self, removed: Iterable[tuple[str, str]]) -> None:
+        """Record URIs that are not public any more, and since when."""
         with _kept(self._file):
-            self._database.executemany("INSERT OR REPLACE INTO gone VALUES (?, ?)", gone)
+            self._database.executemany("INSERT OR REPLACE INTO gone VALUES (?, ?)", removed)
 
     def times(self, uris: Iterable[str]) -> dict[str, str]:
         """Return when resources changed or were removed, as far as the inventory knows."""

@@ -1,22 +1,33 @@
-"""Fills the inventory: from a DSpace database, from an archive, or from the rows of a query.
+"""Fills the inventory, from a DSpace database, an archive, or a query, and writes the records and files of items.
 
 The inventory of the last run is still valid for items with the same digest: only the others are read.
 """
 
+import hashlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from typing import TypeVar
 
-from pelican_resourcesync.publication import render_time
+from pelican_resourcesync.protocol import render_link, render_metadata
+from pelican_resourcesync.publication import MD5, SHA_256, render_time
 from repo_bridge.errors import QueryError
-from repo_bridge.inventory.entries import EntryBuilder, entries_of
-from repo_bridge.inventory.inventory import Inventory
-from repo_bridge.inventory.record_files import PublishedFile, parse_location
+from repo_bridge.inventory.inventory import Entry, Inventory, ItemEntries
+from repo_bridge.inventory.record_files import PublishedFile, RecordFiles, StoredFile, parse_location
 from repo_bridge.model import Item
 from repo_bridge.reading import QueryRow, Repository
-from repo_bridge.records import Sets, hidden_uris
+from repo_bridge.records import (
+    Addresses,
+    Crosswalk,
+    FileResource,
+    Link,
+    Record,
+    Sets,
+    hidden_uris,
+    latest,
+    resources_of,
+)
 from repo_bridge.result import Progress
 
 #: If more than one in this many items changed, all items are read again, because that is faster.
@@ -28,6 +39,81 @@ _STEP = 500
 Thing = TypeVar("Thing")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryBuilder:
+    """Makes entries as of the time `at` (UTC); without `record_files`, nothing is written.
+
+    `stored` says that files may be found in an assetstore; `records` says that the records are also a set of their own.
+    """
+
+    addresses: Addresses
+    crosswalks: Sequence[Crosswalk]
+    at: datetime
+    sets: Sets
+    record_files: RecordFiles | None
+    stored: bool = False
+    records: bool = False
+
+    def make(self, item: Item) -> ItemEntries:
+        """Return the entries of an item."""
+        made = resources_of(item, self.addresses, self.crosswalks, self.at)
+        sets = self.sets.of_item(item)
+        with_records = (*sets, self.sets.records) if self.records else sets
+        entries = (
+            *(self._record(each, with_records) for each in made.records),
+            *(self._file(each, sets) for each in made.files),
+        )
+        settled = item.last_modified is None or item.last_modified <= self.at
+        return ItemEntries(item.id, entries, len(made.records), settled)
+
+    def _record(self, record: Record, sets: tuple[str, ...]) -> Entry:
+        place = self.record_files.write(record.path, record.content).render() if self.record_files else ""
+        digest = hashlib.sha256(record.content).hexdigest()
+        return Entry(
+            uri=record.uri,
+            representation=render_metadata(f"{SHA_256}:{digest}", len(record.content), record.type),
+            links=_links(record.links),
+            changed=render_time(record.changed),
+            place=place,
+            sets=sets,
+        )
+
+    def _file(self, file: FileResource, sets: tuple[str, ...]) -> Entry:
+        return Entry(
+            uri=file.uri,
+            representation=render_metadata(f"{MD5}:{file.md5}" if file.md5 else None, file.length, file.type),
+            links=_links(file.links),
+            changed=render_time(file.changed),
+            place=self._place(file),
+            sets=sets,
+        )
+
+    def _place(self, file: FileResource) -> str:
+        if file.path is not None and file.bitstream.file is not None:
+            return self.record_files.copy(file.path, file.bitstream.file).render() if self.record_files else ""
+        return StoredFile.of(file.bitstream).render() if self.stored else ""
+
+
+def _links(leads: Iterable[Link]) -> str:
+    return "".join([render_link(lead.rel, lead.href, lead.type) for lead in leads])
+
+
+def entries_of(rows: Iterator[QueryRow], sets: Sets, at: datetime) -> Iterator[tuple[str, Entry | None, str]]:
+    """Yield for each row of a query its URI, its entry (`None` if deleted), and when it changed or was deleted.
+
+    Times after `at` are ignored.
+    """
+    for row in rows:
+        changed = render_time(latest(at, row.lastmod))
+        if row.deleted:
+            yield row.uri, None, changed
+            continue
+        hashed = f"{SHA_256}:{row.sha256}" if row.sha256 else f"{MD5}:{row.md5}" if row.md5 else None
+        within = (sets.name(row.set),) if row.set else ()
+        entry = Entry(row.uri, render_metadata(hashed, row.length, row.type), changed=changed, sets=within)
+        yield row.uri, entry, changed
+
+
 @dataclass(frozen=True, slots=True)
 class InventoryLoader:
     """Fills an inventory; `progress` is told how many items were read."""
@@ -35,61 +121,61 @@ class InventoryLoader:
     inventory: Inventory
     progress: Progress
 
-    def from_repository(self, repository: Repository, maker: EntryBuilder) -> None:
+    def from_repository(self, repository: Repository, builder: EntryBuilder) -> None:
         """Add what is public in a repository."""
         self.progress.say("looking for what changed in the repository")
         self.inventory.take_digests(self._reporting(repository.digests()))
         changed = self.inventory.changed(_MANY)
         if changed is None:
             self.inventory.clear()
-            self._read(repository.items(), maker)
+            self._read(repository.items(), builder)
         else:
             self.inventory.remove(self.inventory.vanished())  # first, or their records would be kept
-            again = sorted({*changed, *self._keep(changed, maker)})
+            again = sorted({*changed, *self._keep(changed, builder)})
             self.inventory.remove(again)
-            self._read(repository.items_of(again), maker)
+            self._read(repository.items_of(again), builder)
         self.inventory.settle_digests()
 
-    def from_archive(self, items: Iterable[Item], maker: EntryBuilder) -> None:
+    def from_archive(self, items: Iterable[Item], builder: EntryBuilder) -> None:
         """Add the items of an archive."""
-        self._read(items, maker)
+        self._read(items, builder)
 
     def from_query(self, rows: Iterable[QueryRow], sets: Sets, at: datetime) -> None:
         """Add the rows of a query as of `at`; `QueryError` if two rows contradict each other about one URI."""
         self.progress.say("reading the rows of the query")
         for uri, entry, changed in entries_of(self._reporting(rows), sets, at):
             if entry is None:
-                self.inventory.take_gone([(uri, changed)])
+                self.inventory.add_removed([(uri, changed)])
             elif not self.inventory.add_row(entry):
                 message = f"two rows of the statement say different things of {uri}: let it give one row a URI and set"
                 raise QueryError(message)
-        for uri in self.inventory.gone_and_there():
+        for uri in self.inventory.removed_and_listed():
             message = f"one row of the statement says that {uri} is deleted, and another one that it is not"
             raise QueryError(message)
 
-    def _read(self, items: Iterable[Item], maker: EntryBuilder) -> None:
+    def _read(self, items: Iterable[Item], builder: EntryBuilder) -> None:
         self.progress.say("reading the items that are public")
-        made = map(maker.make, self._reporting(items))
+        made = map(builder.make, self._reporting(items))
         while batch := [*islice(made, _STEP)]:
             self.inventory.add(batch)
 
-    def _keep(self, changed: Collection[str], maker: EntryBuilder) -> Sequence[str]:
+    def _keep(self, changed: Collection[str], builder: EntryBuilder) -> Sequence[str]:
         """Keep the files of unchanged items; return the items with a file that is missing or was modified."""
-        holdings, skipped = maker.holdings, frozenset(changed)
-        if holdings is None:
+        record_files, skipped = builder.record_files, frozenset(changed)
+        if record_files is None:
             return ()
         self.progress.say("keeping the records that did not change")
         places = ((item, parse_location(place)) for item, place in self._reporting(self.inventory.places()))
         lost = {
             item
             for item, place in places
-            if item not in skipped and isinstance(place, PublishedFile) and not holdings.keep(place)
+            if item not in skipped and isinstance(place, PublishedFile) and not record_files.keep(place)
         }
         if lost:
             for item, text in self.inventory.places():
                 place = parse_location(text)
                 if item in lost and isinstance(place, PublishedFile):
-                    holdings.drop(place.path)
+                    record_files.drop(place.path)
         return sorted(lost)
 
     def _reporting(self, things: Iterable[Thing]) -> Iterator[Thing]:
@@ -102,13 +188,13 @@ class InventoryLoader:
         self.progress.passed(number % _STEP)
 
 
-def record_removals(inventory: Inventory, uris: Collection[str], repository: Repository, maker: EntryBuilder) -> None:
+def record_removals(inventory: Inventory, uris: Collection[str], repository: Repository, builder: EntryBuilder) -> None:
     """Record since when these URIs are not public, as far as the repository knows (rule 13)."""
     wanted = {uri for uri in uris if not inventory.holds(uri)}
     if wanted:
-        inventory.take_gone(
-            (departure.uri, render_time(departure.closed))
+        inventory.add_removed(
+            (hidden_uri.uri, render_time(hidden_uri.closed))
             for hidden in repository.hidden()
-            for departure in hidden_uris(hidden, maker.addresses, maker.crosswalks, maker.at)
-            if departure.uri in wanted
+            for hidden_uri in hidden_uris(hidden, builder.addresses, builder.crosswalks, builder.at)
+            if hidden_uri.uri in wanted
         )

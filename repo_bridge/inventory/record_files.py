@@ -26,7 +26,7 @@ class PublishedFile(NamedTuple):
     time: int
 
     def render(self) -> str:
-        """Return the holding as JSON."""
+        """Return the file as JSON."""
         return json.dumps(self)
 
 
@@ -84,7 +84,7 @@ class RecordFiles:
             except FileExistsError as error:
                 message = f"{path} would stand for two things: give one of two items another handle, or leave one out"
                 raise InventoryError(message) from error
-            return self._holding(path)
+            return self._published(path)
 
     def copy(self, path: str, file: Path) -> PublishedFile:
         """Copy a file, reusing the published copy if its bytes are the same."""
@@ -94,19 +94,19 @@ class RecordFiles:
                 link_or_copy(old, Path(self._room(path)))
             else:
                 shutil.copyfile(file, self._room(path))
-            return self._holding(path)
+            return self._published(path)
 
-    def keep(self, holding: PublishedFile) -> bool:
+    def keep(self, published: PublishedFile) -> bool:
         """Keep a published file as it is; return whether it was there and unchanged."""
-        old = f"{self._old}/{holding.path}"  # there may be a hundred thousand: strings are faster than paths
-        with _failing(holding.path):
+        old = f"{self._old}/{published.path}"  # there may be a hundred thousand: strings are faster than paths
+        with _failing(published.path):
             try:
                 stat = os.lstat(old)
             except (FileNotFoundError, NotADirectoryError):
                 return False
-            if (stat.st_size, stat.st_mtime_ns) != (holding.length, holding.time):
+            if (stat.st_size, stat.st_mtime_ns) != (published.length, published.time):
                 return False
-            new = self._room(holding.path)
+            new = self._room(published.path)
             try:
                 os.link(old, new)
             except OSError:  # another file system, or one without links
@@ -125,7 +125,7 @@ class RecordFiles:
             self._made.add(folder)
         return f"{self._top}/{path}"
 
-    def _holding(self, path: str) -> PublishedFile:
+    def _published(self, path: str) -> PublishedFile:
         stat = os.lstat(f"{self._top}/{path}")
         return PublishedFile(path, stat.st_size, stat.st_mtime_ns)
 

@@ -152,8 +152,8 @@ def read_output(config: Path | None = None) -> Path:
 def _merged(of_file: Mapping[str, RawSetting], of_options: Mapping[str, RawSetting]) -> dict[str, RawSetting]:
     """Merge options over the file; a source given as an option replaces the file's settings of other sources."""
     instead = {"database": ("saf",), "saf": ("database", "password", "query")}
-    gone = {each for key in of_options for each in instead.get(key, ())}
-    return {**{key: each for key, each in of_file.items() if key not in gone}, **of_options}
+    replaced = {each for key in of_options for each in instead.get(key, ())}
+    return {**{key: each for key, each in of_file.items() if key not in replaced}, **of_options}
 
 
 def _require_one_source(given: Mapping[str, RawSetting]) -> None:

@@ -1,22 +1,41 @@
 """The docs of the bridge say what the code does: every setting, argument, JSON key and example in them."""
 
 import argparse
+import os
 import re
+import subprocess
 import tomllib
-from dataclasses import fields
+from collections.abc import Iterator
+from dataclasses import fields, replace
 from pathlib import Path
 
+import psycopg
 import pytest
+from sqlalchemy import make_url
 
+from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication import Publication
+from pelican_resourcesync.publication.model.sanity_checks import require_few_deletions
+from repo_bridge.access import ALWAYS_HIDDEN, AnonymousView
 from repo_bridge.cli import parser
-from repo_bridge.reading.dump import ImportResult
+from repo_bridge.model import Bitstream, Collection, Item
+from repo_bridge.reading.dump import ImportResult, import_dump
+from repo_bridge.reading.query import QueryRow
 from repo_bridge.records import CROSSWALKS
+from repo_bridge.records.addresses import Addresses, Interface, record_path
+from repo_bridge.records.resources import resources_of
 from repo_bridge.result import MOST_EXAMPLES, MOST_LEFT_OUT, Counts, DryRun, ExpectedSet, Result
+from repo_bridge.schema import VERSIONS, describe
 from repo_bridge.settings import FILE, KEYS, Settings, read_configuration
+from tests.bridge.support.reading import VIEW, read, url_of
+from tests.bridge.support.repository import rows_of
+from tests.bridge.support.samples import AT, PUBLIC, every_case
+from tests.bridge.support.server import Server
 from tests.support.sites import ROOT
 
 BRIDGE = (ROOT / "docs/bridge.md").read_text("utf-8")
+#: What administrators read, without the table of settings.
+PAGE = BRIDGE.split("\n## Settings\n")[0]
 COMMANDS = (ROOT / "docs/commands.md").read_text("utf-8")
 NEEDED = "out = 'o'\nbase-url = 'https://e.org'\nui-url = 'https://e.org'\nsaf = 'x'\n"
 
@@ -27,7 +46,7 @@ def rows(text: str, head: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
 
 
-def read(text: str) -> Settings:
+def settings_of(text: str) -> Settings:
     """Read a settings file."""
     Path(FILE).write_text(text, "utf-8")
     return read_configuration({}).settings
@@ -37,14 +56,13 @@ def test_every_setting_is_told_with_its_default(tmp_path: Path, monkeypatch: pyt
     """The table of settings has every key, in order, and its default is the value that it has by itself."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
-    section = BRIDGE.split("\n## Settings\n", 1)[1]
-    told = rows(section, "key")
+    told = rows(BRIDGE.split("\n## Settings\n", 1)[1], "key")
     assert [cells[0].strip("`") for cells in told] == [*KEYS]
-    alone = read(NEEDED)
+    alone = settings_of(NEEDED)
     for cells in told:
         key, default = cells[0].strip("`"), cells[1].strip("`")
         if default:
-            assert read(f"{NEEDED}{key} = {default}") == alone
+            assert settings_of(f"{NEEDED}{key} = {default}") == alone
         elif key not in tomllib.loads(NEEDED):
             assert getattr(alone, KEYS[key].field) in (None, "", {}) or key == "at"
 
@@ -62,16 +80,6 @@ def test_every_word_of_choice_is_told() -> None:
         "previous": ['"live"', '"output"', '"none"'],
     }.items():
         assert all(f"`{word}`" in told[key] for word in words), key
-
-
-def test_examples_of_settings_are_valid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every settings file that the docs show is taken."""
-    monkeypatch.chdir(tmp_path)
-    examples = re.findall(r"```toml\n(.*?)```", BRIDGE, re.DOTALL)
-    examples += [file.read_text("utf-8") for file in (ROOT / "docs/examples").glob("*.toml")]
-    assert len(examples) >= 2
-    for example in examples:
-        assert read(example).base_url
 
 
 def test_every_command_is_told_with_its_arguments() -> None:
@@ -113,16 +121,188 @@ def test_every_key_of_the_json_is_told() -> None:
     """The tables are the fields of what is told as JSON, in the same order."""
 
     def told(head: str) -> list[str]:
-        return [cells[0].strip("`") for cells in rows(section, head)]
+        return [cells[0].strip("`") for cells in rows(publish, head)]
 
     def names(of: type) -> list[str]:
         return [each.name for each in fields(of)]
 
-    section = COMMANDS.split("## `repo-bridge publish`", 1)[1]
+    publish = COMMANDS.split("## `repo-bridge publish`", 1)[1]
     assert told("JSON key") == names(Result)
     assert told("JSON key of a publication") == names(Publication)
     assert [*names(Counts), *told("JSON key of a dry run")] == names(DryRun)
     assert told("JSON key of an expected set") == names(ExpectedSet)
     assert told("JSON key of an import") == names(ImportResult)
-    assert f"{MOST_LEFT_OUT} at most" in section
-    assert section.count(f"{MOST_EXAMPLES} at most") == 2
+    assert f"{MOST_LEFT_OUT} at most" in publish
+    assert publish.count(f"{MOST_EXAMPLES} at most") == 2
+
+
+# The page for administrators: tables, rules, links, columns and examples
+
+
+def block(kind: str, number: int = 0) -> str:
+    """Give a block of code of the page."""
+    found: list[str] = re.findall(rf"^```{kind}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    return found[number]
+
+
+def granted() -> list[str]:
+    """Give the tables that the role of the page may read."""
+    return re.split(r",\s*", re.findall(r"GRANT SELECT ON\s+(.*?)\s+TO", block("sql"), re.DOTALL)[0])
+
+
+def section(heading: str) -> str:
+    """Give what stands below a heading, up to the next of the same depth or less."""
+    depth = heading.index(" ")
+    text = PAGE.split(f"\n{heading}\n", 1)[1]
+    return re.split(rf"^#{{1,{depth}}} ", text, maxsplit=1, flags=re.MULTILINE)[0]
+
+
+def rules() -> dict[int, str]:
+    """Give the numbered rules, each in one line."""
+    text = section("## What will be public, and what will not")
+    found = re.findall(r"^(\d+)\. (.*(?:\n   .*)*)", text, re.MULTILINE)
+    return {int(number): re.sub(r"\s+", " ", rule) for number, rule in found}
+
+
+def first_cells(text: str) -> list[str]:
+    """Give what is code in the first cells of a table."""
+    lines = [line.split(" | ")[0] for line in text.splitlines() if line.startswith("| `")]
+    return [name for line in lines for name in re.findall(r"`([^`]+)`", line)]
+
+
+def test_role_may_read_what_is_read() -> None:
+    """The tables of the role are those of the newest version, and the older have no other."""
+    assert granted() == [table.name for table in describe(VERSIONS[-1]).all]
+    for version in VERSIONS:
+        less = {"entity_type"} if version in {5, 6} else set()
+        assert {table.name for table in describe(version).all} == {*granted()} - less
+
+
+def test_script_dumps_what_is_read() -> None:
+    """The tables of the nightly script are the same, and a shell reads the script."""
+    script = block("sh")
+    assert re.findall(r"for table in (.*?)\ndo", script, re.DOTALL)[0].replace("\\\n", " ").split() == granted()
+    for each in (script, block("sh", 1)):
+        subprocess.run(["sh", "-n"], input=each.encode(), check=True)
+
+
+def dsn(url: str) -> str:
+    """Give the URL as the driver reads it."""
+    return make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+
+
+@pytest.fixture(params=[7, 10])
+def reader(server: Server, request: pytest.FixtureRequest) -> Iterator[str]:
+    """Give the URL by which the role of the page opens a database with every case of the rules."""
+    url = server.database(rows_of(every_case(), request.param), request.param)
+    role = f"resourcesync_{os.getpid()}"
+    with psycopg.connect(dsn(url), autocommit=True) as connection:
+        connection.execute(block("sql").replace("resourcesync", role).encode())
+        connection.execute(f"ALTER ROLE {role} PASSWORD 'secret'".encode())
+    yield make_url(url).set(username=role, password="secret").render_as_string(hide_password=False)
+    server.drop(url)
+    with psycopg.connect(dsn(server.url), autocommit=True) as connection:
+        connection.execute(f"DROP ROLE {role}".encode())
+
+
+def test_role_reads_and_dumps_all_that_is_public(reader: str, server: Server, tmp_path: Path) -> None:
+    """With the grants of the page, all that is public is read, and dumped as the script does it; nothing is written."""
+    items = read(reader)
+    assert len(items) == len(PUBLIC)
+    refused = pytest.raises(psycopg.errors.ReadOnlySqlTransaction)
+    with psycopg.connect(dsn(reader)) as connection, refused:
+        connection.execute("CREATE TABLE mine ()")
+    tables = [f"--table={name}" for name in granted()]
+    dump = server.dump(reader, tmp_path / "dspace.dump", "--format=custom", "--no-password", *tables)
+    import_dump(dump, tmp_path / "export.db")
+    assert read(url_of(tmp_path / "export.db")) == items
+
+
+def test_rules_have_their_numbers() -> None:
+    """There are twenty rules; each is named in the code or its tests, and these name no other."""
+    assert [*rules()] == [*range(1, 21)]
+    files = [*(ROOT / "repo_bridge").rglob("*.py"), *(ROOT / "tests/bridge").rglob("*.py")]
+    code = " ".join(file.read_text("utf-8") for file in files)
+    named = re.findall(r"[Rr]ules? (\d+)(?:(?:, (\d+))*(?:,? (and|to) (\d+))?)", code)
+    numbers = {int(each) for found in named for each in found if each.isdigit()}
+    assert numbers | {10} == {*range(1, 21)}  # nothing is left of what was expunged that code could be about
+
+
+def test_rules_name_what_is_hidden_and_what_is_not() -> None:
+    """Rules 7 and 8 name the bundles and the fields that the code has."""
+    (bundle,) = AnonymousView(at=AT).bundles
+    assert f"only `{bundle}` is published" in rules()[7]
+    assert all(f"`{name}`" in rules()[8] for name in ALWAYS_HIDDEN if not name.endswith(".*"))
+
+
+def test_addresses_are_those_of_the_rules() -> None:
+    """Rules 17 and 18 and the table of records name addresses as they are made."""
+    new = Addresses(version=7, ui="…", records="")
+    made = {
+        new.landing_page("UUID", "HANDLE"),
+        new.bitstream("UUID", None, None, ""),
+        replace(new, server="…").bitstream("UUID", None, None, ""),
+    }
+    assert {*re.findall(r"`(…[^`]+)`", rules()[17])} == made
+    assert all(f"`{each.value}`" in rules()[18] for each in Interface)
+    assert f"`records/{record_path('oai_dc', '', 'PREFIX/SUFFIX')}`" in section("## What is written")
+    assert f"metadata = {[*CROSSWALKS]}".replace("'", '"') in section("## What is written")
+
+
+def test_links_are_those_of_the_table() -> None:
+    """The links of records and files are those that the page tells."""
+    file = Bitstream(
+        id="f",
+        name="f",
+        bundle="ORIGINAL",
+        sequence_id=1,
+        length=1,
+        md5=None,
+        type=None,
+        store_number=0,
+        internal_id=None,
+    )
+    within = Collection(id="c", handle="1/2", name="C")
+    item = Item(id="i", handle="1/1", last_modified=None, owner=within, bitstreams=(file,))
+    made = resources_of(item, Addresses(version=7, ui="https://d", records="https://s"), [*CROSSWALKS.values()], AT)
+    links = [each.links for each in made.records] + [each.links for each in made.files]
+    rels = {link.rel for each in links for link in each}
+    assert {*first_cells(section("## What is written").split("| link |")[1])} == rels
+
+
+def test_columns_are_those_of_a_statement() -> None:
+    """The columns of a statement are told, and no other."""
+    assert first_cells(section("## Other repositories")) == [field.name for field in fields(QueryRow)]
+
+
+def test_guard_stops_at_more_than_a_fifth() -> None:
+    """One of five may go, two of nine may not."""
+    assert "more than a fifth" in section("## What stops a run")
+    require_few_deletions("abcde", "abcd")
+    with pytest.raises(PublicationError):
+        require_few_deletions("abcdefghi", "abcdefg")
+
+
+def test_examples_of_settings_are_accepted(tmp_path: Path) -> None:
+    """The settings of the page are accepted, all together and each that is named by itself; so are the options."""
+    whole = tomllib.loads(block("toml"))
+    named = re.findall(r"`([a-z-]+ = [^`]+)`", PAGE)
+    assert len(named) > 5
+    for text in ["", *named]:
+        key = text.partition(" ")[0]
+        rest = {
+            name: value for name, value in whole.items() if name != key and not (key == "saf" and name == "database")
+        }
+        lines = [text, *(f'{name} = "{value}"' for name, value in rest.items())]
+        (tmp_path / "repo_bridge.toml").write_text("\n".join(lines), "utf-8")
+        read_configuration({}, tmp_path / "repo_bridge.toml")
+
+
+def test_defaults_are_told() -> None:
+    """What the page says of sets and of the time zone is so where nothing is set."""
+    settings = read_configuration(
+        {"out": "x", "base-url": "https://s.example", "ui-url": "https://d.example", "saf": "y"}
+    )
+    assert f"The set is called `{settings.settings.set_name}`" in section("### Several sets")
+    assert settings.settings.metadata == ("oai_dc",)
+    assert VIEW.bundles == settings.settings.bundles

@@ -242,9 +242,9 @@ def test_places() -> None:
     for place in (PublishedFile("a/é.xml", 3, 10**18), StoredFile(None, "-Rä", None, "x\ty", "id")):
         assert parse_location(place.render()) == place
     assert parse_location("") is None
-    holding = PublishedFile("a.xml", 1, 2).render()
-    assert Files(None, {}).find("urn:x", holding) is None
-    assert Files(Path("/x"), {}).find("urn:x", holding) == Path("/x/a.xml")
+    published = PublishedFile("a.xml", 1, 2).render()
+    assert Files(None, {}).find("urn:x", published) is None
+    assert Files(Path("/x"), {}).find("urn:x", published) == Path("/x/a.xml")
 
 
 # Where an assetstore has the bytes of files

@@ -13,8 +13,9 @@ from lxml import etree
 
 from tests.bridge.support.garden import PREFIX
 from tests.bridge.support.host import hosted
-from tests.bridge.support.life import SET, WORD, Life, Past, RepositoryWalker, files_in, lived
+from tests.bridge.support.life import SET, WORD, Life, Past, RepositoryWalker, lived
 from tests.bridge.support.living import FIRST, ZONE
+from tests.bridge.support.press import files_in
 from tests.support.follower import Follower
 from tests.support.mirror import Mirror
 from tests.support.reader import XmlEntry, moment

@@ -16,8 +16,8 @@ from repo_bridge.access import AnonymousView
 from repo_bridge.cli import main
 from repo_bridge.reading.dump import import_dump
 from tests.bridge.support.garden import repository
-from tests.bridge.support.life import files_in
 from tests.bridge.support.living import DAYS, FIRST, ZONE, begin, live
+from tests.bridge.support.press import files_in
 from tests.bridge.support.reading import read, url_of
 from tests.bridge.support.repository import rows_of
 from tests.bridge.support.samples import AT, PUBLIC, every_case

@@ -2,33 +2,17 @@
 
 import argparse
 import json
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 
 from pelican_resourcesync import __version__
 from pelican_resourcesync.cli import main, parser
 from tests.commands.support import URL, told
-from tests.support.sites import ROOT, Site
+from tests.support.sites import ROOT, Site, our_command
 
 DOCS = (ROOT / "docs/commands.md").read_text("utf-8")
-
-
-def run(*arguments: str, cwd: Path, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    """Run the command in a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-m", "pelican_resourcesync", *arguments],
-        cwd=cwd,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **(env or {})},
-        check=False,
-        capture_output=True,
-        text=True,
-    )
 
 
 # What the docs say
@@ -93,16 +77,18 @@ def test_documented_keys_are_those_of_the_json(published: Site, capsys: pytest.C
 
 def test_exits_of_the_process(published: Site) -> None:
     """0 done, 1 problems found, 2 wrong usage or unusable input; one sentence and no traceback."""
-    version = run("--version", cwd=published.folder)
+    version = our_command(published.folder, "--version", check=False)
     assert (version.returncode, version.stdout) == (0, f"pelican-resourcesync {__version__}\n")
-    done = run("status", cwd=published.folder)
+    done = our_command(published.folder, "status", check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert "next build" in done.stdout
     (published.output / "resourcesync/site/resourcelist.xml").write_bytes(b"another")
-    damaged = run("status", "output", "--json", cwd=published.folder)
+    damaged = our_command(published.folder, "status", "output", "--json", check=False)
     assert (damaged.returncode, damaged.stderr) == (1, "")
     assert "is damaged" in json.loads(damaged.stdout)["problem"]
-    unusable = run("forget", "https://example.org/one.html", "--settings", "none.py", cwd=published.folder)
+    unusable = our_command(
+        published.folder, "forget", "https://example.org/one.html", "--settings", "none.py", check=False
+    )
     assert (unusable.returncode, unusable.stdout) == (2, "")
     assert re.fullmatch(r"pelican-resourcesync: there is no settings file none\.py: .*\n", unusable.stderr)
 

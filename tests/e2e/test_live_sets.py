@@ -1,10 +1,7 @@
 """Several sets with dumps and archives on a live site: each is carried forward, out of nothing but what is public."""
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +11,7 @@ from tests.support.live import files, hosts, status
 from tests.support.museum import ARCHIVE, KEPT, MUSEUM, Museum, digest, tree
 from tests.support.reader import parse_file
 from tests.support.servers import served
-from tests.support.sites import ROOT, run, warnings
+from tests.support.sites import our_command, run, warnings
 from tests.support.walker import CAPABILITIES, Walker
 
 SETS: dict[str, Any] = {"site": {}, "pages": {"paths": ["*.html"]}, "texts": {"types": ["text/plain"]}}
@@ -179,19 +176,6 @@ def test_sets_come_and_go_on_a_live_site(museum: Museum) -> None:
     assert warnings(run(museum.site)[1]) == []
 
 
-def test_site_that_names_sets_only_now_is_told_what_goes(museum: Museum) -> None:
-    """Nothing that is named was ever live, but the set `site` was."""
-    everything = museum.site.settings["RESOURCESYNC"]
-    museum.site.configure(RESOURCESYNC={name: value for name, value in everything.items() if name != "sets"})
-    museum.publish(1)
-    museum.site.configure(RESOURCESYNC={**everything, "sets": {"pages": SETS["pages"]}})
-    shutil.rmtree(museum.site.output)
-    (warning,) = warnings(run(museum.site)[1])
-    assert "the set 'site' is no longer in RESOURCESYNC['sets']" in warning
-    museum.deploy()
-    assert warnings(run(museum.site)[1]) == []
-
-
 def test_sets_begin_anew_together(museum: Museum) -> None:
     """Each beside what was public of it, with packages of its own; set back, they go on."""
     museum.publish(1)
@@ -211,7 +195,7 @@ def test_what_is_forgotten_in_sets_stays_forgotten(museum: Museum) -> None:
     """In all that have it, live and in the keepsakes, whether its takedown is public before the next build or not."""
     museum.publish(1)
     museum.publish(2)
-    said = our_command(museum, "forget", f"{MUSEUM}/a.html")
+    said = our_command(museum.site.folder, "forget", f"{MUSEUM}/a.html").stdout
     assert "site: generation 3, below" in said
     assert "pages: generation 3, below" in said
     for name, place in KEEPSAKES.items():
@@ -230,15 +214,6 @@ def test_what_is_forgotten_in_sets_stays_forgotten(museum: Museum) -> None:
     museum.edit(4)
     museum.build()
     assert generations(museum) == [5, 5, 4]
-
-
-def our_command(museum: Museum, *arguments: str) -> str:
-    """Run our command in the site's folder; give what it says."""
-    command = [sys.executable, "-m", "pelican_resourcesync", *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, cwd=museum.site.folder, env=environment, check=False, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def test_sets_move_to_another_host(museum: Museum) -> None:

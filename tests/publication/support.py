@@ -10,9 +10,10 @@ from types import EllipsisType
 from typing import Any
 
 from pelican_resourcesync.protocol import ChangeKind
+from pelican_resourcesync.publication.forget import TakedownResult, forget_uris
 from pelican_resourcesync.publication.model.history import Change, ChangeHistory
 from pelican_resourcesync.publication.model.layout import Layout
-from pelican_resourcesync.publication.model.options import Options
+from pelican_resourcesync.publication.model.options import Archives, Dumps, Options
 from pelican_resourcesync.publication.model.ranges import Calendar, RangeBoundaries
 from pelican_resourcesync.publication.model.resource import FileResources, Representation, Resource
 from pelican_resourcesync.publication.next_generation import Request
@@ -26,6 +27,12 @@ LAYOUT = Layout(SITEURL)
 STATE = "resourcesync/publication.json"
 MILLISECOND = timedelta(milliseconds=1)
 CREATED, UPDATED, DELETED = ChangeKind.CREATED, ChangeKind.UPDATED, ChangeKind.DELETED
+
+#: All dumps, and archives of everything.
+EVERYTHING: dict[str, Any] = {
+    "dumps": Dumps(resourcedump=True, changedump=True),
+    "archives": Archives(resourcelist=None, resourcedump=None),
+}
 
 Contents = Mapping[str, bytes]
 
@@ -111,6 +118,24 @@ class Source:
     def options(self, **options: Any) -> Options:
         """Give how to publish; of sets as small as these, a fifth is soon gone."""
         return replace(Options(output=self.output, layout=self.layout, allow_deletions=True), **options)
+
+    def request(self, contents: Contents, time: str, **options: Any) -> Request:
+        """Ask for the publication of files of these contents, which `publish_sets` publishes with those of others."""
+        resources = [Resource(f"{self.siteurl}/{path}", self.write(path, data)) for path, data in contents.items()]
+        return Request(
+            resources=FileResources(resources),
+            history=ChangeHistory(built=utc(time)),
+            boundaries=self.cuts,
+            options=self.options(**options),
+            previous=self.previous(),
+        )
+
+    def forget(self, *uris: str, built: datetime) -> TakedownResult:
+        """Forget resources of this set alone."""
+        previous = self.previous()
+        assert previous
+        [done] = forget_uris([previous], uris, self.output, built=built)
+        return done
 
     def write(self, path: str, data: bytes) -> Path:
         """Write a file of the output."""

@@ -1,4 +1,4 @@
-"""Archives: which states and changes of the past stay, and what leads to them."""
+"""Archives: which states and changes of the past stay, how long, and what leads to them."""
 
 from pathlib import Path
 from typing import Any
@@ -6,16 +6,12 @@ from typing import Any
 import pytest
 
 from pelican_resourcesync.protocol import Limits
-from pelican_resourcesync.publication import Archives, ChangeHistory, Dumps
+from pelican_resourcesync.publication import Archives, ChangeHistory
 from tests.publication.archivist import Archivist, walk
-from tests.publication.support import SITEURL, UPDATED, Source, change, utc
+from tests.publication.support import EVERYTHING, SITEURL, UPDATED, Source, change, tree, utc
 
 SET = f"{SITEURL}/resourcesync/site"
 KINDS = ("resourcelist", "resourcedump", "changelist", "changedump")
-OPTIONS: dict[str, Any] = {
-    "dumps": Dumps(resourcedump=True, changedump=True),
-    "archives": Archives(resourcelist=None, resourcedump=None),
-}
 
 #: The days of publications: two in January, none in March, several changes of one range in April.
 DAYS = ("2024-01-05", "2024-01-20", "2024-02-10", "2024-04-01", "2024-04-02", "2024-05-09")
@@ -26,7 +22,7 @@ def source(tmp_path: Path) -> Source:
     """Give a set that was published on some days, each time with other bytes."""
     source = Source(tmp_path / "output")
     for number, day in enumerate(DAYS):
-        source.publish({"a.html": b"%d" % number}, f"{day}T12:00", **OPTIONS)
+        source.publish({"a.html": b"%d" % number}, f"{day}T12:00", **EVERYTHING)
     return source
 
 
@@ -78,18 +74,32 @@ def test_nothing_is_archived_before_a_range_ends(tmp_path: Path) -> None:
     """Nor of ranges that only history tells of: nothing was published in them."""
     source = Source(tmp_path / "output")
     history = [change(f"2024-0{month}-05T12:00", "a.html", UPDATED) for month in range(1, 5)]
-    source.publish({"a.html": b"a"}, ChangeHistory(built=utc("2024-04-06T12:00"), changes=history), **OPTIONS)
+    source.publish({"a.html": b"a"}, ChangeHistory(built=utc("2024-04-06T12:00"), changes=history), **EVERYTHING)
     assert source.capabilities().keys() == {"resourcelist", "resourcedump", "changelist", "changelist-archive"}
     assert source.document(source.capabilities()["resourcelist"]).links.keys() == {"up"}
     assert not [path for path in source.documents() if "/archive/" in path]
 
 
+def test_the_oldest_states_go(source: Source) -> None:
+    """Each kind by its own number, with its packages; what is fewer now does not come back."""
+    keep = Archives(resourcelist=2, resourcedump=1)
+    source.publish({"a.html": b"5"}, f"{DAYS[-1]}T12:00", dumps=EVERYTHING["dumps"], archives=keep)
+    source.publish({"a.html": b"6"}, "2024-05-10T12:00", **EVERYTHING)
+    assert [md["at"] for _, md in archived(source, "resourcelist")] == ["2024-02-10T12:00:00Z", "2024-04-02T12:00:00Z"]
+    assert [md["at"] for _, md in archived(source, "resourcedump")] == ["2024-04-02T12:00:00Z"]
+    packages = [path for path in source.state()["documents"] if "/resourcedump-" in path and path.endswith(".zip")]
+    assert packages == [
+        "resourcesync/site/resourcedump-20240402T120000Z-00001.zip",
+        "resourcesync/site/resourcedump-20240510T120000Z-00001.zip",
+    ]
+
+
 def test_dumps_in_archives_go_with_the_dumps(source: Source) -> None:
     """Where dumps are turned off no package stays, but for readers still under way; lists stay."""
-    source.publish({"a.html": b"6"}, "2024-05-10T12:00", archives=OPTIONS["archives"])
+    source.publish({"a.html": b"6"}, "2024-05-10T12:00", archives=EVERYTHING["archives"])
     assert not [path for path in source.state()["documents"] if "dump" in path]
     assert len(archived(source, "resourcelist")) == 3
-    source.publish({"a.html": b"7"}, "2024-05-11T12:00", archives=OPTIONS["archives"])
+    source.publish({"a.html": b"7"}, "2024-05-11T12:00", archives=EVERYTHING["archives"])
     assert not [path for path in source.documents() if "dump" in path]
     walk(source)
 
@@ -98,7 +108,7 @@ def test_archives_past_the_limits(tmp_path: Path) -> None:
     """AR04: an Archive Index leads to parts, which lead back; and what is archived may be in parts too."""
     source = Source(tmp_path / "output")
     archivist = Archivist(source)
-    options: dict[str, Any] = {"limits": Limits(entries=2), **OPTIONS}
+    options: dict[str, Any] = {"limits": Limits(entries=2), **EVERYTHING}
     for month in range(1, 8):
         contents = {f"{name}.html": b"%d" % month for name in range(3)}
         source.publish(contents, f"2024-0{month}-05T12:00", **options)
@@ -113,3 +123,77 @@ def test_archives_past_the_limits(tmp_path: Path) -> None:
             assert part.links == {"up": f"{SET}/capabilitylist.xml", "index": source.capabilities()[f"{kind}-archive"]}
     lists = archivist.whole(source.capabilities()["resourcelist-archive"])
     assert {source.document(item.uri).root for item in lists} == {"sitemapindex"}
+
+
+# Retention: how many closed Change Lists stay, and what stays a little longer for readers under way
+
+LISTS = [f"resourcesync/site/changelist-2024{month:02}01T000000Z.xml" for month in range(1, 8)]
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Source:
+    """Give a set that changed in each of five months: four closed Change Lists and an open one."""
+    source = Source(tmp_path / "output")
+    for month in range(1, 6):
+        publish(source, month)
+    return source
+
+
+def publish(source: Source, month: int, **options: Any) -> int:
+    """Publish a change in a month, and give the count of all changes."""
+    return source.publish({"a.html": bytes([month])}, f"2024-{month:02}-05T12:00", **options).changes
+
+
+def listed(source: Source) -> list[str]:
+    """Give the paths of the Change Lists that the index names."""
+    return [item.uri.removeprefix(f"{SITEURL}/") for item, _list in source.change_lists()]
+
+
+def test_the_oldest_go(kept: Source) -> None:
+    """CL06, AR06: index and archive begin at the first that is kept and touch from there on; the rest is carried."""
+    before = kept.documents()
+    assert publish(kept, 5, archives=Archives(changelist=2)) == 3
+    assert listed(kept) == LISTS[2:5]
+    index = kept.document(f"{SET}/changelist.xml")
+    archive = kept.document(f"{SET}/changelist-archive.xml")
+    assert index.md["from"] == archive.entries[0].md["from"] == "2024-03-01T00:00:00Z"
+    assert [item.uri.removeprefix(f"{SITEURL}/") for item in archive.entries] == LISTS[2:4]
+    assert [item.md.get("until") for item in index.entries] == ["2024-04-01T00:00:00Z", "2024-05-01T00:00:00Z", None]
+    assert [kept.documents()[path] for path in LISTS[2:5]] == [before[path] for path in LISTS[2:5]]
+    assert kept.state()["changes"] == 3
+
+
+def test_the_open_one_may_close_and_go_at_once(tmp_path: Path) -> None:
+    """What history told of long ago is dropped as the oldest, before it ever was a document."""
+    source = Source(tmp_path)
+    changes = [change(f"2024-0{month}-05T12:00", "a.html", UPDATED) for month in range(1, 6)]
+    told = ChangeHistory(built=utc("2024-06-01T12:00"), changes=changes)
+    assert source.publish({"a.html": b"a"}, told, archives=Archives(changelist=1)).changes == 2
+    assert listed(source) == LISTS[3:5]
+    assert not set(LISTS[:3]) & source.documents().keys()
+    assert source.state()["superseded"] == {}
+
+
+def test_lists_that_go_stay_for_one_generation(kept: Source) -> None:
+    """A reader that has just read the index finds what it names; one generation on they are gone."""
+    before = kept.documents()
+    publish(kept, 5, archives=Archives(changelist=2))
+    after = kept.documents()
+    assert [after[path] for path in LISTS[:2]] == [before[path] for path in LISTS[:2]]
+    assert kept.state()["superseded"].keys() == set(LISTS[:2])
+    assert not kept.state()["superseded"].keys() & kept.state()["documents"].keys()
+    unchanged = tree(kept.output)
+    publish(kept, 5, archives=Archives(changelist=2))
+    assert tree(kept.output) == unchanged
+    publish(kept, 6, archives=Archives(changelist=2))
+    assert not set(LISTS[:2]) & kept.documents().keys()
+    assert LISTS[2] in kept.documents()
+
+
+def test_superseded_documents_that_were_lost(kept: Source) -> None:
+    """They are no loss: what is there is carried, and the same state changes nothing else."""
+    publish(kept, 5, archives=Archives(changelist=2))
+    (kept.output / LISTS[0]).unlink()
+    before = kept.documents()
+    publish(kept, 5, archives=Archives(changelist=2))
+    assert kept.documents() == before

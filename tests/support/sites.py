@@ -166,6 +166,19 @@ def strip(site: Site) -> Site:
     return site
 
 
+def our_command(folder: Path, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+    """Run the command `pelican-resourcesync` in a folder, in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "pelican_resourcesync", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=check,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
+
+
 def build(folder: Path, **overrides: Any) -> None:
     """Build the site in `folder` in this process, from that folder as the current one."""
     here = Path.cwd()

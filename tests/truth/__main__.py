@@ -43,13 +43,6 @@ def _add_site_options(add: Callable[..., object]) -> None:
     add("--site", default=".", metavar="DIR", help="the folder in it where pelican is run")
     add("--content", help="the content folder, if the settings do not say")
     add("--settings", default="pelicanconf.py", help="the settings file; a commit without it has no site")
-    add(
-        "--clock",
-        choices=["landing", "now"],
-        default="landing",
-        help="what a page that shows the time shows: when its commit landed (the default, and what a backfill builds), "
-        "or when it is built",
-    )
     add("--siteurl", default="https://example.org", help="the SITEURL to build with")
     add("--python", default=sys.executable, help="the interpreter that has what the site needs (to judge: git, lxml)")
 
@@ -84,13 +77,12 @@ def main(arguments: Sequence[str]) -> int:
         settings=options.settings,
         more=options.more,
         siteurl=options.siteurl.rstrip("/"),
-        clock=options.clock,
     )
     truth = Truth.load(options.truth, command)
     with tempfile.TemporaryDirectory(prefix="truth-") as folder:
         clone = Clone(options.repository, Path(folder, "clone"))
         line = clone.commits(options.until)
-        window = open_window(clone, line, options.since, options.only, options.clock)
+        window = open_window(clone, line, options.since, options.only)
         if options.phase != "judge":
             _collect(options, truth, clone, window, Path(folder))
         if options.phase != "truth":

@@ -19,17 +19,13 @@ PACKAGE = Path(__file__).resolve().parents[2] / "pelican_resourcesync"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """How a site is built: where in the repository, with which arguments of `pelican`, and by which clock.
-
-    The clock is that of the machine (`now`), or stands at the landing time of each commit (`landing`).
-    """
+    """How a site is built: where in the repository, and with which arguments of `pelican`."""
 
     site: str = "."
     content: str | None = None
     settings: str = "pelicanconf.py"
     more: Sequence[str] = ()
     siteurl: str = "https://example.org"
-    clock: str = "landing"
 
     def arguments(self, output: Path) -> list[str]:
         """Return the arguments of `pelican`."""
@@ -86,7 +82,7 @@ class Builder:
         """Build a commit that landed at a time, in seconds."""
         tree = self._folder / "tree"
         clone.lay_out(sha, tree)
-        return self.run(tree, epoch if self._command.clock == "landing" else None)
+        return self.run(tree, epoch)
 
     def run(self, tree: Path, epoch: int | None = None) -> Build:
         """Build what lies in `tree`, by a clock that stands still if `epoch` says where."""

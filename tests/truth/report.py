@@ -22,16 +22,6 @@ class Row:
     told: int
     right: int
 
-    @property
-    def recall(self) -> str:
-        """What part of the truth is told."""
-        return _percent(self.right, self.truth)
-
-    @property
-    def precision(self) -> str:
-        """What part of the told is true."""
-        return _percent(self.right, self.told)
-
 
 def rows(verdict: Verdict) -> list[Row]:
     """Return the rows of one table: each sort and kind of which there is anything, and the sums by kind."""
@@ -54,13 +44,12 @@ def _row(verdict: Verdict, sort: str, kind: str, cells: Sequence[Cell]) -> Row:
 
 def text(verdict: Verdict, commits: Account, consistency: Consistency, *, limit: int) -> Iterator[str]:
     """Return the lines of the report for people: a table, and every sort of fault with its first examples."""
-    yield f"{'sort':8} {'kind':8} {'truth':>7} {'told':>7} {'right':>7} {'recall':>8} {'precision':>9}"
+    yield f"{'sort':8} {'kind':8} {'truth':>7} {'told':>7} {'right':>7}"
     for row in rows(verdict):
-        counts = f"{row.truth:7} {row.told:7} {row.right:7}"
-        yield f"{row.sort:8} {row.kind:8} {counts} {row.recall:>8} {row.precision:>9}"
+        yield f"{row.sort:8} {row.kind:8} {row.truth:7} {row.told:7} {row.right:7}"
     yield f"commits: {commits.asked}, built: {commits.builds}, with errors: {commits.errors}"
     found = data(verdict, commits, consistency)
-    faults = {name: found[name] for name in ("misdated", "wrong", "misses", "inventions")} | found["consistency"]
+    faults = {name: found[name] for name in ("wrong", "misses", "inventions")} | found["consistency"]
     faults |= {"not built": sorted(commits.failed.items()), "unstable": sorted(verdict.unstable.items())}
     for name, each in faults.items():
         yield f"{name.replace('_', ' ')}: {len(each)}"
@@ -73,14 +62,9 @@ def data(verdict: Verdict, commits: Account, consistency: Consistency) -> dict[s
         "tables": {"all": [asdict(row) for row in rows(verdict)]},
         "commits": asdict(commits),
         "unstable": dict(verdict.unstable),
-        "misdated": [asdict(each) for each in verdict.misdated],
         "consistency": asdict(consistency),
         "hashes": {what: verdict.hashes[what] for what in ("right", "wrong", "missing")},
         "wrong": [asdict(each) for each in verdict.wrong],
         "misses": [asdict(each) for each in verdict.misses],
         "inventions": [asdict(each) for each in verdict.inventions],
     }
-
-
-def _percent(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.1f} %" if whole else "-"

@@ -63,7 +63,7 @@ class Truth:
         if file is None or not file.is_file():
             return cls(command=command)
         data = json.loads(file.read_text("ascii"))
-        found = Command(**{"clock": "now", **data["command"]})  # a truth of before there was a choice
+        found = Command(**data["command"])
         if asdict(found) != json.loads(json.dumps(asdict(command))):
             message = f"{file} was told by another command: {found}"
             raise SystemExit(message)
@@ -94,9 +94,7 @@ class Window:
         return list(dict.fromkeys(self.like.values()))
 
 
-def open_window(
-    clone: Clone, line: Sequence[Commit], since: str | None, only: Sequence[str], clock: str = "landing"
-) -> Window:
+def open_window(clone: Clone, line: Sequence[Commit], since: str | None, only: Sequence[str]) -> Window:
     """Return the window over a first-parent line that begins at a revision, or at the root."""
     names = [commit.sha for commit in line]
     start = 0 if since is None else _place(clone.name(since), names)
@@ -110,7 +108,7 @@ def open_window(
     before: str | None = None
     for commit in commits if base is None else [base, *commits]:
         if before is None or not only or commit.sha in touched:
-            before = trees.setdefault((commit.tree, times[commit.sha] if clock == "landing" else 0), commit.sha)
+            before = trees.setdefault((commit.tree, times[commit.sha]), commit.sha)
         like[commit.sha] = before
     return Window(base=base, commits=commits, like=like, times=times)
 

@@ -1,7 +1,7 @@
 """The verdict: what is told against what is true, step by step and change by change."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tests.truth.landings import Landings
@@ -31,16 +31,6 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Misdated:
-    """A miss and an invention of the same path and kind: right, but for the commit."""
-
-    path: str
-    kind: str
-    true: str
-    told: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """All counts and all faults.
 
@@ -54,7 +44,6 @@ class Verdict:
     right: Counter[Cell] = field(default_factory=Counter)
     misses: list[Fault] = field(default_factory=list)
     inventions: list[Fault] = field(default_factory=list)
-    misdated: list[Misdated] = field(default_factory=list)
     unstable: Counter[str] = field(default_factory=Counter)
     aliases: Counter[str] = field(default_factory=Counter)
     hashes: Counter[str] = field(default_factory=Counter)
@@ -86,8 +75,6 @@ def judge(case: Case) -> Verdict:
     rows = _by_commit(case)
     for step in case.steps:
         _Bench(case, verdict, step).judge([row for commit in step.commits for row in rows.get(commit.sha, ())])
-    order = {commit.sha: number for number, commit in enumerate(each for step in case.steps for each in step.commits)}
-    verdict.misdated.extend(_pair(verdict.misses, verdict.inventions, order))
     return verdict
 
 
@@ -223,16 +210,3 @@ def fold(kinds: Sequence[str]) -> str | None:
         return None
     before, after = kinds[0] != "created", kinds[-1] != "deleted"
     return {(True, True): "updated", (False, True): "created", (True, False): "deleted"}.get((before, after))
-
-
-def _pair(misses: Iterable[Fault], inventions: Iterable[Fault], order: Mapping[str, int]) -> Iterator[Misdated]:
-    """Find the misses and inventions that are one change at another commit: each the nearest that is left."""
-    places: dict[tuple[str, str], list[str]] = {}
-    for fault in inventions:
-        places.setdefault((fault.path, fault.cell.kind), []).append(fault.sha)
-    for fault in misses:
-        shas = places.get((fault.path, fault.cell.kind))
-        if shas:
-            nearest = min(shas, key=lambda sha: abs(order[sha] - order[fault.sha]))
-            shas.remove(nearest)
-            yield Misdated(path=fault.path, kind=fault.cell.kind, true=fault.sha, told=nearest)

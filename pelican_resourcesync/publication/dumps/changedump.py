@@ -9,7 +9,8 @@ from pelican_resourcesync.publication.documents.contents import ChangeDumpConten
 from pelican_resourcesync.publication.model.history import Change
 from pelican_resourcesync.publication.model.ranges import Range
 from pelican_resourcesync.publication.previous.consistency import DamagedError, require_adjacent
-from pelican_resourcesync.publication.previous.previous import PreviousPublication, VerifiedDocuments, explain_damage
+from pelican_resourcesync.publication.previous.previous import PreviousPublication, explain_damage
+from pelican_resourcesync.publication.previous.verified import VerifiedDocuments
 
 #: Divides changes, in chronological order, into packages, and leaves out those that cannot be packed.
 Split = Callable[[Iterable[Change]], Iterable[Sequence[Change]]]

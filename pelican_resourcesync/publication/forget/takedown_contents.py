@@ -21,7 +21,8 @@ from pelican_resourcesync.publication.model.listing import Listing
 from pelican_resourcesync.publication.model.options import Options
 from pelican_resourcesync.publication.model.ranges import Range
 from pelican_resourcesync.publication.model.resource import Listed
-from pelican_resourcesync.publication.previous.previous import PreviousPublication, listed_of
+from pelican_resourcesync.publication.previous.previous import PreviousPublication
+from pelican_resourcesync.publication.previous.verified import listed_of
 
 _OPEN = 4  # packages kept open: bytes that are packed together mostly come from the same one
 

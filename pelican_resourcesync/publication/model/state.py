@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from pelican_resourcesync.errors import DocumentError, PublicationError
+from pelican_resourcesync.printable import printable
 from pelican_resourcesync.protocol import parse_datetime, render_datetime
 
 FORMAT = 1
@@ -15,6 +16,7 @@ FORMAT = 1
 #: The number of earlier generations that a state lists by their SHA-256.
 MOST_ANCESTORS = 100
 
+_LONGEST = 500  # characters of a text, or of what a message shows of one
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
 _EARLIEST, _LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
 
@@ -91,37 +93,51 @@ def parse_state(data: bytes, name: str) -> State:
     try:
         content = json.loads(data)
         if content["format"] != FORMAT:
-            message = f"{name} has the format {content['format']!r}, which this version does not know: update the tool"
+            found = printable(repr(content["format"])[:_LONGEST])
+            message = f"{name} has the format {found}, which this version does not know: update the tool"
             raise PublicationError(message)
         return _state(content)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError, DocumentError) as error:
-        message = f"{name} is damaged ({error}): upload it again, or start over with the setting `previous` 'none'"
+        why = printable(str(error)[:_LONGEST])
+        message = f"{name} is damaged ({why}): upload it again, or start over with the setting `previous` 'none'"
         raise PublicationError(message) from error
 
 
 def _state(content: Mapping[str, Any]) -> State:
     return State(
         generation=_count(content["generation"]),
-        predecessor=content["predecessor"],
-        siteurl=str(content["siteurl"]),
+        predecessor=_text_or_none(content["predecessor"]),
+        siteurl=_text(content["siteurl"]),
         at=_time(content["at"]),
         changes=_count(content["changes"]),
-        commit=content["commit"],
+        commit=_text_or_none(content["commit"]),
         landed=None if content["landed"] is None else _time(content["landed"]),
         postponed={str(commit): _time(time) for commit, time in content["held"].items()},
         restart_number=_count(content.get("start", 1), least=1),
-        ancestors=tuple(str(digest) for digest in content.get("ancestors", ())),
+        ancestors=tuple(_text(digest) for digest in content.get("ancestors", ())),
         unstable={str(uri): _count(count) for uri, count in content.get("restless", {}).items()},
         documents=_digests(content["documents"]),
         superseded=_digests(content.get("superseded", {})),
         sets=tuple(_name(name) for name in content.get("sets", ())),
-        former=tuple(str(address) for address in content.get("former", ())),
+        former=tuple(_text(address) for address in content.get("former", ())),
         read_as_of=_time(content["evaluated"]) if "evaluated" in content else None,
     )
 
 
 def _digests(content: Mapping[str, Any]) -> dict[str, str]:
     return {str(path): str(digest) for path, digest in content.items()}
+
+
+def _text(value: object) -> str:
+    """Check and return a short printable text."""
+    if not isinstance(value, str) or len(value) > _LONGEST or not value.isprintable():
+        message = f"{value!r} is not a printable text of at most {_LONGEST} characters"
+        raise ValueError(message)
+    return value
+
+
+def _text_or_none(value: object) -> str | None:
+    return None if value is None else _text(value)
 
 
 def _name(name: object) -> str:

@@ -55,7 +55,7 @@ def require_capabilities(entries: Iterable[Entry], layout: Layout, state: State)
     named = {(str(each.md.capability if each.md else None), each.loc) for each in entries}
     for capability, uri in sorted(named ^ there):
         verb = "names" if (capability, uri) in named else "does not name"
-        message = f"{layout.capability_list} {verb} the {capability} {_shown(uri)}, unlike {layout.state}"
+        message = f"{layout.capability_list} {verb} the {capability} {shown(uri)}, unlike {layout.state}"
         raise DamagedError(message)
 
 
@@ -76,30 +76,28 @@ def require_adjacent(path: str, ranges: Iterable[tuple[datetime, datetime | None
 
 
 def checked_resources(
-    resources: Iterable[tuple[str, Listed]], path: str, state: State, former: Collection[str]
+    resources: Iterable[tuple[str, Listed]], path: str, addresses: "Addresses"
 ) -> Iterator[tuple[str, Listed]]:
-    """Yield the resources of the Resource List at `path`. Raises `DamagedError` for one that cannot be published."""
-    addresses = Addresses(state, former)
+    """Yield the resources in the document at `path`. Raises `DamagedError` for one that cannot be published."""
     for uri, listed in resources:
         addresses.require(uri, listed.links, path)
         yield uri, listed
 
 
 def checked_changes(
-    changes: Iterable[Change], path: str, start: datetime, state: State, former: Collection[str]
+    changes: Iterable[Change], path: str, start: datetime, until: datetime, addresses: "Addresses"
 ) -> Iterator[Change]:
-    """Yield the changes of the open Change List at `path`. Raises `DamagedError` for one that cannot be published.
+    """Yield the changes in the document at `path`. Raises `DamagedError` for one that cannot be published.
 
-    Their times are in order, after the `start` of the list and not later than the publication.
+    Their times are in order, after `start` and not after `until`.
     """
-    addresses = Addresses(state, former)
     before = start
     for change in changes:
         addresses.require(change.uri, change.links, path)
-        if not start < change.time <= state.at or change.time < before:
+        if not start < change.time <= until or change.time < before:
             message = (
-                f"{path}: the change of {_shown(change.uri)} has the time {change.time}, not in order between"
-                f" {start} and {state.at}"
+                f"{path}: the change of {shown(change.uri)} has the time {change.time}, not in order between"
+                f" {start} and {until}"
             )
             raise DamagedError(message)
         before = change.time
@@ -126,17 +124,21 @@ class Addresses:
         self._exact = {state.siteurl, *state.former, *former}
         self._anywhere = state.read_as_of is not None
 
+    def path_of(self, uri: str) -> str:
+        """Return the path of a document of the site by its URI, or the URI if it is elsewhere."""
+        return next((uri.removeprefix(each) for each in self._below if uri.startswith(each)), uri)
+
     def require(self, uri: str, links: Iterable[Link], path: str) -> None:
         """Raise `DamagedError` for a URI in the document at `path` that is elsewhere, or cannot be written."""
         try:
             require_writable(uri, links)
         except DocumentError as error:
-            message = f"{path}: {_shown(uri)} cannot be published: {printable(error)}"
+            message = f"{path}: {shown(uri)} cannot be published: {printable(error)}"
             raise DamagedError(message) from None
         if uri.startswith(self._below) or uri in self._exact:
             return
         if not self._anywhere or not _is_public(uri):
-            message = f"{path}: {_shown(uri)} is not below the address of the site, {self._below[0]}"
+            message = f"{path}: {shown(uri)} is not below the address of the site, {self._below[0]}"
             raise DamagedError(message)
 
 
@@ -149,7 +151,8 @@ def _is_public(uri: str) -> bool:
     return parts.scheme in ("http", "https") and bool(parts.hostname) and "@" not in parts.netloc
 
 
-def _shown(uri: str) -> str:
+def shown(uri: str) -> str:
+    """Return a URI or path as it is shown in a message."""
     return printable(uri[:_SHOWN]) + ("…" if len(uri) > _SHOWN else "")
 
 

@@ -4,29 +4,26 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from pelican_resourcesync.errors import DocumentError, PublicationError
-from pelican_resourcesync.protocol import Capability, Document, Entry, Metadata, Root, read
+from pelican_resourcesync.printable import printable
+from pelican_resourcesync.protocol import Entry
 from pelican_resourcesync.publication.model.history import Change
-from pelican_resourcesync.publication.model.layout import FOLDER, SHARED, Layout, is_package
+from pelican_resourcesync.publication.model.layout import FOLDER, Layout
 from pelican_resourcesync.publication.model.listing import Listing
 from pelican_resourcesync.publication.model.ranges import Range
-from pelican_resourcesync.publication.model.resource import Listed, Representation
 from pelican_resourcesync.publication.model.sanity_checks import is_loopback
 from pelican_resourcesync.publication.model.state import State
 from pelican_resourcesync.publication.previous.ancestry import HashedState
 from pelican_resourcesync.publication.previous.consistency import (
+    Addresses,
     DamagedError,
-    checked_changes,
-    checked_resources,
-    require_adjacent,
     require_capabilities,
-    require_capability,
-    require_count,
-    require_same_time,
+    shown,
 )
-from pelican_resourcesync.transport import measure
+from pelican_resourcesync.publication.previous.kept import KeptDocuments
+from pelican_resourcesync.publication.previous.verified import VerifiedDocuments
 
 
 @contextmanager
@@ -36,130 +33,15 @@ def explain_damage(where: str) -> Iterator[None]:
         yield
     except (DocumentError, OSError, DamagedError) as error:
         place = f"{'at' if '://' in where else 'in'} {where}"
+        why: object = error
+        if isinstance(error, OSError):  # its path may be that of a temporary folder
+            _, _, path = str(error.filename).replace("\\", "/").rpartition(f"/{FOLDER}/")
+            why = f"{FOLDER}/{shown(path)}: {error.strerror or type(error).__name__}"
         message = (
-            f"the publication {place} is damaged: {error}: upload it again, or name another with the setting"
+            f"the publication {place} is damaged: {printable(why)}: upload it again, or name another with the setting"
             " `previous` ('none' starts over under new addresses)"
         )
         raise PublicationError(message) from error
-
-
-@dataclass(frozen=True, slots=True)
-class VerifiedDocuments:
-    """The documents in `folder` that are listed in `state`; no others are read."""
-
-    folder: Path
-    layout: Layout
-    state: State
-
-    def verify(self, *, packages: bool = True) -> None:
-        """Compare every document of the set with its hash: `packages` if requested, superseded ones if they exist."""
-        for path, digest in self.state.documents.items():
-            wanted = path not in SHARED and (packages or not is_package(path))
-            if wanted and self._sha256(path) != digest:
-                raise self._not_what(path)
-        for path, digest in self.state.superseded.items():
-            if self._sha256(path) not in (digest, None):
-                raise self._not_what(path)
-
-    def _sha256(self, path: str) -> str | None:
-        """Return the SHA-256 of a document, or `None` if it is missing."""
-        if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
-            raise self._not_what(path)
-        file = self.folder / path
-        return measure(file)[0] if file.is_file() else None
-
-    def _not_what(self, path: str) -> "DamagedError":
-        return DamagedError(f"{path} is not what {self.layout.state} says")
-
-    def whole(self, path: str) -> Iterator[Entry]:
-        """Yield the entries of a document, which may be an index of parts."""
-        with self._open(path) as document:
-            if document.root is Root.URLSET:
-                yield from document.entries
-                return
-            for pointer in document.entries:
-                with self._open(pointer.loc.removeprefix(f"{self.layout.siteurl}/")) as part:
-                    if part.root is not Root.URLSET:
-                        what = f"{path} leads to {pointer.loc}, which is an index too"
-                        raise DamagedError(what)
-                    yield from part.entries
-
-    def listed(self, former: Collection[str]) -> Iterator[tuple[str, Listed]]:
-        """Yield the resources of the Resource List by URI; they are below the site's address, or a `former` one."""
-        path = self.layout.resource_list
-        with self._open(path) as document:
-            require_same_time(path, "at", require_capability(document, path, Capability.RESOURCELIST).at, self.state.at)
-        found = ((entry.loc, listed_of(entry)) for entry in self.whole(path))
-        yield from checked_resources(found, path, self.state, former)
-
-    def ranges(self, former: Collection[str]) -> Iterator[Range]:
-        """Yield the ranges in the Change List Index; only the open one has its changes."""
-        index, counted = self.layout.change_list_index, 0
-        listed = list(self._intervals(index)) if index in self.state.documents else []
-        require_adjacent(index, listed)
-        for start, until in listed:
-            path = self.layout.change_list(start)
-            with self._open(path) as document:
-                md = require_capability(document, path, Capability.CHANGELIST)
-                require_same_time(path, "from", md.from_, start)
-                require_same_time(path, "until", md.until, until)
-            found = () if until else tuple(checked_changes(self.changes(path), path, start, self.state, former))
-            counted += len(found) or _count_entries(self.folder / path)
-            yield Range(start, until, found, unchanged=until is not None)
-        require_count(self.state, self.layout.state, counted)
-
-    def _intervals(self, index: str) -> Iterator[tuple[datetime, datetime | None]]:
-        for pointer in self.entries(index):
-            if pointer.md is None or pointer.md.from_ is None:
-                what = f"{index} lists {pointer.loc} without its from"
-                raise DamagedError(what)
-            yield pointer.md.from_, pointer.md.until
-
-    def changes(self, path: str) -> Iterator[Change]:
-        """Yield the changes of a Change List."""
-        return (_change(entry, path) for entry in self.entries(path))
-
-    def entries(self, path: str) -> Iterator[Entry]:
-        """Yield the entries of the document at `path`."""
-        with self._open(path) as document:
-            yield from document.entries
-
-    @contextmanager
-    def _open(self, path: str) -> Iterator[Document]:
-        self.require(path)
-        with (self.folder / path).open("rb") as stream:
-            yield read(stream, name=path)
-
-    def require(self, path: str) -> None:
-        """Raise `DamagedError` if the state does not list the document at `path`."""
-        if path not in self.state.documents:
-            what = f"{path} is not named by {self.layout.state}"
-            raise DamagedError(what)
-
-
-def _count_entries(file: Path) -> int:
-    """Return the number of entries of one of our documents, without parsing it."""
-    with file.open("rb") as stream:
-        return sum(line.strip() == b"<url>" for line in stream)
-
-
-def listed_of(entry: Entry) -> Listed:
-    """Return the resource in an entry of a Resource List."""
-    return Listed(_representation(entry), entry.lastmod, entry.links)
-
-
-def _change(entry: Entry, path: str) -> Change:
-    md = entry.md
-    if md is None or md.change is None or entry.lastmod is None:
-        what = f"{path}: the change of {entry.loc} lacks its kind or its time"
-        raise DamagedError(what)
-    shown = _representation(entry)
-    return Change(entry.lastmod, entry.loc, md.change, None if shown == Representation() else shown, entry.links)
-
-
-def _representation(entry: Entry) -> Representation:
-    md = entry.md or Metadata()
-    return Representation(md.hash[0] if md.hash else None, md.length, md.type)
 
 
 #: Returns the saved listing of the publication with this digest, or `None`.
@@ -247,7 +129,7 @@ def read_previous(  # noqa: PLR0913 - keyword-only options
         layout = replace(layout, siteurl=sealed.state.siteurl, restart_number=sealed.state.restart_number)
         proven = VerifiedDocuments(folder, layout, sealed.state)
         proven.verify(packages=packages)
-        return _read(proven, sealed.digest, where, find, former, host_time)
+        return _read(proven, sealed.digest, where, find, Addresses(sealed.state, former), host_time)
 
 
 def publications_in(folder: Path) -> list[PreviousPublication]:
@@ -272,12 +154,16 @@ def _read(  # noqa: PLR0913, PLR0917 - what `read_previous` takes
     digest: str,
     where: str,
     find: FindListing,
-    former: Collection[str],
+    addresses: Addresses,
     host_time: datetime | None,
 ) -> PreviousPublication:
     verified.require(verified.layout.resource_list)
     require_capabilities(verified.entries(verified.layout.capability_list), verified.layout, verified.state)
-    ranges = [*verified.ranges(former)]
+    ranges = [*verified.ranges(addresses)]
+    resources = find(digest)
+    if resources is None:  # otherwise it was written here
+        resources = Listing.of(verified.listed(addresses))
+        KeptDocuments(verified, resources, addresses).require_sound()
     opened = next((each for each in ranges if not each.closed), None)
     times = [
         verified.state.at,
@@ -289,7 +175,7 @@ def _read(  # noqa: PLR0913, PLR0917 - what `read_previous` takes
         layout=verified.layout,
         state=verified.state,
         digest=digest,
-        resources=find(digest) or Listing.of(verified.listed(former)),
+        resources=resources,
         closed=tuple(each for each in ranges if each.closed),
         open=opened,
         last=max(times),

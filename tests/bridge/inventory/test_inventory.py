@@ -118,7 +118,7 @@ def test_days(tmp_path: Path) -> None:
         add(first, item, entry(item, f"of-{item}"), records=1)
     first.take_digests([(item, "1") for item in "abcdx"])
     first.settle_digests()
-    first.take_gone([("urn:x:gone", EARLY)])
+    first.add_removed([("urn:x:gone", EARLY)])
     assert first.times(["urn:x:gone", "urn:x:a"]) == {"urn:x:gone": EARLY}
     first.close()
     first.close()
@@ -142,10 +142,10 @@ def test_rows(inventory: Inventory) -> None:
     assert inventory.add_row(entry("a"))
     assert not inventory.add_row(entry("a", changed=EARLY))
     assert inventory.sets() == ["one", "two"]
-    inventory.take_gone([("urn:x:b", EARLY)])
-    assert inventory.gone_and_there() == []
-    inventory.take_gone([("urn:x:a", EARLY)])
-    assert inventory.gone_and_there() == ["urn:x:a"]
+    inventory.add_removed([("urn:x:b", EARLY)])
+    assert inventory.removed_and_listed() == []
+    inventory.add_removed([("urn:x:a", EARLY)])
+    assert inventory.removed_and_listed() == ["urn:x:a"]
     assert inventory.holds("urn:x:a")
     assert not inventory.holds("urn:x:b")
 
@@ -153,7 +153,7 @@ def test_rows(inventory: Inventory) -> None:
 def test_times(inventory: Inventory) -> None:
     """Times are those of what is there, else of what is gone, as far as they are known."""
     add(inventory, "1", entry("a", changed=LATE), entry("b"))
-    inventory.take_gone([("urn:x:a", EARLY), ("urn:x:c", EARLY), ("urn:x:d", "")])
+    inventory.add_removed([("urn:x:a", EARLY), ("urn:x:c", EARLY), ("urn:x:d", "")])
     assert inventory.times([f"urn:x:{name}" for name in "abcde"]) == {"urn:x:a": LATE, "urn:x:c": EARLY}
 
 

@@ -19,12 +19,12 @@ def old(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def holdings(tmp_path: Path, old: Path) -> Iterator[RecordFiles]:
-    """Give holdings; nothing is left of them, and the old ones are as they were."""
+def files(tmp_path: Path, old: Path) -> Iterator[RecordFiles]:
+    """Give record files; nothing is left of them, and the old ones are as they were."""
     before = (old / "a/1.xml").stat()
-    with new_record_files(tmp_path / "public", old) as holdings:
-        assert holdings.folder.parent.name.startswith(".resourcesync-")
-        yield holdings
+    with new_record_files(tmp_path / "public", old) as files:
+        assert files.folder.parent.name.startswith(".resourcesync-")
+        yield files
     assert [*(tmp_path / "public").iterdir()] == []
     after = (old / "a/1.xml").stat()
     assert (after.st_ino, after.st_mtime_ns, after.st_size) == (before.st_ino, before.st_mtime_ns, before.st_size)
@@ -36,87 +36,87 @@ def inode(file: Path) -> int:
     return file.stat().st_ino
 
 
-def test_written_anew(holdings: RecordFiles, old: Path) -> None:
+def test_written_anew(files: RecordFiles, old: Path) -> None:
     """What has the bytes of before is the very file of before; all else is written."""
-    holding = holdings.write("a/1.xml", b"one")
-    assert inode(holdings.folder / "a/1.xml") == inode(old / "a/1.xml")
-    assert (holding.length, holding.time) == (3, (old / "a/1.xml").stat().st_mtime_ns)
+    published = files.write("a/1.xml", b"one")
+    assert inode(files.folder / "a/1.xml") == inode(old / "a/1.xml")
+    assert (published.length, published.time) == (3, (old / "a/1.xml").stat().st_mtime_ns)
     for path, content in {"a/2.xml": b"two", "b/c/1.xml": b"one"}.items():
-        assert holdings.write(path, content).length == 3
-        assert (holdings.folder / path).read_bytes() == content
+        assert files.write(path, content).length == 3
+        assert (files.folder / path).read_bytes() == content
 
 
 @pytest.mark.parametrize("content", [b"uno", b"ones", b"", b"on"])
-def test_other_content(holdings: RecordFiles, old: Path, content: bytes) -> None:
+def test_other_content(files: RecordFiles, old: Path, content: bytes) -> None:
     """A file of other content is another file: what is published keeps its bytes until the new ones come in."""
-    holdings.write("a/1.xml", content)
-    assert (holdings.folder / "a/1.xml").read_bytes() == content
+    files.write("a/1.xml", content)
+    assert (files.folder / "a/1.xml").read_bytes() == content
     assert (old / "a/1.xml").read_bytes() == b"one"
 
 
-def test_twice(holdings: RecordFiles) -> None:
+def test_twice(files: RecordFiles) -> None:
     """Two files at one path are refused, whether they be the same or not."""
-    holdings.write("x.xml", b"one")
+    files.write("x.xml", b"one")
     with pytest.raises(InventoryError, match=r"x\.xml would stand for two things"):
-        holdings.write("x.xml", b"two")
-    holdings.write("a/1.xml", b"one")
+        files.write("x.xml", b"two")
+    files.write("a/1.xml", b"one")
     with pytest.raises(InventoryError, match="two things"):
-        holdings.write("a/1.xml", b"other")
+        files.write("a/1.xml", b"other")
 
 
-def test_kept(holdings: RecordFiles, old: Path) -> None:
+def test_kept(files: RecordFiles, old: Path) -> None:
     """A file is kept while its length and its time are what they were; else it is told that it is not."""
-    holding = holdings.write("a/1.xml", b"one")
-    holdings.drop("a/1.xml")
-    holdings.drop("a/1.xml")
-    assert not (holdings.folder / "a/1.xml").exists()
+    published = files.write("a/1.xml", b"one")
+    files.drop("a/1.xml")
+    files.drop("a/1.xml")
+    assert not (files.folder / "a/1.xml").exists()
     for other in (
-        holding._replace(length=4),
-        holding._replace(time=holding.time + 1),
-        holding._replace(path="a/2.xml"),
-        holding._replace(path="a/1.xml/b"),
-        holding._replace(path="nowhere/1.xml"),
+        published._replace(length=4),
+        published._replace(time=published.time + 1),
+        published._replace(path="a/2.xml"),
+        published._replace(path="a/1.xml/b"),
+        published._replace(path="nowhere/1.xml"),
     ):
-        assert not holdings.keep(other)
-        assert not (holdings.folder / other.path).exists()
-    assert holdings.keep(holding)
-    assert inode(holdings.folder / "a/1.xml") == inode(old / "a/1.xml")
+        assert not files.keep(other)
+        assert not (files.folder / other.path).exists()
+    assert files.keep(published)
+    assert inode(files.folder / "a/1.xml") == inode(old / "a/1.xml")
 
 
-def test_link_in_its_place(holdings: RecordFiles, old: Path, tmp_path: Path) -> None:
+def test_link_in_its_place(files: RecordFiles, old: Path, tmp_path: Path) -> None:
     """A symbolic link in place of a file is no file, whatever it leads to: it is neither kept nor taken over."""
-    holding = holdings.write("a/1.xml", b"one")
-    holdings.drop("a/1.xml")
+    published = files.write("a/1.xml", b"one")
+    files.drop("a/1.xml")
     (old / "a/1.xml").rename(tmp_path / "elsewhere")
     (old / "a/1.xml").symlink_to(tmp_path / "elsewhere")
-    assert not holdings.keep(holding)
-    holdings.write("a/1.xml", b"one")
-    assert not (holdings.folder / "a/1.xml").is_symlink()
+    assert not files.keep(published)
+    files.write("a/1.xml", b"one")
+    assert not (files.folder / "a/1.xml").is_symlink()
     (old / "a/1.xml").unlink()
     (tmp_path / "elsewhere").rename(old / "a/1.xml")
 
 
-def test_copied(holdings: RecordFiles, old: Path, tmp_path: Path) -> None:
+def test_copied(files: RecordFiles, old: Path, tmp_path: Path) -> None:
     """A copy is of the bytes now: that of before where it has them, else a new one, never a link to the source."""
     source = tmp_path / "source"
     for content, again in ((b"one", True), (b"two", False), (b"three", False)):
         source.write_bytes(content)
         os.utime(source, ns=(5, 5))
-        holdings.copy("a/1.xml", source)
-        copy = holdings.folder / "a/1.xml"
+        files.copy("a/1.xml", source)
+        copy = files.folder / "a/1.xml"
         assert copy.read_bytes() == content
         assert (inode(copy) == inode(old / "a/1.xml")) == again
         assert inode(copy) != inode(source)
-        holdings.drop("a/1.xml")
+        files.drop("a/1.xml")
 
 
-def test_disk_fails(holdings: RecordFiles, tmp_path: Path) -> None:
+def test_disk_fails(files: RecordFiles, tmp_path: Path) -> None:
     """What cannot be written is one sentence, with the path."""
-    (holdings.folder / "b").write_text("a file")
+    (files.folder / "b").write_text("a file")
     with pytest.raises(InventoryError, match=r"b/1\.xml cannot be published"):
-        holdings.write("b/1.xml", b"x")
+        files.write("b/1.xml", b"x")
     with pytest.raises(InventoryError, match=r"c/1\.xml cannot be published"):
-        holdings.copy("c/1.xml", tmp_path / "not there")
+        files.copy("c/1.xml", tmp_path / "not there")
     (tmp_path / "file").write_text("a file")
     with pytest.raises(InventoryError, match="cannot be published"), new_record_files(tmp_path / "file", tmp_path):
         pass
@@ -124,6 +124,6 @@ def test_disk_fails(holdings: RecordFiles, tmp_path: Path) -> None:
 
 def test_nothing_is_left_of_what_fails(tmp_path: Path) -> None:
     """Whatever happens while they are made, the folder goes."""
-    with pytest.raises(InventoryError), new_record_files(tmp_path / "public", tmp_path) as holdings:
-        holdings.copy("a.xml", tmp_path / "not there")
+    with pytest.raises(InventoryError), new_record_files(tmp_path / "public", tmp_path) as files:
+        files.copy("a.xml", tmp_path / "not there")
     assert [*(tmp_path / "public").iterdir()] == []

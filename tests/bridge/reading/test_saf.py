@@ -131,6 +131,7 @@ def test_order(tmp_path: Path) -> None:
         ({"contents": "/etc/passwd"}, "which is not in the folder"),
         ({"contents": "link"}, "which is not in the folder"),
         ({"contents": "a\0b"}, "which is not in the folder"),
+        ({"contents": "sub/../../secret"}, "which is not in the folder"),
         ({"contents": "missing"}, "names 'missing', which is not there"),
         ({"dublin_core.xml": "<dublin_core>"}, "dublin_core.xml is not valid XML"),
         ({"dublin_core.xml": "<!DOCTYPE x [<!ENTITY y SYSTEM 'secret'>]><x>&y;</x>"}, "has a document type"),

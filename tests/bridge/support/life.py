@@ -178,9 +178,3 @@ class RepositoryWalker(Walker):
             return
         self._expect(item.md["hash"] == f"md5:{md5(data).hexdigest()}", document, f"{item.uri} has another hash")
         self._expect(item.md.get("length") == str(len(data)), document, f"{item.uri} has another length")
-
-
-def files_in(folder: Path) -> dict[str, bytes]:
-    """Give all files of a folder by path."""
-    files = (file for file in folder.rglob("*") if file.is_file())
-    return {file.relative_to(folder).as_posix(): file.read_bytes() for file in files}

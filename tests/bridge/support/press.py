@@ -135,7 +135,7 @@ class Press:
         return sorted((self.public / "resourcesync" / set_name).glob("changelist-2*.xml"))
 
     def findings(self, **more: Any) -> dict[str, int]:
-        """Give how often the checker finds a rule broken, looking into all packages and holdings."""
+        """Give how often the checker finds a rule broken, looking into all packages and files."""
         report = check(Request(target=str(self.public), deep=True, **more))
         assert report.documents >= 3
         return {rule: group.count for rule, _, group in report.findings.groups()}

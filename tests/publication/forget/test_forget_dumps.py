@@ -15,21 +15,16 @@ from hypothesis import strategies as st
 from pelican_resourcesync.protocol import Hash, Limits, Link
 from pelican_resourcesync.publication.forget.forget import forget_uris
 from pelican_resourcesync.publication.model.history import ChangeHistory
-from pelican_resourcesync.publication.model.options import Archives, Dumps
+from pelican_resourcesync.publication.model.options import Dumps
 from pelican_resourcesync.publication.model.ranges import FixedBoundaries
-from pelican_resourcesync.publication.model.resource import FileResources, Representation, Resource
-from pelican_resourcesync.publication.next_generation import Request
+from pelican_resourcesync.publication.model.resource import Representation, Resource
 from pelican_resourcesync.publication.previous.previous import publications_in
 from pelican_resourcesync.publication.publish import publish_sets
 from tests.publication.archivist import check_valid, read, walk
-from tests.publication.support import SITEURL, Source, publish_one, tree, utc
+from tests.publication.support import EVERYTHING, SITEURL, Source, publish_one, tree, utc
 from tests.publication.unpacking import Package, change_dumps, rebuilt, resource_dump, resources_in
 from tests.support.reader import parse
 
-OPTIONS: dict[str, Any] = {
-    "dumps": Dumps(resourcedump=True, changedump=True),
-    "archives": Archives(resourcelist=None, resourcedump=None),
-}
 SECRET, GONE = f"{SITEURL}/secret.html", b"what must not be known"
 NOW = utc("2024-09-01T12:00")
 
@@ -42,7 +37,7 @@ def source(tmp_path: Path) -> Source:
         contents = {"a.html": b"%d" % month, "b.html": b"b"}
         if 2 <= month <= 4:
             contents["secret.html"] = GONE + b"%d" % (month // 4)
-        source.publish(contents, f"2024-0{month}-05T12:00", **OPTIONS)
+        source.publish(contents, f"2024-0{month}-05T12:00", **EVERYTHING)
     return source
 
 
@@ -90,9 +85,7 @@ def test_no_package_holds_it_any_more(source: Source) -> None:
     """One deletion in the Change List, and the same in a manifest and its copy, is all that names it."""
     public = set(walk(source))
     assert sum(GONE in data for _path, data in said(source)) > 4
-    previous = source.previous()
-    assert previous
-    forget_uris([previous], [SECRET], source.output, built=NOW)
+    source.forget(SECRET, built=NOW)
     assert not [path for path, data in said(source) if GONE in data]
     naming = {
         path: data.count(b"secret") for path, data in said(source) if b"secret" in data and not path.endswith(".zip")
@@ -118,9 +111,7 @@ def test_all_else_is_as_it_was(source: Source) -> None:
     before = {kind: archived(source, kind) for kind in kinds}
     dump, changes = dumps_of(source)
     ranges = [item.md for item, _ in source.change_lists()]
-    previous = source.previous()
-    assert previous
-    forget_uris([previous], [SECRET], source.output, built=NOW)
+    source.forget(SECRET, built=NOW)
     for kind in kinds:
         assert archived(source, kind) == [
             (at, [each for each in listed if each[0] != SECRET]) for at, listed in before[kind]
@@ -134,7 +125,7 @@ def test_all_else_is_as_it_was(source: Source) -> None:
     assert [item.md for item, _ in source.change_lists()] == ranges
     listed = [item.md for item in source.document(source.capabilities()["changedump"]).entries]
     assert listed[0]["from"] == "2024-01-05T12:00:00Z"
-    source.publish({"a.html": b"6"}, "2024-10-05T12:00", **OPTIONS)
+    source.publish({"a.html": b"6"}, "2024-10-05T12:00", **EVERYTHING)
     later, since = dumps_of(source)
     new = [each for each in since if each.said["until"] > "2024-09-01T12:00:00Z"]
     assert rebuilt(resources_in(after), new) == resources_in(later) == {f"{SITEURL}/a.html": b"6"}
@@ -150,11 +141,9 @@ def test_links_to_it_go_too(source: Source) -> None:
             for path, data in files.items()
         ]
         told = ChangeHistory(built=utc(f"2024-0{month}-05T12:00"))
-        publish_one(resources, told, source.cuts, source.options(**OPTIONS), source.previous())
+        publish_one(resources, told, source.cuts, source.options(**EVERYTHING), source.previous())
     assert ("collection", SECRET) in source.resource_list()[f"{SITEURL}/a.html"].links
-    previous = source.previous()
-    assert previous
-    forget_uris([previous], [SECRET], source.output, built=NOW)
+    source.forget(SECRET, built=NOW)
     assert source.resource_list()[f"{SITEURL}/a.html"].links == (("tag", f"{SITEURL}/b.html"),)
     assert {path for path, data in said(source) if data.count(b"secret") > 1} == set()
     assert (
@@ -166,33 +155,17 @@ def test_links_to_it_go_too(source: Source) -> None:
 def test_what_only_an_archive_has_is_forgotten(tmp_path: Path) -> None:
     """Change Lists that are no longer kept do not name it; an archived list and an archived dump do."""
     source = Source(tmp_path / "output")
-    options = {**OPTIONS, "archives": replace(OPTIONS["archives"], changelist=1, changedump=1)}
+    options = {**EVERYTHING, "archives": replace(EVERYTHING["archives"], changelist=1, changedump=1)}
     for month in range(1, 7):
         contents = {"a.html": b"%d" % month} | ({"secret.html": GONE} if month < 3 else {})
         source.publish(contents, f"2024-0{month}-05T12:00", **options)
     assert not [row for row in source.rows() if row[2] == "secret.html"]
-    previous = source.previous()
-    assert previous
-    [done] = forget_uris([previous], [SECRET], source.output, built=NOW)
+    done = source.forget(SECRET, built=NOW)
     assert done.uris == (SECRET,)
     assert not [path for path, data in said(source) if GONE in data]
     assert [at for at, _ in archived(source, "resourcedump")] == [
         f"2024-0{month}-05T12:00:00Z" for month in range(1, 6)
     ]
-
-
-def request(source: Source, contents: Mapping[str, bytes], day: int) -> Request:
-    """Ask for the publication of a set."""
-    resources = [Resource(f"{SITEURL}/{path}", source.write(path, data)) for path, data in contents.items()]
-    told = ChangeHistory(built=utc(f"2024-01-{day:02}T12:00"))
-    options = source.options(**OPTIONS)
-    return Request(
-        resources=FileResources(resources),
-        history=told,
-        boundaries=source.cuts,
-        options=options,
-        previous=source.previous(),
-    )
 
 
 def test_sets_that_do_not_have_it_keep_every_byte(tmp_path: Path) -> None:
@@ -202,7 +175,11 @@ def test_sets_that_do_not_have_it_keep_every_byte(tmp_path: Path) -> None:
         having = {"a.html": b"%d" % day, "secret.html": GONE}
         publish_sets(
             [
-                request(source, {"p.png": b"p%d" % day} if source.set_name == "pictures" else having, day)
+                source.request(
+                    {"p.png": b"p%d" % day} if source.set_name == "pictures" else having,
+                    f"2024-01-{day:02}T12:00",
+                    **EVERYTHING,
+                )
                 for source in sources
             ]
         )
@@ -240,12 +217,10 @@ def test_whatever_was_published(data: st.DataObject, tmp_path_factory: pytest.Te
         contents = data.draw(st.dictionaries(st.sampled_from(["a.html", "b.html", "c.html"]), states))
         if data.draw(st.booleans()) or month == months:
             contents["secret.html"] = GONE + data.draw(states)
-        source.publish(contents, f"2024-0{month}-05T12:00", limits=limits, **OPTIONS)
+        source.publish(contents, f"2024-0{month}-05T12:00", limits=limits, **EVERYTHING)
     expected = {f"{SITEURL}/{path}": body for path, body in contents.items() if path != "secret.html"}
     earlier, _ = dumps_of(source)
-    previous = source.previous()
-    assert previous
-    forget_uris([previous], [SECRET], source.output, built=NOW)
+    source.forget(SECRET, built=NOW)
     assert not [path for path, body in said(source) if GONE in body]
     walk(source)
     dump, changes = dumps_of(source)
@@ -257,7 +232,7 @@ def test_whatever_was_published(data: st.DataObject, tmp_path_factory: pytest.Te
     if changes and changes[0].said["from"] <= at:
         since = [each for each in changes if each.said["until"] > at]
         assert rebuilt(resources_in(earlier), since) == expected
-    source.publish({"d.html": b"d"}, "2024-10-05T12:00", limits=limits, **OPTIONS)
+    source.publish({"d.html": b"d"}, "2024-10-05T12:00", limits=limits, **EVERYTHING)
     last, changes = dumps_of(source)
     since = [each for each in changes if each.said["until"] > "2024-10"]
     assert rebuilt(resources_in(dump), since) == resources_in(last)
@@ -266,7 +241,7 @@ def test_whatever_was_published(data: st.DataObject, tmp_path_factory: pytest.Te
 def test_after_a_move_with_an_archived_list_in_parts(tmp_path: Path) -> None:
     """What was archived under the address of before is read where it lies now."""
     before = Source(tmp_path / "output")
-    options: dict[str, Any] = {**OPTIONS, "limits": Limits(entries=1)}
+    options: dict[str, Any] = {**EVERYTHING, "limits": Limits(entries=1)}
     for month in (1, 2):
         before.publish({"a.html": b"%d" % month, "secret.html": GONE}, f"2024-0{month}-05T12:00", **options)
     after = replace(before, siteurl="https://moved.example")
@@ -295,11 +270,9 @@ def test_bytes_without_a_hash_stay_those_of_their_time(tmp_path: Path) -> None:
             Resource(SECRET, source.write("secret.html", GONE)),
         ]
         told = ChangeHistory(built=time, complete=False, times=witness(time))
-        publish_one(resources, told, source.cuts, source.options(**OPTIONS), source.previous())
+        publish_one(resources, told, source.cuts, source.options(**EVERYTHING), source.previous())
     assert unpacked(source) == (states[1:], states[1:])
-    previous = source.previous()
-    assert previous
-    forget_uris([previous], [SECRET], source.output, built=NOW)
+    source.forget(SECRET, built=NOW)
     assert unpacked(source) == (states[1:], states[1:])
     assert not [path for path, data in said(source) if GONE in data]
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.publication.model.media_types import TABLE, UNKNOWN_TYPE, media_type
+from pelican_resourcesync.publication.model.media_types import TABLE, UNKNOWN_TYPE, is_compressed, media_type
 
 
 @pytest.mark.parametrize(
@@ -55,3 +55,31 @@ def test_the_machine_has_no_say() -> None:
 def test_any_name_has_a_type_without_parameters(name: str) -> None:
     """V1105: a type and a subtype in lower case, nothing else, whatever the name."""
     assert re.fullmatch(r"[a-z]+/[a-z0-9.+-]+", media_type(name))
+
+
+@pytest.mark.parametrize(
+    ("media_type", "compressed"),
+    [
+        ("text/html", False),
+        ("text/html; charset=utf-8", False),
+        ("application/xml", False),
+        ("application/ld+json", False),
+        ("image/svg+xml", False),
+        ("font/ttf", False),
+        ("audio/wav", False),
+        ("application/octet-stream", False),
+        ("", False),
+        ("image/jpeg", True),
+        ("IMAGE/JPEG", True),
+        ("video/mp4", True),
+        ("audio/mpeg", True),
+        ("application/zip", True),
+        ("application/x-unheard-of+zip", True),
+        ("application/pdf", True),
+        ("font/woff2", True),
+        ("application/vnd.oasis.opendocument.text", True),
+    ],
+)
+def test_what_is_compressed(media_type: str, compressed: bool) -> None:
+    """What is compressed already is stored; all else, and what is unknown, is deflated."""
+    assert is_compressed(media_type) is compressed

@@ -9,14 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication.model.history import ChangeHistory
 from pelican_resourcesync.publication.model.layout import Layout
-from pelican_resourcesync.publication.model.resource import FileResources, Resource
 from pelican_resourcesync.publication.model.sanity_checks import is_loopback, require_few_deletions, require_same_site
 from pelican_resourcesync.publication.next_generation import Request
 from pelican_resourcesync.publication.previous.search import PlainOutput, PredecessorSearch
 from pelican_resourcesync.publication.publish import publish_sets, require_plausible
-from tests.publication.support import SITEURL, Source, utc
+from tests.publication.support import SITEURL, Source
 
 MOVED = "https://museum.example"
 
@@ -57,17 +55,10 @@ def test_what_comes_is_not_weighed_against_what_goes(source: Source) -> None:
         source.publish(contents, "2024-02-05T12:00", allow_deletions=False)
 
 
-def asked(source: Source, count: int, *, guarded: bool = True, day: int = 5) -> Request:
+def asked(source: Source, count: int, *, guarded: bool = True) -> Request:
     """Ask for so many pages of a set; pages of two sets with one name are one resource."""
     contents = {f"{source.set_name[0]}-{path}": data for path, data in pages(count).items()}
-    resources = [Resource(f"{SITEURL}/{path}", source.write(path, data)) for path, data in contents.items()]
-    return Request(
-        resources=FileResources(resources),
-        history=ChangeHistory(built=utc(f"2024-02-{day:02}T12:00")),
-        boundaries=source.cuts,
-        options=source.options(allow_deletions=not guarded),
-        previous=source.previous(),
-    )
+    return source.request(contents, "2024-02-05T12:00", allow_deletions=not guarded)
 
 
 def test_a_set_of_which_all_may_go_beside_others(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from tests.publication.support import SITEURL, Source, utc
 HOME = "resourcesync/site"
 LIST, INDEX, OPEN = f"{HOME}/resourcelist.xml", f"{HOME}/changelist.xml", f"{HOME}/changelist-20240301T000000Z.xml"
 CLOSED, CAPABILITIES = f"{HOME}/changelist-20240201T000000Z.xml", f"{HOME}/capabilitylist.xml"
+FIRST = f"{HOME}/changelist-20240101T000000Z.xml"
 DUMPS = f"{HOME}/changedump.xml"
 MOVED = "https://moved.example"
 
@@ -66,8 +67,8 @@ def carry_forward(source: Source) -> None:
         (LIST, 'at="2024-03-05', 'at="8999-03-05', "at 8999-03-05T12:00:00+00:00 where the at 2024-03-05"),
         (LIST, 'capability="resourcelist"', 'capability="changelist"', "is not a document with the capability res"),
         (OPEN, f"<loc>{SITEURL}/a.html", "<loc>https://other.example/a", "https://other.example/a is not below"),
-        (OPEN, "2024-03-05T12:00:00Z</lastmod>", "2999-03-05T12:00:00Z</lastmod>", "has the time 2999-03-05"),
-        (OPEN, "2024-03-05T12:00:00Z</lastmod>", "2024-02-05T12:00:00Z</lastmod>", "has the time 2024-02-05"),
+        (OPEN, "2024-03-05T12:00:00Z", "2999-03-05T12:00:00Z", "has the time 2999-03-05"),
+        (OPEN, "2024-03-05T12:00:00Z", "2024-02-05T12:00:00Z", "has the time 2024-02-05"),
         (OPEN, 'from="2024-03-01', 'from="2024-03-02', "where the from 2024-03-01T00:00:00+00:00 is expected"),
         (INDEX, ' until="2024-02-01T00:00:00Z"', "", "ends with no until, and the next has 2024-02-01"),
         (INDEX, ' until="2024-02-01T00:00:00Z"', ' until="2024-02-02T00:00:00Z"', "and the next has 2024-02-01"),
@@ -130,14 +131,15 @@ def test_former_addresses_are_recorded(source: Source) -> None:
 def test_a_repository_lists_what_other_servers_deliver(source: Source) -> None:
     """A publication read as of a time is of a repository; even there a URI is http(s), without a user."""
     evaluated = {"evaluated": "2024-03-05T12:00:00Z"}
-    forge(source, LIST, f"<loc>{SITEURL}/a.html", "<loc>https://other.example/a")
+    for path in (LIST, FIRST):
+        forge(source, path, f"<loc>{SITEURL}/b.html", "<loc>https://other.example/b")
     source.reseal(**evaluated)
     assert read_at(source)
     for uri in ("file:///etc/passwd", "http://u:p@other.example/a", "https://[1/"):
-        forge(source, LIST, "<loc>https://other.example/a", f"<loc>{uri}")
+        forge(source, LIST, "<loc>https://other.example/b", f"<loc>{uri}")
         with pytest.raises(PublicationError, match="is not below"):
             read_at(source)
-        forge(source, LIST, f"<loc>{uri}", "<loc>https://other.example/a")
+        forge(source, LIST, f"<loc>{uri}", "<loc>https://other.example/b")
 
 
 def test_an_implausible_time_stops_the_publication(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:

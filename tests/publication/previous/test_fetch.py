@@ -79,11 +79,6 @@ class Time:
         return Pace(clock=lambda: self.now, sleep=self.sleep)
 
 
-@pytest.fixture(autouse=True)
-def _no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("no_proxy", "*")
-
-
 @pytest.fixture(scope="module")
 def old(tmp_path_factory: pytest.TempPathFactory) -> Source:
     """Give a publication of January, which no test alters."""
@@ -129,8 +124,8 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def vouched(source: Source) -> dict[str, bytes]:
     """Give what a fetch brings of a publication: the documents that its state vouches for, and the state."""
-    shared = (DESCRIPTION, WELL_KNOWN, "resourcesync/index.html")
-    return {path: data for path, data in source.documents().items() if path not in shared}
+    shared, pages = (DESCRIPTION, WELL_KNOWN), (".html", ".svg")
+    return {path: data for path, data in source.documents().items() if path not in shared and not path.endswith(pages)}
 
 
 def fetched(site: Live, into: Path, known: Path | None = None, **options: Any) -> Fetched:
@@ -352,12 +347,6 @@ def test_known_copy_that_is_damaged(site: Live, new: Source, source: Source, int
     assert site.asked() == {STATE: 1, RESOURCE_LIST: 1, CAPABILITY_LIST: 1, INDEX: 1}
 
 
-def test_known_folder_that_is_missing(site: Live, new: Source, into: Path) -> None:
-    """An earlier copy need not be there."""
-    fetched(site, into, into.parent / "missing")
-    assert contents(into) == vouched(new)
-
-
 def test_half_deployed(old: Source, new: Source, into: Path) -> None:
     """New state, old documents at first: all is asked anew from the state on, and what was right only once."""
     time = Time()
@@ -560,36 +549,21 @@ def test_file_and_folder_of_one_name(source: Source, into: Path) -> None:
     assert not (into / STATE).exists()
 
 
-def test_number_of_documents(site: Live, into: Path) -> None:
-    """No more documents than are allowed are asked for."""
-    said = f"URL/{STATE} names 6 documents, more than 5"
-    assert failure(site, into, allowance=FetchLimits(documents=5)) == said
-    assert site.asked() == {STATE: 1}
-    fetched(site, into, allowance=FetchLimits(documents=6))
-
-
-def test_size_of_the_state(site: Live, new: Source, into: Path) -> None:
-    """A state has a limit of its own."""
-    size = len((new.output / STATE).read_bytes())
-    said = f"URL/{STATE} is larger than {size - 1} bytes"
-    assert failure(site, into, allowance=FetchLimits(state_size=size - 1)) == said
-    fetched(site, into, allowance=FetchLimits(state_size=size))
-
-
-def test_size_of_a_document(site: Live, new: Source, into: Path) -> None:
-    """A document has one, too."""
-    size = max(len(data) for path, data in vouched(new).items() if path != STATE)
-    said = failure(site, into, allowance=FetchLimits(size=size - 1))
-    assert re.fullmatch(rf"URL/resourcesync/site/\S+ is larger than {size - 1} bytes", said)
-    fetched(site, into, allowance=FetchLimits(size=size))
-
-
-def test_size_of_all(site: Live, new: Source, into: Path) -> None:
-    """So has everything that is fetched."""
-    size = len((new.output / STATE).read_bytes())
-    assert failure(site, into, allowance=FetchLimits(total_size=size)) == f"URL: all of it is larger than {size} bytes"
-    assert "is larger than 9 bytes" in failure(site, into, allowance=FetchLimits(total_size=size + 9))
-    fetched(site, into, allowance=FetchLimits(total_size=sum(map(len, vouched(new).values())) * 6))
+def test_limits(site: Live, new: Source, into: Path) -> None:
+    """A number of documents, the state, each document and all of them have limits; at a limit, all is well."""
+    sizes = {path: len(data) for path, data in vouched(new).items()}
+    state, largest = sizes.pop(STATE), max(sizes.values())
+    assert failure(site, into, allowance=FetchLimits(documents=5)) == f"URL/{STATE} names 6 documents, more than 5"
+    said = f"URL/{STATE} is larger than {state - 1} bytes"
+    assert failure(site, into, allowance=FetchLimits(state_size=state - 1)) == said
+    assert site.asked() == {STATE: 2}
+    said = failure(site, into, allowance=FetchLimits(size=largest - 1))
+    assert re.fullmatch(rf"URL/resourcesync/site/\S+ is larger than {largest - 1} bytes", said)
+    said = f"URL: all of it is larger than {state} bytes"
+    assert failure(site, into, allowance=FetchLimits(total_size=state)) == said
+    assert "is larger than 9 bytes" in failure(site, into, allowance=FetchLimits(total_size=state + 9))
+    total = 6 * sum([state, *sizes.values()])
+    fetched(site, into, allowance=FetchLimits(documents=6, state_size=state, size=largest, total_size=total))
 
 
 def test_time_of_all(site: Live, into: Path) -> None:

@@ -1,12 +1,9 @@
 """The setting `history` = "built": the first publication of a build tells what backfill has recorded."""
 
 import json
-import os
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,7 +13,7 @@ from tests.site.backfill.support import TIMES, changes_now, documents, run
 from tests.site.backfill.test_backfill import PAST
 from tests.support.follower import Follower
 from tests.support.servers import served
-from tests.support.sites import NOT_LIVE, ROOT, Site
+from tests.support.sites import NOT_LIVE, Site, our_command
 
 SITEURL = "https://example.org"
 BUILT = {**NOT_LIVE, "history": "built"}
@@ -32,13 +29,7 @@ def follow_the_advice(site: Site, said: str) -> str:
     (command,) = re.findall(r": run (pelican-resourcesync backfill .*)", said)
     program, *arguments = shlex.split(command)
     assert program == "pelican-resourcesync"
-    subprocess.run(
-        [sys.executable, "-m", "pelican_resourcesync", *arguments, "--jobs", "2", "--output", "../aside"],
-        cwd=site.folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        check=True,
-        capture_output=True,
-    )
+    our_command(site.folder, *arguments, "--jobs", "2", "--output", "../aside")
     return str(command)
 
 

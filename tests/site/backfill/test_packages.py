@@ -1,10 +1,7 @@
 """A backfill with dumps, archives and sets: the bytes of all the past are in packages, and can be forgotten there."""
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +12,7 @@ from tests.e2e.test_everything import SITEURL, is_in, path_of, walk
 from tests.site.backfill.support import run
 from tests.support.reader import XmlEntry
 from tests.support.servers import public_files
-from tests.support.sites import PRIVATE, ROOT, Site, import_sample_site
+from tests.support.sites import PRIVATE, Site, import_sample_site, our_command
 from tests.support.walker import CAPABILITIES, Walker
 
 SETS: dict[str, Any] = {"site": {}, "coins": {"categories": ["Coins"]}, "images": {"types": ["image/*"]}}
@@ -85,7 +82,7 @@ def test_forget_in_sets_with_packages(past: Site) -> None:
     """Through the command: no document and no package names it, sets without it stay, and the next build goes on."""
     before = {name: _state(past, name) for name in SETS}
     uris = [f"{SITEURL}/coins/river-coins.html", f"{SITEURL}/coins/three-coins.html"]
-    said = _command(past, "forget", *uris)
+    said = our_command(past.folder, "forget", *uris).stdout
     assert "Forgotten: " in said
     assert "site: generation 2" in said
     assert "coins: generation 2" in said
@@ -131,7 +128,7 @@ def test_former_set_goes_with_a_backfill(past: Site) -> None:
     with (past.folder / "pelicanconf.py").open("a") as settings:
         settings.write("del RESOURCESYNC['sets']['images']\n")
     past.commit("2024-12-01T10:00:00Z")
-    said = _command(past, "backfill", "--since", "main~1", "--jobs", "1")
+    said = our_command(past.folder, "backfill", "--since", "main~1", "--jobs", "1").stderr
     assert said.count("the set 'images' is no longer in RESOURCESYNC['sets']") == 1
     walker = walk(past.output)
     assert walker.faults == []
@@ -144,20 +141,6 @@ def _state(site: Site, name: str) -> dict[str, Any]:
     state = json.loads((site.output / place / "publication.json").read_bytes())
     assert isinstance(state, dict)
     return state
-
-
-def _command(site: Site, *arguments: str) -> str:
-    """Run our command in the site's folder; give all that it says."""
-    done = subprocess.run(
-        [sys.executable, "-m", "pelican_resourcesync", *arguments],
-        cwd=site.folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        check=False,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout + done.stderr
 
 
 def _said(item: XmlEntry) -> tuple[str, str | None, str, str]:

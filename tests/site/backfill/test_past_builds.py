@@ -2,9 +2,6 @@
 
 import hashlib
 import io
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +9,7 @@ import pytest
 from tests.site.backfill.support import TIMES, changes_now, run
 from tests.support.follower import Follower
 from tests.support.servers import served
-from tests.support.sites import ROOT, Site, strip
+from tests.support.sites import Site, our_command, strip
 
 SITEURL = "https://example.org"
 CLOCKS = """
@@ -167,16 +164,8 @@ def test_extra_settings(tmp_path: Path) -> None:
     site.commit(TIMES[1])
     run(site)
     assert len(changes_now(site)) == 2
-    command = [sys.executable, "-m", "pelican_resourcesync", "backfill", "--jobs", "2"]
     extra = ["-e", 'SITENAME="One"', "MORE=[1, null]", "-e", 'SITENAME="The \\u001b[31mname"']
-    done = subprocess.run(
-        [*command, *extra],
-        cwd=site.folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        check=True,
-        capture_output=True,
-        text=True,
-    )
+    done = our_command(site.folder, "backfill", "--jobs", "2", *extra)
     assert "commits are built again: the settings given with -e changed." in done.stderr
     assert body(site, "first.html") == "The \x1b[31mname 2024 [1, None]"
     assert changes_now(site) == [(TIMES[0], "created", "/first.html")]
@@ -214,30 +203,6 @@ def test_what_an_error_says_is_no_command_to_the_terminal(tmp_path: Path) -> Non
         "exit status 5: \\x1b[31mlast words",
         "ModuleNotFoundError: No module named 'no_such_module'",
     }
-
-
-def test_what_the_last_error_says_is_none_either(tmp_path: Path) -> None:
-    """What ends the command is said without control characters too."""
-    site = a_site(tmp_path)
-    site.article("first.md", "First")
-    conf = (site.folder / "pelicanconf.py").read_text()
-    site.write("pelicanconf.py", f"{conf}raise ValueError('\\x1b[31mred')\n")
-    site.commit(TIMES[0])
-    site.configure()
-    done = subprocess.run(
-        [sys.executable, "-m", "pelican_resourcesync", "backfill"],
-        cwd=site.folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        check=False,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-    )
-    assert done.returncode == 2
-    assert done.stderr.splitlines()[-1] == (
-        f"pelican-resourcesync: the last commit, {site.git('rev-parse', 'HEAD')[:10]}, does not build: ValueError: "
-        "\\x1b[31mred; nothing was published"
-    )
 
 
 def test_two_files_of_one_address(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import os
 from typing import Any
 
 import pytest
-from pelican import Pelican
+from pelican import Pelican, signals
 
 from pelican_resourcesync.site.outputs.roles import Role
 from pelican_resourcesync.site.outputs.run import OutputFile, Run, walk
@@ -104,6 +104,20 @@ def test_drafts_and_hidden_contents_are_not_public(site: Site, status: str) -> N
     found = outputs(site, **BARE, OUTPUT_SOURCES=True)
     assert {path for path, each in found.items() if each.public} == {"public.html", "public.text"}
     assert len(found) == 5
+
+
+def test_second_page_of_a_draft_is_not_public(site: Site) -> None:
+    """What a plug-in writes of a draft at another address is as private as the draft."""
+
+    def write(generator: Any, writer: Any) -> None:
+        for article in (*generator.articles, *generator.drafts):
+            template = generator.get_template("article")
+            writer.write_file(f"amp/{article.slug}.html", template, generator.context, article=article)
+
+    site.article("a.md", "Draft", Status="draft")
+    site.article("b.md", "Public")
+    with signals.article_writer_finalized.connected_to(write):
+        assert public(site) == {"public.html", "amp/public.html"}
 
 
 def test_static_files_linked_only_from_drafts_are_not_public(site: Site) -> None:

@@ -1,0 +1,275 @@
+"""Check the documents that the next publication keeps as they are: closed Change Lists, dumps and archives.
+
+Nothing else reads them before they are published again. This follows the links from the Capability List and reads all
+that there is, as a Destination does.
+"""
+
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from hashlib import file_digest
+from io import BufferedIOBase
+from pathlib import Path
+from typing import cast
+
+from pelican_resourcesync.protocol import Capability, ChangeKind, Entry, Link, Metadata, Root
+from pelican_resourcesync.publication.model.history import Change
+from pelican_resourcesync.publication.model.listing import Listing
+from pelican_resourcesync.publication.model.resource import MD5, SHA_256, render_time
+from pelican_resourcesync.publication.previous.consistency import (
+    Addresses,
+    DamagedError,
+    checked_changes,
+    checked_resources,
+    require_adjacent,
+    require_capability,
+    require_same_time,
+    shown,
+)
+from pelican_resourcesync.publication.previous.verified import VerifiedDocuments, change_of, listed_of
+
+_MANIFEST = "manifest.xml"
+_ARCHIVES = {
+    Capability.RESOURCELIST_ARCHIVE: Capability.RESOURCELIST,
+    Capability.RESOURCEDUMP_ARCHIVE: Capability.RESOURCEDUMP,
+    Capability.CHANGELIST_ARCHIVE: Capability.CHANGELIST,
+    Capability.CHANGEDUMP_ARCHIVE: Capability.CHANGEDUMP,
+}
+_ALGORITHMS = {SHA_256: "sha256", MD5: "md5"}
+_ANY = Metadata()
+
+
+class KeptDocuments:
+    """The documents of a publication, with the times in those that were read, by path."""
+
+    def __init__(self, documents: VerifiedDocuments, resources: Listing, addresses: Addresses) -> None:
+        """Take the documents, the content of the Resource List, and the addresses that URIs may have."""
+        self._documents = documents
+        self._addresses = addresses
+        self._layout = documents.layout
+        self._state = documents.state
+        self._times: dict[str, Metadata] = {}
+        self._history = _History(resources)
+
+    def require_sound(self) -> None:
+        """Raise `DamagedError` unless all documents agree with each other and can be published again."""
+        for entry in self._entries(self._layout.capability_list, Capability.CAPABILITYLIST):
+            capability = Capability(entry.md.capability) if entry.md and entry.md.capability else None
+            path = self._path(entry.loc)
+            if capability in _ARCHIVES:
+                for pointer in self._entries(path, capability):
+                    self._follow(pointer, _ARCHIVES[capability], path, "")
+            elif capability in (Capability.CHANGELIST, Capability.CHANGEDUMP):
+                pointers = [*self._entries(path, capability)]
+                require_adjacent(path, (_interval(each, path) for each in pointers))
+                for pointer in pointers:
+                    self._follow(pointer, capability, path, path)
+            elif capability:
+                self._read(path, capability, _ANY, "")
+        self._history.require_complete(self._layout.resource_list)
+        for path in sorted(self._state.documents.keys() - self._times.keys()):
+            message = f"{self._layout.state} names {shown(path)}, to which no document leads"
+            raise DamagedError(message)
+
+    def _follow(self, pointer: Entry, capability: Capability, path: str, index: str) -> None:
+        """Read the document to which an entry of the document at `path` leads; `index` is the index that lists it."""
+        md = pointer.md or _ANY
+        child = self._path(pointer.loc)
+        if child not in self._times:
+            self._read(child, capability, md, index)
+        said = self._times[child]
+        for name, found, expected in (
+            ("at", said.at, md.at),
+            ("from", said.from_, md.from_),
+            ("until", said.until, md.until),
+        ):
+            require_same_time(path, name, expected, found)
+        name = self._name(capability, md)
+        if child != name:
+            message = f"{path} leads to {shown(child)} instead of {name}"
+            raise DamagedError(message)
+
+    def _name(self, capability: Capability, md: Metadata) -> str:
+        """Return the path that a document of this time has."""
+        if md.at:
+            return self._layout.archived(capability, md.at)
+        start = md.from_ or self._state.at
+        dump = capability == Capability.CHANGEDUMP
+        return self._layout.change_dump(start) if dump else self._layout.change_list(start)
+
+    def _read(self, path: str, capability: Capability, times: Metadata, index: str) -> None:
+        """Read a document with all that it leads to."""
+        entries = self._entries(path, capability, index)
+        until = times.until or self._state.at
+        if capability == Capability.RESOURCELIST:
+            self._resources(path, entries)
+        elif capability == Capability.CHANGELIST:
+            for change in self._changes(path, entries, times.from_ or until, until):
+                self._history.add(change)
+        elif capability == Capability.RESOURCEDUMP:
+            for number, entry in enumerate(entries, 1):
+                at = self._times[path].at or until
+                self._package(path, entry, self._layout.resource_dump_package(at, number), Metadata(at=at))
+        else:
+            before = times.from_ or until
+            for entry in entries:
+                start, end = _interval(entry, path)
+                if end is None or not before <= start < end <= until:
+                    message = f"{path}: the package {shown(entry.loc)} is not in order between {before} and {until}"
+                    raise DamagedError(message)
+                self._package(path, entry, self._layout.change_dump_package(end), Metadata(from_=start, until=end))
+                before = end
+
+    def _entries(self, path: str, capability: Capability, index: str = "") -> Iterator[Entry]:
+        """Yield the entries of a document, or of the parts that it lists."""
+        with self._documents.open(path) as document:
+            md = self._times[path] = require_capability(document, path, capability)
+            if md != Metadata(capability=md.capability, at=md.at, from_=md.from_, until=md.until):
+                message = f"{path} has more in its rs:md than its capability and its time"
+                raise DamagedError(message)
+            self._require_links(path, document.links, index)
+            if document.root is Root.URLSET or capability in (Capability.CHANGELIST, Capability.CHANGEDUMP):
+                yield from document.entries
+                return
+            for pointer in document.entries:
+                part = self._path(pointer.loc)
+                with self._documents.open(part) as document_part:
+                    if require_capability(document_part, part, capability) != md or part in self._times:
+                        message = f"{path} leads to {part}, which is not one of its parts"
+                        raise DamagedError(message)
+                    self._times[part] = md
+                    self._require_links(part, document_part.links, path)
+                    yield from document_part.entries
+
+    def _require_links(self, path: str, links: Iterable[Link], index: str) -> None:
+        """Raise `DamagedError` unless the links of a document lead to the Capability List and to its index."""
+        capabilities = self._layout.capability_list
+        up = {"up": capabilities} if path != capabilities else {}
+        expected = {**up, **({"index": index} if index else {})}
+        found = {each.rel: self._path(each.href) for each in links if each.rel in ("up", "index")}
+        for rel in sorted(found.items() ^ expected.items()) if path != capabilities else ():
+            message = f"{path} has the link {rel[0]!r} to {shown(found.get(rel[0], 'nothing'))}"
+            raise DamagedError(message)
+
+    def _path(self, uri: str) -> str:
+        """Return the path of a document by its URI, which may have a former address of the site."""
+        return self._addresses.path_of(uri)
+
+    def _resources(self, path: str, entries: Iterable[Entry]) -> None:
+        before = ""
+        for uri, _ in checked_resources(((each.loc, listed_of(each)) for each in entries), path, self._addresses):
+            if uri <= before:
+                message = f"{path}: {shown(uri)} is listed twice, or not in order"
+                raise DamagedError(message)
+            before = uri
+
+    def _changes(self, path: str, entries: Iterable[Entry], start: datetime, until: datetime) -> Iterator[Change]:
+        changes = (change_of(each, path) for each in entries)
+        return checked_changes(changes, path, start, until, self._addresses)
+
+    def _package(self, dump: str, entry: Entry, path: str, times: Metadata) -> None:
+        """Check a package: what the dump says of it, its manifest, and the members that it has."""
+        manifest = self._layout.manifest(path)
+        contents = [self._path(each.href) for each in entry.links if each.rel == "contents"]
+        md = entry.md or _ANY
+        digest = self._state.documents.get(path)
+        if self._path(entry.loc) != path or contents != [manifest] or digest not in [each.digest for each in md.hash]:
+            message = f"{dump}: {shown(entry.loc)} is not the package {path} with the manifest {manifest}"
+            raise DamagedError(message)
+        require_same_time(dump, "at", md.at, times.at)
+        self._times[path] = times
+        members = self._members(manifest, times)
+        file = self._documents.folder / path
+        if file.is_file():  # those of a host are not always fetched
+            if md.length != file.stat().st_size:
+                message = f"{dump} says that {path} has {md.length} bytes, but it has {file.stat().st_size}"
+                raise DamagedError(message)
+            _require_members(file, path, members, (self._documents.folder / manifest).read_bytes())
+
+    def _members(self, manifest: str, times: Metadata) -> dict[str, Metadata]:
+        """Return what a manifest says of its members, by name."""
+        kind = Capability.RESOURCEDUMP_MANIFEST if times.at else Capability.CHANGEDUMP_MANIFEST
+        entries = [*self._entries(manifest, kind)]
+        said = self._times[manifest]
+        require_same_time(manifest, "at", said.at, times.at)
+        require_same_time(manifest, "from", said.from_, times.from_)
+        require_same_time(manifest, "until", said.until, times.until)
+        if times.from_ and times.until:
+            for _ in self._changes(manifest, entries, times.from_, times.until):
+                pass
+        else:
+            self._resources(manifest, entries)
+        members: dict[str, Metadata] = {}
+        for entry in entries:
+            md = entry.md or _ANY
+            name = (md.path or "").removeprefix("/")
+            if bool(name) == (md.change is ChangeKind.DELETED) or name in members:
+                message = f"{manifest}: {shown(entry.loc)} has no path of its own"
+                raise DamagedError(message)
+            if name:
+                members[name] = md
+        return members
+
+
+def _interval(entry: Entry, path: str) -> tuple[datetime, datetime | None]:
+    if entry.md is None or entry.md.from_ is None:
+        message = f"{path} lists {shown(entry.loc)} without its from"
+        raise DamagedError(message)
+    return entry.md.from_, entry.md.until
+
+
+def _require_members(file: Path, path: str, members: Mapping[str, Metadata], manifest: bytes) -> None:
+    """Raise `DamagedError` unless a package has its manifest and the bytes that this lists."""
+    try:
+        with zipfile.ZipFile(file) as package:
+            found = package.infolist()
+            sizes = {each.filename: each.file_size for each in found}
+            expected = {**{name: md.length for name, md in members.items()}, _MANIFEST: len(manifest)}
+            right = len(sizes) == len(found) and sizes == expected and package.read(_MANIFEST) == manifest
+            for name, md in members.items() if right else ():
+                with package.open(name) as stream:
+                    right = right and all(
+                        file_digest(cast("BufferedIOBase", stream), _ALGORITHMS[each.algorithm]).hexdigest()
+                        == each.digest
+                        for each in md.hash[:1]
+                        if each.algorithm in _ALGORITHMS
+                    )
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
+        message = f"{path} cannot be read: {error}"
+        raise DamagedError(message) from error
+    if not right:
+        message = f"{path} has other members than its manifest lists"
+        raise DamagedError(message)
+
+
+class _History:
+    """The changes of all kept Change Lists, oldest first, which lead to the Resource List.
+
+    Only URIs whose last change so far is not the one in the Resource List are remembered.
+    """
+
+    def __init__(self, resources: Listing) -> None:
+        self._resources = resources
+        self._pending: dict[str, Change] = {}
+
+    def add(self, change: Change) -> None:
+        listed = self._resources.row(change.uri)
+        digest = change.representation.hash if change.representation else None
+        right = (
+            listed is not None
+            and change.kind is not ChangeKind.DELETED
+            and listed.lastmod == render_time(change.time)
+            and (digest is None or f'"{digest.algorithm}:{digest.digest}"' in listed.representation)
+        )
+        if right:
+            self._pending.pop(change.uri, None)
+        else:
+            self._pending[change.uri] = change
+
+    def require_complete(self, path: str) -> None:
+        """Raise `DamagedError` unless everything else was deleted."""
+        for uri, change in self._pending.items():
+            if change.kind is not ChangeKind.DELETED or uri in self._resources:
+                message = f"{path} contradicts the last change of {shown(uri)}: {change.kind} at {change.time}"
+                raise DamagedError(message)

@@ -1,0 +1,196 @@
+"""Access rules: what DSpace shows an anonymous visitor. Each rule is a small function that names its number.
+
+What is not known to be public is not public. Rules about rows are conditions in SQL. Rules about days, which not every
+database can compare, are evaluated here on the rows read.
+"""
+
+from collections.abc import Collection, Iterable
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple, Self
+from zoneinfo import ZoneInfo
+
+from sqlalchemy import ColumnElement, CompoundSelect, FromClause, and_, func, or_, select, true, union
+
+from repo_bridge.dates import FIRST_DAY, FIRST_ZONE, LAST_DAY, LAST_ZONE, Day, Today, day_at, midnight, parse_day
+from repo_bridge.model import Field
+from repo_bridge.schema import ANONYMOUS, ANONYMOUS_ID, READ, Tables
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnonymousView:
+    """The point of view of an anonymous visitor at the time `at` (UTC).
+
+    `zone` is the server's time zone, in which days begin (rule 5); without it, an object is public only while it is
+    public in every time zone. `bundles` are the names of the bundles whose files
+    are published, in this order (rule 7). `hidden` are fields to hide in addition to those that are always hidden, as
+    `schema.element.qualifier` (rule 8). `fingerprints` is false if the server alters files as it serves them, so that
+    hash and length are not known (rule 16).
+    """
+
+    at: datetime
+    zone: ZoneInfo | None = None
+    bundles: tuple[str, ...] = ("ORIGINAL",)
+    hidden: frozenset[str] = frozenset()
+    fingerprints: bool = True
+
+    @cached_property
+    def today(self) -> Today:
+        """The current day in the server's time zone, or in the zones where it begins last and first."""
+        return Today(day_at(self.at, self.zone or LAST_ZONE), day_at(self.at, self.zone or FIRST_ZONE))
+
+
+# Which items, files and values are public
+
+
+def live(tables: Tables) -> ColumnElement[bool]:
+    """Return the condition that an item is archived and not withdrawn (rule 1).
+
+    So a superseded version is never live, whatever its policies (rule 19). Items in a workspace or workflow, templates
+    and superseded versions are not archived. An item is not live if either flag is `NULL`.
+    """
+    return and_(tables.item.c.in_archive.is_(True), tables.item.c.withdrawn.is_(False))
+
+
+def discoverable(tables: Tables) -> ColumnElement[bool]:
+    """Return the condition that an item is discoverable, that is, not private (rule 2)."""
+    return tables.item.c.discoverable.is_(True)
+
+
+def stored(tables: Tables) -> ColumnElement[bool]:
+    """Return the condition that a bitstream is not deleted (rule 6).
+
+    The row of a deleted bitstream stays until DSpace's cleanup (rule 11).
+    """
+    return tables.bitstream.c.deleted.is_(False)
+
+
+def wanted(title: FromClause, bundles: Iterable[str]) -> ColumnElement[bool]:
+    """Return the condition that a bundle's title (a row of `metadatavalue`) is one of `bundles` (rule 7)."""
+    return title.c.text_value.in_([*bundles])
+
+
+def unwanted(title: FromClause, bundles: Iterable[str]) -> ColumnElement[bool]:
+    """Return the condition that a bundle's title is not one of `bundles` (rule 7).
+
+    A bundle with such a title is left out, even if it has another title too.
+    """
+    return or_(title.c.text_value.is_(None), title.c.text_value.not_in([*bundles]))
+
+
+#: Fields that DSpace hides by default: names and addresses of people who submitted, approved or withdrew an item, or
+#: are described.
+ALWAYS_HIDDEN = frozenset({"dc.description.provenance", "person.email", "person.email.*"})
+
+
+def hidden(field: Field, more: AbstractSet[str] = frozenset()) -> bool:
+    """Return whether the values of a field are hidden, always or because `more` names the field (rule 8).
+
+    `schema.element.*` means all qualifiers of an element.
+    """
+    schema, element, qualifier = (part.strip().casefold() for part in field)
+    names = {str(Field(schema, element, qualifier)), f"{schema}.{element}.*" if qualifier else ""}
+    return not names.isdisjoint(name.strip().casefold() for name in ALWAYS_HIDDEN | more)
+
+
+def unsecured(tables: Tables) -> ColumnElement[bool]:
+    """Return the condition that a value has no security level, or level 0, which means public (rule 8).
+
+    From version 10 on, a value with another security level is hidden.
+    """
+    values = tables.metadatavalue
+    return func.coalesce(values.c.security_level, 0) == 0 if "security_level" in values.c else true()
+
+
+# Who may read an object, and when
+
+
+def reads(policy: FromClause) -> ColumnElement[bool]:
+    """Return the condition that a policy's action is READ (rule 3).
+
+    Default policies for new objects (9, 10), ADMIN and all other actions do not allow reading.
+    """
+    return policy.c.action_id == READ
+
+
+def everybody(tables: Tables) -> CompoundSelect[Any]:
+    """Return a query for the ids of an anonymous visitor's groups: Anonymous and all of its ancestors (rule 4)."""
+    groups, cache = tables.epersongroup, tables.group2groupcache
+    anonymous = select(groups.c.id).where(
+        groups.c.name == ANONYMOUS if "name" in groups.c else groups.c.id == ANONYMOUS_ID
+    )
+    ancestors = select(cache.c.parent_id).where(cache.c.child_id.in_(anonymous.correlate(None)))
+    return union(anonymous, ancestors)
+
+
+def grants(tables: Tables, policy: FromClause) -> ColumnElement[bool]:
+    """Return the condition that a row of `resourcepolicy` lets everybody read, on the days that it is valid (rule 4).
+
+    An object without such a policy is not public.
+    """
+    return and_(reads(policy), policy.c.epersongroup_id.in_(everybody(tables)))
+
+
+class Period(NamedTuple):
+    """The days on which a policy is valid: from `start` on, before `end`."""
+
+    start: Day
+    end: Day
+
+    @classmethod
+    @lru_cache(maxsize=4096)
+    def parse(cls, start: str | None, end: str | None) -> Self:
+        """Return the days from the start date on, and before the end date (rule 5).
+
+        A policy with an invalid date is never valid.
+        """
+        return cls(
+            FIRST_DAY if start is None else parse_day(start) or LAST_DAY,
+            LAST_DAY if end is None else parse_day(end) or FIRST_DAY,
+        )
+
+    def within(self, other: "Period") -> "Period":
+        """Return the days that are in both periods; a period that ends before it starts has none."""
+        return Period(max(self.start, other.start), min(self.end, other.end))
+
+
+#: The period of a policy without dates, as most are.
+ALWAYS = Period(FIRST_DAY, LAST_DAY)
+
+
+def valid(period: Period, today: Today) -> bool:
+    """Return whether a policy is valid on a day (rule 5)."""
+    return period.start <= today.earliest and today.latest < period.end
+
+
+def readable(periods: Collection[Period], today: Today) -> bool:
+    """Return whether at least one of the policies that let everybody read is valid today (rule 4).
+
+    Without any policy, the answer is no.
+    """
+    return ALWAYS in periods or any(valid(period, today) for period in periods)
+
+
+def opened(periods: Collection[Period], view: AnonymousView) -> datetime | None:
+    """Return since when the object has been readable by its policies; `None` if it always was (rule 13).
+
+    It must be readable now. Policies that follow each other without a day between them count as one period.
+    """
+    if ALWAYS in periods or all(each.start == FIRST_DAY for each in periods):
+        return None
+    begin = min((each.start for each in periods if valid(each, view.today)), default=FIRST_DAY)
+    while earlier := min((each.start for each in periods if each.start < begin <= each.end), default=None):
+        begin = earlier
+    return _moment(begin, view.zone or LAST_ZONE)
+
+
+def closed(periods: Iterable[Period], view: AnonymousView) -> datetime | None:
+    """Return when the last policy that made an object readable ended; `None` if none has ended (rule 13)."""
+    ends = [each.end for each in periods if each.start < each.end <= view.today.latest]
+    return _moment(max(ends), view.zone or FIRST_ZONE) if ends else None
+
+
+def _moment(day: Day, zone: tzinfo) -> datetime | None:
+    return None if day == FIRST_DAY else midnight(day, zone)

@@ -1,1 +1,0 @@
-"""What an anonymous visitor may see."""
