@@ -150,8 +150,8 @@ def test_examples_of_the_standard(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         hashes = [hashlib.md5(b"res1").hexdigest(), hashlib.sha256(b"pdf").hexdigest()]
         later = "".join(changes).format(EXAMPLE, "", "", "", hashlib.md5(b"res1+").hexdigest())
         for path, text in EXAMPLES.items():
-            text = re.sub("<(urlset|sitemapindex)>", rf"<\1 {space}>", text.format(EXAMPLE, *hashes, later))
-            served[path] = text.encode()
+            filled = text.format(EXAMPLE, *hashes, later)
+            served[path] = re.sub("<(urlset|sitemapindex)>", rf"<\1 {space}>", filled).encode()
 
     def answer(ask: Ask) -> None:
         ask.send(200 if ask.path in served else 404, served.get(ask.path, b""))
