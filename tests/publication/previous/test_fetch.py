@@ -124,8 +124,8 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def vouched(source: Source) -> dict[str, bytes]:
     """Give what a fetch brings of a publication: the documents that its state vouches for, and the state."""
-    shared = (DESCRIPTION, WELL_KNOWN, "resourcesync/index.html")
-    return {path: data for path, data in source.documents().items() if path not in shared}
+    shared, pages = (DESCRIPTION, WELL_KNOWN), (".html", ".svg")
+    return {path: data for path, data in source.documents().items() if path not in shared and not path.endswith(pages)}
 
 
 def fetched(site: Live, into: Path, known: Path | None = None, **options: Any) -> Fetched:
