@@ -1,4 +1,4 @@
-"""The files of a copy: parts that take their names when they are verified and synced, never through a symbolic link."""
+"""Write the files of a copy: into part files, which are renamed once they are verified and flushed to disk."""
 
 import ctypes
 import hashlib

@@ -1,4 +1,4 @@
-"""Write all the documents of one generation of a set to a stage, and the state that lists them by hash."""
+"""Write all documents of one planned publication into the staging folder, and `publication.json`, which lists them."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace

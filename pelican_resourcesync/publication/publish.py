@@ -1,4 +1,4 @@
-"""Publish sets: `publication = publish(previous publication, current resources, their history)`."""
+"""Publish sets of resources: from the previous publication and the current resources to the files on disk."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The setting `RESOURCESYNC` as a whole."""
+"""The setting `RESOURCESYNC`: its keys (`changes_by`, `dumps`, `sets` and the others), their defaults and checks."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields

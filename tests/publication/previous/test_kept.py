@@ -10,7 +10,7 @@ import pytest
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import Limits
 from pelican_resourcesync.publication.model.options import Archives, Dumps
-from tests.publication.forging import Forgery, packed
+from tests.publication.previous.forging import Forgery, packed
 from tests.publication.support import SITEURL, Source
 
 HOME = "resourcesync/site"
