@@ -1,4 +1,4 @@
-"""Faces of packages whose modules are imported only when one of their names is first used."""
+"""Let a package export names whose modules are imported only when a name is first used, so that builds start fast."""
 
 import sys
 from collections.abc import Callable, Mapping

@@ -10,6 +10,7 @@ from pelican_resourcesync.publication import (
     Dumps,
     Layout,
     Options,
+    PageOptions,
     PlainOutput,
     Predecessor,
     PredecessorSearch,
@@ -86,11 +87,14 @@ class _Planning:
     def __init__(self, settings: Settings, cache: Cache, source: Source, stack: ExitStack) -> None:
         self._settings, self._cache, self._source, self._stack = settings, cache, source, stack
         self._apart = needs_records_set(settings)
+        self._facts: tuple[tuple[str, int], ...] = ()
         whole = Layout(settings.base_url, settings.set_name)
         self._records_uri = f"{whole.uri(whole.records)}/"
 
     def plan(self, inventory: Inventory) -> Plan:
         settings, records = self._settings, self._source.sets.records
+        counts = zip(("Items", "Records", "Files"), inventory.counts(), strict=True)
+        self._facts = tuple((name, number) for name, number in counts if number)
         whole = self._find(settings.set_name)
         known = whole.previous or whole.restarted_from
         together = set(known.state.sets) - {settings.set_name} if known else set()
@@ -146,6 +150,7 @@ class _Planning:
             describedby=_page(self._source.pages, name) or settings.describedby,
             allow_deletions=settings.allow_deletions or not whole,
             moved_from=settings.moved_from,
+            page=PageOptions(facts=self._facts if whole else ()),
             link_changes_below=self._records_uri,
         )
 

@@ -1,4 +1,4 @@
-"""Rules — small functions, each with an identifier, level, sentence and source — and what they find."""
+"""What a rule is: a small function, registered with an identifier, level, sentence and source; and its findings."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""One entry of a document as written, including its faults."""
+"""Read the entries of a document one by one, as they are written, faults included."""
 
 import pyexpat
 import re

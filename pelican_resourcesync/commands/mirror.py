@@ -149,16 +149,15 @@ def _once(arguments: Namespace) -> int:
     from pelican_resourcesync.terminal import Progress
 
     with Progress.shown(sys.stderr, "pelican-resourcesync") as progress:
-        begin = shown = time.monotonic()
+        begin = shown = 0.0
 
-        def show(done: int, of: int, size: int, _: int) -> None:
-            nonlocal shown
-            if time.monotonic() - shown < _PAUSE:
-                return
-            shown = time.monotonic()
-            speed = size / max(time.monotonic() - begin, 0.001) / 1_000_000
-            left = (of - done) * (time.monotonic() - begin) / max(done, 1)
-            progress.say(f"{done:,} of {of:,} resources, {speed:.1f} MB/s, {_duration(left)} left")
+        def show(done: int, of: int, size: int, whole: int) -> None:
+            nonlocal begin, shown
+            now = time.monotonic()
+            begin = begin or now
+            if now - shown >= _PAUSE:
+                shown = now
+                progress.say(_progress(done, of, size, whole, now - begin))
 
         progress.say("reading the lists of the Source")
         mirror = Mirror(arguments.source, arguments.folder, options_of(arguments), show)
@@ -188,6 +187,14 @@ def _report(report: "Plan | Result | list[Difference]", arguments: Namespace) ->
     return status
 
 
+def _progress(done: int, of: int, size: int, whole: int, seconds: float) -> str:
+    """Return how far it has come: resources, bytes, speed, and the time left."""
+    share = min(size / whole, 1) if whole else done / of
+    left = f", {_duration(seconds / share - seconds)} left" if share and seconds > 1 else ""
+    sizes = f"{_bytes(size)} of {_bytes(whole)}" if whole >= size else _bytes(size)
+    return f"{done:,} of {of:,} resources, {sizes}, {_bytes(round(size / max(seconds, 0.1)))}/s{left}"
+
+
 def _plan_lines(plan: "Plan") -> list[str]:
     size = _bytes(plan.size) + (f" and {plan.unknown:,} of unknown size" if plan.unknown else "")
     return [
@@ -213,7 +220,9 @@ def _result_lines(result: "Result", folder: Path) -> list[str]:
         lines.append(f"… and {result.left - min(_MOST_SHOWN, len(result.missing)):,} more (all with --json)")
     lines += [f"Not deleted: {uri}, whose file was changed by someone else" for uri in result.kept[:_MOST_SHOWN]]
     if result.plan.foreign:
-        lines.append(f"Not asked for: {_counted(result.plan.foreign, 'resource')} on other hosts (--allow-host)")
+        allow = " ".join(f"--allow-host {host}" for host in result.plan.hosts)
+        more = f" (to copy them, add {allow})" if allow else ""
+        lines.append(f"Not asked for: {_counted(result.plan.foreign, 'resource')} on other hosts{more}")
     done = f"{result.fetched:,} fetched ({_bytes(result.size)}), {result.deleted:,} deleted"
     if result.adopted:
         done += f", {result.adopted:,} already there"

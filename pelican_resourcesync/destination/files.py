@@ -1,4 +1,4 @@
-"""The files of a copy: parts that take their names when they are verified and synced, never through a symbolic link."""
+"""Write the files of a copy: into part files, which are renamed once they are verified and flushed to disk."""
 
 import ctypes
 import hashlib
@@ -149,7 +149,7 @@ class PartSink:
             raise MismatchedError(message)
         return Pending(
             wanted.uri, wanted.hash, wanted.length, wanted.time, wanted.sets, self._sha256.hexdigest(), self.length,
-            response.headers.get("ETag", ""), response.headers.get("Last-Modified", ""),
+            *response.validators,
         )  # fmt: skip
 
     def close(self) -> None:

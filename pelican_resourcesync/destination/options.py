@@ -66,4 +66,4 @@ class Options:
     @property
     def selection(self) -> str:
         """The selection as text, to notice when it changes."""
-        return repr((sorted(self.sets), sorted(self.only), sorted(self.types)))
+        return repr((sorted(self.sets), sorted(self.only), sorted(self.types), sorted(self.hosts)))

@@ -12,13 +12,15 @@ from pelican_resourcesync.destination.files import strongest
 from pelican_resourcesync.destination.options import IncompleteError, MirrorError, Options
 from pelican_resourcesync.destination.source import Entries, ResourceSet, Source
 from pelican_resourcesync.destination.state import State
-from pelican_resourcesync.errors import DocumentError
+from pelican_resourcesync.errors import AbsentError, DocumentError
 from pelican_resourcesync.protocol import Capability, ChangeKind, Document, Entry, Metadata, Root
 from pelican_resourcesync.transport import origin, shown
 
 _NONE = Metadata()
 #: A Change List: its URI, the times that it covers, empty if unknown or open, and the document if it was read already.
 _Range = tuple[str, str, str, Document | None]
+_MOST_HOSTS = 3  # of those that are not asked, which are named
+_MORE = {ChangeKind.CREATED: 1, ChangeKind.UPDATED: 0, ChangeKind.DELETED: -1}
 _FEW = 3  # deletions that are never too many, unless they are all there is
 _SAME = """(e.hash <> '' AND (e.hash = r.listed OR e.hash = 'sha-256:' || r.digest)
     OR e.hash = '' AND e.time <> '' AND e.time <= r.time AND (e.length IS NULL OR e.length = r.length))"""
@@ -26,7 +28,10 @@ _SAME = """(e.hash <> '' AND (e.hash = r.listed OR e.hash = 'sha-256:' || r.dige
 
 @dataclass(slots=True, kw_only=True)
 class Plan:
-    """What is to be done: numbers of resources, their bytes as far as they are known, and remarks for people."""
+    """What is to be done: numbers of resources, their bytes as far as they are known, and remarks for people.
+
+    `foreign` resources are on other hosts that may not be asked; `hosts` are the first of these.
+    """
 
     fetch: int = 0
     delete: int = 0
@@ -35,6 +40,7 @@ class Plan:
     requests: int = 0
     notes: list[str] = field(default_factory=list)
     foreign: int = 0
+    hosts: list[str] = field(default_factory=list)
 
 
 def plan(state: State, source: Source, options: Options, *, reconcile: bool = False) -> Plan:
@@ -43,6 +49,18 @@ def plan(state: State, source: Source, options: Options, *, reconcile: bool = Fa
     `reconcile`: compare with the Resource Lists even where Change Lists would do. Raises `IncompleteError` if what
     the Source says could do harm, and the errors of documents that cannot be read: nothing of such a plan may be kept.
     """
+    state.db.execute("SAVEPOINT plan")
+    try:
+        return _plan(state, source, options, reconcile=reconcile)
+    except AbsentError:
+        # A host that compares times alone may say that a document is not modified where an older one replaced it.
+        state.db.execute("ROLLBACK TO plan")
+        if not state.forget_documents():
+            raise
+        return _plan(state, source, options, reconcile=reconcile)
+
+
+def _plan(state: State, source: Source, options: Options, *, reconcile: bool) -> Plan:
     made = Plan()
     begin = source.requests
     reconcile = reconcile or state.rebuilt or state.get("selection") not in (None, options.selection)
@@ -52,7 +70,9 @@ def plan(state: State, source: Source, options: Options, *, reconcile: bool = Fa
     _drop_removed_sets(state, {each.uri for each in sets}, made)
     state.set("selection", options.selection)
     made.requests = source.requests - begin
-    made.foreign = sum(state.get(f"foreign {each.uri}") or 0 for each in sets)
+    foreign: list[tuple[int, list[str]]] = [state.get(f"foreign {each.uri}") or (0, []) for each in sets]
+    made.foreign = sum(count for count, _ in foreign)
+    made.hosts = list(dict.fromkeys(host for _, hosts in foreign for host in hosts))[:_MOST_HOSTS]
     made.fetch = state.number("SELECT count(*) FROM pending WHERE gone = 0")
     made.size = state.number("SELECT coalesce(sum(length), 0) FROM pending WHERE gone = 0")
     made.unknown = state.number("SELECT count(*) FROM pending WHERE gone = 0 AND length IS NULL")
@@ -74,6 +94,7 @@ class _Planner:
         self._state, self._source, self._options, self._made, self._set = state, source, options, made, part
         self._key = f"at {part.uri}"
         self._foreign = 0
+        self._hosts: dict[str, None] = {}  # of these, the first
         known = state.get("bits") or []
         if part.uri not in known:
             known.append(part.uri)
@@ -116,10 +137,11 @@ class _Planner:
             if changes is None:
                 return False
             for entry, md, time in _in_order(changes):
+                more = _MORE[md.change] if seen and md.change else 0
                 seen = seen or position["mark"] == f"{time} {entry.loc}"
                 if time >= since:
                     last, mark = time, f"{time} {entry.loc}"
-                    self._add(entry, md, gone=md.change is ChangeKind.DELETED, time=time)
+                    self._add(entry, md, gone=md.change is ChangeKind.DELETED, time=time, more=more)
         except DocumentError as error:
             self._note(f"the Change Lists cannot be used, so the Resource List is compared: {error}")
             return False
@@ -127,8 +149,8 @@ class _Planner:
             self._note("the last change that was followed is no longer listed, so the Resource List is compared")
             return False
         self._merge(complete=False)
-        known = self._state.get(f"foreign {self._set.uri}") or 0
-        self._state.set(f"foreign {self._set.uri}", known + self._foreign)
+        count, hosts = self._state.get(f"foreign {self._set.uri}") or (0, [])
+        self._set_foreign(count + self._foreign, list(dict.fromkeys([*hosts, *self._hosts])))
         self._state.set(self._key, {"at": last, **({"mark": mark} if mark else {})})
         return True
 
@@ -213,22 +235,29 @@ class _Planner:
                 raise MirrorError(message)
             time = _text(entry.lastmod)
             latest = max(latest, time)
-            self._add(entry, entry.md or _NONE, gone=False, time=time)
+            self._add(entry, entry.md or _NONE, gone=False, time=time, more=1)
         self._merge(complete=True)
-        self._state.set(f"foreign {self._set.uri}", self._foreign)
+        self._set_foreign(self._foreign, list(self._hosts))
         self._state.set(self._key, {"at": at or latest} if at or latest else None)
 
     # Both
 
+    def _set_foreign(self, count: int, hosts: list[str]) -> None:
+        """Remember how many resources are on other hosts, and the first of these."""
+        self._state.set(f"foreign {self._set.uri}", [max(count, 0), hosts[:_MOST_HOSTS]])
+
     def _clear(self) -> None:
         self._state.db.execute("DELETE FROM entry")
 
-    def _add(self, entry: Entry, md: Metadata, *, gone: bool, time: str) -> None:
+    def _add(self, entry: Entry, md: Metadata, *, gone: bool, time: str, more: int) -> None:
+        """Note an entry, and how many resources more or less its set then has."""
         uri = quote(entry.loc if origin(entry.loc) else urljoin(self._set.uri, entry.loc), safe=punctuation)
         wanted = gone or self._options.wants(uri, md.type)
-        if wanted and not gone and not self._source.allows(uri):
-            self._foreign += 1
-            wanted = False
+        if wanted and not self._source.allows(uri):
+            self._foreign += more
+            wanted, host = False, origin(uri)
+            if host and len(self._hosts) < _MOST_HOSTS:
+                self._hosts[host[1]] = None
         length = md.length if md.length is not None and md.length >= 0 and not md.encoding else None
         self._state.db.execute(
             "INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?, ?)",
@@ -270,10 +299,13 @@ class _Planner:
 
 
 def _in_order(changes: Iterable[tuple[Entry, Metadata]]) -> Iterator[tuple[Entry, Metadata, str]]:
-    """Yield changes with their times; raises `DocumentError` if one has no time or kind, or is out of order."""
+    """Yield changes with their times, that of the one before where there is none.
+
+    Raises `DocumentError` if the first has no time, if one has no kind, or is out of order.
+    """
     latest = ""
     for entry, md in changes:
-        time = _text(md.datetime or entry.lastmod)
+        time = _text(md.datetime or entry.lastmod) or latest
         if not time or md.change is None:
             message = f"{shown(entry.loc)} is listed as changed without a time or kind of change"
             raise DocumentError(message)

@@ -76,6 +76,8 @@ class FolderClient(Client):
         inside = request.url.startswith(self._base) and (not path or is_plain(path))
         if inside and file.is_dir():
             file /= "index.html"
+        if inside and not file.exists():  # a clean URL, as many hosts serve it
+            file = file.with_name(f"{file.name}.html")
         if not inside or not file.is_file() or not file.resolve().is_relative_to(self._folder):
             message = f"{shown(request.url)} is not in the folder {self._folder}"
             raise AbsentError(message)
@@ -243,8 +245,7 @@ class Source:
                 size = stream.tell()
                 stream.seek(0)
                 body = zlib.compress(stream.read(), 1) if size <= _REMEMBERED else None
-                tag, modified = response.headers.get("ETag", ""), response.headers.get("Last-Modified", "")
-                self._state.set_document(uri, tag, modified, body)
+                self._state.set_document(uri, *response.validators, body)
         except BaseException:
             stream.close()
             raise

@@ -111,6 +111,11 @@ class State:
         """Remember the validators of a document, and its bytes if they are given."""
         self.db.execute("INSERT OR REPLACE INTO document VALUES (?, ?, ?, ?)", (uri, etag, modified, body))
 
+    def forget_documents(self) -> int:
+        """Forget all documents and what was discovered; return how many documents that were."""
+        self.db.execute("DELETE FROM meta WHERE key = 'discovered'")
+        return self.db.execute("DELETE FROM document").rowcount
+
     # The copy
 
     def count(self) -> int:
@@ -240,7 +245,7 @@ def open_state(folder: Path, source: str, *, adopt: bool, sync: bool = True) -> 
         except OSError as error:
             message = f"another mirror is working in {folder}: wait until it is done"
             raise MirrorError(message) from error
-        _check_source(own / "source", source)
+        _check_source(own, source, adopt=adopt)
         connection, rebuilt = _connect(own / "state.sqlite3", "FULL" if sync else "OFF")
         try:
             state = State(folder, connection)
@@ -262,15 +267,22 @@ def _remove(folder: Path) -> None:
         folder.rmdir()
 
 
-def _check_source(file: Path, source: str) -> None:
-    """Record the Source of a copy; raises `MirrorError` if it is another one."""
-    if file.is_file():
-        recorded = file.read_text("utf-8").strip()
-        if recorded != source:
-            message = f"{file.parent.parent} is a copy of {recorded}, not of {source}: name another folder"
-            raise MirrorError(message)
-    else:
-        file.write_text(f"{source}\n", "utf-8")
+def _check_source(own: Path, source: str, *, adopt: bool) -> None:
+    """Record the Source of a copy; one that moved is adopted, and raises `MirrorError` otherwise."""
+    file = own / "source"
+    recorded = file.read_text("utf-8").strip() if file.is_file() else ""
+    if recorded == source:
+        return
+    if recorded and not adopt:
+        message = (
+            f"{own.parent} is a copy of {recorded}, not of {source}: name another folder, or add --adopt if the Source "
+            "has moved there"
+        )
+        raise MirrorError(message)
+    if recorded:  # its files are compared with the new lists
+        for each in own.glob("state.sqlite3*"):
+            each.unlink()
+    file.write_text(f"{source}\n", "utf-8")
 
 
 def _connect(file: Path, synchronous: str) -> tuple[sqlite3.Connection, bool]:

@@ -1,4 +1,4 @@
-"""Temporary work trees of the repository, each of which checks out one commit after another."""
+"""Temporary work trees of the repository, submodules included, each of which checks out one commit after another."""
 
 import hashlib
 import os

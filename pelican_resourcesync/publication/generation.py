@@ -1,4 +1,4 @@
-"""Write all the documents of one generation of a set to a stage, and the state that lists them by hash."""
+"""Write all documents of one planned publication into the staging folder, and `publication.json`, which lists them."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -85,8 +85,8 @@ class GenerationWriter:
 TOOL = f"pelican-resourcesync {__version__}"
 
 
-def write_state(stage: Stage, state: State, layout: Layout, previous: PreviousPublication | None) -> None:
-    """Write the state of the generation to the stage, and keep documents for readers of the previous one.
+def write_state(stage: Stage, state: State, layout: Layout, previous: PreviousPublication | None) -> State:
+    """Write the state of the generation to the stage and return it; keep documents for readers of the previous one.
 
     Documents of the previous generation that this one no longer has stay for one more generation, so that a client that
     has just read an index finds everything it lists. If nothing changed, the previous generation stays as it is: its
@@ -97,13 +97,14 @@ def write_state(stage: Stage, state: State, layout: Layout, previous: PreviousPu
     if previous and _says_the_same(state, previous.state):
         _carry(stage, previous, previous.state.superseded)
         stage.carry(layout.state, previous.folder / layout.state)
-        return
+        return previous.state
     if previous:
         before = previous.state.documents.items()
         gone = {path: digest for path, digest in before if path.startswith(f"{layout.home}/") and path not in own}
         _carry(stage, previous, gone)
         state = replace(state, superseded=gone)
     stage.write(layout.state, render_state(state, TOOL))
+    return state
 
 
 def carry_publication(stage: Stage, previous: PreviousPublication) -> None:

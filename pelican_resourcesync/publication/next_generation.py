@@ -1,4 +1,4 @@
-"""A request to publish one set of resources, and the publication that it continues."""
+"""Plan the next publication of a set: its changes, ranges, packages and archives, from a request to publish it."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass

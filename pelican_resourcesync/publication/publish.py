@@ -1,4 +1,4 @@
-"""Publish sets: `publication = publish(previous publication, current resources, their history)`."""
+"""Publish sets of resources: from the previous publication and the current resources to the files on disk."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -8,13 +8,14 @@ from itertools import groupby
 
 from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication.disk.staging import Stage, staging
-from pelican_resourcesync.publication.documents.entry_points import PublishedSet, write_entry_points
+from pelican_resourcesync.publication.documents.entry_points import write_entry_points
 from pelican_resourcesync.publication.documents.other_publishers import find_other_sets
 from pelican_resourcesync.publication.documents.writer import DocumentWriter
 from pelican_resourcesync.publication.generation import GenerationWriter, write_state
 from pelican_resourcesync.publication.model.layout import Layout
 from pelican_resourcesync.publication.model.sanity_checks import require_few_deletions
 from pelican_resourcesync.publication.next_generation import PlannedPublication, Request, plan_next
+from pelican_resourcesync.publication.pages import PageSet, overview_of_stage, write_pages
 
 #: After so many unexplained updates in consecutive publications, a URI is reported as unstable.
 _UNSTABLE = 2
@@ -62,11 +63,13 @@ def publish_sets(
     layouts = [*(each.options.layout for each in planned), *removed_sets]
     others = find_other_sets(output, layouts, _former_addresses(planned))
     with staging(output, [each.records.parent for each in requests if each.records]) as stage:
-        published = [_write_documents(stage, each, on_packed) for each in planned]
-        results = [_result(each, stage.packages(each.options.layout)) for each in planned]
-        write_entry_points(stage, published, others.entries)
         for each in planned:
-            _write_state(stage, each, [other.options.layout.set_name for other in planned])
+            writer = DocumentWriter(stage, each.options, each.request.previous)
+            GenerationWriter(writer, each.contents, on_packed).write()
+        results = [_result(each, stage.packages(each.options.layout)) for each in planned]
+        write_entry_points(stage, [each.options for each in planned], others.entries)
+        pages = [_write_state(stage, each, [other.options.layout.set_name for other in planned]) for each in planned]
+        write_pages(stage, pages, others.entries)
         stage.install(layouts)
     return [replace(results[0], notes=others.notes), *results[1:]]
 
@@ -97,18 +100,13 @@ def plan(requests: Sequence[Request]) -> list[PlannedPublication]:
     return [plan_next(request) for request in requests]
 
 
-def _write_documents(stage: Stage, planned: PlannedPublication, on_packed: Callable[[int], None]) -> PublishedSet:
-    writer = DocumentWriter(stage, planned.options, planned.request.previous)
-    capabilities = GenerationWriter(writer, planned.contents, on_packed).write()
-    return PublishedSet(planned.options, planned.contents, capabilities)
-
-
-def _write_state(stage: Stage, planned: PlannedPublication, set_names: Sequence[str]) -> None:
+def _write_state(stage: Stage, planned: PlannedPublication, set_names: Sequence[str]) -> PageSet:
     layout, records = planned.options.layout, planned.request.records
     state = replace(planned.state, sets=tuple(sorted(set_names)) if len(set_names) > 1 else ())
-    write_state(stage, state, layout, planned.request.previous)
+    state = write_state(stage, state, layout, planned.request.previous)
     if records:
         stage.add_records(layout, records)
+    return PageSet(planned.options, overview_of_stage(stage, layout, state, planned.contents.listed))
 
 
 def _former_addresses(planned: Sequence[PlannedPublication]) -> set[str]:

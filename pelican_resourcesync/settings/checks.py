@@ -163,6 +163,13 @@ def describedby(setting: Setting, value: object) -> str:
     return value
 
 
+def text(setting: Setting, value: object) -> str:
+    """Check a text for people, such as a licence or an address."""
+    if not isinstance(value, str):
+        raise setting.wrong(value, "a text, such as the URL of a page about it")
+    return value
+
+
 _ALL_DUMPS: Mapping[str, Any] = {"resourcedump": True, "changedump": True}
 
 #: Lists are small, and all are kept; each Resource Dump contains the whole set.

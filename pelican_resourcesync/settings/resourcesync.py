@@ -1,4 +1,4 @@
-"""The setting `RESOURCESYNC` as a whole."""
+"""The setting `RESOURCESYNC`: its keys (`changes_by`, `dumps`, `sets` and the others), their defaults and checks."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
@@ -21,7 +21,7 @@ class Settings:
     `changes_by` is a period, `"tag"`, `"tag:PATTERN"` or a number of commits. `exclude` is a list of patterns of output
     paths (`*` matches slashes too). `previous` is one of `PREVIOUS`, an http(s) URL without a trailing slash, or a
     folder. `keep` is a number of closed commit ranges, `None` for all. `dumps`, `archives` and `sets` are defined in
-    modules of their own. `moved_from` is a URL like `SITEURL`.
+    modules of their own. `license` and `contact` are URIs or texts for the page. `moved_from` is a URL like `SITEURL`.
     """
 
     enabled: bool = True
@@ -38,6 +38,8 @@ class Settings:
     robots: bool = False
     link_headers: tuple[str, ...] = ()
     describedby: str = ""
+    license: str = ""
+    contact: str = ""
     allow_deletions: bool = False
     moved_from: str = ""
 
@@ -82,6 +84,8 @@ _CHECKS: Mapping[str, Callable[[Setting, object], Any]] = {
     "robots": checks.boolean,
     "link_headers": checks.link_headers,
     "describedby": checks.describedby,
+    "license": checks.text,
+    "contact": checks.text,
     "allow_deletions": checks.boolean,
     "moved_from": checks.moved_from,
 }

@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from pelican.utils import DateFormatter
+
 from pelican_resourcesync.protocol import Link
 from pelican_resourcesync.publication import (
     Archives,
@@ -13,6 +15,7 @@ from pelican_resourcesync.publication import (
     FileResources,
     Layout,
     Options,
+    PageOptions,
     Predecessor,
     Publication,
     Representation,
@@ -159,6 +162,21 @@ def options_of(pelican: Mapping[str, Any], settings: Settings, layout: Layout, o
         archives=_archives(settings.archives if own.archives is None else own.archives, settings.keep),
         allow_deletions=settings.allow_deletions,
         moved_from=settings.moved_from,
+        page=_page_options(pelican, settings),
+    )
+
+
+def _page_options(pelican: Mapping[str, Any], settings: Settings) -> PageOptions:
+    """Return what the pages for people show, in the site's language, with the templates of its theme."""
+    overrides = (Path(each) for each in pelican.get("THEME_TEMPLATES_OVERRIDES") or ())
+    theme = Path(pelican.get("THEME") or "", "templates")
+    return PageOptions(
+        language=str(pelican.get("DEFAULT_LANG") or "en"),
+        license=settings.license,
+        contact=settings.contact,
+        templates=(*overrides, theme),
+        variables={name: value for name, value in pelican.items() if name.isupper()},
+        filters={"strftime": DateFormatter(), **(pelican.get("JINJA_FILTERS") or {})},
     )
 
 

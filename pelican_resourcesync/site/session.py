@@ -1,4 +1,4 @@
-"""One build, from its start to its publication: saving documents, collecting outputs, publishing, and messages.
+"""One build, from its start to its publication: saving documents, collecting outputs, publishing, and warnings.
 
 Only what every build needs is imported at the top, because many builds publish nothing.
 """

@@ -1,4 +1,4 @@
-"""Output about publications, as text for people and JSON for programs: of the plug-in, the commands and the bridge."""
+"""Report publications to people, as text with progress, and to programs, as JSON."""
 
 from typing import TYPE_CHECKING
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from email.message import Message
+from email.utils import parsedate_to_datetime
 from functools import partial
 from http import HTTPStatus
 from http.client import HTTPException, HTTPResponse, IncompleteRead, InvalidURL, RemoteDisconnected
@@ -38,6 +39,7 @@ HEADERS = {
 REDIRECTS = (301, 302, 303, 307, 308)
 MOST_REDIRECTS = 5
 _ABSENT = (404, 410)
+_SETTLED = 1  # seconds after which a `Last-Modified` tells two states apart
 _BLOCK = 65_536
 _IDLE = 30.0  # seconds that an unused connection is kept
 _KEPT = 16  # unused connections that are kept
@@ -58,6 +60,21 @@ class Response:
     def media_type(self) -> str:
         """The media type stated by the host, or an empty string."""
         return self.headers.get_content_type() if "Content-Type" in self.headers else ""
+
+    @property
+    def validators(self) -> tuple[str, str]:
+        """The `ETag` and `Last-Modified` for a conditional request, or empty strings.
+
+        A time counts in seconds: what was modified just before it was sent may have been modified again since, so
+        such a time is left out (RFC 9110, 8.8.2.2).
+        """
+        modified = self.headers.get("Last-Modified", "")
+        try:
+            age = parsedate_to_datetime(self.headers.get("Date", "")) - parsedate_to_datetime(modified)
+            settled = age.total_seconds() > _SETTLED
+        except (TypeError, ValueError):
+            settled = False
+        return self.headers.get("ETag", ""), modified if settled else ""
 
 
 class Sink(Protocol):

@@ -1,4 +1,4 @@
-"""The URLs of items, collections and files by DSpace version, and the paths of records (rules 17 and 18)."""
+"""The URLs of items, collections and files by DSpace version, and the paths of records."""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -79,7 +79,7 @@ def test_forget_in_a_folder_alone(
     )
     told(capsys, "forget", "--output", str(published.output), f"{URL}/one-title.html")
     assert len(named(published.output, "one-title")) == 1
-    assert "A site over ResourceSync" in (published.output / "resourcesync/index.html").read_text()
+    assert "A site over ResourceSync" in (published.output / "resourcesync/index.html").read_text("utf-8")
 
 
 def test_forget_needs_an_address_and_the_same(

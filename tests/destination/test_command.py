@@ -13,11 +13,12 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.cli import main, parser
-from pelican_resourcesync.commands.mirror import options_of
+from pelican_resourcesync.commands.mirror import _progress, options_of
 from pelican_resourcesync.destination import Options
-from tests.destination.sources import FakeSource, fake_source, files_of
+from tests.destination.sources import FakeSource, entry, fake_source, files_of
 from tests.support.live import late, status
 from tests.support.sites import ROOT
+from tests.terminal.screen import terminal
 
 PAGES = {"index.htm": "home", "a.html": "one", "b/c.html": "two", "b/d.txt": "three", "e.bin": "four"}
 
@@ -171,6 +172,48 @@ def test_credentials(
     assert sent("--netrc") is None
     code, _, err = run(capsys, source.url, tmp_path / "copy", "--header", "secret word: x")
     assert (code, "write it as 'Name: value'" in err) == (2, True)
+
+
+def test_other_hosts(source: FakeSource, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Up to three that were not asked are named, as the option to paste; what is nowhere at all is only counted."""
+    more = "".join(entry(f"http://{name}.test/") for name in "abcd").encode()
+    source.published["rs/resourcelist.xml"] = source.resource_list().replace(b"</urlset>", more + b"</urlset>")
+    _, out, _ = run(capsys, source.url, tmp_path / "copy")
+    options = "--allow-host a.test --allow-host b.test --allow-host c.test"
+    assert out.startswith(f"Not asked for: 4 resources on other hosts (to copy them, add {options})\nIncomplete: ")
+    source.published["rs/resourcelist.xml"] = source.resource_list().replace(
+        b"</urlset>", entry("file:///etc/passwd").encode() + b"</urlset>"
+    )
+    _, out, _ = run(capsys, source.url, tmp_path / "other")
+    assert out.startswith("Not asked for: 1 resource on other hosts\nIncomplete: ")
+
+
+def test_progress(source: FakeSource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a terminal, one sees how far it has come."""
+    monkeypatch.setattr("pelican_resourcesync.terminal.progress._PATIENCE", 0.0)
+    monkeypatch.setattr("pelican_resourcesync.terminal.progress._PAUSE", 0.0)
+    monkeypatch.setattr("pelican_resourcesync.commands.mirror._PAUSE", 0.0)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "150")
+    with terminal() as there:
+        monkeypatch.setattr(sys, "stderr", there.stream)
+        assert main(["mirror", source.url, str(tmp_path / "copy"), "--jobs", "1"]) == 0
+        seen = there.seen()
+    assert "pelican-resourcesync: reading the lists of the Source" in seen
+    assert "pelican-resourcesync: 5 of 5 resources, 19 bytes of 19 bytes, " in seen
+
+
+@pytest.mark.parametrize(
+    ("done", "line"),
+    [
+        ((50, 100, 1_000_000, 4_000_000, 10.0), "50 of 100 resources, 1.0 MB of 4.0 MB, 100.0 kB/s, 30.0 s left"),
+        ((50, 100, 1_000_000, 0, 10.0), "50 of 100 resources, 1.0 MB, 100.0 kB/s, 10.0 s left"),
+        ((1, 100, 0, 0, 0.5), "1 of 100 resources, 0 bytes of 0 bytes, 0 bytes/s"),
+    ],
+)
+def test_progress_line(done: tuple[int, int, int, int, float], line: str) -> None:
+    """The time left is that of the bytes, or of the resources where their lengths are not listed."""
+    assert _progress(*done) == line
 
 
 def test_many_missing(source: FakeSource, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -396,13 +396,10 @@ def test_database_that_is_lost(source: FakeSource, folder: Path) -> None:
 
 
 def test_moved_source(source: FakeSource, folder: Path) -> None:
-    """At a new address, another Source is refused; begun anew with --adopt, nothing is fetched twice."""
+    """At a new address, another Source is refused; with --adopt it is followed there, and nothing is fetched twice."""
     mirror(source, folder).run()
     with fake_source(PAGES) as new:
-        with pytest.raises(MirrorError, match=r"is a copy of .*: name another folder"):
-            mirror(new, folder).run()
-        shutil.rmtree(folder / STATE_FOLDER)
-        with pytest.raises(MirrorError, match="--adopt"):
+        with pytest.raises(MirrorError, match=r"is a copy of .*: name another folder, or add --adopt"):
             mirror(new, folder).run()
         result = mirror(new, folder, adopt=True).run()
         assert (result.fetched, result.adopted, result.complete) == (0, 5, True)
@@ -672,7 +669,25 @@ def test_other_hosts(source: FakeSource, folder: Path) -> None:
     for _ in range(2):
         result = mirror(source, folder).run()
         assert (result.complete, result.plan.foreign, result.left) == (False, 1, 0)
+        assert result.plan.hosts == ["other.test"]
     assert files_of(folder) == source.resources
+    with fake_source({"x": "elsewhere"}) as other:
+        elsewhere = f"{other.url.replace('127.0.0.1', 'localhost')}x"
+        source.published["rs/resourcelist.xml"] = listed.replace(b"http://other.test/x", elsewhere.encode())
+        result = mirror(source, folder, hosts=("localhost",), allow_private=True).run()
+        assert (result.complete, result.fetched, result.plan.foreign) == (True, 1, 0)
+
+
+def test_other_hosts_in_changes(source: FakeSource, folder: Path) -> None:
+    """Their resources are counted as they come and go, however often they change or are listed."""
+    listed = source.published["rs/changelist.xml"]
+    mirror(source, folder).run()
+    steps = [("created", 1), ("updated", 1), ("created", 2), ("", 2), ("deleted", 1), ("deleted", 0), ("", 0)]
+    for minute, (kind, count) in enumerate(steps):
+        more = entry("http://other.test/x", {"change": kind}, f"2024-02-01T00:0{minute}:00Z") if kind else ""
+        listed = listed.replace(b"</urlset>", more.encode() + b"</urlset>")
+        source.published["rs/changelist.xml"] = listed
+        assert mirror(source, folder).run().plan.foreign == count
 
 
 @pytest.mark.parametrize("code", [301, 302, 308])

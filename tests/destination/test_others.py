@@ -1,6 +1,7 @@
 """Sources of other publishers, and what mirrors of others are known to get wrong."""
 
 import hashlib
+import re
 import shutil
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import pytest
 from pelican_resourcesync.destination import IncompleteError, Mirror
 from pelican_resourcesync.errors import ResourceSyncError
 from tests.destination.sources import FAST, digest, entry, fake_source, files_of
-from tests.support.live import Ask, content, status
+from tests.support.live import Ask, content, hosts, live, status
 from tests.support.servers import served
 
 BUILD = shutil.which("resync-build", path=str(Path(sys.executable).parent))
@@ -90,6 +91,87 @@ def test_in_the_manner_of_dspace(tmp_path: Path) -> None:
                 "metadata/1/mets.xml": b"<mets/>",
                 "bitstream/1/article.pdf~qsequence~3d1": b"pdf",
             }
+
+
+EXAMPLE = "http://example.com"
+EXAMPLES = {
+    ".well-known/resourcesync": """<urlset><rs:ln rel="describedby" href="{0}/info_about_source.xml"/>
+        <rs:md capability="description"/>
+        <url><loc>{0}/dataset1/capabilitylist.xml</loc><rs:md capability="capabilitylist"/>
+            <rs:ln rel="describedby" href="{0}/info_about_set1_of_resources.xml"/></url></urlset>""",
+    "dataset1/capabilitylist.xml": """<urlset><rs:ln rel="up" href="{0}/.well-known/resourcesync"/>
+        <rs:md capability="capabilitylist"/>
+        <url><loc>{0}/dataset1/resourcelist.xml</loc><rs:md capability="resourcelist"/></url>
+        <url><loc>{0}/dataset1/resourcedump.xml</loc><rs:md capability="resourcedump"/></url>
+        <url><loc>{0}/dataset1/changelist.xml</loc><rs:md capability="changelist"/></url></urlset>""",
+    "dataset1/resourcelist.xml": """<sitemapindex><rs:ln rel="up" href="{0}/dataset1/capabilitylist.xml"/>
+        <rs:md capability="resourcelist" at="2013-01-03T09:00:00Z" completed="2013-01-03T09:10:00Z"/>
+        <sitemap><loc>{0}/resourcelist1.xml</loc><rs:md at="2013-01-03T09:00:00Z"/></sitemap>
+        <sitemap><loc>{0}/resourcelist2.xml</loc><rs:md at="2013-01-03T09:03:00Z"/></sitemap></sitemapindex>""",
+    "resourcelist1.xml": """<urlset><rs:ln rel="up" href="{0}/dataset1/capabilitylist.xml"/>
+        <rs:ln rel="index" href="{0}/dataset1/resourcelist.xml"/>
+        <rs:md capability="resourcelist" at="2013-01-03T09:00:00Z"/>
+        <url><loc>{0}/res1</loc><lastmod>2013-01-02T13:00:00Z</lastmod>
+            <rs:md hash="md5:{1}" length="4" type="text/html"/></url>
+        <url><loc>{0}/res2.pdf</loc><lastmod>2013-01-02T14:00:00Z</lastmod>
+            <rs:md hash="md5:00000000000000000000000000000000
+                         sha-256:{2}" length="3" type="application/pdf"/></url></urlset>""",
+    "resourcelist2.xml": """<urlset><rs:ln rel="up" href="{0}/dataset1/capabilitylist.xml"/>
+        <rs:md capability="resourcelist" at="2013-01-03T09:03:00Z"/>
+        <url><loc>{0}/res3.tiff</loc><lastmod>2013-01-02T14:00:00Z</lastmod></url></urlset>""",
+    "dataset1/changelist.xml": """<sitemapindex><rs:ln rel="up" href="{0}/dataset1/capabilitylist.xml"/>
+        <rs:md capability="changelist" from="2013-01-01T00:00:00Z"/>
+        <sitemap><loc>{0}/20130102-changelist.xml</loc>
+            <rs:md from="2013-01-02T00:00:00Z" until="2013-01-03T00:00:00Z"/></sitemap>
+        <sitemap><loc>{0}/20130103-changelist.xml</loc><rs:md from="2013-01-03T00:00:00Z"/></sitemap>
+        </sitemapindex>""",
+    "20130103-changelist.xml": """<urlset><rs:ln rel="up" href="{0}/dataset1/capabilitylist.xml"/>
+        <rs:md capability="changelist" from="2013-01-03T00:00:00Z"/>{3}</urlset>""",
+}
+CHANGES = (
+    """<url><loc>{0}/res4.html</loc><lastmod>2000-01-01T01:01:00Z</lastmod>
+        <rs:md change="created" datetime="2013-01-03T11:00:00Z"/></url>""",
+    """<url><loc>{0}/res1</loc><lastmod>2013-01-03T18:00:00Z</lastmod>
+        <rs:md change="updated" hash="md5:{4}" length="5" type="text/html"/>
+        <rs:ln rel="duplicate" pri="1" href="http://mirror1.example.com/res1" modified="2013-01-03T18:00:00Z"/>
+        <rs:ln rel="duplicate" pri="3" href="gsiftp://gridftp.example.com/res1"/></url>""",
+    """<url><loc>{0}/res3.tiff</loc><rs:md change="deleted" datetime="2013-01-03T18:00:00Z"/></url>""",
+    """<url><loc>{0}/res2.pdf</loc><rs:md change="updated"/></url>""",
+)
+
+
+def test_examples_of_the_standard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its lists in parts, extra links, unknown capabilities, and a change without a time."""
+    folder = tmp_path / "copy"
+    served = {"res1": b"res1", "res2.pdf": b"pdf", "res3.tiff": b"tiff", "res4.html": b"new"}
+    space = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:rs="http://www.openarchives.org/rs/terms/"'
+
+    def publish(*changes: str) -> None:
+        hashes = [hashlib.md5(b"res1").hexdigest(), hashlib.sha256(b"pdf").hexdigest()]
+        later = "".join(changes).format(EXAMPLE, "", "", "", hashlib.md5(b"res1+").hexdigest())
+        for path, text in EXAMPLES.items():
+            filled = text.format(EXAMPLE, *hashes, later)
+            served[path] = re.sub("<(urlset|sitemapindex)>", rf"<\1 {space}>", filled).encode()
+
+    def answer(ask: Ask) -> None:
+        ask.send(200 if ask.path in served else 404, served.get(ask.path, b""))
+
+    with live(hosts({EXAMPLE: answer}), proxy=True) as web:
+        monkeypatch.setenv("http_proxy", web.url)
+        mirror = Mirror(EXAMPLE, folder, replace(FAST, proxies=True))
+        publish()
+        assert mirror.run().complete
+        assert files_of(folder) == {"res1~f": b"res1", "res2.pdf": b"pdf", "res3.tiff": b"tiff"}
+        served["res1"] = b"res1+"
+        publish(*CHANGES[:3])
+        result = mirror.run()
+        assert (result.complete, result.fetched, result.deleted, result.plan.notes) == (True, 2, 1, [])
+        assert files_of(folder) == {"res1~f": b"res1+", "res2.pdf": b"pdf", "res4.html": b"new"}
+        publish(*CHANGES)
+        served["res2.pdf"] = b"pdf+"
+        result = mirror.run()
+        assert (result.complete, result.fetched, result.deleted, result.plan.notes) == (True, 1, 0, [])
+        assert files_of(folder) == {"res1~f": b"res1+", "res2.pdf": b"pdf+", "res4.html": b"new"}
 
 
 # --- the failures of others ---------------------------------------------------

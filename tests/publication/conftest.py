@@ -11,3 +11,9 @@ from tests.publication.support import Source
 def source(tmp_path: Path) -> Source:
     """Give a set of which nothing was published."""
     return Source(tmp_path / "output")
+
+
+@pytest.fixture(autouse=True)
+def _no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no proxy of the machine come between a test and its server."""
+    monkeypatch.setenv("no_proxy", "*")

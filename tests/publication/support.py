@@ -13,7 +13,7 @@ from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication.forget import TakedownResult, forget_uris
 from pelican_resourcesync.publication.model.history import Change, ChangeHistory
 from pelican_resourcesync.publication.model.layout import Layout
-from pelican_resourcesync.publication.model.options import Options
+from pelican_resourcesync.publication.model.options import Archives, Dumps, Options
 from pelican_resourcesync.publication.model.ranges import Calendar, RangeBoundaries
 from pelican_resourcesync.publication.model.resource import FileResources, Representation, Resource
 from pelican_resourcesync.publication.next_generation import Request
@@ -27,6 +27,12 @@ LAYOUT = Layout(SITEURL)
 STATE = "resourcesync/publication.json"
 MILLISECOND = timedelta(milliseconds=1)
 CREATED, UPDATED, DELETED = ChangeKind.CREATED, ChangeKind.UPDATED, ChangeKind.DELETED
+
+#: All dumps, and archives of everything.
+EVERYTHING: dict[str, Any] = {
+    "dumps": Dumps(resourcedump=True, changedump=True),
+    "archives": Archives(resourcelist=None, resourcedump=None),
+}
 
 Contents = Mapping[str, bytes]
 

@@ -6,16 +6,12 @@ from typing import Any
 import pytest
 
 from pelican_resourcesync.protocol import Limits
-from pelican_resourcesync.publication import Archives, ChangeHistory, Dumps
+from pelican_resourcesync.publication import Archives, ChangeHistory
 from tests.publication.archivist import Archivist, walk
-from tests.publication.support import SITEURL, UPDATED, Source, change, tree, utc
+from tests.publication.support import EVERYTHING, SITEURL, UPDATED, Source, change, tree, utc
 
 SET = f"{SITEURL}/resourcesync/site"
 KINDS = ("resourcelist", "resourcedump", "changelist", "changedump")
-OPTIONS: dict[str, Any] = {
-    "dumps": Dumps(resourcedump=True, changedump=True),
-    "archives": Archives(resourcelist=None, resourcedump=None),
-}
 
 #: The days of publications: two in January, none in March, several changes of one range in April.
 DAYS = ("2024-01-05", "2024-01-20", "2024-02-10", "2024-04-01", "2024-04-02", "2024-05-09")
@@ -26,7 +22,7 @@ def source(tmp_path: Path) -> Source:
     """Give a set that was published on some days, each time with other bytes."""
     source = Source(tmp_path / "output")
     for number, day in enumerate(DAYS):
-        source.publish({"a.html": b"%d" % number}, f"{day}T12:00", **OPTIONS)
+        source.publish({"a.html": b"%d" % number}, f"{day}T12:00", **EVERYTHING)
     return source
 
 
@@ -78,7 +74,7 @@ def test_nothing_is_archived_before_a_range_ends(tmp_path: Path) -> None:
     """Nor of ranges that only history tells of: nothing was published in them."""
     source = Source(tmp_path / "output")
     history = [change(f"2024-0{month}-05T12:00", "a.html", UPDATED) for month in range(1, 5)]
-    source.publish({"a.html": b"a"}, ChangeHistory(built=utc("2024-04-06T12:00"), changes=history), **OPTIONS)
+    source.publish({"a.html": b"a"}, ChangeHistory(built=utc("2024-04-06T12:00"), changes=history), **EVERYTHING)
     assert source.capabilities().keys() == {"resourcelist", "resourcedump", "changelist", "changelist-archive"}
     assert source.document(source.capabilities()["resourcelist"]).links.keys() == {"up"}
     assert not [path for path in source.documents() if "/archive/" in path]
@@ -87,8 +83,8 @@ def test_nothing_is_archived_before_a_range_ends(tmp_path: Path) -> None:
 def test_the_oldest_states_go(source: Source) -> None:
     """Each kind by its own number, with its packages; what is fewer now does not come back."""
     keep = Archives(resourcelist=2, resourcedump=1)
-    source.publish({"a.html": b"5"}, f"{DAYS[-1]}T12:00", dumps=OPTIONS["dumps"], archives=keep)
-    source.publish({"a.html": b"6"}, "2024-05-10T12:00", **OPTIONS)
+    source.publish({"a.html": b"5"}, f"{DAYS[-1]}T12:00", dumps=EVERYTHING["dumps"], archives=keep)
+    source.publish({"a.html": b"6"}, "2024-05-10T12:00", **EVERYTHING)
     assert [md["at"] for _, md in archived(source, "resourcelist")] == ["2024-02-10T12:00:00Z", "2024-04-02T12:00:00Z"]
     assert [md["at"] for _, md in archived(source, "resourcedump")] == ["2024-04-02T12:00:00Z"]
     packages = [path for path in source.state()["documents"] if "/resourcedump-" in path and path.endswith(".zip")]
@@ -100,10 +96,10 @@ def test_the_oldest_states_go(source: Source) -> None:
 
 def test_dumps_in_archives_go_with_the_dumps(source: Source) -> None:
     """Where dumps are turned off no package stays, but for readers still under way; lists stay."""
-    source.publish({"a.html": b"6"}, "2024-05-10T12:00", archives=OPTIONS["archives"])
+    source.publish({"a.html": b"6"}, "2024-05-10T12:00", archives=EVERYTHING["archives"])
     assert not [path for path in source.state()["documents"] if "dump" in path]
     assert len(archived(source, "resourcelist")) == 3
-    source.publish({"a.html": b"7"}, "2024-05-11T12:00", archives=OPTIONS["archives"])
+    source.publish({"a.html": b"7"}, "2024-05-11T12:00", archives=EVERYTHING["archives"])
     assert not [path for path in source.documents() if "dump" in path]
     walk(source)
 
@@ -112,7 +108,7 @@ def test_archives_past_the_limits(tmp_path: Path) -> None:
     """AR04: an Archive Index leads to parts, which lead back; and what is archived may be in parts too."""
     source = Source(tmp_path / "output")
     archivist = Archivist(source)
-    options: dict[str, Any] = {"limits": Limits(entries=2), **OPTIONS}
+    options: dict[str, Any] = {"limits": Limits(entries=2), **EVERYTHING}
     for month in range(1, 8):
         contents = {f"{name}.html": b"%d" % month for name in range(3)}
         source.publish(contents, f"2024-0{month}-05T12:00", **options)

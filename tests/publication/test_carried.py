@@ -127,7 +127,8 @@ class Carried(Watch, RuleBasedStateMachine):
         """Publish without carrying anything forward, at addresses that were never public."""
         if not self.past:
             return
-        public = {path for seen in self.past for path in seen.documents if path.startswith("resourcesync/site/")}
+        paths = {path for seen in self.past for path in seen.documents if path.startswith("resourcesync/site/")}
+        public = {path for path in paths if not path.endswith((".html", ".svg"))}
         before = self.source.previous()
         assert before is not None
         last, self.past, self.shortened = self.past[-1], [], False

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import BytesError
 from pelican_resourcesync.protocol import Hash, Link
-from pelican_resourcesync.publication import MD5, SHA_256, ChangeHistory, Dumps, Representation, Resource
+from pelican_resourcesync.publication import MD5, ChangeHistory, Dumps, Representation, Resource
 from tests.publication.archivist import read, walk
 from tests.publication.support import SITEURL, Source, publish_one, utc
 from tests.publication.unpacking import change_dumps, resource_dump, resources_in
@@ -93,34 +93,6 @@ def test_what_is_not_known_is_not_said(source: Source) -> None:
         "nothing": (None, {}),
     }
     assert dumped(source) == {}
-    walk(source)
-
-
-def test_only_what_is_whole_is_packed(source: Source) -> None:
-    """RD06, CD03: of both dumps, what has no bytes at hand, or no length, is left out; all of it is in the lists."""
-    whole = {"hashed": Known(b"one", Representation.measured(sha256(b"one").hexdigest(), 3, "text/html"))}
-    whole["md5"] = Known(b"two", Representation(Hash(algorithm=MD5, digest=md5(b"two").hexdigest()), 3))
-    whole["length"] = Known(b"three", Representation(None, 5))
-    partly = {
-        "unmeasured": Known(b"four", Representation(Hash(algorithm=MD5, digest=md5(b"four").hexdigest()))),
-        "nothing": Known(b"five"),
-        "elsewhere": Known(None, Representation(Hash(algorithm=SHA_256, digest="0" * 64), None, "text/html")),
-        "far": Known(None, Representation(Hash(algorithm=MD5, digest="0" * 32), 9)),
-    }
-    publish(source, {}, at(1))
-    publish(source, whole | partly, at(2))
-    contents = {path: each.data for path, each in whole.items()}
-    assert dumped(source) == {f"{SITEURL}/{path}": data for path, data in contents.items()}
-    assert dumped_changes(source) == [(path, "created", contents[path]) for path in sorted(contents)]
-    assert (
-        {row[2] for row in source.rows()}
-        == {*whole, *partly}
-        == {uri.removeprefix(f"{SITEURL}/") for uri in source.resource_list()}
-    )
-    publish(source, {"hashed": whole["hashed"]}, at(3))
-    assert [(path, kind) for path, kind, _ in dumped_changes(source)[3:]] == [
-        (path, "deleted") for path in sorted({*whole, *partly} - {"hashed"})
-    ]
     walk(source)
 
 

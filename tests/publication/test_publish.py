@@ -6,7 +6,7 @@ from pathlib import Path
 from pelican_resourcesync.protocol import Limits
 from pelican_resourcesync.publication import Change, ChangeHistory, Layout, Resource
 from pelican_resourcesync.publication.generation import TOOL
-from tests.publication.support import DELETED, SITEURL, STATE, UPDATED, Source, change, publish_one, tree, utc
+from tests.publication.support import DELETED, SITEURL, STATE, UPDATED, Source, change, publish_one, utc
 
 PATHS = ("a.html", "b.txt", "c/d.html", "e")
 
@@ -183,28 +183,6 @@ def test_state(source: Source) -> None:
     state = source.state()
     assert (state["generation"], state["predecessor"]) == (2, sha256(first).hexdigest())
     assert (state["commit"], state["held"], state["changes"]) == ("c2", {}, 2)
-
-
-def test_from_a_copy_of_the_previous_publication(source: Source, tmp_path: Path) -> None:
-    """The output may have been emptied meanwhile, as Pelican does: what was read aside is carried on all the same."""
-    other = Source(tmp_path / "other")
-    for each in (source, other):
-        each.publish({"a.html": b"a"}, "2024-01-05T12:00")
-        each.publish({"a.html": b"b"}, "2024-02-05T12:00")
-    emptied = Source(tmp_path / "emptied")
-    emptied.publish({"a.html": b"c"}, "2024-03-05T12:00", other.previous())
-    source.publish({"a.html": b"c"}, "2024-03-05T12:00")
-    assert tree(emptied.output) == tree(source.output)
-    assert len(source.change_lists()) == 3
-
-
-def test_a_set_without_resources(source: Source) -> None:
-    """An empty site is published as such, and again byte for byte."""
-    publication = source.publish({}, "2024-01-05T12:00")
-    assert (publication.resources, publication.changes, publication.ranges) == (0, 0, 0)
-    before = source.documents()
-    source.publish({}, "2024-03-05T12:00")
-    assert source.documents() == before
 
 
 def test_the_order_of_resources_makes_no_difference(tmp_path: Path) -> None:

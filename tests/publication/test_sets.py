@@ -14,13 +14,9 @@ from pelican_resourcesync.publication.model import Archives, Calendar, Dumps, Fi
 from tests.publication.archivist import Archivist, read
 from tests.publication.disk.faults import disturbed, fail
 from tests.publication.dumps.test_writer import seen
-from tests.publication.support import SITEURL, Source, tree
+from tests.publication.support import EVERYTHING, SITEURL, Source, tree
 from tests.publication.unpacking import resource_dump, resources_in
 
-OPTIONS: dict[str, Any] = {
-    "dumps": Dumps(resourcedump=True, changedump=True),
-    "archives": Archives(resourcelist=None, resourcedump=None),
-}
 NEIGHBOUR = {
     "resourcesync/other/capabilitylist.xml": b'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"/>',
     "resourcesync/other/dump.zip": b"PK",
@@ -36,7 +32,7 @@ def sources(tmp_path: Path) -> list[Source]:
 
 def request(source: Source, contents: Mapping[str, bytes], day: int, **options: Any) -> Request:
     """Ask for the publication of a set, with dumps and archives."""
-    return source.request(contents, f"2024-01-{day:02}T12:00", **(OPTIONS | options))
+    return source.request(contents, f"2024-01-{day:02}T12:00", **(EVERYTHING | options))
 
 
 def publish_day(sources: list[Source], day: int) -> list[Publication]:
@@ -69,15 +65,15 @@ def test_each_is_a_publication_by_itself(sources: list[Source]) -> None:
             f"{SITEURL}/resourcesync/{name}/capabilitylist.xml" for name in ("papers", "pictures", "site")
         ]
         for source, archivist in zip(sources, archivists, strict=True):
-            archivist.look({f"{source.set_name}.html": b"%d" % day, "shared.html": b"%d" % (day // 2)}, OPTIONS)
+            archivist.look({f"{source.set_name}.html": b"%d" % day, "shared.html": b"%d" % (day // 2)}, EVERYTHING)
     lists = [len(source.change_lists()) for source in sources]
     assert lists == [1, 6, 1]
     assert all(archivist.checked > 10 for archivist in archivists)
     found = publications_in(sources[0].output)
     assert [each.layout.set_name for each in found] == ["site", "papers", "pictures"]
     assert [each.state.generation for each in found] == [6, 6, 6]
-    page = (sources[0].output / "resourcesync/index.html").read_text()
-    assert all(f"resourcesync/{source.set_name}/resourcedump.xml" in page for source in sources)
+    page = (sources[0].output / "resourcesync/index.html").read_text("utf-8")
+    assert all(f'href="{source.set_name}/index.html"' in page for source in sources)
 
 
 def test_one_alone_is_the_same_as_among_others(sources: list[Source], tmp_path: Path) -> None:
@@ -89,6 +85,7 @@ def test_one_alone_is_the_same_as_among_others(sources: list[Source], tmp_path: 
     states = [files_of(each) for each in (sources[1], alone)]
     for each in states:
         del each[sources[1].layout.state]  # which says which sets came together
+        del each[sources[1].layout.html_page]  # likewise
     assert states[0] == states[1]
 
 

@@ -24,6 +24,8 @@ DEFAULTS = {
     "robots": False,
     "link_headers": (),
     "describedby": "",
+    "license": "",
+    "contact": "",
     "allow_deletions": False,
     "moved_from": "",
 }
@@ -75,6 +77,8 @@ def test_defaults(raw: object) -> None:
         ("robots", [(True, True)]),
         ("link_headers", [([], ()), (["_headers", ".htaccess"], ("_headers", ".htaccess"))]),
         ("describedby", [("", ""), ("https://example.org/about.html?a=b#c", "https://example.org/about.html?a=b#c")]),
+        ("license", [("", ""), ("CC BY 4.0", "CC BY 4.0")]),
+        ("contact", [("mailto:me@example.org", "mailto:me@example.org")]),
         ("allow_deletions", [(True, True)]),
         ("moved_from", [("", ""), ("http://example.org/blog/", "http://example.org/blog")]),
     ],

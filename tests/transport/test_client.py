@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Iterator
+from email.message import Message
 from io import BytesIO
 from pathlib import Path
 
@@ -42,6 +43,18 @@ def site() -> Iterator[Live]:
 def request(url: str, **options: object) -> Request:
     """Make a request of a URL that the user named."""
     return Request(**{"url": url, "sink": Sink(), "public": False} | options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("date", "kept"),
+    [("Mon, 01 Jan 2024 00:00:03 GMT", True), ("Mon, 01 Jan 2024 00:00:01 GMT", False), ("", False), ("now", False)],
+)
+def test_validators(date: str, kept: bool) -> None:
+    """A `Last-Modified` of just before the response cannot tell that nothing has changed since."""
+    modified, headers = "Mon, 01 Jan 2024 00:00:00 GMT", Message()
+    headers["ETag"], headers["Last-Modified"], headers["Date"] = '"x"', modified, date
+    response = Response(url="http://a.test/", status=200, headers=headers)
+    assert response.validators == ('"x"', modified if kept else "")
 
 
 def test_many(client: Client, site: Live) -> None:

@@ -1,4 +1,4 @@
-"""The rules of the standard as data, one module for each part of the standard."""
+"""All rules of the checker, one module for each part of the standard; `X05` and the like are their identifiers."""
 
 from pelican_resourcesync.check.rule import Rule, rule
 from pelican_resourcesync.check.rules import contents, dumps, lists, references, whole_source, xml

@@ -1,4 +1,4 @@
-"""X05 to X15, LN: the contents of every document and every entry, and the links of entries."""
+"""Rules about what every document and every entry says, and about the links of entries (X05 to X15, LN)."""
 
 import re
 from functools import lru_cache

@@ -1,4 +1,4 @@
-"""RD, CD: dumps, their manifests, packages and members."""
+"""Rules about dumps, their manifests, packages and members (RD, CD)."""
 
 from pelican_resourcesync.check.document import DocumentState
 from pelican_resourcesync.check.package import MANIFEST, Member, Package

@@ -1,4 +1,4 @@
-"""SD, CL, RL, CH, V11, AR, CN: descriptions, lists, archives and notifications, each on its own."""
+"""Rules about one description, list, archive or notification at a time (SD, CL, RL, CH, V11, AR, CN)."""
 
 import datetime as dt
 from collections.abc import Callable, Iterator

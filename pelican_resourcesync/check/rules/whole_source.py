@@ -1,4 +1,4 @@
-"""SD01, DI, RL03, CL06, CH04, CH06, RD05, CD04, X08, X09: what all documents together, or bytes, must show."""
+"""Rules that need all documents of a Source, or the bytes of its resources (SD01, DI, RL03, CL06, CH04, X08 ...)."""
 
 from collections.abc import Iterable
 

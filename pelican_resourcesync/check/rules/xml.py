@@ -1,4 +1,4 @@
-"""X01 to X04, V1105: the form of every document."""
+"""Rules about the XML of every document (X01 to X04, V1105)."""
 
 from functools import lru_cache
 

@@ -30,6 +30,11 @@ class Stage:
         self._documents = folder / DOCUMENTS
         self._measured: dict[str, tuple[str, int]] = {}
 
+    @property
+    def documents(self) -> Path:
+        """The folder of the documents, laid out like an output."""
+        return self._documents
+
     def open(self, path: str) -> BinaryIO:
         """Open a document for writing."""
         file = self._documents / path

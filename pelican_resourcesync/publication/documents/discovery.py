@@ -1,4 +1,4 @@
-"""Discovery outside the documents: `robots.txt`, `Link` headers, `.nojekyll` (DI03, DI04)."""
+"""Files for the web host: lines of `robots.txt`, a file of `Link` headers, `.nojekyll` (DI03, DI04)."""
 
 import re
 from collections.abc import Iterable

@@ -16,10 +16,10 @@ from pelican_resourcesync.protocol import ChangeKind, Entry
 from pelican_resourcesync.publication.diff import Comparison, make_times_unique
 from pelican_resourcesync.publication.disk.staging import Stage, staging
 from pelican_resourcesync.publication.documents.contents import Contents
-from pelican_resourcesync.publication.documents.entry_points import PublishedSet, write_entry_points
+from pelican_resourcesync.publication.documents.entry_points import write_entry_points
 from pelican_resourcesync.publication.documents.other_publishers import find_other_sets
 from pelican_resourcesync.publication.documents.writer import DocumentWriter
-from pelican_resourcesync.publication.forget.inferred_options import capabilities_of, entries_of, options_as_before
+from pelican_resourcesync.publication.forget.inferred_options import entries_of, options_as_before
 from pelican_resourcesync.publication.forget.takedown_contents import TakedownContents, links_without, without
 from pelican_resourcesync.publication.forget.uri_normalization import find_uris
 from pelican_resourcesync.publication.generation import GenerationWriter, carry_publication, write_state
@@ -28,6 +28,7 @@ from pelican_resourcesync.publication.model.layout import MANIFEST, is_package
 from pelican_resourcesync.publication.model.options import Options
 from pelican_resourcesync.publication.model.ranges import FixedBoundaries, Range, cut
 from pelican_resourcesync.publication.model.state import MOST_ANCESTORS, State
+from pelican_resourcesync.publication.pages import PageSet, overview_of_stage, write_pages
 from pelican_resourcesync.publication.previous.ancestry import layout_after
 from pelican_resourcesync.publication.previous.previous import PreviousPublication
 
@@ -90,25 +91,27 @@ class _Taken:
 def _write(taken: Sequence[_Taken], output: Path) -> tuple[str, ...]:
     neighbours = find_other_sets(output, [each.options.layout for each in taken])
     with staging(output) as stage:
-        write_entry_points(stage, [_write_set(stage, each) for each in taken], neighbours.entries)
         for each in taken:
+            _write_set(stage, each)
+        write_entry_points(stage, [each.options for each in taken], neighbours.entries)
+        pages = []
+        for each in taken:
+            state, layout = each.previous.state, each.options.layout
             if each.state is not None:
-                write_state(
-                    stage, each.state, each.options.layout, None
-                )  # no previous one: nothing it superseded may stay
+                state = write_state(stage, each.state, layout, None)  # no previous one: nothing it superseded may stay
+            listed = each.contents.listed if each.contents else each.previous.resources
+            pages.append(PageSet(each.options, overview_of_stage(stage, layout, state, listed)))
             stage.link_records(each.options.layout, each.forgotten.uris)
+        write_pages(stage, pages, neighbours.entries)
         stage.install([each.options.layout for each in taken])
     return neighbours.notes
 
 
-def _write_set(stage: Stage, taken: _Taken) -> PublishedSet:
-    previous = taken.previous
+def _write_set(stage: Stage, taken: _Taken) -> None:
     if taken.contents is None:
-        carry_publication(stage, previous)
-        contents = Contents(at=previous.state.at, listed=previous.resources)
-        return PublishedSet(taken.options, contents, capabilities_of(previous))
-    capabilities = GenerationWriter(DocumentWriter(stage, taken.options), taken.contents).write()
-    return PublishedSet(taken.options, taken.contents, capabilities)
+        carry_publication(stage, taken.previous)
+    else:
+        GenerationWriter(DocumentWriter(stage, taken.options), taken.contents).write()
 
 
 class _Taking:

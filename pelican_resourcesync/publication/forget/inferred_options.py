@@ -6,11 +6,14 @@ from contextlib import contextmanager
 from html import unescape
 from pathlib import Path
 
-from pelican_resourcesync.protocol import Capability, Document, Entry, read
+from pelican_resourcesync.protocol import Document, Entry, read
 from pelican_resourcesync.publication.model.layout import HTML_PAGE, Layout
-from pelican_resourcesync.publication.model.options import Dumps, Options
+from pelican_resourcesync.publication.model.options import Dumps, Options, PageOptions
 from pelican_resourcesync.publication.previous.previous import PreviousPublication, explain_damage
 
+_NAME = re.compile(r'<meta name="application-name" content="([^"]*)">')
+_LANGUAGE = re.compile(r'<html lang="([^"]*)">')
+#: Pages of earlier versions have the name only here.
 _TITLE = re.compile(r"<title>(.*) over ResourceSync</title>")
 
 
@@ -20,29 +23,23 @@ def options_as_before(
     """Return the options with which `previous` was published, but for `output` and `layout`.
 
     `site_name` is the name of the site on the HTML page. `None` keeps the name on the page in the output, because a
-    fetched publication has no page. Raises `PublicationError` if a document cannot be read.
+    fetched publication has no page; so does the language. Raises `PublicationError` if a document cannot be read.
     """
+    file = output / HTML_PAGE
+    page = file.read_text("utf-8", "replace") if file.is_file() else ""
+    tag = _LANGUAGE.search(page)
     return Options(
         output=output,
         layout=layout,
-        site_name=_name_on_page(output) if site_name is None else site_name,
+        site_name=_name_on_page(page) if site_name is None else site_name,
         edition=_edition(previous),
         describedby=_describedby(previous),
         dumps=Dumps(
             resourcedump=previous.layout.resource_dump in previous.state.documents,
             changedump=previous.layout.change_dump_index in previous.state.documents,
         ),
+        page=PageOptions(language=tag[1] if tag else "en"),
     )
-
-
-def capabilities_of(previous: PreviousPublication) -> dict[Capability, str]:
-    """Return the paths of the documents that the Capability List of a publication names, by capability."""
-    layout = previous.layout
-    return {
-        Capability(entry.md.capability): entry.loc.removeprefix(f"{layout.siteurl}/")
-        for entry in previous.entries(layout.capability_list)
-        if entry.md and entry.md.capability
-    }
 
 
 def entries_of(previous: PreviousPublication, path: str) -> Iterator[Entry]:
@@ -73,8 +70,7 @@ def _describedby(previous: PreviousPublication) -> str:
     return "" if links.get("describedby", own) == own else links["describedby"]
 
 
-def _name_on_page(output: Path) -> str:
-    page = output / HTML_PAGE
-    found = _TITLE.search(page.read_text("utf-8", "replace")) if page.is_file() else None
+def _name_on_page(page: str) -> str:
+    found = _NAME.search(page) or _TITLE.search(page)
     name = unescape(found[1]) if found else ""
     return "" if name == "This site" else name

@@ -5,7 +5,7 @@ from pelican_resourcesync.publication.model.history import Change, ChangeHistory
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, FOLDER, RECORDS, STATE, WELL_KNOWN, Layout
 from pelican_resourcesync.publication.model.listing import Listing
 from pelican_resourcesync.publication.model.media_types import UNKNOWN_TYPE, media_type
-from pelican_resourcesync.publication.model.options import Archives, Dumps, Options
+from pelican_resourcesync.publication.model.options import Archives, Dumps, Options, PageOptions
 from pelican_resourcesync.publication.model.ranges import PERIODS, Calendar, FixedBoundaries, RangeBoundaries
 from pelican_resourcesync.publication.model.resource import (
     MD5,
@@ -47,6 +47,7 @@ __all__ = [
     "Listed",
     "Listing",
     "Options",
+    "PageOptions",
     "RangeBoundaries",
     "Representation",
     "Resource",

@@ -61,6 +61,16 @@ class Layout:
         return HTML_PAGE, DESCRIPTION, *own, WELL_KNOWN
 
     @property
+    def html_page(self) -> str:
+        """The page about the set for people, the same for all starts."""
+        return f"{self.home}/index.html"
+
+    @property
+    def badge(self) -> str:
+        """The badge of the set, the same for all starts."""
+        return f"{self.home}/badge.svg"
+
+    @property
     def capability_list(self) -> str:
         """The Capability List."""
         return f"{self.folder}/capabilitylist.xml"

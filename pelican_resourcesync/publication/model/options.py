@@ -1,7 +1,9 @@
 """How to publish: where, for which edition of the standard, with which limits and which capabilities."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from pelican_resourcesync.protocol import Limits
 from pelican_resourcesync.publication.model.layout import Layout
@@ -31,13 +33,31 @@ class Archives:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PageOptions:
+    """What the HTML pages show besides the publication, and how.
+
+    `language` is a tag such as `en` or `de-AT`. `license` and `contact` are URIs or texts. `facts` are further numbers,
+    such as those of a repository's items, by their English names. Templates in the folders `templates` replace ours;
+    they also see `variables` and `filters`.
+    """
+
+    language: str = "en"
+    license: str = ""
+    contact: str = ""
+    facts: tuple[tuple[str, int], ...] = ()
+    templates: tuple[Path, ...] = ()
+    variables: Mapping[str, Any] = field(default_factory=dict)
+    filters: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """How to publish a set: where (`output`, `layout`), for which `edition` of the standard, with which `limits`.
 
     `describedby` is the URI of a page about the site; if empty, the published HTML page is used. `allow_deletions`
     allows more than a fifth of the resources to be deleted at once. `moved_from` is the former `siteurl`, if it
     changed. A resource whose URI begins with `link_changes_below`, if that is not empty, counts as updated when only
-    its links changed.
+    its links changed. `page` is about the HTML pages.
     """
 
     output: Path
@@ -51,3 +71,4 @@ class Options:
     allow_deletions: bool = False
     moved_from: str = ""
     link_changes_below: str = ""
+    page: PageOptions = field(default_factory=PageOptions)

@@ -1,4 +1,4 @@
-"""The resources of a set: as files, as listed, and as rows of XML fragments."""
+"""The resources of a set, with their representations, links and metadata: as files, as listed, and as rendered XML."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace

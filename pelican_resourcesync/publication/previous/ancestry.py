@@ -1,4 +1,4 @@
-"""Determine which of two copies of a publication descends from the other, and the address of the next one."""
+"""Determine which of two copies of a publication is the later one, and the URLs at which the next is published."""
 
 from dataclasses import dataclass, replace
 from enum import Enum, auto

@@ -19,6 +19,7 @@ from pelican_resourcesync.errors import (
 )
 from pelican_resourcesync.publication.model.layout import FOLDER, SHARED, STATE, is_package
 from pelican_resourcesync.publication.model.state import State, parse_state
+from pelican_resourcesync.publication.previous.consistency import shown
 from pelican_resourcesync.transport import Budget, Received, Store, Web, is_plain, sha256
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -273,7 +274,7 @@ class _Live:
             elif not _SHA256.fullmatch(digest):
                 what = f"{path} with {digest!a}, which is not a SHA-256"
         if what:
-            message = f"{self.web.url(self.path)} names {what}"
+            message = f"{self.web.url(self.path)} names {shown(what)}"
             raise _UnusableError(message)
         return named
 

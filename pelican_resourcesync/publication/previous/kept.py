@@ -125,6 +125,9 @@ class KeptDocuments:
         """Yield the entries of a document, or of the parts that it lists."""
         with self._documents.open(path) as document:
             md = self._times[path] = require_capability(document, path, capability)
+            if md != Metadata(capability=md.capability, at=md.at, from_=md.from_, until=md.until):
+                message = f"{path} has more in its rs:md than its capability and its time"
+                raise DamagedError(message)
             self._require_links(path, document.links, index)
             if document.root is Root.URLSET or capability in (Capability.CHANGELIST, Capability.CHANGEDUMP):
                 yield from document.entries
@@ -257,7 +260,7 @@ class _History:
             listed is not None
             and change.kind is not ChangeKind.DELETED
             and listed.lastmod == render_time(change.time)
-            and (digest is None or digest.digest in listed.representation)
+            and (digest is None or f'"{digest.algorithm}:{digest.digest}"' in listed.representation)
         )
         if right:
             self._pending.pop(change.uri, None)

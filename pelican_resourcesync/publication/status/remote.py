@@ -75,6 +75,8 @@ def _read(web: Web, layout: Layout, folder: Path) -> PreviousPublication | None:
     found = _fetch(web, layout.state, folder)
     if found is None:
         return None
+    for path in (layout.html_page, layout.badge):
+        _bring(web, path, folder / path)
     return read_previous(
         folder, replace(layout, siteurl=found.state.siteurl), web.base, packages=False, host_time=found.host_time
     )

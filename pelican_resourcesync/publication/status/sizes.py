@@ -73,6 +73,9 @@ def _files(previous: PreviousPublication) -> Iterator[tuple[str, int]]:
         if (folder / path).is_file():
             kind = f"superseded {_PACKAGES}" if is_package(path) else "superseded"
             yield kind, (folder / path).stat().st_size
+    for path in (previous.layout.html_page, previous.layout.badge):
+        if (folder / path).is_file():
+            yield "page for people", (folder / path).stat().st_size
     yield "publication.json", (folder / previous.layout.state).stat().st_size
 
 

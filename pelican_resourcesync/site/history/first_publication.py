@@ -1,4 +1,4 @@
-"""The rule by which the history of a first publication is read from git: see `docs/history.md`.
+"""Work out from git when each URL was created, updated and deleted, for a first publication (`docs/history.md`).
 
 A resource is created when its source first lands as published content, and updated when the source changes. At each
 time, a listing contains the articles whose metadata then put them there. Uncertain URLs and states are left out and

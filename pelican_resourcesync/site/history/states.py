@@ -1,4 +1,4 @@
-"""What files in a repository publish after a change: sources, files of the theme and template pages."""
+"""Which URLs a file in the repository leads to as of a commit: a source, a file of the theme, or a template page."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The links that lead Destinations from the site to the documents: in pages (`DI02`), `robots.txt` and HTTP headers."""
+"""Link the pages of a site to the documents (DI02), and add the files for its web host that the settings ask for."""
 
 import html
 import re

@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import Limits, Link
-from pelican_resourcesync.publication import Archives, Calendar, Change, ChangeHistory, Dumps, Representation, Resource
+from pelican_resourcesync.publication import Calendar, Change, ChangeHistory, Dumps, Representation, Resource
 from tests.publication.archivist import Archivist, read
 from tests.publication.support import (
     CREATED,
     DELETED,
+    EVERYTHING,
     MILLISECOND,
     SITEURL,
     UPDATED,
@@ -32,9 +33,7 @@ from tests.publication.support import (
 from tests.publication.unpacking import Package, change_dumps, rebuilt, resource_dump, resources_in, time_in
 
 SET = "resourcesync/site"
-BOTH = Dumps(resourcedump=True, changedump=True)
-ALL = Archives(resourcelist=None, resourcedump=None)
-OPTIONS: dict[str, Any] = {"dumps": BOTH, "archives": ALL}
+BOTH, ALL = EVERYTHING["dumps"], EVERYTHING["archives"]
 CONTENTS = {"a.html": b"a" * 3_000, "b.txt": b"b", "c/caf%C3%A9.html": b"c"}
 
 
@@ -99,7 +98,9 @@ def test_dumps_come_and_go(source: Source) -> None:
 def test_nothing_is_packed_again_where_nothing_changed(source: Source, size: int) -> None:
     """Another size of packages alone changes no package, nor does another commit without changes."""
     source.publish(
-        CONTENTS, ChangeHistory(built=utc("2024-01-05T12:00"), commit="c1", landed=utc("2024-01-05T12:00")), **OPTIONS
+        CONTENTS,
+        ChangeHistory(built=utc("2024-01-05T12:00"), commit="c1", landed=utc("2024-01-05T12:00")),
+        **EVERYTHING,
     )
     before, at = packages_in(source), source.at()
     dumps = replace(BOTH, package_size=size)
@@ -120,7 +121,7 @@ def test_a_link_or_a_type_that_changes(source: Source) -> None:
     other = Resource(f"{SITEURL}/b.html", source.write("b.html", b"b"))
     for media_type in ("text/html", "application/xhtml+xml", "text/html"):
         resources = [Resource(f"{SITEURL}/a.html", file, measured=seen(b"a", media_type)), other]
-        options = source.options(limits=Limits(entries=1), **OPTIONS)
+        options = source.options(limits=Limits(entries=1), **EVERYTHING)
         publish_one(resources, ChangeHistory(built=utc("2024-01-05T12:00")), source.cuts, options, source.previous())
         archivist.look({"a.html": b"a", "b.html": b"b"}, {"dumps": BOTH, "archives": ALL})
         assert source.resource_list()[f"{SITEURL}/a.html"].md["type"] == media_type
@@ -144,7 +145,7 @@ def test_versions_of_one_resource_in_one_package(source: Source, tmp_path: Path)
     told = ChangeHistory(
         built=utc("2024-03-01T12:00"), changes=history, objects=past(tmp_path / "past", b"one", b"two", b"three")
     )
-    source.publish({"a.html": b"four"}, told, **OPTIONS)
+    source.publish({"a.html": b"four"}, told, **EVERYTHING)
     january, february = changes_of(source)
     assert [each.data for each in january.bitstreams] == [b"one", b"two", None, b"three"]
     assert len({each.md["path"] for each in january.bitstreams if each.data}) == 3
@@ -158,7 +159,7 @@ def test_a_past_without_bytes_is_not_claimed(source: Source) -> None:
     landed = utc("2024-02-05T12:00")
     history = [change("2024-01-05T12:00", "a.html"), change("2024-02-05T12:00", "a.html", UPDATED)]
     source.publish(
-        {"a.html": b"1"}, ChangeHistory(built=landed, changes=history, commit="c1", landed=landed), **OPTIONS
+        {"a.html": b"1"}, ChangeHistory(built=landed, changes=history, commit="c1", landed=landed), **EVERYTHING
     )
     assert "changedump" not in source.capabilities()
     assert len(source.rows()) == 2
@@ -166,7 +167,7 @@ def test_a_past_without_bytes_is_not_claimed(source: Source) -> None:
     told = ChangeHistory(
         built=landed, changes=[change("2024-03-05T12:00", "a.html", UPDATED)], commit="c2", landed=landed
     )
-    source.publish({"a.html": b"2"}, told, **OPTIONS)
+    source.publish({"a.html": b"2"}, told, **EVERYTHING)
     [package] = changes_of(source)
     assert (
         package.said["from"]
@@ -185,7 +186,7 @@ def test_a_past_with_bytes_from_some_time_on(source: Source, tmp_path: Path) -> 
         change("2024-01-08T12:00", "a.html", UPDATED, seen(b"two")),
     ]
     told = ChangeHistory(built=utc("2024-03-01T12:00"), changes=history, objects=past(tmp_path / "past", b"one"))
-    source.publish({"a.html": b"two"}, told, **OPTIONS)
+    source.publish({"a.html": b"two"}, told, **EVERYTHING)
     [package] = changes_of(source)
     assert package.said["from"] == "2024-01-06T12:00:00Z"
     assert [(each.md["change"], each.data) for each in package.bitstreams] == [("deleted", None), ("updated", b"two")]
@@ -198,7 +199,7 @@ def test_bytes_of_the_past_that_are_gone_stop_it(source: Source) -> None:
         change("2024-01-06T12:00", "a.html", UPDATED, seen(b"two")),
     ]
     with pytest.raises(PublicationError, match=f"{sha256(b'one').hexdigest()}.* are no longer there: build"):
-        source.publish({"a.html": b"two"}, ChangeHistory(built=utc("2024-03-01T12:00"), changes=history), **OPTIONS)
+        source.publish({"a.html": b"two"}, ChangeHistory(built=utc("2024-03-01T12:00"), changes=history), **EVERYTHING)
     assert not source.documents()
 
 
@@ -223,7 +224,7 @@ def test_a_file_that_is_larger_than_a_package(source: Source) -> None:
 def test_more_entries_than_a_manifest_holds(source: Source) -> None:
     """X04, RD07: manifests and lists are divided by the same limit, and changes that do not fit come a tick later."""
     contents = {f"{number:02}.txt": b"%d" % number for number in range(10)}
-    options: dict[str, Any] = {"limits": Limits(entries=3), **OPTIONS}
+    options: dict[str, Any] = {"limits": Limits(entries=3), **EVERYTHING}
     source.publish({}, "2024-01-04T12:00", **options)
     source.publish(contents, "2024-01-05T12:00", **options)
     assert [len(each.bitstreams) for each in dump_of(source)] == [3, 3, 3, 1]
@@ -277,7 +278,7 @@ def test_bytes_that_change_while_they_are_packed(source: Source, dumps: Dumps, d
 
 def test_a_site_that_moves(source: Source) -> None:
     """Its dumps are of the new address at once, and the next publications go on from there."""
-    options: dict[str, Any] = {"limits": Limits(entries=1), **OPTIONS}
+    options: dict[str, Any] = {"limits": Limits(entries=1), **EVERYTHING}
     for month in (1, 2, 3):
         source.publish({"a.html": b"%d" % month, "b.html": b"b"}, f"2024-0{month}-05T12:00", **options)
     previous = source.previous()

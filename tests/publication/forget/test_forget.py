@@ -67,7 +67,7 @@ def intervals(source: Source) -> list[tuple[str, str | None]]:
 def test_it_is_named_by_one_deletion_alone(source: Source) -> None:
     """Lists, closed or open, do not have it; all else is said as before; what said more is gone."""
     before, rows, was = source.resource_list(), source.rows(), source.state()
-    public = {path for path in source.documents() if path.startswith("resourcesync/site/")}
+    public = {path for path in source.documents() if path.startswith("resourcesync/site/") and path.endswith(".xml")}
     ends = intervals(source)
     done = take_down(source, "b.html")
     assert done.uris == (f"{SITEURL}/b.html",)
@@ -256,7 +256,7 @@ def test_it_is_published_in_the_same_manner(tmp_path: Path) -> None:
     take_down(source, "b.html")
     assert b"datetime=" not in b"".join(data for path, data in source.documents().items() if path.endswith(".xml"))
     assert source.document(f"{SITEURL}/.well-known/resourcesync").links["describedby"] == about
-    assert "Tom &amp; Ann over ResourceSync" in (source.output / "resourcesync/index.html").read_text()
+    assert "Tom &amp; Ann over ResourceSync" in (source.output / "resourcesync/index.html").read_text("utf-8")
     told(source, HISTORY, edition=2017)
     take_down(source, "a.html")
     assert source.changes()

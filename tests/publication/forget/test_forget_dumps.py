@@ -15,20 +15,16 @@ from hypothesis import strategies as st
 from pelican_resourcesync.protocol import Hash, Limits, Link
 from pelican_resourcesync.publication.forget.forget import forget_uris
 from pelican_resourcesync.publication.model.history import ChangeHistory
-from pelican_resourcesync.publication.model.options import Archives, Dumps
+from pelican_resourcesync.publication.model.options import Dumps
 from pelican_resourcesync.publication.model.ranges import FixedBoundaries
 from pelican_resourcesync.publication.model.resource import Representation, Resource
 from pelican_resourcesync.publication.previous.previous import publications_in
 from pelican_resourcesync.publication.publish import publish_sets
 from tests.publication.archivist import check_valid, read, walk
-from tests.publication.support import SITEURL, Source, publish_one, tree, utc
+from tests.publication.support import EVERYTHING, SITEURL, Source, publish_one, tree, utc
 from tests.publication.unpacking import Package, change_dumps, rebuilt, resource_dump, resources_in
 from tests.support.reader import parse
 
-OPTIONS: dict[str, Any] = {
-    "dumps": Dumps(resourcedump=True, changedump=True),
-    "archives": Archives(resourcelist=None, resourcedump=None),
-}
 SECRET, GONE = f"{SITEURL}/secret.html", b"what must not be known"
 NOW = utc("2024-09-01T12:00")
 
@@ -41,7 +37,7 @@ def source(tmp_path: Path) -> Source:
         contents = {"a.html": b"%d" % month, "b.html": b"b"}
         if 2 <= month <= 4:
             contents["secret.html"] = GONE + b"%d" % (month // 4)
-        source.publish(contents, f"2024-0{month}-05T12:00", **OPTIONS)
+        source.publish(contents, f"2024-0{month}-05T12:00", **EVERYTHING)
     return source
 
 
@@ -129,7 +125,7 @@ def test_all_else_is_as_it_was(source: Source) -> None:
     assert [item.md for item, _ in source.change_lists()] == ranges
     listed = [item.md for item in source.document(source.capabilities()["changedump"]).entries]
     assert listed[0]["from"] == "2024-01-05T12:00:00Z"
-    source.publish({"a.html": b"6"}, "2024-10-05T12:00", **OPTIONS)
+    source.publish({"a.html": b"6"}, "2024-10-05T12:00", **EVERYTHING)
     later, since = dumps_of(source)
     new = [each for each in since if each.said["until"] > "2024-09-01T12:00:00Z"]
     assert rebuilt(resources_in(after), new) == resources_in(later) == {f"{SITEURL}/a.html": b"6"}
@@ -145,7 +141,7 @@ def test_links_to_it_go_too(source: Source) -> None:
             for path, data in files.items()
         ]
         told = ChangeHistory(built=utc(f"2024-0{month}-05T12:00"))
-        publish_one(resources, told, source.cuts, source.options(**OPTIONS), source.previous())
+        publish_one(resources, told, source.cuts, source.options(**EVERYTHING), source.previous())
     assert ("collection", SECRET) in source.resource_list()[f"{SITEURL}/a.html"].links
     source.forget(SECRET, built=NOW)
     assert source.resource_list()[f"{SITEURL}/a.html"].links == (("tag", f"{SITEURL}/b.html"),)
@@ -159,7 +155,7 @@ def test_links_to_it_go_too(source: Source) -> None:
 def test_what_only_an_archive_has_is_forgotten(tmp_path: Path) -> None:
     """Change Lists that are no longer kept do not name it; an archived list and an archived dump do."""
     source = Source(tmp_path / "output")
-    options = {**OPTIONS, "archives": replace(OPTIONS["archives"], changelist=1, changedump=1)}
+    options = {**EVERYTHING, "archives": replace(EVERYTHING["archives"], changelist=1, changedump=1)}
     for month in range(1, 7):
         contents = {"a.html": b"%d" % month} | ({"secret.html": GONE} if month < 3 else {})
         source.publish(contents, f"2024-0{month}-05T12:00", **options)
@@ -182,7 +178,7 @@ def test_sets_that_do_not_have_it_keep_every_byte(tmp_path: Path) -> None:
                 source.request(
                     {"p.png": b"p%d" % day} if source.set_name == "pictures" else having,
                     f"2024-01-{day:02}T12:00",
-                    **OPTIONS,
+                    **EVERYTHING,
                 )
                 for source in sources
             ]
@@ -221,7 +217,7 @@ def test_whatever_was_published(data: st.DataObject, tmp_path_factory: pytest.Te
         contents = data.draw(st.dictionaries(st.sampled_from(["a.html", "b.html", "c.html"]), states))
         if data.draw(st.booleans()) or month == months:
             contents["secret.html"] = GONE + data.draw(states)
-        source.publish(contents, f"2024-0{month}-05T12:00", limits=limits, **OPTIONS)
+        source.publish(contents, f"2024-0{month}-05T12:00", limits=limits, **EVERYTHING)
     expected = {f"{SITEURL}/{path}": body for path, body in contents.items() if path != "secret.html"}
     earlier, _ = dumps_of(source)
     source.forget(SECRET, built=NOW)
@@ -236,7 +232,7 @@ def test_whatever_was_published(data: st.DataObject, tmp_path_factory: pytest.Te
     if changes and changes[0].said["from"] <= at:
         since = [each for each in changes if each.said["until"] > at]
         assert rebuilt(resources_in(earlier), since) == expected
-    source.publish({"d.html": b"d"}, "2024-10-05T12:00", limits=limits, **OPTIONS)
+    source.publish({"d.html": b"d"}, "2024-10-05T12:00", limits=limits, **EVERYTHING)
     last, changes = dumps_of(source)
     since = [each for each in changes if each.said["until"] > "2024-10"]
     assert rebuilt(resources_in(dump), since) == resources_in(last)
@@ -245,7 +241,7 @@ def test_whatever_was_published(data: st.DataObject, tmp_path_factory: pytest.Te
 def test_after_a_move_with_an_archived_list_in_parts(tmp_path: Path) -> None:
     """What was archived under the address of before is read where it lies now."""
     before = Source(tmp_path / "output")
-    options: dict[str, Any] = {**OPTIONS, "limits": Limits(entries=1)}
+    options: dict[str, Any] = {**EVERYTHING, "limits": Limits(entries=1)}
     for month in (1, 2):
         before.publish({"a.html": b"%d" % month, "secret.html": GONE}, f"2024-0{month}-05T12:00", **options)
     after = replace(before, siteurl="https://moved.example")
@@ -274,7 +270,7 @@ def test_bytes_without_a_hash_stay_those_of_their_time(tmp_path: Path) -> None:
             Resource(SECRET, source.write("secret.html", GONE)),
         ]
         told = ChangeHistory(built=time, complete=False, times=witness(time))
-        publish_one(resources, told, source.cuts, source.options(**OPTIONS), source.previous())
+        publish_one(resources, told, source.cuts, source.options(**EVERYTHING), source.previous())
     assert unpacked(source) == (states[1:], states[1:])
     source.forget(SECRET, built=NOW)
     assert unpacked(source) == (states[1:], states[1:])

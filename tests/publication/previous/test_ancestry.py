@@ -78,7 +78,9 @@ def test_begun_anew(source: Source) -> None:
     assert not any("hash" in each.md for each in source.changes())
     assert source.at() == utc("2024-04-10T12:00")
     assert source.capabilities()["resourcelist"] == f"{SITEURL}/resourcesync/site/2/resourcelist.xml"
-    of_the_set = {path for path in source.documents() if path.startswith("resourcesync/site/")}
+    of_the_set = {
+        path for path in source.documents() if path.startswith("resourcesync/site/") and path.endswith(".xml")
+    }
     assert of_the_set
     assert all(path.startswith("resourcesync/site/2/") for path in of_the_set)
 

@@ -29,11 +29,6 @@ needs_linux = pytest.mark.skipif(
 )
 
 
-@pytest.fixture(autouse=True)
-def _no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("no_proxy", "*")
-
-
 @pytest.fixture(scope="module")
 def old(tmp_path_factory: pytest.TempPathFactory) -> Source:
     """Give a publication of January with all dumps, which no test alters."""
@@ -203,15 +198,6 @@ def test_a_superseded_package_may_be_missing(new: Source, into: Path, tmp_path: 
             site.manners[each] = status(404)
         fetched(site, into)
     assert digests(into).keys() == named(source).keys() - set(superseded)
-
-
-def test_a_deployment_that_brings_packages_last(site: Live, new: Source, into: Path) -> None:
-    """It is waited for."""
-    path = max(new.state()["documents"].keys() & packages(new))
-    site.manners[path] = first(1, status(404), then=files(new.output))
-    slept: list[float] = []
-    fetched(site, into, pace=Pace(sleep=slept.append))
-    assert (digests(into), slept) == (named(new), [1.0])
 
 
 def test_bounds_of_packages_are_their_own(site: Live, new: Source, into: Path) -> None:

@@ -141,7 +141,7 @@ def test_superseded_documents(source: Source) -> None:
 def test_one_byte_altered(published: Source, data: st.DataObject) -> None:
     """Any byte of any document that is not what it was is found, and the document is named."""
     documents = published.documents()
-    path = data.draw(st.sampled_from(sorted(documents.keys() - {STATE, *SHARED})))
+    path = data.draw(st.sampled_from(sorted(documents.keys() - {STATE, *SHARED, LAYOUT.html_page, LAYOUT.badge})))
     at = data.draw(st.integers(0, len(documents[path]) - 1))
     altered = bytearray(documents[path])
     altered[at] ^= data.draw(st.integers(1, 255))
@@ -157,7 +157,7 @@ def test_one_byte_altered(published: Source, data: st.DataObject) -> None:
 def test_any_document_missing(published: Source) -> None:
     """A document that is gone, or a folder now, is found, and named."""
     for path, data in published.documents().items():
-        if path not in (STATE, *SHARED):
+        if path not in (STATE, *SHARED, LAYOUT.html_page, LAYOUT.badge):
             (published.output / path).unlink()
             with pytest.raises(PublicationError, match=DAMAGED):
                 published.previous()

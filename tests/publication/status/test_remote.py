@@ -14,11 +14,6 @@ from tests.support.live import Live, closed_port, content, files, live, no_dot_f
 DUMPS = Dumps(resourcedump=True, changedump=True)
 
 
-@pytest.fixture(autouse=True)
-def _no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("no_proxy", "*")
-
-
 @pytest.fixture
 def source(tmp_path: Path) -> Source:
     """Give a source that was published three times."""

@@ -70,11 +70,18 @@ def test_sizes_are_of_all_documents(source: Source) -> None:
     assert seen.sizes["resourcelist"] == FileTotals(number=1, size=len(documents["resourcesync/site/resourcelist.xml"]))
     lists = [data for path, data in documents.items() if "/changelist" in path and "archive" not in path]
     assert seen.sizes["changelist"] == FileTotals(number=3, size=sum(map(len, lists)))
-    kinds = {"capabilitylist", "changelist", "changelist-archive", "publication.json", "resourcelist"}
+    kinds = {
+        "capabilitylist",
+        "changelist",
+        "changelist-archive",
+        "page for people",
+        "publication.json",
+        "resourcelist",
+    }
     assert alone(seen).sizes.keys() == kinds
     shared = len(documents["resourcesync/description.xml"]) + len(documents["resourcesync/index.html"])
     assert seen.total_size - alone(seen).total_size == shared
-    assert seen.sizes.keys() == {*kinds, "description", "page for people"}
+    assert seen.sizes.keys() == {*kinds, "description"}
     source.publish({"a": b"a", "b": b"b"}, told(), archives=Archives(changelist=1))
     source.publish({"a": b"new", "b": b"b"}, "2024-03-05T12:00", archives=Archives(changelist=1))
     superseded = [source.documents()[path] for path in source.state()["superseded"]]
@@ -107,6 +114,7 @@ def test_sizes_of_packages(tmp_path: Path) -> None:
         "changedump-manifest": amount(*(f"{each}-manifest.xml" for each in changes)),
         "changelist": amount("changelist.xml", *(f"changelist-2024{each}01T000000Z.xml" for each in ("01", "02"))),
         "changelist-archive": amount("changelist-archive.xml"),
+        "page for people": amount("index.html", "badge.svg"),
         "publication.json": FileTotals(number=1, size=len(documents["resourcesync/publication.json"])),
         "resourcedump": amount("resourcedump.xml"),
         "resourcedump packages": amount("resourcedump-20240206T120000Z-00001.zip"),

@@ -1,0 +1,229 @@
+"""What a set publishes, read from its documents alone, so that it is the same for a folder and for a URL."""
+
+import re
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from html import unescape
+
+from pelican_resourcesync.protocol import Capability, ChangeKind, Entry
+from pelican_resourcesync.publication.disk.staging import Stage
+from pelican_resourcesync.publication.dumps.changedump import read_dumped
+from pelican_resourcesync.publication.model.layout import Layout
+from pelican_resourcesync.publication.model.listing import Listing
+from pelican_resourcesync.publication.model.state import State
+from pelican_resourcesync.publication.previous.previous import PreviousPublication, explain_damage
+from pelican_resourcesync.publication.previous.verified import VerifiedDocuments
+
+#: The number of latest changes that are read.
+LATEST = 15
+#: At most so many Change Lists are read for them, and so many changes of each.
+_MOST_READ, _MOST_CHANGES = 3, 1_000
+
+_CHANGE = re.compile(rb'\schange="(created|updated|deleted)"')
+_TYPE, _LENGTH = re.compile(r'\stype="([^"]*)"'), re.compile(r'\slength="([0-9]+)"')
+
+
+@dataclass(frozen=True, slots=True)
+class RangeOverview:
+    """A Change List: its path, its interval (`until` is `None` while it is open), its number of changes by kind."""
+
+    path: str
+    start: datetime
+    until: datetime | None
+    created: int
+    updated: int
+    deleted: int
+
+    @property
+    def changes(self) -> int:
+        """The number of all changes."""
+        return self.created + self.updated + self.deleted
+
+
+@dataclass(frozen=True, slots=True)
+class LatestChange:
+    """The latest change of a resource that is still there: what is gone is not named on a page for people."""
+
+    uri: str
+    kind: ChangeKind
+    time: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """A number of resources or packages, and their bytes as far as they are known."""
+
+    number: int = 0
+    size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveOverview:
+    """An archive: the number of its documents and the beginning or the time of the oldest."""
+
+    number: int
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overview:
+    """What a set publishes.
+
+    `documents` are the paths of its documents by capability. `total` are all resources, `types` those of each media
+    type and `years` those last changed in each year, as far as it is known. `ranges` are the Change Lists, oldest
+    first, and `latest` the latest changes, newest first. `dump` and `change_dump` are the packages of the current
+    Resource Dump and of all Change Dumps. `last` is the time of the last change, `None` if none is known.
+    `of_repository` is whether the resources are those of a repository and not of a site.
+    """
+
+    layout: Layout
+    at: datetime
+    documents: Mapping[Capability, str]
+    total: Amount
+    types: Mapping[str, Amount]
+    years: Mapping[int, int]
+    ranges: Sequence[RangeOverview]
+    latest: Sequence[LatestChange]
+    dump: Amount
+    change_dump: Amount
+    archives: Mapping[Capability, ArchiveOverview]
+    last: datetime | None
+    of_repository: bool
+
+    @property
+    def open(self) -> RangeOverview | None:
+        """The Change List that still grows, if there is one."""
+        return self.ranges[-1] if self.ranges and self.ranges[-1].until is None else None
+
+    @property
+    def rate(self) -> float | None:
+        """The number of changes a day since the first listed one; `None` if it is too early to say."""
+        if not self.ranges or self.at - self.ranges[0].start < timedelta(days=1):
+            return None
+        return sum(each.changes for each in self.ranges) / ((self.at - self.ranges[0].start) / timedelta(days=1))
+
+
+def overview_of(publication: PreviousPublication) -> Overview:
+    """Return what a publication contains. Raises `PublicationError` if one of its documents is damaged."""
+    with explain_damage(publication.where):
+        return _read(publication)
+
+
+def overview_of_stage(stage: Stage, layout: Layout, state: State, listed: Listing) -> Overview:
+    """Return what a publication contains whose documents have just been written to a stage."""
+    publication = PreviousPublication(
+        folder=stage.documents,
+        layout=layout,
+        state=state,
+        digest="",
+        where="the stage",
+        resources=listed,
+        closed=(),
+        open=None,
+        last=state.at,
+    )
+    return overview_of(publication)
+
+
+def _read(publication: PreviousPublication) -> Overview:
+    layout = publication.layout
+    documents = VerifiedDocuments(publication.folder, layout, publication.state)
+    types, years, last = _survey(publication.resources)
+    index = layout.change_list_index
+    pointers = documents.entries(index) if index in publication.state.documents else ()
+    ranges = [_range(publication, entry) for entry in pointers]
+    latest, last_change = _latest(documents, ranges, publication.resources)
+    packages = [
+        Amount(len(each.packages), sum(package.length for package in each.packages))
+        for each in read_dumped(publication)
+    ]
+    return Overview(
+        layout=layout,
+        at=publication.state.at,
+        documents={
+            Capability(entry.md.capability): entry.loc.removeprefix(f"{layout.siteurl}/")
+            for entry in publication.entries(layout.capability_list)
+            if entry.md and entry.md.capability
+        },
+        total=_sum(types.values()),
+        types=types,
+        years=years,
+        ranges=ranges,
+        latest=latest,
+        dump=_sum(Amount(1, _length(entry)) for entry in publication.entries(layout.resource_dump)),
+        change_dump=_sum(packages),
+        archives=dict(_archives(publication)),
+        last=last_change or last,
+        of_repository=publication.state.read_as_of is not None,
+    )
+
+
+def _survey(listed: Listing) -> tuple[dict[str, Amount], dict[int, int], datetime | None]:
+    """Count resources by media type, the most frequent first, and by year of their last change, the newest first."""
+    numbers: Counter[str] = Counter()
+    sizes: Counter[str] = Counter()
+    years: Counter[int] = Counter()
+    last = None
+    for row in listed.rows():
+        found, length = _TYPE.search(row.representation), _LENGTH.search(row.representation)
+        kind = unescape(found[1]) if found else ""
+        numbers[kind] += 1
+        sizes[kind] += int(length[1]) if length else 0
+        if row.lastmod:
+            years[int(row.lastmod[:4])] += 1
+            last = max(last or row.lastmod, row.lastmod)
+    types = {
+        kind: Amount(number, sizes[kind])
+        for kind, number in sorted(numbers.items(), key=lambda each: (-each[1], each[0]))
+    }
+    return types, dict(sorted(years.items(), reverse=True)), datetime.fromisoformat(last) if last else None
+
+
+def _range(publication: PreviousPublication, pointer: Entry) -> RangeOverview:
+    """Count the changes in a Change List without parsing it: no text in it contains a quotation mark."""
+    md = pointer.md
+    start = md.from_ if md and md.from_ else publication.state.at
+    path = publication.layout.change_list(start)
+    kinds = Counter(_CHANGE.findall((publication.folder / path).read_bytes()))
+    return RangeOverview(path, start, md.until if md else None, kinds[b"created"], kinds[b"updated"], kinds[b"deleted"])
+
+
+def _latest(
+    documents: VerifiedDocuments, ranges: Sequence[RangeOverview], listed: Listing
+) -> tuple[list[LatestChange], datetime | None]:
+    """Return the latest changes of resources that are still there, newest first, and the time of the last change."""
+    found: dict[str, LatestChange] = {}
+    last = None
+    for each in ranges[: -_MOST_READ - 1 : -1]:
+        for entry in reversed(deque(documents.entries(each.path), maxlen=_MOST_CHANGES)):
+            last = last or entry.lastmod
+            if entry.loc not in found and entry.loc in listed and entry.md and entry.md.change and entry.lastmod:
+                found[entry.loc] = LatestChange(entry.loc, entry.md.change, entry.lastmod)
+            if len(found) == LATEST:
+                return list(found.values()), last
+    return list(found.values()), last
+
+
+def _archives(publication: PreviousPublication) -> Iterator[tuple[Capability, ArchiveOverview]]:
+    for capability in (
+        Capability.RESOURCELIST_ARCHIVE,
+        Capability.RESOURCEDUMP_ARCHIVE,
+        Capability.CHANGELIST_ARCHIVE,
+        Capability.CHANGEDUMP_ARCHIVE,
+    ):
+        entries = publication.entries(publication.layout.archive(capability.removesuffix("-archive")))
+        times = [entry.md.at or entry.md.from_ for entry in entries if entry.md]
+        known = [time for time in times if time]
+        if known:
+            yield capability, ArchiveOverview(len(entries), min(known))
+
+
+def _length(entry: Entry) -> int:
+    return (entry.md.length if entry.md else None) or 0
+
+
+def _sum(amounts: Iterable[Amount]) -> Amount:
+    found = list(amounts)
+    return Amount(sum(each.number for each in found), sum(each.size for each in found))

@@ -1,0 +1,52 @@
+"""Publications to look at: of many sizes, with names that try to break the page."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from pelican_resourcesync.publication.model.history import Change, ChangeHistory
+from pelican_resourcesync.publication.model.options import Archives, Dumps
+from tests.publication.support import CREATED, DELETED, SITEURL, UPDATED, Source, utc
+
+HOSTILE = '</title><script>document.title = "taken"</script>&amp;"\' \N{RIGHT-TO-LEFT OVERRIDE}' + "long" * 500
+BEGIN = utc("2020-01-03T08:00")
+
+
+def counts(ranges: int) -> Sequence[tuple[int, int, int]]:
+    """Give how many resources each month creates, updates and deletes."""
+    return [(4 + number % 5, number % 7, 1 if number % 3 == 2 else 0) for number in range(ranges)]
+
+
+def publish(output: Path, ranges: int, more: int = 0, **options: Any) -> Source:
+    """Publish a history of so many months: what `counts` says, and `more` resources at its beginning."""
+    source = Source(output)
+    contents = {f"more/{number}.txt": b"more" for number in range(more)}
+    changes = [Change(BEGIN, f"{SITEURL}/{path}", CREATED) for path in contents]
+    for month, (created, updated, deleted) in enumerate(counts(ranges)):
+        time = BEGIN + month * timedelta(days=30.44)
+        for number in range(created):
+            path = f"{month}/page-{number}.html"
+            contents[path] = path.encode()
+            changes.append(Change(time + timedelta(seconds=number), f"{SITEURL}/{path}", CREATED))
+        changes += [
+            Change(time + timedelta(minutes=number + 1), f"{SITEURL}/0/page-1.html", UPDATED)
+            for number in range(updated)
+        ]
+        for number in range(deleted):
+            contents.pop(f"{month}/page-{number}.html")
+            changes.append(Change(time + timedelta(hours=1), f"{SITEURL}/{month}/page-{number}.html", DELETED))
+    at = changes[-1].time if changes else BEGIN
+    told = ChangeHistory(built=at, changes=changes, commit="c" * 40, landed=at)
+    source.publish(contents, told, **options)
+    return source
+
+
+def everything(**options: Any) -> dict[str, Any]:
+    """Give options with all documents."""
+    return {
+        "site_name": "A site",
+        "dumps": Dumps(resourcedump=True, changedump=True),
+        "archives": Archives(resourcelist=3, resourcedump=3),
+        **options,
+    }

@@ -1,0 +1,150 @@
+"""Debian's chromium, without a window: it shows a page of a folder in a frame, and says what it found there."""
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from html import unescape
+from http.server import SimpleHTTPRequestHandler
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from tests.support.servers import Server
+
+#: The page in a frame, and in a script around it what is asked of it; the answer becomes the document's text.
+_ASKING = """<!DOCTYPE html><meta charset="utf-8">
+<iframe id="frame" style="width:%(width)spx;height:800px;border:0"></iframe>
+<pre id="answer"></pre><script src="/axe.js"></script><script>
+const frame = document.getElementById("frame");
+frame.onload = async () => {
+  const inside = frame.contentDocument, answer = {};
+  try {
+    answer.language = inside.documentElement.lang;
+    answer.title = inside.title;
+    answer.overflow = inside.documentElement.scrollWidth - %(width)s;
+    answer.background = frame.contentWindow.getComputedStyle(inside.body).backgroundColor;
+    answer.scripts = inside.scripts.length;
+    answer.bars = [...inside.querySelectorAll(".chart a")].map(each => [each.getAttribute("href"),
+      [...each.querySelectorAll("rect[data-count]")].map(
+        rect => [rect.className.baseVal, +rect.dataset.count, rect.getBoundingClientRect().height])]);
+    answer.broken = [];
+    const links = new Set([...inside.querySelectorAll("[href], [src]")].map(each => each.getAttribute("href")
+      || each.getAttribute("src")).map(each => new URL(each, inside.baseURI)).filter(
+        each => each.origin === location.origin).map(each => each.href.split("#")[0]));
+    for (const link of links) if (!(await fetch(link)).ok) answer.broken.push(link);
+    answer.links = links.size;
+    const script = inside.createElement("script");
+    script.src = "/axe.js";
+    await new Promise(done => { script.onload = done; inside.head.append(script); });
+    for (const each of inside.querySelectorAll("details")) each.open = true;
+    const found = await frame.contentWindow.axe.run(inside);
+    answer.violations = found.violations.map(each => each.id + ": " + each.nodes.map(node => node.html).join(" "));
+  } catch (error) { answer.error = String(error); }
+  document.getElementById("answer").textContent = JSON.stringify(answer);
+  document.title = "done";
+};
+frame.src = "/page/%(path)s";
+</script>"""
+
+
+@cache
+def chromium() -> str | None:
+    """Give the path of the browser, `None` if there is none."""
+    return shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+needs_chromium = pytest.mark.skipif(
+    chromium() is None or find_spec("axe_core_python") is None,
+    reason="chromium (apt-get) or axe-core-python is missing",
+)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the browser found: the page's own `answer`, what it logged, and the requests that left the host."""
+
+    answer: dict[str, Any]
+    errors: list[str]
+
+
+def look_at(folder: Path, path: str, width: int, *, dark: bool = False) -> Seen:
+    """Show the page at a path of a folder, in a frame of this width."""
+    with _served(folder, _ASKING % {"width": width, "path": path}) as address, TemporaryDirectory() as profile:
+        done = subprocess.run(
+            [
+                chromium() or "",
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-dev-shm-usage",
+                f"--user-data-dir={profile}",
+                f"--window-size={width + 40},900",
+                "--enable-logging=stderr",
+                "--virtual-time-budget=60000",
+                f"--blink-settings=preferredColorScheme={0 if dark else 1}",
+                "--dump-dom",
+                f"{address}/asking.html",
+            ],
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+    answer = re.search(r'<pre id="answer">(.*?)</pre>', done.stdout, re.DOTALL)
+    assert answer, done.stderr[-2000:]
+    assert answer[1], done.stderr[-2000:]
+    return Seen(json.loads(unescape(answer[1])), [line for line in done.stderr.splitlines() if ":CONSOLE" in line])
+
+
+@contextmanager
+def _served(folder: Path, asking: str) -> Iterator[str]:
+    """Serve the page that asks, axe, and the folder as `/page/`, from which nothing may be requested elsewhere."""
+    spec = find_spec("axe_core_python")
+    assert spec is not None
+    assert spec.origin is not None
+    axe = Path(spec.origin).with_name("axe.min.js").read_bytes()
+    fixed = {"/asking.html": ("text/html", asking.encode()), "/axe.js": ("text/javascript", axe)}
+
+    class Handler(SimpleHTTPRequestHandler):
+        def __init__(self, *args: Any) -> None:
+            super().__init__(*args, directory=str(folder))
+
+        def do_GET(self) -> None:
+            if self.path in fixed:
+                kind, data = fixed[self.path]
+                self.send_response(200)
+                self.send_header("Content-Type", kind)
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+            elif self.path == "/favicon.ico":
+                self.send_error(204)
+            else:
+                self.path = self.path.removeprefix("/page")
+                super().do_GET()
+
+        def end_headers(self) -> None:
+            policy = "default-src 'self' 'unsafe-inline' data:"
+            self.send_header("Content-Security-Policy", policy)
+            super().end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name that the base class gives it
+            pass
+
+    with Server(("127.0.0.1", 0), Handler) as server:
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            thread.join()
