@@ -164,11 +164,11 @@ def _import(options: Namespace) -> int:
 
 
 def _status(options: Namespace) -> int:
-    from pelican_resourcesync.terminal import as_json, look_at, render_blocks, status_blocks
+    from pelican_resourcesync.terminal import as_json, look_at, render_blocks, spinner, status_blocks
 
-    _progress(f"looking at {options.target or 'the output'}")
-    output = options.target or str(read_output(options.config))
-    found = look_at(output, needed=bool(options.target))
+    with spinner(f"looking at {options.target or 'the output'}", PROGRAM):
+        output = options.target or str(read_output(options.config))
+        found = look_at(output, needed=bool(options.target))
     _say(as_json(found) if options.json else render_blocks(status_blocks(found, {})))
     return DONE if found.publication else PROBLEMS
 
@@ -200,9 +200,3 @@ def _warn(warnings: Sequence[str]) -> None:
 
 def _say(text: str) -> None:
     sys.stdout.write(f"{printable_lines(text)}\n")
-
-
-def _progress(doing: str) -> None:
-    """Write what is being done, if standard error is a terminal."""
-    if sys.stderr.isatty():
-        sys.stderr.write(f"{PROGRAM}: {printable(doing)} …\n")

@@ -18,6 +18,7 @@ from pelican_resourcesync.publication import (
     parse_state,
     temporary_sibling,
 )
+from pelican_resourcesync.transport import link_or_copy
 
 
 class SavedDocuments:
@@ -134,9 +135,7 @@ def _bring(file: Path, target: Path) -> None:
     if file.is_symlink():
         target.symlink_to(file.readlink())
         return
-    try:
-        target.hardlink_to(file)
-    except OSError:  # another file system, or one without links
-        with temporary_sibling(target) as new:
-            shutil.copy2(file, new)
-            new.replace(target)
+    with temporary_sibling(target) as new:
+        new.unlink()
+        link_or_copy(file, new)
+        new.replace(target)

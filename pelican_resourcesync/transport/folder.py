@@ -1,6 +1,7 @@
 """Measure files on disk (hash and length), and link or copy them."""
 
 import hashlib
+import os
 import shutil
 from pathlib import Path
 
@@ -17,16 +18,16 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def link_or_copy(file: Path, target: Path) -> bool:
+def link_or_copy(file: Path | str, target: Path | str) -> bool:
     """Create `target`, which must not exist yet, as a hard link to a file, or as a copy if linking fails.
 
     Returns whether it is a link. A copy has the same times and permissions. The file must only ever be replaced, never
     modified in place. The target of a symbolic link is copied. Raises `OSError` if the file cannot be read or `target`
     cannot be written.
     """
-    if not file.is_symlink():
+    if not Path(file).is_symlink():
         try:
-            target.hardlink_to(file)
+            os.link(file, target)
         except FileExistsError:
             raise
         except OSError:  # another file system, or one without hard links

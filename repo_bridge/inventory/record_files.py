@@ -78,7 +78,7 @@ class RecordFiles:
             new = self._room(path)
             try:
                 if self._has_old and (old := self._old / path).is_file() and _holds(old, content):
-                    link_or_copy(old, Path(new))
+                    link_or_copy(old, new)
                 else:
                     _write(new, content)
             except FileExistsError as error:
@@ -91,7 +91,7 @@ class RecordFiles:
         with _failing(path):
             old = self._old / path
             if old.is_file() and same_bytes(file, old):
-                link_or_copy(old, Path(self._room(path)))
+                link_or_copy(old, self._room(path))
             else:
                 shutil.copyfile(file, self._room(path))
             return self._published(path)
@@ -106,11 +106,7 @@ class RecordFiles:
                 return False
             if (stat.st_size, stat.st_mtime_ns) != (published.length, published.time):
                 return False
-            new = self._room(published.path)
-            try:
-                os.link(old, new)
-            except OSError:  # another file system, or one without links
-                shutil.copy2(old, new)
+            link_or_copy(old, self._room(published.path))
             return True
 
     def drop(self, path: str) -> None:

@@ -230,8 +230,10 @@ def test_rule_6_bundle(tmp_path: Path, version: int) -> None:
         assert len(hidden_of(tmp_path, thing, version=version)) == (not public)
     assert item.bitstreams[0].opened == utc("2020-01-01T00:00")
     other = Bundle(2, files=[replace(file, order=3)], policies=[])
-    (item,) = items_of(tmp_path, replace(thing, bundles=[other, *thing.bundles]), version=version)
-    assert len(item.bitstreams) == 1
+    other.names, other.policies = ("TEXT",), [Policy(start="2030-01-01")]
+    view = replace(VIEW, bundles=("TEXT", "ORIGINAL"))
+    (item,) = items_of(tmp_path, replace(thing, bundles=[other, *thing.bundles]), version=version, view=view)
+    assert [each.bundle for each in item.bitstreams] == ["ORIGINAL"]  # the one by which it is public
 
 
 def test_rules_6_and_11_deleted_files(tmp_path: Path) -> None:
