@@ -99,12 +99,22 @@ def mirror(address: str, folder: Path, *arguments: str, without_extra: bool = Fa
     return measured(sys.executable, "-c", code, "mirror", address, folder, *arguments)
 
 
+def unsynced(address: str, folder: Path, *, without_extra: bool = False) -> tuple[float, float]:
+    """Run our mirror without waiting for the disk, as the others do."""
+    code = "import sys; sys.modules['pycurl'] = None; " if without_extra else "import sys; "
+    code += "from pathlib import Path; from pelican_resourcesync.destination import Mirror, Options; "
+    code += "raise SystemExit(not Mirror(sys.argv[1], Path(sys.argv[2]), Options(sync=False)).run().complete)"
+    return measured(sys.executable, "-c", code, address, folder)
+
+
 def curl(address: str, folder: Path, www: Path, names: Sequence[str], *, check: bool) -> tuple[float, float]:
     """Fetch the same files by `curl --parallel`, and check their hashes by `sha256sum`."""
     folder.mkdir()
     config = folder / "config"
     config.write_text("".join(f'url = "{address}/{name}"\noutput = "{folder}/{name}"\n' for name in names))
-    fetched = measured("curl", "-s", "--parallel", "--parallel-max", "8", "--create-dirs", "-K", config)
+    fetched = measured(
+        "curl", "-s", "--no-progress-meter", "--parallel", "--parallel-max", "8", "--create-dirs", "-K", config
+    )
     if not check:
         return fetched
     sums = folder / "sums"
@@ -150,6 +160,8 @@ def baseline(folder: Path, count: int, size: int, times: int, *, others: bool) -
         runs: dict[str, Run] = {
             "mirror": lambda target: mirror(address, target),
             "mirror without the extra": lambda target: mirror(address, target, without_extra=True),
+            "mirror, unsynced": lambda target: unsynced(address, target),
+            "mirror without the extra, unsynced": lambda target: unsynced(address, target, without_extra=True),
             "curl --parallel": lambda target: curl(address, target, www, names, check=False),
             "curl --parallel and sha256sum": lambda target: curl(address, target, www, names, check=True),
         }

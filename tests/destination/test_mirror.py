@@ -135,6 +135,19 @@ def test_a_folder_as_source(source: FakeSource, folder: Path, tmp_path: Path) ->
         Mirror(str(output), folder, FAST).run()
 
 
+def test_folder_with_clean_urls(source: FakeSource, folder: Path, tmp_path: Path) -> None:
+    """The page of a URL without extension is in a file with one, as hosts of static sites serve it."""
+    output = tmp_path / "output"
+    source.put("clean", "a page")
+    source.publish()
+    for path, data in source.published.items():
+        file = output / (f"{path}.html" if path == "clean" else path)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data)
+    assert Mirror(str(output), folder, FAST).run().complete
+    assert files_of(folder)["clean~f"] == b"a page"
+
+
 def test_plain_sitemap(source: FakeSource, folder: Path) -> None:
     """A sitemap without ResourceSync is mirrored by its dates, and the summary says what that does not prove."""
 
