@@ -1,7 +1,6 @@
 """The mirror: an exact copy of a Source, kept in step with it."""
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
@@ -170,6 +169,8 @@ class Mirror:
 
     def _damaged(self, state: State) -> Iterator[Held]:
         """Yield the resources whose files are missing or were changed."""
+        from concurrent.futures import ThreadPoolExecutor
+
         copy = Copy(state, sync=False)
 
         def damaged(some: list[Held]) -> list[Held]:

@@ -20,6 +20,7 @@ CREATE TABLE IF NOT EXISTS resource (
     uri TEXT PRIMARY KEY, path TEXT NOT NULL, listed TEXT NOT NULL, digest TEXT NOT NULL, length INTEGER NOT NULL,
     time TEXT NOT NULL, etag TEXT NOT NULL, modified TEXT NOT NULL, sets INTEGER NOT NULL) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS path ON resource (lower(path));
+CREATE INDEX IF NOT EXISTS unlisted ON resource (uri) WHERE sets = 0;
 CREATE TABLE IF NOT EXISTS pending (
     uri TEXT PRIMARY KEY, gone INTEGER NOT NULL, hash TEXT NOT NULL, length INTEGER, time TEXT NOT NULL,
     sets INTEGER NOT NULL, reason TEXT NOT NULL DEFAULT '', digest TEXT NOT NULL DEFAULT '',
@@ -246,16 +247,26 @@ def open_state(folder: Path, source: str, *, adopt: bool, sync: bool = True) -> 
             message = f"another mirror is working in {folder}: wait until it is done"
             raise MirrorError(message) from error
         _check_source(own, source, adopt=adopt)
-        connection, rebuilt = _connect(own / "state.sqlite3", "FULL" if sync else "OFF")
+        connection, rebuilt = _connect(
+            own / "state.sqlite3", "FULL" if sync else "OFF", suspect=bool(os.fstat(handle).st_size)
+        )
+        os.write(handle, b"open\n")  # stays where the run is killed
         try:
             state = State(folder, connection)
             if rebuilt:
                 state.rebuilt = True
             yield state
+            os.ftruncate(handle, 0)
+        except sqlite3.DatabaseError as error:
+            message = f"the state in {own} cannot be used ({error}): run it again, and it is checked and made anew"
+            raise MirrorError(message) from error
+        except BaseException:
+            os.ftruncate(handle, 0)
+            raise
         finally:
-            begun = connection.execute("SELECT 1 FROM meta WHERE key = 'discovered'").fetchone()
+            begun = not new or connection.execute("SELECT 1 FROM meta WHERE key = 'discovered'").fetchone()
             connection.close()
-            if new and not begun:  # nothing was found to copy
+            if not begun:  # nothing was found to copy
                 _remove(folder)
     finally:
         os.close(handle)
@@ -285,30 +296,33 @@ def _check_source(own: Path, source: str, *, adopt: bool) -> None:
     file.write_text(f"{source}\n", "utf-8")
 
 
-def _connect(file: Path, synchronous: str) -> tuple[sqlite3.Connection, bool]:
-    """Open the database; one that is damaged is put aside. Return whether the copy is older than the database."""
+def _connect(file: Path, synchronous: str, *, suspect: bool) -> tuple[sqlite3.Connection, bool]:
+    """Open the database; one that is damaged is put aside. Return whether the copy is older than the database.
+
+    `suspect`: the last run did not end by itself, so all of the database is checked.
+    """
     begun = file.with_name("begun")
     new = not file.exists()
     try:
-        connection = _open(file, synchronous)
+        connection = _open(file, synchronous, suspect=suspect)
     except sqlite3.DatabaseError:
         for each in (file, file.with_name(f"{file.name}-wal"), file.with_name(f"{file.name}-shm")):
             if each.exists():
                 each.replace(each.with_name(f"{each.name}.damaged"))
-        connection, new = _open(file, synchronous), True
+        connection, new = _open(file, synchronous, suspect=False), True
     rebuilt = new and begun.exists()
     begun.touch()
     return connection, rebuilt
 
 
-def _open(file: Path, synchronous: str) -> sqlite3.Connection:
+def _open(file: Path, synchronous: str, *, suspect: bool) -> sqlite3.Connection:
     connection = sqlite3.connect(file, isolation_level=None)
     try:
         connection.execute(f"PRAGMA synchronous = {synchronous}")
         connection.executescript(
             "PRAGMA journal_mode = WAL; PRAGMA temp_store = FILE; PRAGMA cache_size = -8000;" + _TABLES
         )
-        (health,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+        health = connection.execute("PRAGMA quick_check(1)").fetchone()[0] if suspect else "ok"
         version = connection.execute("SELECT value FROM meta WHERE key = 'format'").fetchone()
         if health != "ok" or (version and int(version[0]) != _FORMAT):
             raise sqlite3.DatabaseError(health)  # noqa: TRY301

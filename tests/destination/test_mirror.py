@@ -395,6 +395,23 @@ def test_database_that_is_lost(source: FakeSource, folder: Path) -> None:
     assert mirror(source, folder).audit() == []
 
 
+@pytest.mark.parametrize("killed", [False, True])
+def test_database_that_is_damaged_inside(source: FakeSource, folder: Path, killed: bool) -> None:
+    """Found before anything is done if the last run was killed, else when it is met; then it is made again."""
+    mirror(source, folder).run()
+    database, lock = folder / STATE_FOLDER / "state.sqlite3", folder / STATE_FOLDER / "lock"
+    assert not lock.read_bytes()
+    database.write_bytes(database.read_bytes()[:8192].ljust(database.stat().st_size, b"x"))
+    if killed:
+        lock.write_text("open")
+    else:
+        with pytest.raises(MirrorError, match="run it again"):
+            mirror(source, folder).run()
+    result = mirror(source, folder).run()
+    assert (result.fetched, result.adopted, result.complete) == (0, 5, True)
+    assert not lock.read_bytes()
+
+
 def test_moved_source(source: FakeSource, folder: Path) -> None:
     """At a new address, another Source is refused; with --adopt it is followed there, and nothing is fetched twice."""
     mirror(source, folder).run()
