@@ -1,6 +1,6 @@
 """What an anonymous visitor may see in a repository, as values in DSpace's own terms.
 
-Only what is public becomes such a value: see `discretion`. Times are in UTC, lengths in bytes.
+Only what is public becomes such a value: see `access`. Times are in UTC, lengths in bytes.
 """
 
 from dataclasses import dataclass

@@ -410,7 +410,7 @@ def test_stopped(folder: Path, number: signal.Signals, status: int, doing: str) 
         while not (folder / "begun").exists() and process.poll() is None:
             time.sleep(0.02)
         process.send_signal(number)
-        _, said = process.communicate(timeout=20)
+        _, said = process.communicate(timeout=120)
     assert (process.returncode, said) == (status, "repo-bridge: stopped: the last publication stays\n")
     assert [each.name for each in folder.iterdir()] == ["begun"]
 

@@ -171,7 +171,7 @@ def newer(museum: Museum) -> Manner:
     ("manner", "why"),
     [
         (lambda _: status(500), f"{MUSEUM}/{STATE}: the server answered 500 Internal Server Error"),
-        (lambda museum: late(5, files(museum.www)), "no answer for 0.3 seconds"),
+        (lambda museum: late(20, files(museum.www)), "no answer for 2 seconds"),
         (damaged, "resourcelist.xml is another file: the publication is damaged, or its deployment is not done"),
         (half, "is another file: the publication is damaged, or its deployment is not done"),
         (newer, "has the format 2, which this version does not know: update the tool"),

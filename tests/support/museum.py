@@ -30,7 +30,7 @@ HASTY = """
 
     def register():
         search.ALLOWANCE = replace(search.ALLOWANCE, patience=0.1)
-        search.BOUNDS = replace(search.BOUNDS, timeout=0.3)
+        search.BOUNDS = replace(search.BOUNDS, timeout=2.0)
 """
 
 Tree = dict[str, tuple[bytes, int]]

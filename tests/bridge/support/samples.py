@@ -1,6 +1,6 @@
 """Repositories for tests: one with every case of the rules, and random ones.
 
-`python -m tests.bridge.samples FILE [VERSION]` writes the first as a database of SQLite.
+`python -m tests.bridge.support.samples FILE [VERSION]` writes the first as a database of SQLite.
 """
 
 import sys

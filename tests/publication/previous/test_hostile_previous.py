@@ -134,7 +134,7 @@ class FolderWalker(Walker):
     def _verify(self, document: XmlDocument, item: XmlEntry, data: bytes) -> None:
         """Compare bytes with a hash only where there is one: the standard requires neither it nor a media type."""
         if "hash" in item.md:
-            super()._verify(document, replace(item, md={"type": "*/*", **item.md}), data)
+            super()._verify(document, replace(item, md={**item.md, "type": "*/*"}), data)
 
 
 def faults_of(output: Path) -> list[str]:
@@ -166,7 +166,7 @@ def _strange(document: XmlDocument) -> Iterator[str]:
             yield f"{document.uri} names {uri[:100]!a}"
     for md in [document.md, *(each.md for each in document.entries)]:
         for name in {"from", "until", "datetime"} & md.keys():
-            if not "2023" < md[name] < "2024-05":
+            if not "2023" < md[name] < "2100":  # in a folder, no clock says that 2099 is yet to come
                 yield f"{document.uri} has the time {md[name]}"
 
 
