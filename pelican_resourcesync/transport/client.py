@@ -63,18 +63,20 @@ class Response:
 
     @property
     def validators(self) -> tuple[str, str]:
-        """The `ETag` and `Last-Modified` for a conditional request, or empty strings.
+        """The `ETag` for a conditional request, or where there is none the `Last-Modified`; empty if they do not serve.
 
         A time counts in seconds: what was modified just before it was sent may have been modified again since, so
         such a time is left out (RFC 9110, 8.8.2.2).
         """
-        modified = self.headers.get("Last-Modified", "")
+        tag, modified = self.headers.get("ETag", ""), self.headers.get("Last-Modified", "")
+        if tag:
+            return tag, ""
         try:
             age = parsedate_to_datetime(self.headers.get("Date", "")) - parsedate_to_datetime(modified)
             settled = age.total_seconds() > _SETTLED
         except (TypeError, ValueError):
             settled = False
-        return self.headers.get("ETag", ""), modified if settled else ""
+        return "", modified if settled else ""
 
 
 class Sink(Protocol):
