@@ -100,7 +100,7 @@ def _either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
         def fail(*_: object) -> None:
             raise OSError
 
-        monkeypatch.setattr(Path, "hardlink_to", fail)
+        monkeypatch.setattr(os, "link", fail)
 
 
 @pytest.mark.usefixtures("_either_way")

@@ -228,7 +228,7 @@ def test_what_cannot_be_linked_is_copied(source: Source, monkeypatch: pytest.Mon
     def refuse(*_arguments: object) -> None:
         raise PermissionError(errno.EPERM, "no links here")
 
-    monkeypatch.setattr(Path, "hardlink_to", refuse)
+    monkeypatch.setattr(os, "link", refuse)
     source.publish({"a.html": b"b"}, "2024-02-05T12:00")
     after = note.stat()
     assert note.read_bytes() == b"own"

@@ -141,7 +141,7 @@ def test_known_packages_are_copied_where_they_cannot_be_linked(
     def refuse(*_: object) -> None:
         raise OSError(18, "Invalid cross-device link")
 
-    monkeypatch.setattr(Path, "hardlink_to", refuse)
+    monkeypatch.setattr(os, "link", refuse)
     fetched(site, into, old.output)
     assert digests(into) == named(new)
     assert not packages(old).intersection(site.asked())

@@ -83,7 +83,7 @@ def test_it_is_copied_where_it_cannot_be_linked(tmp_path: Path, monkeypatch: pyt
     def refuse(*_: object) -> None:
         raise OSError(18, "Invalid cross-device link")
 
-    monkeypatch.setattr(Path, "hardlink_to", refuse)
+    monkeypatch.setattr(os, "link", refuse)
     LastPublishedCopy(tmp_path, Layout("")).replace(tmp_path / "one")
     assert kept(tmp_path) == "one"
     assert not (tmp_path / LIVE_FOLDER / STATE).samefile(file)
