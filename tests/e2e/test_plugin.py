@@ -272,7 +272,8 @@ def test_every_page_of_the_set_links_to_the_capability_list(pages: Site) -> None
     """One link in the head of each page that is a resource, and none in any other (DI02)."""
     pages.build()
     links = {file.relative_to(pages.output).as_posix(): _heads(file) for file in pages.output.rglob("*.html")}
-    without = {"404.html", "drafts/draft.html", "hidden.html", "extra/fragment.html", "resourcesync/index.html"}
+    people = {"resourcesync/index.html", "resourcesync/site/index.html"}
+    without = {"404.html", "drafts/draft.html", "hidden.html", "extra/fragment.html", *people}
     assert {path for path, count in links.items() if count == 0} == without
     assert {path for path, count in links.items() if count == 1} == links.keys() - without
     assert {"public.html", "index.html", "extra/page.html", "archives.html"} <= links.keys() - without
@@ -287,7 +288,7 @@ def test_pages_are_left_alone_if_asked(pages: Site) -> None:
 
 
 def _heads(page: Path) -> int:
-    return page.read_text().partition("</head>")[0].count(LINK)
+    return page.read_text("utf-8").partition("</head>")[0].count(LINK)
 
 
 def test_robots_names_the_resource_list(site: Site) -> None:

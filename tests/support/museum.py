@@ -22,6 +22,8 @@ MUSEUM, ARCHIVE = "http://museum.test", "http://archive.test"
 STATE = "resourcesync/publication.json"
 HOME = "resourcesync/site"
 KEPT = ".resourcesync/live"
+#: The page for people and its badge, which are no part of a publication.
+PAGE = ("index.html", "badge.svg")
 
 #: What stays of a build's patience in these tests.
 HASTY = """
