@@ -177,7 +177,8 @@ def test_walk_meets_every_document_and_no_fault(museum: Museum) -> None:
     superseded = {path for each in states for path in json.loads(each.read_bytes())["superseded"]}
     there = {file.relative_to(museum.output).as_posix() for file in folder.rglob("*") if file.is_file()}
     read = {uri.removeprefix(f"{SITEURL}/") for uri in museum.walker.read}
-    assert there - read == superseded | {each.relative_to(museum.output).as_posix() for each in states}
+    pages = {f"resourcesync/{name}/{file}" for name in SETS for file in ("index.html", "badge.svg")}
+    assert there - read == superseded | pages | {each.relative_to(museum.output).as_posix() for each in states}
     assert sum(path.endswith(".zip") for path in read) == 30
 
 

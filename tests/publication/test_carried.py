@@ -179,5 +179,5 @@ class Carried(Watch, RuleBasedStateMachine):
 
 TestCarried = Carried.TestCase
 TestCarried.settings = settings(
-    max_examples=2_000 if LONG else 30, stateful_step_count=40 if LONG else 20, deadline=None
+    max_examples=2_000 if LONG else 10, stateful_step_count=40 if LONG else 20, deadline=None
 )

@@ -115,5 +115,5 @@ class CarriedDumps(RuleBasedStateMachine):
 
 TestCarriedDumps = CarriedDumps.TestCase
 TestCarriedDumps.settings = settings(
-    max_examples=1_000 if LONG else 16, stateful_step_count=40 if LONG else 20, deadline=None
+    max_examples=1_000 if LONG else 8, stateful_step_count=40 if LONG else 20, deadline=None
 )
