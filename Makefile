@@ -8,6 +8,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 DEMO := demo
+# Tests start hundreds of processes: let Python keep what it compiled, wherever a container says otherwise.
+export PYTHONDONTWRITEBYTECODE :=
 PORT ?= 8000
 WORKERS ?= 2
 # Many builds of real sites, judged from outside. Tracing their lines would take long and show nothing that the other
