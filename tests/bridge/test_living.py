@@ -20,7 +20,7 @@ from tests.support.follower import Follower
 from tests.support.mirror import Mirror
 from tests.support.reader import XmlEntry, moment
 
-VERSIONS = (7, 10)
+VERSIONS = (7, pytest.param(10, marks=pytest.mark.long))
 
 
 @pytest.fixture(scope="module")

@@ -56,7 +56,7 @@ _options = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=2_000 if LONG else 6, deadline=None)
+@settings(max_examples=2_000 if LONG else 4, deadline=None)
 @given(
     lives(),
     st.lists(_options, min_size=2, max_size=2),
