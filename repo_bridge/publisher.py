@@ -177,7 +177,7 @@ class _Run:
         return [
             Request(
                 resources=self.inventory.resources(each.within, self.files.find),
-                history=self._told(each.predecessor.previous),
+                history=self._history(each.predecessor.previous),
                 boundaries=Calendar(self.settings.changes_by),
                 options=each.options,
                 previous=each.predecessor.previous,
@@ -191,7 +191,7 @@ class _Run:
     def _listing(self, number: int) -> Path:
         return self.work / f"listing-{number}.db"
 
-    def _told(self, previous: PreviousPublication | None) -> ChangeHistory:
+    def _history(self, previous: PreviousPublication | None) -> ChangeHistory:
         at = self.settings.at
         return ChangeHistory(built=at, read_as_of=at, complete=False, times=partial(self._times, previous))
 

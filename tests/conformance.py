@@ -168,29 +168,29 @@ This page is written by `tests/conformance.py`, and a test holds it to the rules
 
 
 def identifiers() -> list[str]:
-    """Give all identifiers, chapter by chapter."""
+    """Return all identifiers, chapter by chapter."""
     known = {rule.identifier for rule in RULES} | set(UNCHECKED)
     return sorted(known, key=lambda each: (list(CHAPTERS).index(chapter(each)), each))
 
 
 def chapter(identifier: str) -> str:
-    """Give the chapter of an identifier: its letters, and what follows them but for the last two digits."""
+    """Return the chapter of an identifier: its letters, and what follows them but for the last two digits."""
     return identifier[:-2]
 
 
 def written() -> dict[str, tuple[list[str], str]]:
-    """Give the modules and the test of each identifier that is written."""
+    """Return the modules and the test of each identifier that is written."""
     rows = (line.split() for line in WRITTEN.strip().splitlines())
     return {identifier: (modules.split(","), test) for identifier, modules, test in rows}
 
 
 def proofs(identifier: str) -> list[str]:
-    """Give the tests that show that breaking a rule is found."""
+    """Return the tests that show that breaking a rule is found."""
     return [test for test, names in SEEDED.items() if any(name.split()[0] == identifier for name in names)]
 
 
 def table() -> str:
-    """Give the whole page."""
+    """Return the whole page."""
     parts = [HEAD]
     for name, title in CHAPTERS.items():
         of_chapter = [each for each in identifiers() if chapter(each) == name]

@@ -70,11 +70,11 @@ def _plain_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
 
 @pytest.fixture
 def site(tmp_path: Path) -> Site:
-    """Give an empty Pelican site in a real git repository."""
+    """Return an empty Pelican site in a real git repository."""
     return Site.create(tmp_path / "site")
 
 
 @pytest.fixture
 def sample_site(tmp_path: Path) -> Site:
-    """Give the sample site with its whole history, checked out at its end, not built."""
+    """Return the sample site with its whole history, checked out at its end, not built."""
     return import_sample_site(tmp_path / "sample")

@@ -11,7 +11,7 @@ PAGE = ROOT / "docs/conformance.md"
 
 
 def functions(path: str) -> set[str]:
-    """Give the names of the functions in a file of the project, those in classes left out."""
+    """Return the names of the functions in a file of the project, those in classes left out."""
     tree = ast.parse((ROOT / path).read_text("utf-8"))
     return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
 

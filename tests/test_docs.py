@@ -16,7 +16,7 @@ DOCS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "sam
 
 
 def rows(heading: str) -> list[list[str]]:
-    """Give the cells of the rows of the table below a heading of the README."""
+    """Return the cells of the rows of the table below a heading of the README."""
     section = README.split(f"## {heading}\n", 1)[1].split("\n## ", 1)[0]
     lines = [line for line in section.splitlines() if line.startswith("| `")]
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]

@@ -205,7 +205,7 @@ class Copy:
                 os.close(handle)
 
     def install(self, each: Pending, path: str, *, ours: bool) -> None:
-        """Give a verified part its name; raises `InTheWayError` if something that is not `ours` has it."""
+        """Rename a verified part to its path; raises `InTheWayError` if something that is not `ours` has it."""
         target = self._folder / path
         self._make_folder(target.parent)
         if not ours and os.path.lexists(target) and not self.matches(path, each.digest, each.size):

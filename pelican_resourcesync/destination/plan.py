@@ -317,7 +317,7 @@ def _in_order(changes: Iterable[tuple[Entry, Metadata]]) -> Iterator[tuple[Entry
 
 
 def _drop_removed_sets(state: State, current: set[str], made: Plan) -> None:
-    """Let go of what belonged to sets that the Source no longer has, or that are no longer wanted."""
+    """Delete what belonged only to sets that the Source no longer has, or that are no longer wanted."""
     bits = state.get("bits") or []
     for number, uri in enumerate(bits):
         if uri and uri not in current and state.get(f"at {uri}"):

@@ -34,14 +34,14 @@ _MOST = 20_000
 
 @dataclass(slots=True)
 class Comparison:
-    """The result of a comparison: `suspects` are the URIs that were added, removed or may have other bytes, sorted.
+    """The result of a comparison: `candidates` are the URIs that were added, removed or may have other bytes, sorted.
 
     `differing` are all resources that differ from the listing, `None` if there are very many. `gone` are the URIs that
     no longer exist. `relinked` are the URIs of resources whose changed links count as an update. The longest URI and
     links determine how many changes fit into one Change List.
     """
 
-    suspects: list[str] = field(default_factory=list)
+    candidates: list[str] = field(default_factory=list)
     differing: list[Row] | None = None
     gone: list[str] = field(default_factory=list)
     relinked: set[str] = field(default_factory=set)
@@ -102,13 +102,13 @@ def compare(now: Resources, previous: PreviousPublication | None, link_changes_b
     for stands, was in paired(now.rows(), previous.resources.rows()):
         if stands is None:
             found.gone += [was.uri] if was else []
-            found.suspects += found.gone[-1:]
+            found.candidates += found.gone[-1:]
         elif was is None or stands.representation != was.representation or _may_differ(stands, was):
-            found.suspects.append(stands.uri)
+            found.candidates.append(stands.uri)
             found.take(stands, differing)
         elif stands.links != was.links:
             if link_changes_below and stands.uri.startswith(link_changes_below):
-                found.suspects.append(stands.uri)
+                found.candidates.append(stands.uri)
                 found.relinked.add(stands.uri)
             found.take(stands, differing)
     found.differing = differing if len(differing) <= _MOST else None
@@ -214,7 +214,7 @@ def _by_bytes(
     If the bytes are unknown, the history also decides whether they changed.
     """
     times = {change.uri: change.time for change in told}
-    for uri in dict.fromkeys(compared.suspects):
+    for uri in dict.fromkeys(compared.candidates):
         was, stands = previous.get(uri), now.get(uri)
         if was is None:
             kind = ChangeKind.CREATED

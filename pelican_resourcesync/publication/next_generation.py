@@ -84,58 +84,64 @@ def plan_next(request: Request) -> PlannedPublication:
 class _Planner:
     def __init__(self, request: Request) -> None:
         self._request = request
-        self._told, self._options, self._previous = request.history, request.options, request.previous
+        self._history, self._options, self._previous = request.history, request.options, request.previous
         self._now = request.resources
-        changes = self._previous or self._told.complete
-        self._survey = compare(self._now, self._previous, self._options.link_changes_below) if changes else Comparison()
-        self._survey.see_changes(self._told.changes)
-        self._limit = self._survey.capacity(self._options.limits)
+        changes = self._previous or self._history.complete
+        self._comparison = (
+            compare(self._now, self._previous, self._options.link_changes_below) if changes else Comparison()
+        )
+        self._comparison.see_changes(self._history.changes)
+        self._limit = self._comparison.capacity(self._options.limits)
         self._splitting = ChangePacker(self._options, self._limit)
-        self._relisting = ListingBuilder(self._now, self._previous.resources if self._previous else None, self._survey)
+        self._listing_builder = ListingBuilder(
+            self._now, self._previous.resources if self._previous else None, self._comparison
+        )
 
     def run(self) -> PlannedPublication:
-        fresh = self._fresh()
-        ranges = self._ranges(fresh)
-        listed = self._relisting.list(fresh, self._request.listing)
-        contents = self._contents(fresh, ranges, listed, self._at(fresh))
+        new_changes = self._new_changes()
+        ranges = self._ranges(new_changes)
+        listed = self._listing_builder.list(new_changes, self._request.listing)
+        contents = self._contents(new_changes, ranges, listed, self._at(new_changes))
         previous = self._previous
         if previous and contents.at == previous.state.at and self._differs(contents, previous):
             # Names contain the time of the publication, so a file of the same name must not get different bytes.
-            contents = self._contents(fresh, ranges, listed, later(contents.at, contents.at))
+            contents = self._contents(new_changes, ranges, listed, later(contents.at, contents.at))
         dropped = ranges[: len(ranges) - len(contents.ranges)]
-        state = self._state(fresh, contents.at, self._count(dropped))
-        return PlannedPublication(request=self._request, contents=contents, state=state, new_changes=fresh)
+        state = self._state(new_changes, contents.at, self._count(dropped))
+        return PlannedPublication(request=self._request, contents=contents, state=state, new_changes=new_changes)
 
-    def _contents(self, fresh: Sequence[Change], ranges: Sequence[Range], listed: Listing, at: datetime) -> Contents:
+    def _contents(
+        self, new_changes: Sequence[Change], ranges: Sequence[Range], listed: Listing, at: datetime
+    ) -> Contents:
         kept = retain(ranges, self._options.archives.changelist)
         return Contents(
             at=at,
             listed=listed,
             ranges=kept,
             dump=self._dump(listed, at),
-            dumped=self._dumped(ranges, kept, fresh),
+            dumped=self._dumped(ranges, kept, new_changes),
             lists=lists_after(self._previous, ranges, self._options),
             dumps=dumps_after(self._previous, ranges, self._options),
             bytes=self._find,
         )
 
-    def _fresh(self) -> list[Change]:
+    def _new_changes(self) -> list[Change]:
         """Return the changes since the previous publication, dated so that no follower misses one.
 
         A change that the history does not explain gets the landing time of the commit built or, if the last publication
         was built from the same commit, the time of this build.
         """
-        told, previous = self._told, self._previous
-        if previous is None and not told.complete:
+        history, previous = self._history, self._previous
+        if previous is None and not history.complete:
             return []
-        rebuilt = previous is not None and told.commit == previous.state.commit
-        unexplained = told.built if told.landed is None or rebuilt else told.landed
+        rebuilt = previous is not None and history.commit == previous.state.commit
+        unexplained = history.built if history.landed is None or rebuilt else history.landed
         found = changes_since(
             previous.resources if previous else None,
             RepresentationsByUri(self._now),
-            [*told.changes, *self._witnessed(unexplained)],
+            [*history.changes, *self._witnessed(unexplained)],
             unexplained=unexplained,
-            compared=self._survey if previous else None,
+            compared=self._comparison if previous else None,
         )
         moved = make_times_unique(
             found, floor=previous.last if previous else None, limit=self._limit, divide=self._splitting.of_one_time
@@ -150,29 +156,29 @@ class _Planner:
         previous = self._previous
         if previous is None:
             return
-        told = max(previous.last, previous.state.read_as_of or previous.last)
-        for uri, time in self._told.times(self._survey.suspects).items():
+        known = max(previous.last, previous.state.read_as_of or previous.last)
+        for uri, time in self._history.times(self._comparison.candidates).items():
             was = previous.resources.get(uri)
             if was is None or was.lastmod is None or time > was.lastmod:
-                yield Change(time if time > told else unexplained, uri, ChangeKind.UPDATED)
+                yield Change(time if time > known else unexplained, uri, ChangeKind.UPDATED)
 
     def _linked(self, change: Change) -> Change:
         """Return the change with the links of its resource, unless it is a deletion."""
         resource = self._now.get(change.uri) if change.representation else None
         return change._replace(links=resource.links) if resource and resource.links else change
 
-    def _ranges(self, fresh: Sequence[Change]) -> list[Range]:
+    def _ranges(self, new_changes: Sequence[Change]) -> list[Range]:
         previous = self._previous
         if previous is None:
-            return cut(fresh, self._request.boundaries, open_range=None, begin=None, limit=self._limit)
+            return cut(new_changes, self._request.boundaries, open_range=None, begin=None, limit=self._limit)
         begin = previous.closed[-1].until if previous.closed else previous.state.at
         return [
             *previous.closed,
-            *cut(fresh, self._request.boundaries, open_range=previous.open, begin=begin, limit=self._limit),
+            *cut(new_changes, self._request.boundaries, open_range=previous.open, begin=begin, limit=self._limit),
         ]
 
     def _count(self, dropped: Sequence[Range]) -> int:
-        """Return the number of changes in dropped ranges; those of carried ranges are counted in their documents."""
+        """Return the number of changes in dropped ranges; those of earlier ranges are counted in their documents."""
         unread = self._previous.listed_in(each for each in dropped if each.unchanged) if self._previous else 0
         return unread + sum(len(each.changes) for each in dropped)
 
@@ -181,17 +187,17 @@ class _Planner:
         if not self._options.dumps.resourcedump:
             return None
         before = dump_of(self._previous) if self._previous else None
-        if before and self._relisting.same_bytes:
+        if before and self._listing_builder.same_bytes:
             return ResourceSnapshot(before)
         return ResourceSnapshot(at, listed)
 
     def _dumped(
-        self, ranges: Sequence[Range], kept: Sequence[Range], fresh: Sequence[Change]
+        self, ranges: Sequence[Range], kept: Sequence[Range], new_changes: Sequence[Change]
     ) -> list[ChangeDumpContents]:
         if not self._options.dumps.changedump:
             return []
         previous = self._previous
-        begin = previous.last if previous else begin_of_dumps(fresh, ranges)
+        begin = previous.last if previous else begin_of_dumps(new_changes, ranges)
         before = read_dumped(previous) if previous else []
         if previous and not before:
             begin = dump_of(previous) or begin  # nothing has changed since that Resource Dump
@@ -207,13 +213,13 @@ class _Planner:
             or self._find(each.uri, each.representation.hash if each.representation else None, each.time)
         )
 
-    def _state(self, fresh: Sequence[Change], at: datetime, dropped: int) -> State:
+    def _state(self, new_changes: Sequence[Change], at: datetime, dropped: int) -> State:
         """Return the state of this generation as of `at`, without documents yet; `dropped` changes were removed."""
-        told, layout = self._told, self._options.layout
+        history, layout = self._history, self._options.layout
         known = self._previous or self._request.restarted_from
-        carried = self._previous.state if self._previous else None
-        explained = told.touched or told.changes or not told.complete
-        restless = count_unstable(carried.unstable, fresh) if carried and not explained else {}
+        before = self._previous.state if self._previous else None
+        explained = history.touched or history.changes or not history.complete
+        unstable = count_unstable(before.unstable, new_changes) if before and not explained else {}
         return State(
             generation=known.state.generation + 1 if known else 1,
             predecessor=known.digest if known else None,
@@ -222,12 +228,12 @@ class _Planner:
             former=self._former_addresses(),
             restart_number=layout.restart_number,
             at=at,
-            changes=len(fresh) + (carried.changes if carried else 0) - dropped,
-            commit=told.commit,
-            landed=told.landed,
-            postponed=carried.postponed if carried and not told.complete else told.postponed,
-            unstable=restless,
-            read_as_of=told.read_as_of,
+            changes=len(new_changes) + (before.changes if before else 0) - dropped,
+            commit=history.commit,
+            landed=history.landed,
+            postponed=before.postponed if before and not history.complete else history.postponed,
+            unstable=unstable,
+            read_as_of=history.read_as_of,
             documents={},
         )
 
@@ -238,13 +244,13 @@ class _Planner:
         before, siteurl = self._previous.state, self._options.layout.siteurl
         return tuple(each for each in dict.fromkeys([*before.former, before.siteurl]) if each != siteurl)
 
-    def _at(self, fresh: Sequence[Change]) -> datetime:
+    def _at(self, new_changes: Sequence[Change]) -> datetime:
         """Return the time of the Resource List: no later change can have an earlier time (`RL02`)."""
-        told, previous, over = self._told, self._previous, self._request.restarted_from
+        history, previous, over = self._history, self._previous, self._request.restarted_from
         times = [previous.last] if previous else []
         times += [over.state.at] if over and not is_ahead(over.state.at) else []
-        times += [told.landed] if told.landed else [] if previous else [told.built]
-        return max([*times, fresh[-1].time] if fresh else times)
+        times += [history.landed] if history.landed else [] if previous else [history.built]
+        return max([*times, new_changes[-1].time] if new_changes else times)
 
     def _find(self, uri: str, of: Hash | None, _since: datetime | None) -> Callable[[], BinaryIO] | None:
         """Find the current or former bytes of a resource; bytes of unknown length cannot be packed."""
@@ -254,13 +260,13 @@ class _Planner:
             return partial(_open, resource.file) if resource.file and said.length is not None else None
         if of is None or of.algorithm != SHA_256:
             return None
-        file = self._told.objects(of.digest)
+        file = self._history.objects(of.digest)
         return partial(_open, file) if file else partial(_gone, of.digest)
 
     def _differs(self, contents: Contents, previous: PreviousPublication) -> bool:
         """Return whether any document changes although no resource did."""
         made_anew = contents.dump is not None and contents.dump.listed is not None
-        return made_anew or not self._relisting.same or not archives_stay(contents, previous)
+        return made_anew or not self._listing_builder.same or not archives_stay(contents, previous)
 
 
 def _open(file: Path) -> BinaryIO:

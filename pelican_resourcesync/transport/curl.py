@@ -220,7 +220,7 @@ class _Transfer:
         return response
 
     def close(self) -> None:
-        """Let go of the handle."""
+        """Close the handle."""
         while self._sockets:
             self._sockets.pop().close()
         self.curl.close()

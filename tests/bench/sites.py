@@ -44,7 +44,7 @@ class Source:
     version: int = 0
 
     def text(self) -> str:
-        """Give its Markdown: a head as people write it, and a body of some length."""
+        """Return its Markdown: a head as people write it, and a body of some length."""
         head = {
             "Title": self.title,
             "Date": f"{self.date:%Y-%m-%d %H:%M}",
@@ -69,7 +69,7 @@ class Chronicle:
     _made: int = 0
 
     def stream(self) -> Iterator[str]:
-        """Give the stream, to go on after the first commit of `main`."""
+        """Yield the stream, to go on after the first commit of `main`."""
         parent = "from refs/heads/main^0\n"
         for number, deed in enumerate(self._deeds()):
             when = _BEGIN + timedelta(hours=7 * number, seconds=self._random.randrange(9000))
@@ -79,7 +79,7 @@ class Chronicle:
             parent = ""
 
     def _deeds(self) -> Iterator[str]:
-        """Give what each commit does: enough additions that so many articles are left."""
+        """Yield what each commit does: enough additions that so many articles are left."""
         others = [_DEEDS[number % len(_DEEDS)] for number in range(self.commits)]
         additions = self.articles
         while additions - others[: self.commits - additions].count("delete") < self.articles:

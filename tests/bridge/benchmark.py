@@ -76,7 +76,7 @@ def measure_reading(server: Server, url: str, folder: Path, copied: float) -> No
 
 
 def statements() -> list[str]:
-    """Give the statements that reading asks, with their values."""
+    """Return the statements that reading asks, with their values."""
     queries = Statements(tables=describe(10), view=_VIEW, titles=[TITLE], dialect="postgresql")
     among = queries.candidates()
     asked = (queries.handles, queries.memberships, queries.metadata, queries.bitstreams)

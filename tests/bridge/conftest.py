@@ -11,7 +11,7 @@ from tests.bridge.support.server import NoServerError, Server, running
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[Server]:
-    """Give a PostgreSQL server, or skip the test and say why."""
+    """Yield a PostgreSQL server, or skip the test and say why."""
     try:
         with running() as server:
             yield server
@@ -21,5 +21,5 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture
 def press(tmp_path: Path) -> Press:
-    """Give an empty folder into which repositories are published."""
+    """Return an empty folder into which repositories are published."""
     return Press(tmp_path / "press")

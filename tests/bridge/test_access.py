@@ -45,7 +45,7 @@ def files_of(folder: Path, *files: File, view: AnonymousView = VIEW) -> list[str
 
 
 def hidden_of(folder: Path, *things: Thing, view: AnonymousView = VIEW, version: int = 7) -> list[HiddenItem]:
-    """Give what is hidden of these items."""
+    """Return what is hidden of these items."""
     file = folder / "hidden.db"
     file.unlink(missing_ok=True)
     write_sqlite(rows_of(Sample(items=[*things]), version), version, file)
@@ -54,7 +54,7 @@ def hidden_of(folder: Path, *things: Thing, view: AnonymousView = VIEW, version:
 
 
 def utc(text: str) -> datetime:
-    """Give a time in UTC."""
+    """Return a time in UTC."""
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
@@ -419,7 +419,7 @@ def is_open(spans: list[Span], number: int) -> bool:
 
 
 def midnight(number: int, zone: str) -> datetime:
-    """Give the beginning of a day."""
+    """Return the beginning of a day."""
     day = FIRST + timedelta(number)
     return datetime(day.year, day.month, day.day, tzinfo=ZoneInfo(zone)).astimezone(UTC)
 

@@ -34,7 +34,7 @@ NEEDED = ("--out", "public", "--base-url", "https://example.org", "--ui-url", "h
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give an empty current folder."""
+    """Return an empty current folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     return tmp_path
@@ -179,7 +179,7 @@ def test_import_of_what_cannot_be(
 
 @pytest.fixture
 def published(folder: Path) -> Source:
-    """Give two publications of a set, in the folder `public`."""
+    """Return two publications of a set, in the folder `public`."""
     source = Source(folder / "public", set_name="repository")
     source.publish({"1.xml": b"a", "2.xml": b"b"}, "2024-01-01T12:00")
     source.publish({"1.xml": b"c", "2.xml": b"b"}, "2024-01-02T12:00")

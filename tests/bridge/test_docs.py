@@ -41,7 +41,7 @@ NEEDED = "out = 'o'\nbase-url = 'https://e.org'\nui-url = 'https://e.org'\nsaf =
 
 
 def rows(text: str, head: str) -> list[list[str]]:
-    """Give the cells of the rows of the table with that head."""
+    """Return the cells of the rows of the table with that head."""
     table = text.split(f"| {head} |", 1)[1].split("\n\n", 1)[0]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
 
@@ -140,32 +140,32 @@ def test_every_key_of_the_json_is_told() -> None:
 
 
 def block(kind: str, number: int = 0) -> str:
-    """Give a block of code of the page."""
+    """Return a block of code of the page."""
     found: list[str] = re.findall(rf"^```{kind}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     return found[number]
 
 
 def granted() -> list[str]:
-    """Give the tables that the role of the page may read."""
+    """Return the tables that the role of the page may read."""
     return re.split(r",\s*", re.findall(r"GRANT SELECT ON\s+(.*?)\s+TO", block("sql"), re.DOTALL)[0])
 
 
 def section(heading: str) -> str:
-    """Give what stands below a heading, up to the next of the same depth or less."""
+    """Return what stands below a heading, up to the next of the same depth or less."""
     depth = heading.index(" ")
     text = PAGE.split(f"\n{heading}\n", 1)[1]
     return re.split(rf"^#{{1,{depth}}} ", text, maxsplit=1, flags=re.MULTILINE)[0]
 
 
 def rules() -> dict[int, str]:
-    """Give the numbered rules, each in one line."""
+    """Return the numbered rules, each in one line."""
     text = section("## What will be public, and what will not")
     found = re.findall(r"^(\d+)\. (.*(?:\n   .*)*)", text, re.MULTILINE)
     return {int(number): re.sub(r"\s+", " ", rule) for number, rule in found}
 
 
 def first_cells(text: str) -> list[str]:
-    """Give what is code in the first cells of a table."""
+    """Return what is code in the first cells of a table."""
     lines = [line.split(" | ")[0] for line in text.splitlines() if line.startswith("| `")]
     return [name for line in lines for name in re.findall(r"`([^`]+)`", line)]
 
@@ -187,13 +187,13 @@ def test_script_dumps_what_is_read() -> None:
 
 
 def dsn(url: str) -> str:
-    """Give the URL as the driver reads it."""
+    """Return the URL as the driver reads it."""
     return make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
 
 
 @pytest.fixture(params=[7, 10])
 def reader(server: Server, request: pytest.FixtureRequest) -> Iterator[str]:
-    """Give the URL by which the role of the page opens a database with every case of the rules."""
+    """Yield the URL by which the role of the page opens a database with every case of the rules."""
     url = server.database(rows_of(every_case(), request.param), request.param)
     role = f"resourcesync_{os.getpid()}"
     with psycopg.connect(dsn(url), autocommit=True) as connection:

@@ -23,18 +23,18 @@ DUMPS = Dumps(resourcedump=True, changedump=True)
 
 
 def bytes_of(number: int, edition: int = 1) -> bytes:
-    """Give the bytes of a file."""
+    """Return the bytes of a file."""
     return f"file {number}, edition {edition}".encode() * 20
 
 
 def file(number: int, edition: int = 1) -> File:
-    """Give a file with the length and the MD5 of its bytes."""
+    """Return a file with the length and the MD5 of its bytes."""
     data = bytes_of(number, edition)
     return File(number, f"f{number}.pdf", size=len(data), checksum=md5(data).hexdigest(), sequence=number, order=number)
 
 
 def archive(*files: File) -> Sample:
-    """Give a repository with an item for each file."""
+    """Return a repository with an item for each file."""
     items = [
         Thing(each.number, metadata=[Value("dc.title", f"T{each.number}")], bundles=[Bundle(each.number, files=[each])])
         for each in files
@@ -52,17 +52,17 @@ def store(folder: Path, *numbers: int, edition: int = 1) -> dict[int, Path]:
 
 
 def place_of(folder: Path, number: int) -> Path:
-    """Give where a file is in a store."""
+    """Return where a file is in a store."""
     return folder / "00" / "00" / "00" / f"{number:038d}"
 
 
 def uri_of(number: int) -> str:
-    """Give what the URI of a file ends in."""
+    """Return what the URI of a file ends in."""
     return f"bitstreams/{key(7, BITSTREAM, number)}/download"
 
 
 def packed(press: Press, dump: str = "resourcedump.xml") -> dict[str, bytes]:
-    """Give what the packages of a dump hold, by what the URIs end in, from the packages alone."""
+    """Return what the packages of a dump hold, by what the URIs end in, from the packages alone."""
     found: dict[str, bytes] = {}
     papers = press.document(dump)
     for item in papers.entries:
@@ -84,7 +84,7 @@ def _members(data: bytes) -> dict[str, bytes]:
 
 
 def left_out(outcome: Result) -> list[str]:
-    """Give why files were left out."""
+    """Return why files were left out."""
     assert outcome.left_out_count == len(outcome.left_out)
     return sorted(outcome.left_out)
 

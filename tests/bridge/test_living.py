@@ -76,7 +76,7 @@ def life(
 
 
 def _fresh(life: Life, number: int) -> list[XmlEntry]:
-    """Give the changes that an evening's publication adds to those of the evening before."""
+    """Return the changes that an evening's publication adds to those of the evening before."""
     old, new = life.seen(number - 1).changes if number else [], life.seen(number).changes
     assert [(each.uri, each.md, each.lastmod) for each in new[: len(old)]] == [
         (each.uri, each.md, each.lastmod) for each in old

@@ -15,7 +15,7 @@ PEOPLE = f"{BASE}/resourcesync/index.html"
 
 
 def library() -> Sample:
-    """Give a repository with two collections in one community, and an item that is in both."""
+    """Return a repository with two collections in one community, and an item that is in both."""
     sample = shelf(*range(1, 10))
     sample.communities = [Container(1, "Museum")]
     sample.collections = [Container(1, "Coins", parents=(1,)), Container(2, "Maps", parents=(1,))]
@@ -27,12 +27,12 @@ def library() -> Sample:
 
 
 def records_in(press: Press, name: str) -> set[int]:
-    """Give the numbers of the items whose records a set lists."""
+    """Return the numbers of the items whose records a set lists."""
     return {int(uri.rpartition("/")[2].removesuffix(".xml")) for uri in press.listed(name) if "/records/" in uri}
 
 
 def described(press: Press) -> dict[str, str]:
-    """Give the sets that the Source Description names, each with the page about it that its Capability List names."""
+    """Return the sets that the Source Description names, each with the page about it that its Capability List names."""
     source = parse_file(press.public / "resourcesync/description.xml")
     names = [item.uri.split("/")[-2] for item in source.entries]
     return {name: press.document("capabilitylist.xml", name).links.get("describedby", "") for name in names}

@@ -53,7 +53,7 @@ def rooms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.fixture
 def press(tmp_path: Path) -> Iterator[Press]:
-    """Give a press; in the end nothing that is temporary is left, and the checker finds nothing."""
+    """Yield a press; in the end nothing that is temporary is left, and the checker finds nothing."""
     press = Press(tmp_path / "press")
     yield press
     assert temporary(press) == []
@@ -62,7 +62,7 @@ def press(tmp_path: Path) -> Iterator[Press]:
 
 
 def temporary(press: Press) -> list[Path]:
-    """Give what lies about in the output and beside the settings."""
+    """Return what lies about in the output and beside the settings."""
     beside = press.beside / ".resourcesync"
     found = [*press.public.glob(".resourcesync-*"), *press.public.glob("resourcesync/.*")]
     return found + [each for each in beside.glob("*") if each.name not in (".gitignore", press.kept.name)]
@@ -72,14 +72,14 @@ def temporary(press: Press) -> list[Path]:
 
 
 def files_of(item: Visible, version: int) -> dict[str, int]:
-    """Give the URIs of public files by the rules 17 and 18, with what tells their bytes."""
+    """Return the URIs of public files by the rules 17 and 18, with what tells their bytes."""
     if version == 5:
         return {f"{UI}/bitstream/{item.handle}/{key}/zqfile{key}q.pdf": key for _bundle, key in item.files}
     return {f"{UI}/bitstreams/{key}/download": key for _bundle, key in item.files}
 
 
 def record_of(item: Visible) -> str:
-    """Give the URI of a record."""
+    """Return the URI of a record."""
     return f"{BASE}/resourcesync/{SET}/records/oai_dc/{item.handle}.xml"
 
 
@@ -112,7 +112,7 @@ def require_record(data: bytes, told: XmlEntry, item: Visible) -> None:
 
 
 def names_of(visible: dict[Any, Visible], version: int) -> set[str]:
-    """Give the handles, keys and words that may be named of what is to be seen."""
+    """Return the handles, keys and words that may be named of what is to be seen."""
     names = {str(item.handle) for item in visible.values()}
     names |= {ending(uri).split("/")[1] for item in visible.values() for uri in files_of(item, version)}
     words = (value for item in visible.values() for name, value, _ in item.values if name.startswith("dc."))
@@ -143,7 +143,7 @@ def test_no_leak(life: list[Stand]) -> None:
 
 
 def places_of(visible: dict[Any, Visible], stand: Stand) -> set[str]:
-    """Give the handles of collections of what is to be seen."""
+    """Return the handles of collections of what is to be seen."""
     keys = {place for item in visible.values() for place in item.collections}
     rows = stand.rows()["handle"]
     return {row["handle"] for row in rows if row["resource_type_id"] == 3 and row["resource_id"] in keys}
@@ -268,7 +268,7 @@ def test_damaged_database(press: Press, table: str, cached: bool) -> None:
 
 
 def _leaves(connection: sqlite3.Connection, table: str, size: int) -> list[int]:
-    """Give the leaf pages of a table of two levels, by what its root page says."""
+    """Return the leaf pages of a table of two levels, by what its root page says."""
     root = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (table,)).fetchone()[0]
     file = connection.execute("PRAGMA database_list").fetchone()[2]
     data = Path(file).read_bytes()[(root - 1) * size : root * size]

@@ -168,7 +168,7 @@ def query(press: Press, rows: list[tuple[Any, ...]], number: int = 0, **more: An
 
 
 def replaced(place: int, **columns: Any) -> list[tuple[Any, ...]]:
-    """Give the rows, one of them with other columns."""
+    """Return the rows, one of them with other columns."""
     names = ("uri", "lastmod", "length", "md5", "deleted", "set")
     return [
         tuple(columns.get(name, value) for name, value in zip(names, row, strict=True)) if at == place else row

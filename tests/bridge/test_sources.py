@@ -47,7 +47,7 @@ def published(database: str, folder: Path, at: datetime, *options: str) -> dict[
 
 
 def forms(server: Server, url: str, folder: Path) -> Iterator[tuple[str, str]]:
-    """Give all forms of a repository in a live database, each as `--database` takes it."""
+    """Yield all forms of a repository in a live database, each as `--database` takes it."""
     yield "live", str(make_url(url).set(drivername="postgresql+psycopg").render_as_string(hide_password=False))
     for form, options in FORMS.items():
         yield form, str(server.dump(url, folder / f"{form}.dump", *options))

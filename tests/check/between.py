@@ -57,7 +57,7 @@ def only(*capabilities: str) -> Changed:
 
 
 def dated(name: str, path: str, time: str) -> Changed:
-    """Give an entry a lastmod."""
+    """Add a lastmod to an entry."""
     return swap(name, f"{path}</loc>\n", f"{path}</loc>\n{lastmod(time)}")
 
 

@@ -16,7 +16,7 @@ OLD = b"old"
 
 
 def sha(data: bytes) -> str:
-    """Give a hash as `rs:md` has it."""
+    """Return a hash as `rs:md` has it."""
     return f"sha-256:{hashlib.sha256(data).hexdigest()}"
 
 
@@ -226,7 +226,7 @@ OTHERS: dict[str, str] = {
 
 
 def text(name: str) -> str:
-    """Give a document of the Source, or beside it."""
+    """Return a document of the Source, or beside it."""
     found = OTHERS.get(name) or SOURCE[name]
     assert isinstance(found, str)
     return found
@@ -236,7 +236,7 @@ Files = dict[str, str | bytes]
 
 
 def moved(files: Files, base: str) -> Files:
-    """Give the files of a Source at another address, with its packages made anew."""
+    """Return the files of a Source at another address, with its packages made anew."""
     told = {name: data.replace(BASE, base) if isinstance(data, str) else data for name, data in files.items()}
     for name, (manifest, members) in PACKAGES.items():
         old, text_ = files.get(name), told.get(manifest)
@@ -269,5 +269,5 @@ def checked(
 
 
 def names(findings: Findings) -> list[str]:
-    """Give what was found as identifiers with the level, such as `X10 MUST`."""
+    """Return what was found as identifiers with the level, such as `X10 MUST`."""
     return [f"{rule} {level}" for rule, level, _ in findings.groups()]

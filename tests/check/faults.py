@@ -50,13 +50,13 @@ class Fault:
 
 
 def broken(fault: Fault) -> str:
-    """Give the document with the fault."""
+    """Return the document with the fault."""
     every = -1 if fault.old == "sitemap>" else 1  # both tags of an element
     return text(fault.base).replace(fault.old, fault.new, every)
 
 
 def linked(link: str) -> str:
-    """Give an entry's end with one more link, and the begin of the next."""
+    """Return an entry's end with one more link, and the begin of the next."""
     return f"    {link}\n{END}"
 
 

@@ -50,7 +50,7 @@ class _Handler(SimpleHTTPRequestHandler):
         super().end_headers()
 
     def guess_type(self, path: Any) -> str:
-        """Give the media type that this host was told to, or the usual one."""
+        """Return the media type that this host was told to, or the usual one."""
         return self._told().get("Content-Type") or super().guess_type(path)
 
     def _told(self) -> dict[str, str]:

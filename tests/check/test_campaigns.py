@@ -30,7 +30,7 @@ EDITIONS = st.sampled_from([None, 2014, 2017])
 
 
 def share(percent: int) -> settings:
-    """Give the settings for a campaign that takes a share of the examples."""
+    """Return the settings for a campaign that takes a share of the examples."""
     slow = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
     return settings(max_examples=EXAMPLES * percent // 100, suppress_health_check=slow)
 
@@ -81,7 +81,7 @@ BYTES = {name: data if isinstance(data, bytes) else data.encode() for name, data
 
 @st.composite
 def edited(draw: st.DrawFn, data: bytes, most: int = 40) -> bytes:
-    """Give bytes with a few places changed."""
+    """Return bytes with a few places changed."""
     for _ in range(draw(st.integers(1, 4))):
         start = draw(st.integers(0, len(data)))
         end = draw(st.integers(start, min(len(data), start + most)))
@@ -91,7 +91,7 @@ def edited(draw: st.DrawFn, data: bytes, most: int = 40) -> bytes:
 
 @st.composite
 def faulty(draw: st.DrawFn) -> tuple[str, bytes]:
-    """Give a document's name and its bytes, edited and turned."""
+    """Return a document's name and its bytes, edited and turned."""
     name = draw(st.sampled_from(DOCUMENTS))
     return name, TURNS[draw(st.sampled_from(sorted(TURNS)))](draw(edited(BYTES[name])))
 
@@ -129,7 +129,7 @@ _lies = st.fixed_dictionaries(
 
 @st.composite
 def packages(draw: st.DrawFn) -> bytes:
-    """Give a package in which some things are not as they are said to be."""
+    """Return a package in which some things are not as they are said to be."""
     pieces = [MANIFEST, ALPHA, BETA]
     for _ in range(draw(st.integers(0, 3))):
         fetcher = draw(st.integers(0, len(pieces)))

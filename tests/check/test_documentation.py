@@ -16,7 +16,7 @@ PAGE = (ROOT / "docs/check.md").read_text("utf-8")
 
 
 def options() -> ArgumentParser:
-    """Give the parser of the verb."""
+    """Return the parser of the verb."""
     (verbs,) = [action for action in parser()._actions if isinstance(action, _SubParsersAction)]
     verb = verbs.choices["check"]
     assert isinstance(verb, ArgumentParser)

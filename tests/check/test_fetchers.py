@@ -15,7 +15,7 @@ PARTS = 12
 
 
 def faulty(address: str) -> dict[str, str | bytes]:
-    """Give a Source with a list of many parts, each of which has a fault of its own."""
+    """Return a Source with a list of many parts, each of which has a fault of its own."""
     part = str(SOURCE["resources-1.xml"])
     files: dict[str, str | bytes] = {**SOURCE, "changes-2.xml": str(SOURCE["changes-2.xml"]).replace("deleted", "lost")}
     for number in range(PARTS):
@@ -40,7 +40,7 @@ def run(folder: Path, jobs: int, most: int = 10_000) -> tuple[Report, Host]:
 
 
 def told(report: Report) -> object:
-    """Give what a report says, whatever port the host had."""
+    """Return what a report says, whatever port the host had."""
     return json.loads(report.as_json().replace(report.target.removesuffix("description.xml"), BASE))
 
 

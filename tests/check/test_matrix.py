@@ -43,7 +43,7 @@ REVISIONS = ("main~4", "main~2", "main~1")
 
 
 def rows() -> Iterator[dict[str, Any]]:
-    """Give few rows of values in which every two values of two settings are together at least once."""
+    """Yield few rows of values in which every two values of two settings are together at least once."""
     names = list(CHOICES)
     pairs = {
         ((one, a), (other, b))
@@ -79,7 +79,7 @@ def test_every_two_values_are_together() -> None:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
-    """Give a small site with a history of five months: what comes, changes, moves and goes, and a tag."""
+    """Return a small site with a history of five months: what comes, changes, moves and goes, and a tag."""
     site = Site.create(tmp_path_factory.mktemp("matrix") / "site")
     site.article("first.md", "First", Category="News", Tags="old")
     site.write("content/pages/about.md", "Title: About\n\nText.\n")
@@ -115,7 +115,7 @@ def test_settings_together(site: Site, row: dict[str, Any], tmp_path: Path) -> N
 
 
 def chosen(row: Mapping[str, Any], *, first: bool, last: bool) -> dict[str, Any]:
-    """Give the settings of a row, for one of its publications."""
+    """Return the settings of a row, for one of its publications."""
     settings = {name: value for name, value in row.items() if name not in ELSEWHERE}
     settings["previous"] = "none" if first or (last and row["anew"]) else "output"
     settings["allow_deletions"] = True  # of so small a site, more than a fifth is soon gone
@@ -132,7 +132,7 @@ def without_git(site: Site, folder: Path) -> Site:
 
 
 def faults(report: Report) -> str:
-    """Give what was found, as people read it, or nothing."""
+    """Return what was found, as people read it, or nothing."""
     return report.as_text() if report.errors or report.warnings else ""
 
 

@@ -75,7 +75,7 @@ def test_bombs() -> None:
 
 
 def bytes_apart(count: int, size: int) -> tuple[str, dict[str, bytes]]:
-    """Give a manifest and members that cannot be compressed well, all of one size."""
+    """Return a manifest and members that cannot be compressed well, all of one size."""
     members = {f"{n}.bin": bytes((n * 7 + i * i) % 251 for i in range(size)) for n in range(count)}
     listed = "".join(entry(name, f'length="{size}" path="/{name}"') for name in members)
     return document("resourcedump-manifest", listed, ' at="2024-03-01T00:00:00Z"'), members
@@ -141,13 +141,13 @@ def found(data: bytes, limits: CheckLimits = STANDARD_LIMITS) -> tuple[list[str]
 
 
 def of_path(path: str, *pieces: Piece) -> bytes:
-    """Give a package whose manifest lists one member."""
+    """Return a package whose manifest lists one member."""
     manifest = document("resourcedump-manifest", entry("a.txt", f'path="{path}"'), SNAPSHOT)
     return zipped([replace(MANIFEST, data=manifest.encode()), *pieces])
 
 
 def nested() -> bytes:
-    """Give a package in a package, which nobody looks into."""
+    """Return a package in a package, which nobody looks into."""
     return of_path("/a.zip", Piece(name=b"a.zip", data=zipped(GOOD), method=STORED))
 
 

@@ -187,7 +187,7 @@ class Recorder:
     found: set[int] = field(default_factory=set)
 
     def watch(self, number: int, judge: Callable[..., Any]) -> Callable[..., Any]:
-        """Give a rule's function, watched."""
+        """Return a rule's function, watched."""
 
         @wraps(judge)
         def watched(*given: Any) -> Any:

@@ -20,7 +20,7 @@ SeenTexts = tuple[list[dict[str, Any]], dict[str, Any], tuple[str, int, bool] | 
 
 
 def seen(data: bytes, *, chunk: int, by_parser: bool) -> SeenTexts:
-    """Give all that a scan tells: entries, head, why it ended early, and how many bytes the parser was given.
+    """Return all that a scan tells: entries, head, why it ended early, and how many bytes the parser was given.
 
     How far it had read where it ended early is a matter of the parser, which may put off what it is given.
     """
@@ -86,7 +86,7 @@ CHANGED = document(
 
 @st.composite
 def documents(draw: st.DrawFn) -> bytes:
-    """Give a document with a few places changed."""
+    """Return a document with a few places changed."""
     data = draw(st.sampled_from([LISTED, CHANGED]))
     if draw(st.booleans()):
         data = data.replace(b"\n", b"\r\n")
@@ -106,7 +106,7 @@ def test_as_the_parser_reads(data: bytes, chunk: int) -> None:
 
 
 def verdicts(data: bytes, edition: int | None, rules: tuple[Rule, ...]) -> list[Any]:
-    """Give all findings, with their counts."""
+    """Return all findings, with their counts."""
     findings = Findings(most=100)
     check_document(BytesIO(data), "list.xml", Options(rules=rules, edition=edition), findings)
     return [(rule, level, asdict(group)) for rule, level, group in findings.groups()]

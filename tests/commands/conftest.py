@@ -7,7 +7,7 @@ from tests.support.sites import Site, strip
 
 @pytest.fixture
 def published(site: Site, monkeypatch: pytest.MonkeyPatch) -> Site:
-    """Give a site of two articles and two commits, published, with its folder as the current one."""
+    """Return a site of two articles and two commits, published, with its folder as the current one."""
     strip(site)
     site.article("one.md", title="One title")
     site.commit("2024-01-05T12:00:00Z")

@@ -19,7 +19,7 @@ DOCS = (ROOT / "docs/commands.md").read_text("utf-8")
 
 
 def verbs() -> Mapping[str, argparse.ArgumentParser]:
-    """Give the parser of each command."""
+    """Return the parser of each command."""
     (action,) = [each for each in parser()._actions if isinstance(each, argparse._SubParsersAction)]
     return dict(action.choices)
 

@@ -40,7 +40,7 @@ def test_a_takedown_in_a_real_site(published: Site, capsys: pytest.CaptureFixtur
 
 
 def named(output: Path, text: str) -> list[str]:
-    """Give the documents of an output that have a text in them, as often as they do."""
+    """Return the documents of an output that have a text in them, as often as they do."""
     files = [each for folder in ("resourcesync", ".well-known") for each in (output / folder).rglob("*")]
     counts = {each: each.read_bytes().count(text.encode()) for each in files if each.is_file()}
     return [each.relative_to(output).as_posix() for each, count in sorted(counts.items()) for _ in range(count)]

@@ -45,7 +45,7 @@ def entry(uri: str, md: Mapping[str, str] | None = None, lastmod: str = "", tag:
 
 
 def digest(data: bytes) -> str:
-    """Give the hash of bytes as lists write it."""
+    """Return the hash of bytes as lists write it."""
     return f"sha-256:{hashlib.sha256(data).hexdigest()}"
 
 
@@ -163,7 +163,7 @@ class FakeSource:
 
 @contextmanager
 def fake_source(resources: Mapping[str, str] | None = None) -> Iterator[FakeSource]:
-    """Give a Source on loopback, published with some resources."""
+    """Yield a Source on loopback, published with some resources."""
     with live(lambda ask: None) as site:
         site.keep_alive = True
         source = FakeSource(site)
@@ -175,7 +175,7 @@ def fake_source(resources: Mapping[str, str] | None = None) -> Iterator[FakeSour
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
-    """Give the files of a copy, without the mirror's own."""
+    """Return the files of a copy, without the mirror's own."""
     return {
         path: file.read_bytes()
         for file in folder.rglob("*")

@@ -25,7 +25,7 @@ PAGES = {"index.htm": "home", "a.html": "one", "b/c.html": "two", "b/d.txt": "th
 
 @pytest.fixture
 def source() -> Iterator[FakeSource]:
-    """Give a Source with a few resources."""
+    """Yield a Source with a few resources."""
     with fake_source(PAGES) as source:
         yield source
 

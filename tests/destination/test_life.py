@@ -181,7 +181,7 @@ class Life(RuleBasedStateMachine):
         return manner
 
     def _older(self, path: str, data: bytes) -> bytes:
-        """Give an older state of a resource, as a cache may."""
+        """Return an older state of a resource, as a cache may."""
         return next((state[path] for state in self.source.states if path in state), data)
 
 

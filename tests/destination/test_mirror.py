@@ -18,14 +18,14 @@ PAGES = {"index.htm": "home", "a.html": "one", "b/c.html": "two", "b/d.txt": "th
 
 @pytest.fixture
 def source() -> Iterator[FakeSource]:
-    """Give a Source with a few resources."""
+    """Yield a Source with a few resources."""
     with fake_source(PAGES) as source:
         yield source
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Give the folder of a copy, which is not there yet."""
+    """Return the folder of a copy, which is not there yet."""
     return tmp_path / "copy"
 
 

@@ -17,14 +17,14 @@ INDEX = {"capability": "changelist", "from": "2024-01-01T00:00:00Z"}
 
 @pytest.fixture
 def source() -> Iterator[FakeSource]:
-    """Give a Source with a few resources."""
+    """Yield a Source with a few resources."""
     with fake_source(PAGES) as source:
         yield source
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Give the folder of a copy, which is not there yet."""
+    """Return the folder of a copy, which is not there yet."""
     return tmp_path / "copy"
 
 

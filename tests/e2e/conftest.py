@@ -10,6 +10,6 @@ from tests.support.museum import Museum, public_museum
 
 @pytest.fixture
 def museum(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Museum]:
-    """Give a site of one article whose host has nothing yet."""
+    """Yield a site of one article whose host has nothing yet."""
     with public_museum(tmp_path, monkeypatch) as museum:
         yield museum

@@ -90,7 +90,7 @@ def _time(text: str) -> datetime:
 
 
 def published(site: Site) -> Published:
-    """Give what a site has published, checked."""
+    """Return what a site has published, checked."""
     found = Published(site.output, str(site.settings["SITEURL"]))
     found.check()
     found.check_ranges()

@@ -13,12 +13,12 @@ from tests.support.sites import Site, run, strip, warnings
 
 @pytest.fixture
 def bare(site: Site) -> Site:
-    """Give a site that publishes its articles and pages alone."""
+    """Return a site that publishes its articles and pages alone."""
     return strip(site)
 
 
 def documents(output: Path) -> set[str]:
-    """Give the paths of all documents in an output."""
+    """Return the paths of all documents in an output."""
     return {
         file.relative_to(output).as_posix()
         for file in output.rglob("*")
@@ -32,7 +32,7 @@ def resource_list(site: Site) -> XmlDocument:
 
 
 def capabilities(site: Site) -> set[str]:
-    """Give what the Capability List names."""
+    """Return what the Capability List names."""
     document = parse((site.output / "resourcesync/site/capabilitylist.xml").read_bytes())
     return {entry.md["capability"] for entry in document.entries}
 
@@ -56,7 +56,7 @@ def test_no_repository(bare: Site) -> None:
 
 @pytest.fixture
 def shallow(bare: Site, tmp_path: Path) -> Site:
-    """Give a shallow clone of a site with three commits, as most CIs make it."""
+    """Return a shallow clone of a site with three commits, as most CIs make it."""
     for number, name in enumerate("abc"):
         bare.article(f"{name}.md", name.upper())
         bare.commit(f"2024-0{number + 1}-01T10:00:00Z")

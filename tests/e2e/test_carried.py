@@ -47,12 +47,12 @@ class CarriedSite(Watch, RuleBasedStateMachine):
             self.folder.cleanup()
 
     def tick(self, seconds: int) -> str:
-        """Give the time of the next commit."""
+        """Return the time of the next commit."""
         self.clock += seconds
         return f"{self.clock} +0000"
 
     def there(self) -> Iterator[str]:
-        """Give the names of the articles that are there, published or not."""
+        """Return the names of the articles that are there, published or not."""
         return (name for name in NAMES if (self.site.folder / f"content/{name}.md").exists())
 
     @rule(name=_names, text=_texts, status=st.sampled_from(["published", "published", "draft", "hidden"]))
@@ -135,12 +135,12 @@ class CarriedSite(Watch, RuleBasedStateMachine):
         self.look(self.resources())
 
     def resources(self) -> dict[str, bytes]:
-        """Give what the build wrote for everyone, by path."""
+        """Return what the build wrote for everyone, by path."""
         files, hidden = public_files(self.site.output), self.hidden()
         return {path: data for path, data in files.items() if not path.startswith("drafts/") and path not in hidden}
 
     def hidden(self) -> set[str]:
-        """Give the pages of hidden articles, and what a build before has left where nothing is cleaned."""
+        """Return the pages of hidden articles, and what a build before has left where nothing is cleaned."""
         status = {
             name: (self.site.folder / f"content/{name}.md").read_text("utf-8").partition("Status: ")[2].split("\n")[0]
             for name in self.there()

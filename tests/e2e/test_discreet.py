@@ -19,13 +19,13 @@ def register():
 
 @pytest.fixture
 def plain(site: Site) -> Site:
-    """Give a site that publishes its contents and static files alone."""
+    """Return a site that publishes its contents and static files alone."""
     strip(site).configure(STATIC_PATHS=["files"])
     return site
 
 
 def named(site: Site) -> set[str]:
-    """Give the path of every URI that any list names."""
+    """Return the path of every URI that any list names."""
     return {*site.resources(), *(path for _time, _kind, path in site.changes())}
 
 

@@ -100,7 +100,7 @@ class Publication:
     files: Mapping[str, bytes]
 
     def of(self, name: str) -> dict[str, bytes]:
-        """Give the resources of a set."""
+        """Return the resources of a set."""
         return {path: data for path, data in self.files.items() if is_in(name, path)}
 
 
@@ -113,7 +113,7 @@ class Museum:
     walker: Walker
 
     def changes(self, name: str) -> Iterator[tuple[datetime, dict[str, str]]]:
-        """Give what each publication but the first changed in a set: its time, and the kinds by path."""
+        """Yield what each publication but the first changed in a set: its time, and the kinds by path."""
         for before, after in pairwise(self.publications):
             old, new = before.of(name), after.of(name)
             kinds = dict.fromkeys(old.keys() - new.keys(), "deleted")
@@ -122,7 +122,7 @@ class Museum:
             yield after.at[name], kinds
 
     def dump_times(self, name: str) -> list[datetime]:
-        """Give for each publication the time of its Resource Dump: of the last one that changed a resource."""
+        """Return for each publication the time of its Resource Dump: of the last one that changed a resource."""
         times = [self.publications[0].at[name]]
         for at, kinds in self.changes(name):
             times.append(at if kinds else times[-1])
@@ -152,18 +152,18 @@ def museum(tmp_path_factory: pytest.TempPathFactory) -> Museum:
 
 @pytest.fixture(params=SETS)
 def found(museum: Museum, request: pytest.FixtureRequest) -> Set:
-    """Give each set as the walker found it."""
+    """Return each set as the walker found it."""
     return museum.walker.sets[request.param]
 
 
 @pytest.fixture(params=[name for name in SETS if name != "brass"])
 def dumped(museum: Museum, request: pytest.FixtureRequest) -> Set:
-    """Give each set that has everything."""
+    """Return each set that has everything."""
     return museum.walker.sets[request.param]
 
 
 def path_of(item: XmlEntry) -> str:
-    """Give the file that an entry is of."""
+    """Return the file that an entry is of."""
     return unquote(item.uri.removeprefix(f"{SITEURL}/"))
 
 

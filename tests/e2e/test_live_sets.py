@@ -25,7 +25,7 @@ KEEPSAKES = {"site": KEPT, "pages": f"{KEPT}-pages", "texts": f"{KEPT}-texts"}
 
 @pytest.fixture
 def museum(museum: Museum) -> Museum:
-    """Give a site of an article and a text, published as three sets, whose host has nothing yet."""
+    """Return a site of an article and a text, published as three sets, whose host has nothing yet."""
     everything = {"previous": "live", "dumps": True, "archives": True, "sets": SETS}
     museum.site.configure(STATIC_PATHS=["texts"], RESOURCESYNC=everything)
     museum.site.article("b.md", "B")
@@ -39,7 +39,7 @@ def states(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def generations(museum: Museum) -> list[int]:
-    """Give the generation of each set that was built."""
+    """Return the generation of each set that was built."""
     return [each["generation"] for each in states(museum.site.output).values()]
 
 
@@ -52,7 +52,7 @@ def walk(folder: Path) -> Walker:
 
 
 def lines(said: str) -> list[str]:
-    """Give what was said of where publications come from."""
+    """Return what was said of where publications come from."""
     return [
         line for line in said.splitlines() if "ResourceSync: " in line and f" at {MUSEUM}/resourcesync/ in " not in line
     ]

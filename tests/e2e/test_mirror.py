@@ -13,7 +13,7 @@ from tests.support.sites import Site, import_sample_site
 
 @pytest.fixture
 def mirror(tmp_path: Path) -> Iterator[tuple[Site, Mirror]]:
-    """Give the sample site as it was nine commits ago, served, and an empty mirror of it."""
+    """Yield the sample site as it was nine commits ago, served, and an empty mirror of it."""
     site = import_sample_site(tmp_path / "site", until="main~8")
     with served(site.output) as address:
         yield site, Mirror(tmp_path, address)

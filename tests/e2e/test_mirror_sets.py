@@ -28,7 +28,7 @@ class SetMirror(Mirror):
 
 @pytest.fixture
 def mirrors(tmp_path: Path) -> Iterator[tuple[Site, Mapping[str, SetMirror]]]:
-    """Give the sample site as it was nine commits ago, served, and an empty mirror for each set."""
+    """Yield the sample site as it was nine commits ago, served, and an empty mirror for each set."""
     site = import_sample_site(tmp_path / "museum", until="main~8")
     with served(site.output) as address:
         for name in SETS:
@@ -42,12 +42,12 @@ def publish(site: Site, address: str, **resourcesync: Any) -> None:
 
 
 def of(site: Site, name: str) -> dict[str, bytes]:
-    """Give the files of a set."""
+    """Return the files of a set."""
     return {path: data for path, data in public_files(site.output, *PRIVATE).items() if is_in(name, path)}
 
 
 def in_sync(mirror: SetMirror) -> str:
-    """Give what the audit says of a mirror that has all there is."""
+    """Return what the audit says of a mirror that has all there is."""
     return f"IN SYNC (same={len(mirror.files())}, to create=0, to update=0, to delete=0)"
 
 

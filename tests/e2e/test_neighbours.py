@@ -57,7 +57,7 @@ WAITER = """
 
 @pytest.fixture
 def bare(site: Site) -> Site:
-    """Give a site of one article, and plug-ins to choose from."""
+    """Return a site of one article, and plug-ins to choose from."""
     strip(site)
     site.configure(PLUGIN_PATHS=["plugins"])
     site.write("plugins/other.py", dedent(PLUGIN))
@@ -68,7 +68,7 @@ def bare(site: Site) -> Site:
 
 
 def sets(site: Site) -> list[str]:
-    """Give the sets that the Source Description names."""
+    """Return the sets that the Source Description names."""
     copies = [
         (site.output / path).read_bytes() for path in ("resourcesync/description.xml", ".well-known/resourcesync")
     ]

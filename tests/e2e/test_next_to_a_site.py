@@ -55,17 +55,17 @@ class Pair:
         self._at = day.at
 
     def listed(self, name: str) -> Sequence[XmlEntry]:
-        """Give what the Resource List of a set has."""
+        """Return what the Resource List of a set has."""
         return parse((self.site.output / f"resourcesync/{name}/resourcelist.xml").read_bytes()).entries
 
     def changes(self, name: str) -> list[tuple[str, str]]:
-        """Give the kind and the URI of all changes of a set."""
+        """Return the kind and the URI of all changes of a set."""
         index = parse((self.site.output / f"resourcesync/{name}/changelist.xml").read_bytes())
         files = [self.site.output / pointer.uri.removeprefix(f"{SITEURL}/") for pointer in index.entries]
         return [(each.md["change"], each.uri) for file in files for each in parse(file.read_bytes()).entries]
 
     def sets(self) -> list[str]:
-        """Give the sets that the Source Description names, in both places."""
+        """Return the sets that the Source Description names, in both places."""
         copies = [parse((self.site.output / path).read_bytes()) for path in (SHARED[0], SHARED[2])]
         assert copies[0] == copies[1]
         return [each.uri.removeprefix(f"{SITEURL}/resourcesync/") for each in copies[0].entries]
@@ -76,7 +76,7 @@ BOTH = ["repository/capabilitylist.xml", "site/capabilitylist.xml"]
 
 @pytest.fixture
 def pair(site: Site) -> Pair:
-    """Give a site of no page yet, and the living repository."""
+    """Return a site of no page yet, and the living repository."""
     return Pair(site)
 
 

@@ -80,13 +80,13 @@ SUBSITE = """
 
 
 def plugin(site: Site, name: str, source: str) -> None:
-    """Give a site a plug-in of its own."""
+    """Write a plug-in of the site's own."""
     site.write(f"plugins/{name}.py", dedent(source))
     site.configure(PLUGIN_PATHS=["plugins"], PLUGINS=[name, "pelican_resourcesync"])
 
 
 def line(text: str) -> str:
-    """Give the one line that the plug-in says at the end, without the time that it took."""
+    """Return the one line that the plug-in says at the end, without the time that it took."""
     (found,) = re.findall(r"^ResourceSync: .*$", text, re.MULTILINE)
     return re.sub(r"in \d+\.\d\d seconds", "in N seconds", found)
 
@@ -98,13 +98,13 @@ def verbose(site: Site) -> str:
 
 
 def listed(output: Path) -> dict[str, str]:
-    """Give the SHA-256 of each file of the Resource List, as listed."""
+    """Return the SHA-256 of each file of the Resource List, as listed."""
     entries = parse((output / "resourcesync/site/resourcelist.xml").read_bytes()).entries
     return {file_of(each.uri, "https://example.org"): each.md["hash"].removeprefix("sha-256:") for each in entries}
 
 
 def digests(output: Path) -> dict[str, str]:
-    """Give the SHA-256 of each public file."""
+    """Return the SHA-256 of each public file."""
     return {path: hashlib.sha256(data).hexdigest() for path, data in public_files(output).items()}
 
 
@@ -174,7 +174,7 @@ def test_a_run_that_failed_does_not_hinder_the_next(
 
 @pytest.fixture
 def with_subsite(site: Site) -> Site:
-    """Give a site with a sub-site that Pelican builds within Pelican."""
+    """Return a site with a sub-site that Pelican builds within Pelican."""
     plugin(site, "subsite", SUBSITE)
     site.article("a.md", "Hall")
     site.write("inhalt/a.md", "Title: Halle\nDate: 2024-01-01\n\nText.\n")
@@ -254,7 +254,7 @@ def test_publishing_needs_neither_pelican_nor_git(tmp_path: Path, module: str) -
 
 @pytest.fixture
 def pages(site: Site) -> Site:
-    """Give a site with public, draft and hidden pages, one without a head, and one that is excluded."""
+    """Return a site with public, draft and hidden pages, one without a head, and one that is excluded."""
     site.article("a.md", "Public")
     site.article("b.md", "Draft", Status="draft")
     site.article("c.md", "Hidden", Status="hidden")

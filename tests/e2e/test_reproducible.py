@@ -16,7 +16,7 @@ def foreign() -> str:
 
 
 def documents(output: Path) -> dict[str, bytes]:
-    """Give every document of a publication by its path."""
+    """Return every document of a publication by its path."""
     files = [output / ".well-known" / "resourcesync", *(output / "resourcesync").rglob("*")]
     return {file.relative_to(output).as_posix(): file.read_bytes() for file in files if file.is_file()}
 

@@ -9,7 +9,7 @@ PAGE = "<html><head></head><body>{{ page.content }} {{ nanoseconds() }}</body></
 
 @pytest.fixture
 def restless(site: Site) -> Site:
-    """Give a site whose one page prints the time of the build."""
+    """Return a site whose one page prints the time of the build."""
     strip(site)
     site.write("theme/templates/page.html", PAGE)
     lines = (site.folder / "pelicanconf.py").read_text()

@@ -22,7 +22,7 @@ IMAGES = {"types": ["image/*"]}
 
 @pytest.fixture
 def blog(site: Site) -> Site:
-    """Give a site with news and notes, some of which are about wood, and an image."""
+    """Return a site with news and notes, some of which are about wood, and an image."""
     site.configure(
         THEME="simple",
         DIRECT_TEMPLATES=["index"],
@@ -54,13 +54,13 @@ def described(site: Site) -> list[str]:
 
 
 def listed(site: Site, name: str) -> set[str]:
-    """Give the files of the resources of a set."""
+    """Return the files of the resources of a set."""
     entries = parse((site.output / f"resourcesync/{name}/resourcelist.xml").read_bytes()).entries
     return {file_of(entry.uri, SITEURL) for entry in entries}
 
 
 def rows(site: Site, name: str) -> list[Row]:
-    """Give the changes of a set."""
+    """Return the changes of a set."""
     home = site.output / "resourcesync" / name
     pointers = parse((home / "changelist.xml").read_bytes()).entries
     documents = [parse((home / pointer.uri.rpartition("/")[2]).read_bytes()) for pointer in pointers]
@@ -69,7 +69,7 @@ def rows(site: Site, name: str) -> list[Row]:
 
 
 def linked(site: Site) -> dict[str, str]:
-    """Give the set whose Capability List each page names, `""` for none, `"several"` for more than one."""
+    """Return the set whose Capability List each page names, `""` for none, `"several"` for more than one."""
     found = {}
     for file in (each for each in site.output.rglob("*.html") if "resourcesync" not in each.parts):
         links = [line for line in file.read_text("utf-8").splitlines() if 'rel="resourcesync"' in line]

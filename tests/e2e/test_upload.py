@@ -18,7 +18,7 @@ SITEURL = "https://museum.example"
 
 
 def commands(output: Path, target: Path) -> list[list[str]]:
-    """Give the commands of the docs, for these folders."""
+    """Return the commands of the docs, for these folders."""
     (block,) = re.findall(r"```sh\n(rsync .*?)```", (ROOT / "docs/publication.md").read_text("utf-8"), re.DOTALL)
     lines = [line.replace("output/", f"{output}/").replace("HOST:FOLDER/", f"{target}/") for line in block.splitlines()]
     return [shlex.split(line.removesuffix("&&")) for line in lines]

@@ -49,7 +49,7 @@ def clone(source: Site, folder: Path, *options: str) -> Site:
 
 
 def dated(time: str) -> dict[str, str]:
-    """Give the environment in which git dates what it commits."""
+    """Return the environment in which git dates what it commits."""
     return {"GIT_AUTHOR_DATE": time, "GIT_COMMITTER_DATE": time}
 
 

@@ -13,7 +13,7 @@ IMAGES = {"STATIC_PATHS": ["images"], "ARTICLE_EXCLUDES": ["images"], "THEME_STA
 
 @pytest.fixture
 def origin(tmp_path: Path) -> Site:
-    """Give a site with a past, which allows partial clones of itself."""
+    """Return a site with a past, which allows partial clones of itself."""
     site = bare(tmp_path / "origin", **IMAGES)
     site.git("config", "uploadpack.allowFilter", "true")
     for day in (2, 3, 4):
@@ -47,13 +47,13 @@ TOLD: list[Row] = [
 
 
 def missing(site: Site) -> set[str]:
-    """Give the names of the objects that a partial clone lacks."""
+    """Return the names of the objects that a partial clone lacks."""
     listing = site.git("rev-list", "--objects", "--all", "--missing=print")
     return {line[1:] for line in listing.split("\n") if line.startswith("?")}
 
 
 def blobs(site: Site, *paths: str) -> set[str]:
-    """Give the names of the blobs that the commits of the third and the second day have at some paths."""
+    """Return the names of the blobs that the commits of the third and the second day have at some paths."""
     return {site.git("rev-parse", f"HEAD~{back}:{path}") for back in (1, 2) for path in paths}
 
 

@@ -13,7 +13,7 @@ ARTICLE = "Title: Secret\nDate: 2024-01-01\n"
 
 @pytest.fixture
 def site(tmp_path: Path) -> Site:
-    """Give a site of contents alone."""
+    """Return a site of contents alone."""
     return bare(tmp_path / "site", STATIC_PATHS=["images"], ARTICLE_EXCLUDES=["images"])
 
 

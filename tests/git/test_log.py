@@ -42,7 +42,7 @@ def logged(site: Site) -> list[Commit]:
 
 
 def trees(site: Site) -> list[dict[str, tuple[str, str]]]:
-    """Give what git says is in the tree of each first-parent commit: (mode, blob) by path."""
+    """Return what git says is in the tree of each first-parent commit: (mode, blob) by path."""
     found = []
     for commit in site.git("rev-list", "--first-parent", "--reverse", "HEAD").split():
         command = ["git", "ls-tree", "-r", "-z", commit]
@@ -53,7 +53,7 @@ def trees(site: Site) -> list[dict[str, tuple[str, str]]]:
 
 
 def replayed(commits: list[Commit]) -> list[dict[str, tuple[str, str]]]:
-    """Give the tree after each commit, made of the changes alone; each change must fit the tree before it."""
+    """Return the tree after each commit, made of the changes alone; each change must fit the tree before it."""
     tree: dict[str, tuple[str, str]] = {}
     found = []
     for commit in commits:
@@ -69,7 +69,7 @@ def replayed(commits: list[Commit]) -> list[dict[str, tuple[str, str]]]:
 
 @pytest.fixture
 def eventful(site: Site) -> Site:
-    """Give a repository in which everything happened that git knows."""
+    """Return a repository in which everything happened that git knows."""
     for name in ODD_NAMES:
         site.write(f"content/{name}", name)
     site.commit("2024-01-01T10:00:00Z")
@@ -163,7 +163,7 @@ class Chunks(BytesIO):
         self._number = 0
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """Give the next piece."""
+        """Return the next piece."""
         self._number += 1
         return super().read(self._sizes[self._number % len(self._sizes)])
 

@@ -10,7 +10,7 @@ from tests.support.sites import Row, Site
 
 @pytest.fixture
 def site(tmp_path: Path) -> Site:
-    """Give a site of contents alone with one article, published on the second day."""
+    """Return a site of contents alone with one article, published on the second day."""
     site = bare(tmp_path / "site")
     site.article("main.md", "Main")
     site.commit(T[2])

@@ -13,7 +13,7 @@ IMAGES = {"STATIC_PATHS": ["images"], "ARTICLE_EXCLUDES": ["images"], "DEFAULT_M
 
 @pytest.fixture
 def site(tmp_path: Path) -> Site:
-    """Give a site of contents alone."""
+    """Return a site of contents alone."""
     return bare(tmp_path / "site", **IMAGES)
 
 
@@ -22,7 +22,7 @@ def site(tmp_path: Path) -> Site:
 
 @pytest.fixture
 def edited(site: Site) -> Site:
-    """Give a site with three commits of one article."""
+    """Return a site with three commits of one article."""
     for day, text in ((2, "One."), (3, "Two."), (4, "Three.")):
         site.article("a.md", "Title", text)
         site.commit(T[day])
@@ -122,7 +122,7 @@ def test_article_in_lfs(site: Site) -> None:
 
 @pytest.fixture
 def long_names(tmp_path: Path) -> Site:
-    """Give a site in a repository whose objects have names of 64 digits."""
+    """Return a site in a repository whose objects have names of 64 digits."""
     subprocess.run(["git", "init", "-q", "--object-format=sha256", tmp_path / "site"], check=True)
     site = strip(Site.create(tmp_path / "site", **IMAGES))
     site.commit(T[1])

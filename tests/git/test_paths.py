@@ -12,7 +12,7 @@ IMAGES = {"STATIC_PATHS": ["images"], "ARTICLE_EXCLUDES": ["images"]}
 
 @pytest.fixture
 def site(tmp_path: Path) -> Site:
-    """Give a site of contents alone."""
+    """Return a site of contents alone."""
     return bare(tmp_path / "site", **IMAGES)
 
 

@@ -19,7 +19,7 @@ HERE = ["."]
 
 @pytest.fixture
 def committed(site: Site) -> Site:
-    """Give a site with one commit."""
+    """Return a site with one commit."""
     site.article("a.md")
     site.article("b.md")
     site.commit(TIME)
@@ -28,12 +28,12 @@ def committed(site: Site) -> Site:
 
 @pytest.fixture
 def repository(committed: Site) -> Repository:
-    """Give the repository of a site with one commit."""
+    """Return the repository of a site with one commit."""
     return find_repository(committed.folder)
 
 
 def object_file(site: Site, name: str) -> Path:
-    """Give the file of a loose object, made writable."""
+    """Return the file of a loose object, made writable."""
     file = site.folder / ".git" / "objects" / name[:2] / name[2:]
     file.chmod(0o644)
     return file

@@ -48,7 +48,7 @@ _paths = text.map(lambda rest: f"/{rest}")
 
 
 def maybe(strategy: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
-    """Give a value or None."""
+    """Return a value or None."""
     return st.none() | strategy
 
 
@@ -69,7 +69,7 @@ links = st.builds(
 
 
 def metadata(capability: st.SearchStrategy[object]) -> st.SearchStrategy[Metadata]:
-    """Give an `rs:md` with any of its attributes, and with the capability asked for."""
+    """Return an `rs:md` with any of its attributes, and with the capability asked for."""
     return st.builds(
         Metadata,
         capability=capability,

@@ -14,7 +14,7 @@ NOON = dt.datetime(2024, 2, 29, 12, tzinfo=dt.UTC)
 
 
 def spec(*parts: str) -> Path:
-    """Give the path of specification material, or skip the test where it is absent."""
+    """Return the path of specification material, or skip the test where it is absent."""
     path = SPEC.joinpath(*parts)
     if not path.exists():
         pytest.skip(f"the specifications' material is not beside the project: {path}")

@@ -297,7 +297,7 @@ class Stream:
         self.given = 0
 
     def read(self, size: int) -> bytes:
-        """Give about as much as is asked for, and nothing at the end."""
+        """Return about as much as is asked for, and nothing at the end."""
         data = b""
         while len(data) < size and (piece := next(self._pieces, b"")):
             data += piece

@@ -110,7 +110,7 @@ _lengths = st.none() | st.integers(-1, 10**19)
 
 
 def outcome(write: object) -> str:
-    """Give what is written, or that it is refused."""
+    """Return what is written, or that it is refused."""
     try:
         return str(write() if callable(write) else write)
     except DocumentError:

@@ -261,7 +261,7 @@ class Folder(dict[str, bytes]):
     """Streams that keep what was written to them when they are closed."""
 
     def open(self, name: str) -> BinaryIO:
-        """Give a stream for a name that was not given before."""
+        """Return a stream for a name that was not given before."""
         assert name not in self
         folder = self
 

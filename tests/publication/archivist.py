@@ -43,7 +43,7 @@ class Kept:
 
 
 def walk(source: Source) -> dict[str, bytes]:
-    """Give all documents and packages by URI that are found by following entries and links from the well-known URI."""
+    """Return all documents and packages, by URI, found by following entries and links from the well-known URI."""
     found: dict[str, bytes] = {}
     waiting = [f"{source.siteurl}/.well-known/resourcesync"]
     while waiting:
@@ -75,7 +75,7 @@ def read(source: Source, uri: str) -> bytes:
 
 @cache
 def _schemas(edition: int) -> Mapping[str, Any]:
-    """Give the official schemas by the name of the root; none where the specifications are not beside the project."""
+    """Return the official schemas by the name of the root; none where the specifications are not beside the project."""
     try:
         return {"urlset": schema(Root.URLSET, edition), "sitemapindex": schema(Root.SITEMAPINDEX, edition)}
     except pytest.skip.Exception:
@@ -148,7 +148,7 @@ class Archivist:
         )
 
     def whole(self, uri: str) -> list[XmlEntry]:
-        """Give the entries of a document or of its parts."""
+        """Return the entries of a document or of its parts."""
         top = self.source.document(uri)
         parts = [top] if top.root == "urlset" else [self.source.document(each.uri) for each in top.entries]
         assert all(part.md == top.md for part in parts)

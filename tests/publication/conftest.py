@@ -9,7 +9,7 @@ from tests.publication.support import Source
 
 @pytest.fixture
 def source(tmp_path: Path) -> Source:
-    """Give a set of which nothing was published."""
+    """Return a set of which nothing was published."""
     return Source(tmp_path / "output")
 
 

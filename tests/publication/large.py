@@ -61,7 +61,7 @@ class Generated(Resources):
         return self._make(int(found[1])) if found and int(found[1]) < self._count else None
 
     def times(self, uris: Sequence[str]) -> dict[str, datetime]:
-        """Give when resources changed."""
+        """Return when resources changed."""
         found = ((uri, self.get(uri)) for uri in uris)
         return {uri: each.modified for uri, each in found if each and each.modified}
 

@@ -38,7 +38,7 @@ Contents = Mapping[str, bytes]
 
 
 def utc(text: str) -> datetime:
-    """Give a time in UTC by its text without a zone: `2024-03-01T12:00`."""
+    """Return a time in UTC by its text without a zone: `2024-03-01T12:00`."""
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
@@ -48,7 +48,7 @@ def change(time: str, path: str, kind: ChangeKind = CREATED, representation: Rep
 
 
 def tree(folder: Path) -> dict[str, object]:
-    """Give all there is in a folder, by path: the bytes of files, the targets of links, `None` for folders."""
+    """Return all there is in a folder, by path: the bytes of files, the targets of links, `None` for folders."""
     return {file.relative_to(folder).as_posix(): _what(file) for file in sorted(folder.rglob("*"))}
 
 
@@ -116,7 +116,7 @@ class Source:
         return publish_one(resources, told, self.cuts, self.options(**options), previous, over=over)
 
     def options(self, **options: Any) -> Options:
-        """Give how to publish; of sets as small as these, a fifth is soon gone."""
+        """Return how to publish; of sets as small as these, a fifth is soon gone."""
         return replace(Options(output=self.output, layout=self.layout, allow_deletions=True), **options)
 
     def request(self, contents: Contents, time: str, **options: Any) -> Request:
@@ -145,23 +145,23 @@ class Source:
         return file
 
     def documents(self) -> dict[str, bytes]:
-        """Give every file that was published, by its path."""
+        """Return every file that was published, by its path."""
         files = [*(self.output / "resourcesync").rglob("*"), *(self.output / ".well-known").rglob("*")]
         return {file.relative_to(self.output).as_posix(): file.read_bytes() for file in files if file.is_file()}
 
     def document(self, uri: str) -> XmlDocument:
-        """Give the document at a URI of the site."""
+        """Return the document at a URI of the site."""
         assert uri.startswith(f"{self.siteurl}/")
         return parse_file(self.output / uri.removeprefix(f"{self.siteurl}/"))
 
     def capabilities(self) -> dict[str, str]:
-        """Give the URIs of the documents of the set, found by following links from the well-known URI."""
+        """Return the URIs of the documents of the set, found by following links from the well-known URI."""
         items = self.document(f"{self.siteurl}/.well-known/resourcesync").entries
         (item,) = [each for each in items if each.uri.startswith(f"{self.siteurl}/{self.layout.home}/")]
         return {each.md["capability"]: each.uri for each in self.document(item.uri).entries}
 
     def resource_list(self) -> dict[str, XmlEntry]:
-        """Give the entries of the Resource List, or of its parts, by URI."""
+        """Return the entries of the Resource List, or of its parts, by URI."""
         top = self.document(self.capabilities()["resourcelist"])
         parts = [top] if top.root == "urlset" else [self.document(each.uri) for each in top.entries]
         items = [item for part in parts for item in part.entries]
@@ -169,25 +169,25 @@ class Source:
         return {item.uri: item for item in items}
 
     def change_lists(self) -> list[tuple[XmlEntry, XmlDocument]]:
-        """Give the Change Lists, each with the entry of the index that leads to it."""
+        """Return the Change Lists, each with the entry of the index that leads to it."""
         uri = self.capabilities().get("changelist")
         return [(item, self.document(item.uri)) for item in self.document(uri).entries] if uri else []
 
     def changes(self) -> Iterator[XmlEntry]:
-        """Give every change that is listed, in the order listed."""
+        """Yield every change that is listed, in the order listed."""
         for _item, change_list in self.change_lists():
             yield from change_list.entries
 
     def rows(self) -> list[tuple[str | None, str, str]]:
-        """Give every listed change as (time, kind, path)."""
+        """Return every listed change as (time, kind, path)."""
         return [(each.lastmod, each.md["change"], each.uri.removeprefix(f"{self.siteurl}/")) for each in self.changes()]
 
     def at(self) -> datetime:
-        """Give the time of the Resource List."""
+        """Return the time of the Resource List."""
         return datetime.fromisoformat(self.document(self.capabilities()["resourcelist"]).md["at"])
 
     def state(self) -> dict[str, Any]:
-        """Give what `publication.json` holds."""
+        """Return what `publication.json` holds."""
         content: dict[str, Any] = json.loads((self.output / STATE).read_bytes())
         return content
 

@@ -19,7 +19,7 @@ DAYS = ("2024-01-05", "2024-01-20", "2024-02-10", "2024-04-01", "2024-04-02", "2
 
 @pytest.fixture
 def source(tmp_path: Path) -> Source:
-    """Give a set that was published on some days, each time with other bytes."""
+    """Return a set that was published on some days, each time with other bytes."""
     source = Source(tmp_path / "output")
     for number, day in enumerate(DAYS):
         source.publish({"a.html": b"%d" % number}, f"{day}T12:00", **EVERYTHING)
@@ -27,7 +27,7 @@ def source(tmp_path: Path) -> Source:
 
 
 def archived(source: Source, kind: str) -> list[tuple[str, dict[str, str]]]:
-    """Give what an archive leads to: paths below the folder of the set, and the attributes of `rs:md`."""
+    """Return what an archive leads to: paths below the folder of the set, and the attributes of `rs:md`."""
     items = source.document(source.capabilities()[f"{kind}-archive"]).entries
     return [(item.uri.removeprefix(f"{SET}/"), dict(item.md)) for item in items]
 
@@ -132,7 +132,7 @@ LISTS = [f"resourcesync/site/changelist-2024{month:02}01T000000Z.xml" for month 
 
 @pytest.fixture
 def kept(tmp_path: Path) -> Source:
-    """Give a set that changed in each of five months: four closed Change Lists and an open one."""
+    """Return a set that changed in each of five months: four closed Change Lists and an open one."""
     source = Source(tmp_path / "output")
     for month in range(1, 6):
         publish(source, month)
@@ -145,7 +145,7 @@ def publish(source: Source, month: int, **options: Any) -> int:
 
 
 def listed(source: Source) -> list[str]:
-    """Give the paths of the Change Lists that the index names."""
+    """Return the paths of the Change Lists that the index names."""
     return [item.uri.removeprefix(f"{SITEURL}/") for item, _list in source.change_lists()]
 
 

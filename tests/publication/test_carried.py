@@ -71,7 +71,7 @@ class Carried(Watch, RuleBasedStateMachine):
 
     @rule(path=_paths, to=_paths, time=st.none() | times)
     def rename(self, path: str, to: str, time: datetime | None) -> None:
-        """Give the bytes of a resource another address."""
+        """Move the bytes of a resource to another address."""
         if path in self.contents and path != to:
             self.tell(path, ChangeKind.DELETED, time)
             self.tell(to, ChangeKind.UPDATED if to in self.contents else ChangeKind.CREATED, time)

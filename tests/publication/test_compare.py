@@ -79,7 +79,7 @@ def previous_of(listed: Mapping[str, Listed], changes: Sequence[Change] = ()) ->
 
 
 @given(_now, _before)
-def test_suspects(now: Mapping[str, Known], before: Mapping[str, Listed]) -> None:
+def test_candidates(now: Mapping[str, Known], before: Mapping[str, Listed]) -> None:
     """Suspected are those that came, went, are said to be other bytes, or cannot be told apart and are newer."""
     expected = set(now) ^ set(before)
     for uri in set(now) & set(before):
@@ -87,8 +87,8 @@ def test_suspects(now: Mapping[str, Known], before: Mapping[str, Listed]) -> Non
         newer = changed is not None and (lastmod is None or changed > lastmod)
         if said != before[uri].representation or (said.hash is None and newer):
             expected.add(uri)
-    assert compare(built(now), previous_of(before)).suspects == sorted(expected)
-    assert compare(built(now), None).suspects == []
+    assert compare(built(now), previous_of(before)).candidates == sorted(expected)
+    assert compare(built(now), None).candidates == []
 
 
 @given(_now, _before, st.sets(_uris), st.booleans())
@@ -160,7 +160,7 @@ def test_capacity_by_hand() -> None:
 
 @st.composite
 def _series(draw: st.DrawFn) -> list[dict[str, Known]]:
-    """Give states of a set; where bytes are at hand, no hash of them is said, and perhaps no length."""
+    """Return states of a set; where bytes are at hand, no hash of them is said, and perhaps no length."""
     series = []
     for _ in range(draw(st.integers(2, 4))):
         state = {}

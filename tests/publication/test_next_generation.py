@@ -56,13 +56,13 @@ def publish(
 
 
 def dumped(source: Source) -> dict[str, bytes]:
-    """Give what is in the Resource Dump; every hash and length in it is right, or the witness fails."""
+    """Return what is in the Resource Dump; every hash and length in it is right, or the witness fails."""
     uri = source.capabilities()["resourcedump"]
     return resources_in(resource_dump(lambda each: read(source, each), uri, partly=True))
 
 
 def dumped_changes(source: Source) -> list[tuple[str, str, bytes | None]]:
-    """Give what is in the Change Dumps."""
+    """Return what is in the Change Dumps."""
     uri = source.capabilities().get("changedump")
     packages = change_dumps(lambda each: read(source, each), uri, partly=True) if uri else []
     return [
@@ -73,7 +73,7 @@ def dumped_changes(source: Source) -> list[tuple[str, str, bytes | None]]:
 
 
 def at(day: int, **rest: int) -> datetime:
-    """Give noon of a day, and some time more."""
+    """Return noon of a day, and some time more."""
     return BEGIN + timedelta(days=day - 1, **rest)
 
 
@@ -183,7 +183,7 @@ _said = st.builds(
 
 @st.composite
 def _series(draw: st.DrawFn) -> list[dict[str, Known]]:
-    """Give states; bytes of resources whose names begin with `here` are at hand."""
+    """Return states; bytes of resources whose names begin with `here` are at hand."""
     series = []
     for _ in range(draw(st.integers(2, 5))):
         state: dict[str, Known] = {}

@@ -39,7 +39,7 @@ def published(output: Path, limits: Limits) -> Source:
 
 
 def md_of(resource: Any) -> dict[str, str]:
-    """Give what the client took from the `rs:md` of an entry, as attributes."""
+    """Return what the client took from the `rs:md` of an entry, as attributes."""
     names = {
         "change": "change",
         "datetime": "datetime",
@@ -54,12 +54,12 @@ def md_of(resource: Any) -> dict[str, str]:
 
 
 def moment(text: str | None) -> datetime | None:
-    """Give a time by its text: the client writes microseconds where there are milliseconds."""
+    """Return a time by its text: the client writes microseconds where there are milliseconds."""
     return None if text is None else datetime.fromisoformat(text)
 
 
 def timed(md: Mapping[str, str]) -> dict[str, object]:
-    """Give what is said in an `rs:md`, the time of a change as one."""
+    """Return what is said in an `rs:md`, the time of a change as one."""
     return {name: moment(value) if name == "datetime" else value for name, value in md.items()}
 
 

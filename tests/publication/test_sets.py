@@ -25,7 +25,7 @@ NEIGHBOUR = {
 
 @pytest.fixture
 def sources(tmp_path: Path) -> list[Source]:
-    """Give three sets of one output, with ranges of their own."""
+    """Return three sets of one output, with ranges of their own."""
     periods = {"site": "month", "papers": "day", "pictures": "year"}
     return [Source(tmp_path / "output", Calendar(period), set_name=name) for name, period in periods.items()]
 
@@ -42,14 +42,14 @@ def publish_day(sources: list[Source], day: int) -> list[Publication]:
 
 
 def described(source: Source) -> list[str]:
-    """Give the Capability Lists that the Source Description names."""
+    """Return the Capability Lists that the Source Description names."""
     items = source.document(f"{SITEURL}/.well-known/resourcesync").entries
     assert items == source.document(f"{SITEURL}/resourcesync/description.xml").entries
     return [item.uri for item in items]
 
 
 def files_of(source: Source) -> dict[str, bytes]:
-    """Give the documents in the folder of a set."""
+    """Return the documents in the folder of a set."""
     home = f"{source.layout.home}/"
     return {path: data for path, data in source.documents().items() if path.startswith(home)}
 

@@ -46,7 +46,7 @@ class Package:
 
 
 def time_in(md: Mapping[str, str], name: str) -> datetime:
-    """Give a time that an `rs:md` has."""
+    """Return a time that an `rs:md` has."""
     return datetime.fromisoformat(md[name])
 
 
@@ -85,7 +85,7 @@ def change_dumps(read: Read, uri: str, *, partly: bool = False) -> list[Package]
 
 
 def resources_in(packages: Iterable[Package]) -> dict[str, bytes]:
-    """Give the resources of a Resource Dump by URI."""
+    """Return the resources of a Resource Dump by URI."""
     return {each.uri: each.data or b"" for package in packages for each in package.bitstreams}
 
 
@@ -163,7 +163,7 @@ def _bitstream(entry: XmlEntry, members: dict[str, bytes], partly: bool) -> Bits
 
 
 def _documents(read: Read, uri: str, capability: str) -> list[XmlDocument]:
-    """Give a document, or the parts that it is the index of."""
+    """Return a document, or the parts that it is the index of."""
     top = parse(read(uri))
     assert top.md["capability"] == capability
     if top.root == "urlset":

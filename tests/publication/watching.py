@@ -55,7 +55,7 @@ class Seen:
 
 
 def named_by(source: Source) -> set[str]:
-    """Give the paths of all documents that are found by following entries from the well-known URI."""
+    """Return the paths of all documents that are found by following entries from the well-known URI."""
     paths, waiting = set(), [f"{source.siteurl}/.well-known/resourcesync"]
     while waiting:
         uri = waiting.pop()
@@ -67,7 +67,7 @@ def named_by(source: Source) -> set[str]:
 
 
 def time_of(item: XmlEntry) -> datetime:
-    """Give the time of a change."""
+    """Return the time of a change."""
     assert item.lastmod
     return datetime.fromisoformat(item.lastmod)
 

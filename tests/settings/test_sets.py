@@ -13,7 +13,7 @@ ALL_ARCHIVES = Archives(resourcelist=None, resourcedump=12, changelist=None, cha
 
 
 def message(raw: Any) -> str:
-    """Give what is said of settings that cannot be used."""
+    """Return what is said of settings that cannot be used."""
     with pytest.raises(SettingsError) as error:
         parse_settings(raw)
     return str(error.value)

@@ -27,7 +27,7 @@ BARE: dict[str, Any] = {
 
 
 def configured(site: Site, **overrides: Any) -> dict[str, Any]:
-    """Give Pelican's settings for a site, without plug-ins."""
+    """Return Pelican's settings for a site, without plug-ins."""
     output = site.folder / str(site.settings.get("OUTPUT_PATH", "output"))  # of itself it lies in the current folder
     quiet = {"PLUGINS": [], "RESOURCESYNC": {"enabled": False}, "OUTPUT_PATH": str(output)}
     return dict(read_settings(str(site.folder / "pelicanconf.py"), override={**quiet, **overrides}))
@@ -55,11 +55,11 @@ def built(site: Site, *, then: Callable[[], None] = lambda: None, **overrides: A
 
 
 def rows(changes: Iterable[Change]) -> list[Row]:
-    """Give changes as (time, kind, path of the URI)."""
+    """Return changes as (time, kind, path of the URI)."""
     return [(f"{each.time:%Y-%m-%dT%H:%M:%SZ}", str(each.kind), each.uri.removeprefix(SITEURL)) for each in changes]
 
 
 def files_of(uris: Iterable[str]) -> set[str]:
-    """Give the output files that a static host answers with, for URIs that end in a file's name or a slash."""
+    """Return the output files that a static host answers with, for URIs that end in a file's name or a slash."""
     paths = (unquote(uri.removeprefix(f"{SITEURL}/")) for uri in uris)
     return {path + "index.html" if not path or path.endswith("/") else path for path in paths}

@@ -32,7 +32,7 @@ KILLER = """
 
 @pytest.fixture
 def output(tmp_path: Path) -> Path:
-    """Give an output with a publication, and another's set beside it."""
+    """Return an output with a publication, and another's set beside it."""
     output = tmp_path / "site/output"
     for path in (STATE, DESCRIPTION, WELL_KNOWN, "resourcesync/site/resourcelist.xml", f"{OTHER}/capabilitylist.xml"):
         (output / path).parent.mkdir(parents=True, exist_ok=True)
@@ -46,7 +46,7 @@ def output(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def safe(output: Path) -> Path:
-    """Give where a copy outlives a build that is killed."""
+    """Return where a copy outlives a build that is killed."""
     return output.parent / SAVED_FOLDER
 
 
@@ -193,7 +193,7 @@ def test_link_is_not_followed(output: Path, safe: Path, tmp_path: Path) -> None:
 
 @pytest.fixture
 def flat(site: Site) -> Site:
-    """Give a site whose output lies among its sources."""
+    """Return a site whose output lies among its sources."""
     strip(site)
     site.configure(PATH=".", ARTICLE_EXCLUDES=["theme", "plugins"], PAGE_PATHS=[], PLUGIN_PATHS=["plugins"])
     site.write("plugins/killer.py", dedent(KILLER))
@@ -209,7 +209,7 @@ def kill(site: Site) -> None:
 
 
 def documents(site: Site) -> Tree:
-    """Give the documents of the output."""
+    """Return the documents of the output."""
     return tree(site.output / "resourcesync")
 
 
@@ -267,7 +267,7 @@ def test_what_is_ours_beside_the_settings_is_never_published(flat: Site) -> None
 
 @pytest.fixture
 def sets(flat: Site) -> Site:
-    """Give that site, published as two sets, none of which is the set `site`, beside somebody else's."""
+    """Return that site, published as two sets, none of which is the set `site`, beside somebody else's."""
     named = {"pages": {"paths": ["*.html"]}, "texts": {"paths": ["*.txt"]}}
     flat.configure(STATIC_PATHS=["texts"], RESOURCESYNC={"previous": "output", "dumps": True, "sets": named})
     flat.write("texts/b.txt", "b")

@@ -12,7 +12,7 @@ THEME = {"themes/mine/templates/base.html": "", "themes/mine/static/css/a.css": 
 
 
 def themed(site: Site) -> Site:
-    """Give a site a theme of its own."""
+    """Write a theme of the site's own, and return the site."""
     for path, text in THEME.items():
         site.write(path, text)
     site.configure(THEME="themes/mine")

@@ -105,7 +105,7 @@ def test_options_of_other_programs() -> None:
 
 @pytest.fixture
 def published(site: Site) -> Site:
-    """Give a site that was published, with a change that is not."""
+    """Return a site that was published, with a change that is not."""
     strip(site)
     site.article("a.md", "A")
     site.commit("2024-01-01T10:00:00Z")
@@ -116,7 +116,7 @@ def published(site: Site) -> Site:
 
 
 def documents(site: Site) -> Tree:
-    """Give every document of the output, with its time."""
+    """Return every document of the output, with its time."""
     return {path: file for path, file in tree(site.output).items() if "resourcesync" in path}
 
 
@@ -154,7 +154,7 @@ def test_preview_has_no_publication_of_its_own(published: Site, monkeypatch: pyt
 
 
 def free_port() -> int:
-    """Give a port that nobody listens at."""
+    """Return a port that nobody listens at."""
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
         return int(sock.getsockname()[1])

@@ -58,7 +58,7 @@ frame.src = "/page/%(path)s";
 
 @cache
 def chromium() -> str | None:
-    """Give the path of the browser, `None` if there is none."""
+    """Return the path of the browser, `None` if there is none."""
     return shutil.which("chromium") or shutil.which("chromium-browser")
 
 

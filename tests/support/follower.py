@@ -77,7 +77,7 @@ class Follower:
         return {each.md["capability"]: each.uri for each in capability_list.entries}
 
     def _resources(self) -> Iterator[XmlEntry]:
-        """Give the entries of the Resource List, of all its parts where it is an index (RL04)."""
+        """Yield the entries of the Resource List, of all its parts where it is an index (RL04)."""
         document = self._document(self.capabilities()["resourcelist"], "resourcelist")
         self.at = datetime.fromisoformat(document.md["at"])
         if document.root == "urlset":
@@ -87,7 +87,7 @@ class Follower:
             yield from self._document(part.uri, "resourcelist").entries
 
     def _changes(self) -> Iterator[XmlEntry]:
-        """Give the changes later than `at`, of every list that may hold such (CH07)."""
+        """Yield the changes later than `at`, of every list that may hold such (CH07)."""
         uri = self.capabilities().get("changelist")
         if uri is None or self.at is None:
             return

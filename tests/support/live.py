@@ -92,7 +92,7 @@ class Live:
         self.manners.get(path, self.manner)(ask)
 
     def asked(self) -> Counter[str]:
-        """Give how often each path was asked since the last time, and forget it."""
+        """Return how often each path was asked since the last time, and forget it."""
         with self.lock:
             counter = Counter(each.path for each in self.asks)
             self.asks.clear()
@@ -140,7 +140,7 @@ def live(manner: Manner, certificate: Path | None = None, *, proxy: bool = False
 
 
 def closed_port() -> int:
-    """Give a port of loopback where nobody listens."""
+    """Return a port of loopback where nobody listens."""
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
         return int(sock.getsockname()[1])

@@ -31,13 +31,13 @@ class Mirror:
         return process.stdout + process.stderr
 
     def audit(self) -> str:
-        """Give the one word of the audit, with its counts."""
+        """Return the one word of the audit, with its counts."""
         found = re.search(r"Status: +(.*)", self.run("--audit"))
         assert found
         return found[1]
 
     def files(self) -> dict[str, bytes]:
-        """Give what was copied, by path: the client names files as the URIs do, percent-encoded."""
+        """Return what was copied, by path: the client names files as the URIs do, percent-encoded."""
         copy = self.folder / "copy"
         files = (file for file in copy.rglob("*") if file.is_file())
         return {unquote(file.relative_to(copy).as_posix()): file.read_bytes() for file in files}

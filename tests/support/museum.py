@@ -39,7 +39,7 @@ Tree = dict[str, tuple[bytes, int]]
 
 
 def tree(folder: Path) -> Tree:
-    """Give the bytes and the time of every file of a folder."""
+    """Return the bytes and the time of every file of a folder."""
     found = sorted(file for file in folder.rglob("*") if file.is_file())
     return {each.relative_to(folder).as_posix(): (each.read_bytes(), each.stat().st_mtime_ns) for each in found}
 
@@ -98,7 +98,7 @@ class Museum:
 
 @contextmanager
 def public_museum(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Museum]:
-    """Give a site of one article whose host has nothing yet."""
+    """Yield a site of one article whose host has nothing yet."""
     site = strip(Site.create(folder / "site", SITEURL=MUSEUM, RESOURCESYNC={"previous": "live"}))
     site.write("plugins/hasty.py", dedent(HASTY))
     site.write(".gitignore", "output/\n__pycache__/\nplugins/\n")
@@ -112,5 +112,5 @@ def public_museum(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Mus
 
 
 def digest(file: Path) -> str:
-    """Give the SHA-256 of a file."""
+    """Return the SHA-256 of a file."""
     return sha256(file.read_bytes()).hexdigest()

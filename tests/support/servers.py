@@ -43,7 +43,7 @@ def served(folder: Path) -> Iterator[str]:
 
 
 def public_files(output: Path, *private: str) -> dict[str, bytes]:
-    """Give the files of an output by path, without ResourceSync's documents, dot files and what is named private."""
+    """Return the files of an output by path, without ResourceSync's documents, dot files and what is named private."""
     found = {}
     for file in output.rglob("*"):
         path = file.relative_to(output).as_posix()
@@ -53,6 +53,6 @@ def public_files(output: Path, *private: str) -> dict[str, bytes]:
 
 
 def file_of(uri: str, siteurl: str) -> str:
-    """Give the path of the file that a static host answers with for a URI of the site."""
+    """Return the path of the file that a static host answers with for a URI of the site."""
     path = unquote(uri.removeprefix(f"{siteurl}/"))
     return f"{path}index.html" if not path or path.endswith("/") else path

@@ -136,11 +136,11 @@ class Site:
         )
 
     def changes(self) -> list[Row]:
-        """Give the changes of all Change Lists of the output: (time, kind, path of the URI), in the order listed."""
+        """Return the changes of all Change Lists of the output: (time, kind, path of the URI), in the order listed."""
         return changes(self.output, self.settings["SITEURL"])
 
     def resources(self) -> dict[str, str | None]:
-        """Give the `lastmod` of each entry of the Resource List by the path of its URI."""
+        """Return the `lastmod` of each entry of the Resource List by the path of its URI."""
         entries = document(self.output, "resourcesync/site/resourcelist.xml").entries
         return {each.uri.removeprefix(self.settings["SITEURL"]): each.lastmod for each in entries}
 
@@ -214,7 +214,7 @@ def document(output: Path, path: str) -> XmlDocument:
 
 
 def changes(output: Path, siteurl: str) -> list[Row]:
-    """Give the changes of all Change Lists, found through the Change List Index, in the order listed."""
+    """Return the changes of all Change Lists, found through the Change List Index, in the order listed."""
     index = document(output, "resourcesync/site/changelist.xml")
     lists = [document(output, uri.removeprefix(f"{siteurl}/")) for uri in index.uris()]
     entries = [entry for each in lists for entry in each.entries]

@@ -62,7 +62,7 @@ class Source:
         self.capabilities(resourcelist="list.xml", changelist="changes.xml")
 
     def follower(self) -> Follower:
-        """Give a follower of this Source."""
+        """Return a follower of this Source."""
         return Follower(self.address, HOST)
 
 
@@ -73,7 +73,7 @@ def change(path: str, kind: str, time: str) -> str:
 
 @pytest.fixture
 def source(tmp_path: Path) -> Iterator[Source]:
-    """Give a Source of two resources, one of which is an index page of a folder."""
+    """Yield a Source of two resources, one of which is an index page of a folder."""
     source = Source(tmp_path)
     source.put("a.txt", "A")
     source.put("folder/index.html", "<p>Index</p>")

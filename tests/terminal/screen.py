@@ -26,7 +26,7 @@ class Clock:
     now: float = 100.0
 
     def __call__(self) -> float:
-        """Give the time."""
+        """Return the time."""
         return self.now
 
 
@@ -38,7 +38,7 @@ class Terminal:
     master: int
 
     def seen(self) -> str:
-        """Give the text that has come since the last time."""
+        """Return the text that has come since the last time."""
         self.stream.flush()
         come = b""
         while select.select([self.master], [], [], QUIET)[0]:  # what was written comes in the kernel's own time
@@ -48,7 +48,7 @@ class Terminal:
 
 @contextmanager
 def terminal() -> Iterator[Terminal]:
-    """Give a terminal."""
+    """Yield a terminal."""
     master, slave = pty.openpty()
     try:
         with os.fdopen(slave, "w", encoding="utf-8") as stream:

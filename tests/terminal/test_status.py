@@ -15,7 +15,7 @@ HISTORY = (change("2024-01-05T12:00", "a"), change("2024-02-06T12:00", "a", UPDA
 
 @pytest.fixture
 def source(tmp_path: Path) -> Source:
-    """Give a source that was published with a history of two months."""
+    """Return a source that was published with a history of two months."""
     source = Source(tmp_path / "output")
     told = ChangeHistory(built=utc("2024-02-10T12:00"), changes=HISTORY, commit="c1", landed=HISTORY[-1].time)
     source.publish({"a": b"a"}, told)
@@ -23,7 +23,7 @@ def source(tmp_path: Path) -> Source:
 
 
 def names(text: str) -> list[str]:
-    """Give the names of the lines."""
+    """Return the names of the lines."""
     return re.findall(r"^([a-z -]+): ", text, re.MULTILINE)
 
 

@@ -13,19 +13,19 @@ WHERE = "https://example.org/resourcesync/"
 
 
 def made(**values: Any) -> Publication:
-    """Give what came of a publication in which nothing changed, but for some values."""
+    """Return what came of a publication in which nothing changed, but for some values."""
     counts = {"first": False, "resources": 2, "changes": 3, "ranges": 1, "gone": 0}
     return Publication(**{"new": dict.fromkeys(ChangeKind, 0), **counts, **values})
 
 
 def said(publication: Publication) -> str:
-    """Give the line of one set."""
+    """Return the line of one set."""
     [line] = summaries({"site": publication}, WHERE, 1.234)
     return line
 
 
 def new(created: int = 0, updated: int = 0, deleted: int = 0) -> dict[ChangeKind, int]:
-    """Give new changes by kind."""
+    """Return new changes by kind."""
     return {ChangeKind.CREATED: created, ChangeKind.UPDATED: updated, ChangeKind.DELETED: deleted}
 
 

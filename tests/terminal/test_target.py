@@ -12,7 +12,7 @@ from tests.support.live import files, live, status
 
 @pytest.fixture
 def output(tmp_path: Path) -> Path:
-    """Give a folder with a publication."""
+    """Return a folder with a publication."""
     Source(tmp_path / "output").publish({"a": b"a"}, "2024-03-01T12:00")
     return tmp_path / "output"
 

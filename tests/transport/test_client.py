@@ -27,14 +27,14 @@ class Sink(BytesIO):
 
 @pytest.fixture(params=[PooledClient, CurlClient])
 def client(request: pytest.FixtureRequest) -> Iterator[Client]:
-    """Give either client."""
+    """Yield either client."""
     with request.param() as client:
         yield client
 
 
 @pytest.fixture
 def site() -> Iterator[Live]:
-    """Give a site that keeps connections alive."""
+    """Yield a site that keeps connections alive."""
     with live(content(b"abc")) as site:
         site.keep_alive = True
         yield site

@@ -24,13 +24,13 @@ def _no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def site() -> Iterator[Live]:
-    """Give a site on loopback, which no document may send us to."""
+    """Yield a site on loopback, which no document may send us to."""
     with live(content(b"secret")) as site:
         yield site
 
 
 def visited(url: str, *, public: bool = True, **bounds: Any) -> bytes:
-    """Give what is at a URL that a document names, or that the user does."""
+    """Return what is at a URL that a document names, or that the user does."""
     sink = BytesIO()
     Web("https://museum.example", Bounds(**bounds)).visit(url, sink, public=public)
     return sink.getvalue()

@@ -61,7 +61,7 @@ def _no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a certificate of loopback that nobody trusts."""
+    """Return a certificate of loopback that nobody trusts."""
     openssl = shutil.which("openssl")
     if openssl is None:
         pytest.skip("openssl is not there to make a certificate")
@@ -70,13 +70,13 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def site() -> Iterator[Live]:
-    """Give a site that answers `abc` to any path, until a test has it otherwise."""
+    """Yield a site that answers `abc` to any path, until a test has it otherwise."""
     with live(content(b"abc", Content_Type="Text/Plain; charset=utf-8")) as site:
         yield site
 
 
 def failure(site: Live, manner: Manner, **bounds: Any) -> str:
-    """Give what is said of an answer that fails, with `URL` for the address asked."""
+    """Return what is said of an answer that fails, with `URL` for the address asked."""
     site.manner = manner
     web = Web(site.url, Bounds(**bounds))
     with pytest.raises(TransportError) as caught:
@@ -417,7 +417,7 @@ def test_certificate_that_nobody_trusts(certificate: Path) -> None:
 
 @pytest.fixture
 def trusted(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give a certificate that this machine trusts."""
+    """Return a certificate that this machine trusts."""
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     return certificate
 

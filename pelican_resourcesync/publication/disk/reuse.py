@@ -54,7 +54,7 @@ def copy_unchanged(old: Path, new: Path, set_names: Iterable[str]) -> list[Path]
 
 
 def belong(new: Path, old: Path) -> None:
-    """Give `new` the permissions of `old`, and its owner if we are allowed to."""
+    """Copy the permissions of `old` to `new`, and its owner if we are allowed to."""
     shutil.copymode(old, new)
     if hasattr(os, "chown"):
         with suppress(PermissionError):

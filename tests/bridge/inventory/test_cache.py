@@ -42,7 +42,7 @@ def tamper(file: Path, how: str) -> None:
 
 
 def same(outcome: Result) -> Result:
-    """Give an outcome but for its time."""
+    """Return an outcome but for its time."""
     return replace(outcome, seconds=0)
 
 
@@ -80,7 +80,7 @@ def test_all_is_the_same_without(life: list[Stand], some: list[dict[str, Any]], 
 
 @pytest.fixture
 def press(tmp_path: Path) -> Press:
-    """Give a press that has published."""
+    """Return a press that has published."""
     press = Press(tmp_path / "press")
     press.publish(shelf(*range(1, 20)))
     assert {each.name for each in press.kept.iterdir()} == {"index.json", "inventory.db", "listing-0.db"}
@@ -88,7 +88,7 @@ def press(tmp_path: Path) -> Press:
 
 
 def edited() -> Sample:
-    """Give the repository with one item edited."""
+    """Return the repository with one item edited."""
     sample = shelf(*range(1, 20))
     sample.items[4].metadata = [Value("dc.title", "Another")]
     return sample

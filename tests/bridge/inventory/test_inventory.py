@@ -18,18 +18,18 @@ EARLY, LATE = "2025-06-15T10:00:00Z", "2025-06-15T10:00:00.500Z"
 
 
 def link(name: str) -> str:
-    """Give a link as entries have it."""
+    """Return a link as entries have it."""
     return render_links([Link(rel="describedby", href=f"urn:x:{name}")])
 
 
 def entry(name: str, *sets: str, links: str = "", changed: str = "") -> Entry:
-    """Give an entry."""
+    """Return an entry."""
     return Entry(f"urn:x:{name}", SAID, links=links, changed=changed, sets=sets)
 
 
 @pytest.fixture
 def inventory(tmp_path: Path) -> Inventory:
-    """Give an empty inventory."""
+    """Return an empty inventory."""
     return Inventory(tmp_path / "inventory.db")
 
 
@@ -39,7 +39,7 @@ def add(inventory: Inventory, item: str, *entries: Entry, records: int = 0, last
 
 
 def uris(inventory: Inventory, set_name: str | None = None) -> list[str]:
-    """Give the URIs of a set."""
+    """Return the URIs of a set."""
     return [each.uri.removeprefix("urn:x:") for each in inventory.rows(set_name)]
 
 

@@ -23,7 +23,7 @@ def both(press: Press, stand: Stand, number: int, *, kept: bool = True, **more: 
 
 
 def describing(press: Press, file: int) -> list[int]:
-    """Give the items whose records describe a file, by its own links; and see that they say so too."""
+    """Return the items whose records describe a file, by its own links; and see that they say so too."""
     uri = f"{UI}/bitstreams/{key(7, BITSTREAM, file)}/download"
     listed = press.listed()
     if uri not in listed:

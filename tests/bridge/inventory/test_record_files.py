@@ -12,7 +12,7 @@ from repo_bridge.inventory.record_files import RecordFiles, new_record_files
 
 @pytest.fixture
 def old(tmp_path: Path) -> Path:
-    """Give the folder of what is published: one file."""
+    """Return the folder of what is published: one file."""
     (tmp_path / "old/a").mkdir(parents=True)
     (tmp_path / "old/a/1.xml").write_bytes(b"one")
     return tmp_path / "old"
@@ -20,7 +20,7 @@ def old(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def files(tmp_path: Path, old: Path) -> Iterator[RecordFiles]:
-    """Give record files; nothing is left of them, and the old ones are as they were."""
+    """Yield record files; nothing is left of them, and the old ones are as they were."""
     before = (old / "a/1.xml").stat()
     with new_record_files(tmp_path / "public", old) as files:
         assert files.folder.parent.name.startswith(".resourcesync-")

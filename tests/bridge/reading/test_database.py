@@ -25,7 +25,7 @@ SECRET = "s3cr3t/ä@:"
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """Give a repository of two items in SQLite."""
+    """Return a repository of two items in SQLite."""
     return write_sqlite(rows_of(Sample(items=[Thing(1), Thing(2)]), 7), 7, tmp_path / "a copy?#%20.db")
 
 
@@ -102,7 +102,7 @@ def test_any_name(copy: Path) -> None:
 
 @pytest.fixture
 def plain(tmp_path: Path) -> Path:
-    """Give a repository under a simple name."""
+    """Return a repository under a simple name."""
     return write_sqlite(rows_of(Sample(items=[Thing(1)]), 7), 7, tmp_path / "r.db")
 
 

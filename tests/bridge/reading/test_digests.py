@@ -54,7 +54,7 @@ class Look:
     items: dict[str, Item]
 
     def same(self, other: "Look") -> set[str]:
-        """Give the items that the digests call unchanged."""
+        """Return the items that the digests call unchanged."""
         if self.shared != other.shared:
             return set()
         return {each for each, digest in self.digests.items() if other.digests.get(each) == digest}
@@ -253,7 +253,7 @@ def test_what_does_not(tmp_path: Path) -> None:
 
 
 def _number(rows: Rows) -> None:
-    """Give rows numbers that follow from what else is in them: they count, and more rows before would change them."""
+    """Write numbers into rows that follow from what else is in them: more rows before would change them."""
     for table, name in (("metadatavalue", "metadata_value_id"), ("handle", "handle_id")):
         for row in rows[table]:
             row[name] = crc32(repr([value for column, value in row.items() if column != name]).encode()) >> 1

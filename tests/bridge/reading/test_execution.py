@@ -26,7 +26,7 @@ ROWS = [(number, f"x{number}") for number in range(1, MANY + 1)]
 
 @pytest.fixture
 def url(server: Server) -> str:
-    """Give a repository of an item in PostgreSQL."""
+    """Return a repository of an item in PostgreSQL."""
     return server.database(rows_of(Sample(items=[Thing(1)]), 7), 7)
 
 

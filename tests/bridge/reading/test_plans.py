@@ -32,14 +32,14 @@ STATISTICS = {
 
 @pytest.fixture(scope="module")
 def url(server: Server) -> Iterator[str]:
-    """Give a repository of 5,000 items, to which tests add more."""
+    """Yield a repository of 5,000 items, to which tests add more."""
     url = large_database(server, 10, 5_000)
     yield url
     server.drop(url)
 
 
 def of_all(queries: Statements) -> dict[str, Any]:
-    """Give the statements about all items."""
+    """Return the statements about all items."""
     among = queries.candidates()
     return {
         "digests": digest_statement(queries, range(1, 20)),
@@ -54,7 +54,7 @@ def of_all(queries: Statements) -> dict[str, Any]:
 
 
 def of_few(queries: Statements) -> dict[str, Any]:
-    """Give the statements about some items."""
+    """Return the statements about some items."""
     keys = [f"{number:08x}-0000-4000-8000-000000000000" for number in range(500)]
     return {
         "items": queries.items(keys),
@@ -66,7 +66,7 @@ def of_few(queries: Statements) -> dict[str, Any]:
 
 
 def plans(connection: Connection, setting: str, make: Callable[[Statements], dict[str, Any]]) -> Iterator[Any]:
-    """Give the plan of each statement, with its name."""
+    """Yield the plan of each statement, with its name."""
     connection.exec_driver_sql(setting)
     queries = Statements(tables=describe(10), view=VIEW, titles=[TITLE], dialect="postgresql")
     for name, statement in make(queries).items():
@@ -76,14 +76,14 @@ def plans(connection: Connection, setting: str, make: Callable[[Statements], dic
 
 
 def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Give all nodes of a plan."""
+    """Yield all nodes of a plan."""
     yield plan
     for each in plan.get("Plans", ()):
         yield from nodes(each)
 
 
 def relations(plan: dict[str, Any]) -> set[str]:
-    """Give the tables, and what else is read, below a node."""
+    """Return the tables, and what else is read, below a node."""
     return {
         str(node.get("Relation Name") or node["CTE Name"])
         for node in nodes(plan)
@@ -92,7 +92,7 @@ def relations(plan: dict[str, Any]) -> set[str]:
 
 
 def rescanned(plan: dict[str, Any]) -> list[set[str]]:
-    """Give what nested loops read in full again for each row of their outer side."""
+    """Return what nested loops read in full again for each row of their outer side."""
     return [
         relations(scan)
         for loop in nodes(plan)

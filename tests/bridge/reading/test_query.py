@@ -21,7 +21,7 @@ BERLIN = ZoneInfo("Europe/Berlin")
 
 @pytest.fixture
 def journal(tmp_path: Path) -> str:
-    """Give a database with articles."""
+    """Return a database with articles."""
     connection = sqlite3.connect(tmp_path / "journal.db")
     with connection:
         connection.execute("CREATE TABLE article (id, edited, size, gone)")
@@ -32,7 +32,7 @@ def journal(tmp_path: Path) -> str:
 
 
 def ask(url: str, statement: str) -> list[QueryRow]:
-    """Give the rows of a statement."""
+    """Return the rows of a statement."""
     with open_database(url) as connection:
         return [*read_query(connection, statement, BERLIN)]
 

@@ -43,7 +43,7 @@ def test_example_on_sqlite(name: str, script: str, public: list[QueryRow], tmp_p
 
 @pytest.fixture
 def database(server: Server) -> Iterator[str]:
-    """Give a database of PostgreSQL, without DSpace's rows."""
+    """Yield a database of PostgreSQL, without DSpace's rows."""
     url = server.database({}, 7)
     yield url
     server.drop(url)

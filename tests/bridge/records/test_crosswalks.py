@@ -15,7 +15,7 @@ LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 
 
 def value(field: str, text: str = "x", language: str = "") -> MetadataValue:
-    """Give a value of a field."""
+    """Return a value of a field."""
     schema, element, *qualifier = field.split(".")
     return MetadataValue(Field(schema, element, "".join(qualifier)), text, language)
 

@@ -29,7 +29,7 @@ _bases = st.sampled_from(["repository", "a", "a_b", "a-b", "x" * 59 + "1"])
 
 
 def hashed(label: str) -> str:
-    """Give the hash that is part of the names of other labels."""
+    """Return the hash that is part of the names of other labels."""
     return sha256(label.encode()).hexdigest()[:12]
 
 

@@ -34,7 +34,7 @@ ui-url = "https://ui.example"
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give an empty current folder, and a time that does not pass."""
+    """Return an empty current folder, and a time that does not pass."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SOURCE_DATE_EPOCH", str(int(AT.timestamp())))
     return tmp_path
@@ -60,7 +60,7 @@ def toml(text: str, before: str = f"{BASE}saf = 'items'\n") -> Settings:
 
 
 def refused(text: str, before: str = f"{BASE}saf = 'items'\n", **more: str | bool) -> str:
-    """Give the sentence with which a file, or an option, is refused."""
+    """Return the sentence with which a file, or an option, is refused."""
     with pytest.raises(SettingsError) as error:
         read_configuration(more, write(before + text))
     message = str(error.value)
@@ -467,7 +467,7 @@ def test_output() -> None:
 
 
 def sentence(of: Callable[[], object]) -> str:
-    """Give the sentence with which something is refused, empty where it is not."""
+    """Return the sentence with which something is refused, empty where it is not."""
     try:
         of()
     except SettingsError as error:

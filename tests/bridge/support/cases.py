@@ -24,7 +24,7 @@ PUBLIC_COLLECTIONS = {1, 3}
 
 
 def every_case() -> Sample:
-    """Give a repository with every case of the rules; `PUBLIC` says what is public of it."""
+    """Return a repository with every case of the rules; `PUBLIC` says what is public of it."""
     return Sample(
         items=[*_live(), *_hidden(), *_dated(), *_filed(), *_grouped()],
         collections=[
@@ -151,13 +151,13 @@ def _grouped() -> list[Thing]:
 
 
 def stored(sample: Sample) -> dict[str, bytes]:
-    """Give each file bytes, its length and MD5 being theirs then; give these by their paths in an assetstore."""
+    """Return each file bytes, its length and MD5 being theirs then; give these by their paths in an assetstore."""
     files = [file for item in sample.items for bundle in item.bundles for file in bundle.files]
     return dict(map(store, files))
 
 
 def store(file: File) -> tuple[str, bytes]:
-    """Give a file bytes; give its path in an assetstore, and these."""
+    """Return a file bytes; give its path in an assetstore, and these."""
     data = f"The bytes of the file {file.number}.\n".encode() * (1 + file.number % 7)
     file.size = len(data)
     if file.algorithm == "MD5":

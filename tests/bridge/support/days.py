@@ -50,7 +50,7 @@ class Stand:
         printer.text(repr(self))  # all of it is too much to print
 
     def rows(self) -> Rows:
-        """Give the rows of the tables."""
+        """Return the rows of the tables."""
         rows = rows_of(self.sample, self.version)
         numbers = {item.number for item in self.sample.items}
         bundles = {bundle.number for item in self.sample.items for bundle in item.bundles}
@@ -63,7 +63,7 @@ class Stand:
 
 @st.composite
 def lives(draw: st.DrawFn, days: int = 3) -> list[Stand]:
-    """Give a repository as it is on some days."""
+    """Return a repository as it is on some days."""
     version = draw(st.sampled_from((7, 10, 7, 5)))
     sample = draw(samples())
     sample.items += [_steady(number) for number in STEADY]

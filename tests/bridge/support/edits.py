@@ -141,7 +141,7 @@ class Edits:
     # Metadata
 
     def rewrite(self, item: int, name: str, text: str, time: str | None) -> None:
-        """Give a field of an item another text; by SQL, without a word in `last_modified`, where no time is given."""
+        """Change the text of a field of an item; by SQL, without a word in `last_modified`, where no time is given."""
         self.direct(
             f"UPDATE metadatavalue SET text_value = {_sql(text)} "
             f"WHERE dspace_object_id = {self._key(ITEM, item)} AND metadata_field_id = {FIELDS.index(name) + 1}"
@@ -200,7 +200,7 @@ class Edits:
     # Policies
 
     def embargo(self, kind: int, number: int, start: str | None, reason: str) -> None:
-        """Give the policies of an object another start; of an item, `touch` it too (rule 12)."""
+        """Change the start of the policies of an object; of an item, `touch` it too (rule 12)."""
         self.direct(
             f"UPDATE resourcepolicy SET start_date = {_sql(start)}, rpname = 'embargo', rptype = 'TYPE_CUSTOM', "
             f"rpdescription = {_sql(reason)} WHERE dspace_object = {self._key(kind, number)}"
@@ -231,7 +231,7 @@ class Edits:
                 self.direct(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({values})")
 
     def _all_of(self, item: int) -> str:
-        """Give the condition for policies of an item, its bundles and its files."""
+        """Return the condition for policies of an item, its bundles and its files."""
         own = self._key(ITEM, item)
         bundles = f"SELECT bundle_id FROM item2bundle WHERE item_id = {own}"
         objects = (f"dspace_object {each}" for each in (f"= {own}", f"IN ({bundles})", f"IN ({self._files_of(item)})"))

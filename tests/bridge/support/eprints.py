@@ -16,7 +16,7 @@ _TIME = (*_DAY, "hour", "minute", "second")
 
 
 def parts(name: str, names: tuple[str, ...] = _TIME) -> str:
-    """Give the columns that EPrints has for a time or a day."""
+    """Return the columns that EPrints has for a time or a day."""
     return ", ".join(f"{name}_{each} SMALLINT" for each in names)
 
 
@@ -37,7 +37,7 @@ CREATE TABLE file (fileid INTEGER, datasetid VARCHAR(255), objectid INTEGER, fil
 
 
 def moment(name: str, *values: int | None) -> Row:
-    """Give the columns that EPrints has for a time, or a day where there are three values."""
+    """Return the columns that EPrints has for a time, or a day where there are three values."""
     return {f"{name}_{each}": value for each, value in zip(_TIME[: len(values)], values, strict=True)}
 
 

@@ -15,7 +15,7 @@ FOR_STAFF = [Policy(STAFF)]
 
 
 def bytes_of(number: int, edition: int = 1) -> bytes:
-    """Give the bytes of a file."""
+    """Return the bytes of a file."""
     return f"The bytes of file {number}, edition {edition}.\n".encode() * (1 + number % 7)
 
 
@@ -24,7 +24,7 @@ _OTHER_BYTES = datetime(2025, 4, 1, tzinfo=UTC)
 
 
 def served_bytes(number: int, at: datetime) -> bytes:
-    """Give the bytes that the repository answers with for a file at a time."""
+    """Return the bytes that the repository answers with for a file at a time."""
     return bytes_of(number, 2 if number == 230 and at > _OTHER_BYTES else 1)
 
 
@@ -64,7 +64,7 @@ def item_of(
 
 
 def repository() -> Sample:
-    """Give the repository as it is at first."""
+    """Return the repository as it is at first."""
     return Sample(
         items=[*_public(), *_dated(), *_hidden()],
         collections=[

@@ -30,7 +30,7 @@ class Host:
         self.folder, self.stands = folder, stands
 
     def content(self, path: str) -> bytes | None:
-        """Give the bytes of a file at its path, `None` where there is none for everybody."""
+        """Return the bytes of a file at its path, `None` where there is none for everybody."""
         number = NUMBERS.get(path.removeprefix(CONTENT).removesuffix("/content"))
         public = self.stands is not None and number is not None and number in self.stands.listed
         return served_bytes(number, self.stands.at) if public and self.stands and number is not None else None
@@ -38,7 +38,7 @@ class Host:
 
 @contextmanager
 def hosted() -> Iterator[Host]:
-    """Give a host at an address of its own."""
+    """Yield a host at an address of its own."""
     host = Host()
 
     class Handler(SimpleHTTPRequestHandler):

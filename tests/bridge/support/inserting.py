@@ -5,7 +5,7 @@ Row = dict[str, Value]
 
 
 def insert(table: str, **columns: Value) -> str:
-    """Give the statement that inserts a row."""
+    """Return the statement that inserts a row."""
     texts = [
         "NULL" if value is None else str(value) if isinstance(value, int) else "'" + value.replace("'", "''") + "'"
         for value in columns.values()

@@ -28,7 +28,7 @@ WORD = re.compile(rb"zq\w+")
 
 
 def rows_in(file: Path, version: int) -> Rows:
-    """Give the rows of a database of SQLite, as `rows_of` gives them."""
+    """Return the rows of a database of SQLite, as `rows_of` gives them."""
     with closing(sqlite3.connect(file)) as connection:
         connection.row_factory = sqlite3.Row
         return {
@@ -51,12 +51,12 @@ class Evening:
 
     @property
     def records(self) -> dict[str, Sequence[tuple[str, str, str]]]:
-        """Give the values of public items, by what their handles end in."""
+        """Return the values of public items, by what their handles end in."""
         return {str(item.handle).removeprefix(PREFIX): item.values for item in self.visible.values()}
 
     @property
     def files(self) -> dict[int, tuple[str, int]]:
-        """Give checksum and size of public files by their numbers."""
+        """Return checksum and size of public files by their numbers."""
         told = {row["uuid"]: (row["checksum"], row["size_bytes"]) for row in self.rows["bitstream"]}
         return {NUMBERS[file]: told[file] for item in self.visible.values() for _bundle, file in item.files}
 
@@ -69,7 +69,7 @@ class Evening:
 
     @property
     def words(self) -> set[bytes]:
-        """Give the words that are public."""
+        """Return the words that are public."""
         values = (value for item in self.visible.values() for _field, value, _language in item.values)
         return {word for value in values for word in WORD.findall(value.encode())}
 
@@ -106,7 +106,7 @@ class Life:
 
     @property
     def evenings(self) -> Sequence[Evening]:
-        """Give all evenings."""
+        """Return all evenings."""
         return self.past.evenings
 
     def turn_to(self, number: int) -> Standing:
@@ -116,7 +116,7 @@ class Life:
         return stands
 
     def output(self, number: int) -> Path:
-        """Give the folder that was published one evening."""
+        """Return the folder that was published one evening."""
         return self.folder / str(number) / "public"
 
     def publish(self, folder: Path, number: int, *more: str) -> None:
@@ -149,7 +149,7 @@ class Life:
         return walker.sets[SET]
 
     def what(self, uri: str) -> What:
-        """Give what a URI names."""
+        """Return what a URI names."""
         path = uri.removeprefix(self.host.address)
         if path.startswith(CONTENT):
             return NUMBERS[path.removeprefix(CONTENT).removesuffix("/content")]

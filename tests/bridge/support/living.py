@@ -48,13 +48,13 @@ class Day:
         return datetime.fromisoformat(f"{self.day}T{self.hour}:00+00:00")
 
     def edits(self, version: int) -> list[str]:
-        """Give the statements of the day."""
+        """Return the statements of the day."""
         edits = Edits(self.day, version)
         self.edit(edits)
         return edits.statements
 
     def expected(self, version: int) -> list[Change]:
-        """Give the changes, one by one. A time is one of the day, or a whole one; none is the time of publication."""
+        """Return the changes, one by one. A time is one of the day, or a whole one; none is the time of publication."""
         rows = [*self.changes, *(self.secured if version >= 10 else ())]
         return [Change(what, kind, self._time(time)) for kind, time, all_of_it in rows for what in all_of_it]
 
@@ -286,7 +286,7 @@ class Standing:
 
 
 def standings(version: int = 7) -> Iterator[Standing]:
-    """Give what must stand at first, and after each day."""
+    """Yield what must stand at first, and after each day."""
     listed = dict(AT_FIRST)
     yield Standing(FIRST, dict(listed), ())
     for day in DAYS:

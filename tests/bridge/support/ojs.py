@@ -136,13 +136,13 @@ _UPDATED = datetime(2024, 12, 31, 23, 30, tzinfo=UTC)
 
 
 def page(path: str, of: str) -> QueryRow:
-    """Give the page of an article."""
+    """Return the page of an article."""
     uri = f"https://journals.example/index.php/{path}"
     return QueryRow(uri=uri, lastmod=_EDITED, type="text/html", set=of)
 
 
 def download(path: str, of: str, kind: str = "application/pdf") -> QueryRow:
-    """Give the file of a galley."""
+    """Return the file of a galley."""
     return QueryRow(uri=f"https://journals.example/index.php/{path}", lastmod=_UPDATED, type=kind, set=of)
 
 

@@ -36,7 +36,7 @@ class Oracle:
     bundles: tuple[str, ...] = ("ORIGINAL",)
 
     def visible(self) -> dict[Any, Visible]:
-        """Give the public items by their keys."""
+        """Return the public items by their keys."""
         name = "item_id" if self.version == 5 else "uuid"
         found = {}
         for item in self.rows.get("item", []):

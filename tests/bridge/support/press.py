@@ -36,7 +36,7 @@ RECORD = '<dublin_core schema="dc"><dcvalue element="title" qualifier="none">{}<
 
 
 def day(number: int) -> datetime:
-    """Give the time of the publication of a day."""
+    """Return the time of the publication of a day."""
     return AT + timedelta(days=number)
 
 
@@ -86,7 +86,7 @@ class Press:
         return self.public / "resourcesync" / SET / "records"
 
     def settings(self, number: int = 0, **more: Any) -> Settings:
-        """Give the settings of a day."""
+        """Return the settings of a day."""
         self.beside.mkdir(parents=True, exist_ok=True)
         given = {"base_url": BASE, "ui_url": UI, "previous": "output", "out": self.public, **more}
         given = {"at": day(number), "timezone": ZoneInfo("UTC"), **given}
@@ -112,22 +112,22 @@ class Press:
         return dry_run(self.settings(number, **database, **more), self.heard)
 
     def files(self) -> dict[str, bytes]:
-        """Give all files of the output."""
+        """Return all files of the output."""
         return files_in(self.public)
 
     def document(self, name: str, set_name: str = SET) -> XmlDocument:
-        """Give a document of a set."""
+        """Return a document of a set."""
         return parse_file(self.public / "resourcesync" / set_name / name)
 
     def listed(self, set_name: str = SET) -> dict[str, XmlEntry]:
-        """Give what the Resource List of a set lists, by URI."""
+        """Return what the Resource List of a set lists, by URI."""
         items = self.document("resourcelist.xml", set_name).entries
         found = {item.uri: item for item in items}
         assert len(found) == len(items)
         return found
 
     def changes(self, set_name: str = SET) -> list[tuple[str, str, str]]:
-        """Give all changes that are told: the kind, what a URI ends in, and when."""
+        """Return all changes that are told: the kind, what a URI ends in, and when."""
         lists = (parse_file(path) for path in self._change_lists(set_name))
         return [(item.md["change"], ending(item.uri), str(item.lastmod)) for each in lists for item in each.entries]
 
@@ -135,13 +135,13 @@ class Press:
         return sorted((self.public / "resourcesync" / set_name).glob("changelist-2*.xml"))
 
     def findings(self, **more: Any) -> dict[str, int]:
-        """Give how often the checker finds a rule broken, looking into all packages and files."""
+        """Return how often the checker finds a rule broken, looking into all packages and files."""
         report = check(Request(target=str(self.public), deep=True, **more))
         assert report.documents >= 3
         return {rule: group.count for rule, _, group in report.findings.groups()}
 
     def without_cache(self, name: str) -> "Press":
-        """Give another one, with a copy of the output and nothing beside."""
+        """Return another one, with a copy of the output and nothing beside."""
         other = Press(self.folder / name, self.version)
         if self.public.exists():
             shutil.copytree(self.public, other.public, symlinks=True)
@@ -149,13 +149,13 @@ class Press:
 
 
 def files_in(folder: Path) -> dict[str, bytes]:
-    """Give all files in a folder by their paths."""
+    """Return all files in a folder by their paths."""
     files = (file for file in folder.rglob("*") if file.is_file())
     return {file.relative_to(folder).as_posix(): file.read_bytes() for file in files}
 
 
 def steady(rows: Rows) -> Rows:
-    """Give the rows numbers by what they belong to, so that what is done to one object leaves those of others alone."""
+    """Set the rows' numbers by what they belong to: what is done to one object leaves those of others alone."""
     for table, number, owner in _NUMBERED:
         counts: Counter[int] = Counter()
         for row in rows.get(table, []):
@@ -167,22 +167,22 @@ def steady(rows: Rows) -> Rows:
 
 
 def ending(uri: str) -> str:
-    """Give what tells the URIs of the tests from each other."""
+    """Return what tells the URIs of the tests from each other."""
     return uri.removeprefix(f"{BASE}/resourcesync/").removeprefix(f"{SET}/records/").removeprefix(f"{UI}/")
 
 
 def text_of(record: bytes) -> str:
-    """Give all that is to be read in a record."""
+    """Return all that is to be read in a record."""
     return " ".join(str(text) for text in etree.fromstring(record).itertext())
 
 
 def shelf(*numbers: int, **more: Any) -> Sample:
-    """Give a repository of public items, each with a file."""
+    """Return a repository of public items, each with a file."""
     return Sample(items=[book(number) for number in numbers], **more)
 
 
 def book(number: int, **more: Any) -> Thing:
-    """Give a public item with a file, both of a number."""
+    """Return a public item with a file, both of a number."""
     given: dict[str, Any] = {
         "metadata": [Value("dc.title", f"Title {number}")],
         "bundles": [Bundle(number, files=[File(number, f"{number}.pdf")])],

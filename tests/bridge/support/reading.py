@@ -16,7 +16,7 @@ VIEW = AnonymousView(at=AT, zone=ZoneInfo("UTC"))
 
 
 def url_of(file: Path) -> str:
-    """Give the URL of a database of SQLite."""
+    """Return the URL of a database of SQLite."""
     return f"sqlite:///{file}"
 
 
@@ -48,7 +48,7 @@ def seen(items: list[Item]) -> dict[str, Visible]:
 
 
 def told(visible: dict[Any, Visible]) -> dict[str, Visible]:
-    """Give what the oracle tells in the same form."""
+    """Return what the oracle tells in the same form."""
     return {
         str(key): Visible(
             key=str(key),

@@ -54,7 +54,7 @@ class Policy:
 
 
 def everybody() -> list[Policy]:
-    """Give the policies of what is public."""
+    """Return the policies of what is public."""
     return [Policy()]
 
 
@@ -140,12 +140,12 @@ class Sample:
 
 
 def key(version: int, kind: int, number: int | None) -> Any:
-    """Give the key of an object: its number in version 5, else a uuid."""
+    """Return the key of an object: its number in version 5, else a uuid."""
     return number if version == 5 or number is None else str(uuid5(_SPACE, f"{kind}/{number}"))
 
 
 def rows_of(sample: Sample, version: int) -> Rows:
-    """Give the rows of the tables of a version."""
+    """Return the rows of the tables of a version."""
     return _Writer(version).write(sample)
 
 
@@ -327,7 +327,7 @@ class _Writer:
 
 
 def closure(pairs: set[tuple[int, int]]) -> set[tuple[int, int]]:
-    """Give all pairs that follow from pairs, as DSpace keeps them in its cache."""
+    """Return all pairs that follow from pairs, as DSpace keeps them in its cache."""
     found = set(pairs)
     while more := {(first, last) for first, middle in found for other, last in pairs if middle == other} - found:
         found |= more

@@ -47,7 +47,7 @@ _values = st.lists(
 
 @st.composite
 def samples(draw: st.DrawFn) -> Sample:
-    """Give a random repository, about half of which is public."""
+    """Return a random repository, about half of which is public."""
     numbers = iter(range(1, 1000))
     collections = [Container(number, f"C{number}", draw(_policies)) for number in (1, 2)]
     items = []

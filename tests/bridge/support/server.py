@@ -83,7 +83,7 @@ class Server:
 
     @staticmethod
     def dsn(url: str) -> str:
-        """Give the URL as PostgreSQL's own programs take it."""
+        """Return the URL as PostgreSQL's own programs take it."""
         return make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
 
 
@@ -103,7 +103,7 @@ def fill(connection: psycopg.Connection[Any], rows: Rows, version: int) -> None:
 
 @contextmanager
 def running() -> Iterator[Server]:
-    """Give a server; `NoServerError` where there is none."""
+    """Yield a server; `NoServerError` where there is none."""
     if os.environ.get(VARIABLE):
         yield Server(os.environ[VARIABLE])
         return

@@ -20,7 +20,7 @@ TABLES: Mapping[int, Mapping[str, str]] = {
 
 
 def indexes(version: int) -> Iterable[str]:
-    """Give the statements that make DSpace's keys and indexes."""
+    """Yield the statements that make DSpace's keys and indexes."""
     for name, table in read_facts()[version].items():
         for constraint in dict.fromkeys(table["constraints"]):
             if not constraint.startswith("FOREIGN KEY"):
@@ -29,7 +29,7 @@ def indexes(version: int) -> Iterable[str]:
 
 
 def foreign_keys(version: int) -> Iterable[str]:
-    """Give the statements that make DSpace's foreign keys."""
+    """Yield the statements that make DSpace's foreign keys."""
     for name, table in read_facts()[version].items():
         for constraint in table["constraints"]:
             if constraint.startswith("FOREIGN KEY"):
@@ -37,17 +37,17 @@ def foreign_keys(version: int) -> Iterable[str]:
 
 
 def definitions(version: int) -> Iterable[str]:
-    """Give the statements that make the tables, empty."""
+    """Return the statements that make the tables, empty."""
     return (f"CREATE TABLE {name} ({columns})" for name, columns in TABLES[version].items())
 
 
 def columns_of(version: int, table: str) -> list[str]:
-    """Give the names of the columns of a table, in their order."""
+    """Return the names of the columns of a table, in their order."""
     return [column.split()[0] for column in TABLES[version][table].split(", ")]
 
 
 def tuples(rows: Rows, version: int, table: str) -> list[tuple[Any, ...]]:
-    """Give the rows of a table with a value for each of its columns."""
+    """Return the rows of a table with a value for each of its columns."""
     names = columns_of(version, table)
     for row in rows.get(table, []):
         assert row.keys() <= {*names}, (table, row.keys() - {*names})

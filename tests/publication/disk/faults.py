@@ -94,7 +94,7 @@ sys.addaudithook(_hook)  # for good: it does nothing while nothing is to be dist
 
 
 def fail(number: int) -> Callable[[], None]:
-    """Give what makes a call fail; the number chooses the error."""
+    """Return what makes a call fail; the number chooses the error."""
 
     def act() -> None:
         error = _ERRORS[number % len(_ERRORS)]
@@ -249,11 +249,11 @@ class Series:
         (self.output / "resourcesync" / "latest").symlink_to("other/deep")
 
     def generation(self) -> int:
-        """Give the number of the generation that is there."""
+        """Return the number of the generation that is there."""
         return int(self.source.state()["generation"])
 
     def seen(self) -> "Seen":
-        """Give what a reader finds now."""
+        """Return what a reader finds now."""
         return Seen(tree(self.output / "resourcesync"), (self.output / ".well-known" / "resourcesync").read_bytes())
 
 

@@ -71,13 +71,13 @@ class Ground:
         return cls(kind, series.output, old, new, tree(undisturbed.output))
 
     def copy(self, to: Path) -> Series:
-        """Give a copy of the output as it was before."""
+        """Return a copy of the output as it was before."""
         shutil.rmtree(to, ignore_errors=True)
         shutil.copytree(self.output, to, symlinks=True)
         return Series(to, self.kind == "dumps", self.kind == "held")
 
     def calls(self, folder: Path, mode: Mode) -> list[str]:
-        """Give the calls of an undisturbed publication."""
+        """Return the calls of an undisturbed publication."""
         calls = publish_disturbed(self.copy(folder), mode, 0, 0)[0].calls
         assert len(calls) >= FEWEST[self.kind][mode]
         return calls
@@ -91,19 +91,19 @@ class Ground:
 
 @pytest.fixture(scope="module")
 def grounds(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Ground]:
-    """Give the same grounds to all tests: they are only copied."""
+    """Return the same grounds to all tests: they are only copied."""
     return {kind: Ground.prepare(tmp_path_factory.mktemp(kind), kind) for kind in KINDS}
 
 
 @pytest.fixture(params=KINDS)
 def ground(grounds: Mapping[str, Ground], request: pytest.FixtureRequest) -> Ground:
-    """Give one ground after the other."""
+    """Return one ground after the other."""
     return grounds[request.param]
 
 
 @pytest.fixture
 def plain(grounds: Mapping[str, Ground]) -> Ground:
-    """Give the one without dumps and files."""
+    """Return the one without dumps and files."""
     return grounds["plain"]
 
 
@@ -232,7 +232,7 @@ def fail_in_recovery(ground: Ground, folder: Path, step: int) -> None:
 
 
 def stop_between_moves(ground: Ground, to: Path) -> Series:
-    """Give an output into which half of the files of a publication have come when a move failed."""
+    """Return an output into which half of the files of a publication have come when a move failed."""
     calls = ground.calls(to, "ordered")
     moves = [number for number, call in enumerate(calls, 1) if call == "os.rename"]
     series = ground.copy(to)
@@ -318,7 +318,7 @@ class Timeline:
         self._seen = {THIS - 1: ground.old}
 
     def at(self, generation: int) -> Seen:
-        """Give what is to be found after a generation."""
+        """Return what is to be found after a generation."""
         while max(self._seen) < generation:
             self._series.next(max(self._seen) + 1)
             self._seen[max(self._seen) + 1] = self._series.seen()

@@ -55,7 +55,7 @@ def hold(output: Path) -> None:
 
 
 def notes() -> list[Path]:
-    """Give what is left in the temporary folder."""
+    """Return what is left in the temporary folder."""
     return list(Path(tempfile.gettempdir()).iterdir())
 
 

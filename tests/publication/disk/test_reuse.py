@@ -45,11 +45,11 @@ class Holder(Source):
         new.parent.rmdir()
 
     def uri(self, path: str) -> str:
-        """Give the URI of a file."""
+        """Return the URI of a file."""
         return f"{SITEURL}/{self.layout.records}/{quote(path)}"
 
     def held(self) -> dict[str, bytes]:
-        """Give the files that are published."""
+        """Return the files that are published."""
         return {path: file.read_bytes() for path, file in self.files().items()}
 
     def inodes(self) -> dict[str, int]:
@@ -65,7 +65,7 @@ class Holder(Source):
 
 @pytest.fixture
 def source(tmp_path: Path) -> Holder:
-    """Give a set with holdings, published once."""
+    """Return a set with holdings, published once."""
     source = Holder(tmp_path / "output")
     source.hold(FILES, 1)
     return source

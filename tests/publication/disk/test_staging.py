@@ -22,14 +22,14 @@ UNWRITABLE = r"the documents cannot be written to .*: .*; nothing was published"
 
 @pytest.fixture
 def source(tmp_path: Path) -> Source:
-    """Give a set that was published once."""
+    """Return a set that was published once."""
     source = Source(tmp_path / "output")
     source.publish({"a.html": b"a"}, "2024-01-05T12:00")
     return source
 
 
 def left_over(output: Path) -> list[str]:
-    """Give what staging has left in an output."""
+    """Return what staging has left in an output."""
     return [path.name for path in output.iterdir() if path.name.startswith(".resourcesync-")]
 
 
@@ -213,7 +213,7 @@ def test_what_others_have_there_stays(source: Source, tmp_path: Path, mode: Mode
 
 
 def others(top: Path) -> dict[str, object]:
-    """Give what is there beside the set and what all sets share."""
+    """Return what is there beside the set and what all sets share."""
     ours = ("site", "description.xml", "index.html", "publication.json")
     return {path: what for path, what in tree(top).items() if not path.startswith(ours)}
 
@@ -250,7 +250,7 @@ def test_documents_that_stay_are_the_same_files(source: Source, mode: Mode) -> N
 
 
 def stamps(output: Path) -> dict[str, tuple[int, int]]:
-    """Give which file each document is, and its time."""
+    """Return which file each document is, and its time."""
     top = output / "resourcesync"
     found = {file.relative_to(output).as_posix(): file.stat() for file in [top, *top.rglob("*"), output / WELL_KNOWN]}
     return {path: (stat.st_ino, stat.st_mtime_ns) for path, stat in found.items()}

@@ -33,12 +33,12 @@ def entry(loc: str, more: str = "", capability: str = "capabilitylist") -> str:
 
 
 def named(source: Source) -> list[str]:
-    """Give the Capability Lists that the Source Description names, in its order."""
+    """Return the Capability Lists that the Source Description names, in its order."""
     return [item.uri for item in source.document(f"{SITEURL}/{DESCRIPTION}").entries]
 
 
 def found(source: Source, layout: Layout = LAYOUT, former: tuple[str, ...] = ()) -> list[str]:
-    """Give the neighbours of a set."""
+    """Return the neighbours of a set."""
     return [each.loc for each in find_other_sets(source.output, [layout], former).entries]
 
 

@@ -35,7 +35,7 @@ class Made(RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Give the next bytes."""
+        """Return the next bytes."""
         size = min(self._left, len(buffer), len(_BLOCK))
         memoryview(buffer)[:size] = _BLOCK[:size]
         self._left -= size
@@ -49,7 +49,7 @@ def made(length: int) -> BufferedReader:
 
 @cache
 def digest(length: int) -> str:
-    """Give the SHA-256 of such a file, as `BufferedReader` and `package` read it."""
+    """Return the SHA-256 of such a file, as `BufferedReader` and `package` read it."""
     whole = sha256()
     with made(length) as stream:
         while chunk := stream.read(524_288):

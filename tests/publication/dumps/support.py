@@ -63,7 +63,7 @@ def members(package: bytes) -> dict[str, bytes]:
 
 
 def infos(package: bytes) -> Sequence[ZipInfo]:
-    """Give what `zipfile` knows of each member."""
+    """Return what `zipfile` knows of each member."""
     with ZipFile(BytesIO(package)) as archive:
         return archive.infolist()
 

@@ -195,7 +195,7 @@ def test_files_are_closed(tmp_path: Path) -> None:
 
 
 def replace_open(given_bitstream: Bitstream, opener: Callable[[], BinaryIO]) -> Bitstream:
-    """Give the bitstream with other bytes than its entry says."""
+    """Return the bitstream with other bytes than its entry says."""
     return given_bitstream._replace(open=opener)
 
 

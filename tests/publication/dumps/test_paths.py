@@ -20,7 +20,7 @@ LONG = "long-name-of-a-page-" * 10
 
 
 def take(*uris: str, media_type: str = HTML) -> list[str]:
-    """Give the paths of URIs in one package."""
+    """Return the paths of URIs in one package."""
     paths = PackagePaths(BASE)
     return [paths.take(uri, media_type) for uri in uris]
 

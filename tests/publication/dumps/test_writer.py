@@ -49,13 +49,13 @@ def dump_of(source: Source) -> list[Package]:
 
 
 def packages_in(source: Source) -> dict[str, bytes]:
-    """Give all packages and copies of manifests that the state vouches for, by path."""
+    """Return all packages and copies of manifests that the state vouches for, by path."""
     documents, state = source.documents(), source.state()["documents"]
     return {path: documents[path] for path in state if path.endswith((".zip", "-manifest.xml"))}
 
 
 def uris(contents: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Give contents by URI."""
+    """Return contents by URI."""
     return {f"{SITEURL}/{path}": data for path, data in contents.items()}
 
 

@@ -149,7 +149,7 @@ class Sparse:
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """Give bytes."""
+        """Return bytes."""
         size = self.end - self.position if size < 0 else min(size, self.end - self.position)
         found = bytearray(size)
         for start, data in self.kept.items():
@@ -160,7 +160,7 @@ class Sparse:
 
 
 def _claimed(length: int) -> Iterator[bytes]:
-    """Give a chunk of zeros many times, without hashing them for long."""
+    """Yield a chunk of zeros many times, without hashing them for long."""
     chunk = bytes(2**26)
     for _ in range(length // len(chunk)):
         yield chunk

@@ -31,7 +31,7 @@ NOW = utc("2024-05-01T12:00")
 
 @pytest.fixture
 def source(tmp_path: Path) -> Source:
-    """Give a source with three months of history, published."""
+    """Return a source with three months of history, published."""
     source = Source(tmp_path / "output")
     told(source, HISTORY)
     return source
@@ -49,14 +49,14 @@ def take_down(source: Source, *paths: str, built: datetime = NOW) -> TakedownRes
 
 
 def naming(source: Source, *texts: str) -> Iterator[str]:
-    """Give each document that has one of these texts, as often as it does."""
+    """Yield each document that has one of these texts, as often as it does."""
     for path, data in source.documents().items():
         for text in texts:
             yield from [path] * data.count(text.encode())
 
 
 def intervals(source: Source) -> list[tuple[str, str | None]]:
-    """Give from and until of each Change List, as the index has them and the list itself."""
+    """Return from and until of each Change List, as the index has them and the list itself."""
     lists = source.change_lists()
     assert [item.md for item, _ in lists] == [
         {name: each.md[name] for name in ("from", "until") if name in each.md} for _, each in lists

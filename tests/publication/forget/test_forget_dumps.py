@@ -31,7 +31,7 @@ NOW = utc("2024-09-01T12:00")
 
 @pytest.fixture
 def source(tmp_path: Path) -> Source:
-    """Give a set that had the secret in three of five months, in two states."""
+    """Return a set that had the secret in three of five months, in two states."""
     source = Source(tmp_path / "output")
     for month in range(1, 6):
         contents = {"a.html": b"%d" % month, "b.html": b"b"}
@@ -42,7 +42,7 @@ def source(tmp_path: Path) -> Source:
 
 
 def said(source: Source) -> Iterator[tuple[str, bytes]]:
-    """Give all bytes that are public, by path: of each document, and of each member of each package."""
+    """Yield all bytes that are public, by path: of each document, and of each member of each package."""
     for path, data in source.documents().items():
         yield path, data
         if path.endswith(".zip"):
@@ -61,7 +61,7 @@ def dumps_of(source: Source) -> tuple[list[Package], list[Package]]:
 
 
 def archived(source: Source, kind: str) -> list[tuple[str, Sequence[Any]]]:
-    """Give `at` and the resources of each archived list or dump: URI, `lastmod` and hash."""
+    """Return `at` and the resources of each archived list or dump: URI, `lastmod` and hash."""
     uri = source.capabilities().get(f"{kind}-archive")
     found: list[tuple[str, Sequence[Any]]] = []
     for item in source.document(uri).entries if uri else []:
@@ -77,7 +77,7 @@ def archived(source: Source, kind: str) -> list[tuple[str, Sequence[Any]]]:
 
 
 def changes_in(packages: Sequence[Package]) -> list[tuple[str, str | None, str, bytes | None]]:
-    """Give each change of Change Dumps."""
+    """Return each change of Change Dumps."""
     return [(each.uri, each.lastmod, each.md["change"], each.data) for one in packages for each in one.bitstreams]
 
 
@@ -283,7 +283,7 @@ def witness(time: datetime) -> Callable[[Sequence[str]], Mapping[str, datetime]]
 
 
 def unpacked(source: Source) -> tuple[list[bytes], list[bytes]]:
-    """Give the states of the resource without a hash in the Resource Dumps, the archived ones first, and of changes."""
+    """Return the states of the resource without a hash in Resource Dumps, archived ones first, and of changes."""
     capabilities = source.capabilities()
     archive = [item.uri for item in source.document(capabilities["resourcedump-archive"]).entries]
     uris = [*archive, capabilities["resourcedump"]]

@@ -21,14 +21,14 @@ MOVED = "https://museum.example"
 
 @pytest.fixture
 def source(tmp_path: Path) -> Source:
-    """Give ten resources, published once."""
+    """Return ten resources, published once."""
     source = Source(tmp_path / "output")
     source.publish(pages(10), "2024-01-05T12:00")
     return source
 
 
 def pages(count: int) -> dict[str, bytes]:
-    """Give the contents of so many pages."""
+    """Return the contents of so many pages."""
     return {f"{number}.html": bytes([number]) for number in range(count)}
 
 

@@ -14,7 +14,7 @@ BEGIN = utc("2020-01-03T08:00")
 
 
 def counts(ranges: int) -> Sequence[tuple[int, int, int]]:
-    """Give how many resources each month creates, updates and deletes."""
+    """Return how many resources each month creates, updates and deletes."""
     return [(4 + number % 5, number % 7, 1 if number % 3 == 2 else 0) for number in range(ranges)]
 
 
@@ -43,7 +43,7 @@ def publish(output: Path, ranges: int, more: int = 0, **options: Any) -> Source:
 
 
 def everything(**options: Any) -> dict[str, Any]:
-    """Give options with all documents."""
+    """Return options with all documents."""
     return {
         "site_name": "A site",
         "dumps": Dumps(resourcedump=True, changedump=True),

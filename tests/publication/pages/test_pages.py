@@ -27,7 +27,7 @@ def page_of(source: Source, path: str = FRONT) -> Any:
 
 
 def text_of(element: Any) -> str:
-    """Give all text of an element, without the style sheet."""
+    """Return all text of an element, without the style sheet."""
     return " ".join(" ".join(element.find("body").itertext()).split())
 
 

@@ -304,7 +304,7 @@ def _ranges(forgery: Forgery) -> None:
 
 
 def rewrite(forgery: Forgery, path: str, entries: list[bytes]) -> None:
-    """Give a document other entries."""
+    """Replace the entries of a document."""
     data = forgery.files[path]
     matches = [*_ENTRY.finditer(data)]
     if matches:

@@ -9,7 +9,7 @@ from tests.publication.support import LAYOUT, SITEURL, STATE, Source, change, ut
 
 
 def sealed(source: Source) -> HashedState:
-    """Give what is known of the publication in an output."""
+    """Return what is known of the publication in an output."""
     return HashedState.parse((source.output / STATE).read_bytes(), STATE)
 
 

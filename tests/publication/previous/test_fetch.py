@@ -75,13 +75,13 @@ class Time:
 
     @property
     def pace(self) -> Pace:
-        """Give it as the fetch takes it."""
+        """Return it as the fetch takes it."""
         return Pace(clock=lambda: self.now, sleep=self.sleep)
 
 
 @pytest.fixture(scope="module")
 def old(tmp_path_factory: pytest.TempPathFactory) -> Source:
-    """Give a publication of January, which no test alters."""
+    """Return a publication of January, which no test alters."""
     source = Source(tmp_path_factory.mktemp("old"))
     source.publish({"a.html": b"a"}, "2024-01-05T12:00")
     return source
@@ -89,7 +89,7 @@ def old(tmp_path_factory: pytest.TempPathFactory) -> Source:
 
 @pytest.fixture(scope="module")
 def new(old: Source, tmp_path_factory: pytest.TempPathFactory) -> Source:
-    """Give the publication of February that followed it, which no test alters."""
+    """Return the publication of February that followed it, which no test alters."""
     output = tmp_path_factory.mktemp("new") / "output"
     shutil.copytree(old.output, output)
     source = Source(output)
@@ -99,31 +99,31 @@ def new(old: Source, tmp_path_factory: pytest.TempPathFactory) -> Source:
 
 @pytest.fixture
 def source(new: Source, tmp_path: Path) -> Source:
-    """Give a copy of it, to alter."""
+    """Return a copy of it, to alter."""
     shutil.copytree(new.output, tmp_path / "output")
     return Source(tmp_path / "output")
 
 
 @pytest.fixture
 def site(new: Source) -> Iterator[Live]:
-    """Give a live site of the publication of February."""
+    """Yield a live site of the publication of February."""
     with live(files(new.output)) as site:
         yield site
 
 
 @pytest.fixture
 def into(tmp_path: Path) -> Path:
-    """Give where to bring it."""
+    """Return where to bring it."""
     return tmp_path / "into"
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Give all files of a folder by path."""
+    """Return all files of a folder by path."""
     return {file.relative_to(folder).as_posix(): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
 
 def vouched(source: Source) -> dict[str, bytes]:
-    """Give what a fetch brings of a publication: the documents that its state vouches for, and the state."""
+    """Return what a fetch brings of a publication: the documents that its state vouches for, and the state."""
     shared, pages = (DESCRIPTION, WELL_KNOWN), (".html", ".svg")
     return {path: data for path, data in source.documents().items() if path not in shared and not path.endswith(pages)}
 
@@ -136,7 +136,7 @@ def fetched(site: Live, into: Path, known: Path | None = None, **options: Any) -
 
 
 def failure(site: Live, into: Path, **options: Any) -> str:
-    """Give what is said where nothing can be fetched, without the advice, with `URL` for the site; nothing is written.
+    """Return what is said where nothing can be fetched, without the advice; `URL` is the site. Nothing is written.
 
     `bounds` are those of the web.
     """

@@ -31,7 +31,7 @@ needs_linux = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def old(tmp_path_factory: pytest.TempPathFactory) -> Source:
-    """Give a publication of January with all dumps, which no test alters."""
+    """Return a publication of January with all dumps, which no test alters."""
     source = Source(tmp_path_factory.mktemp("old") / "output")
     for time, data in (("2024-01-05T12:00", b"a"), ("2024-01-06T12:00", b"b")):
         source.publish(pictures(data), time, dumps=DUMPS, archives=ARCHIVES)
@@ -40,7 +40,7 @@ def old(tmp_path_factory: pytest.TempPathFactory) -> Source:
 
 @pytest.fixture(scope="module")
 def new(old: Source, tmp_path_factory: pytest.TempPathFactory) -> Source:
-    """Give the publication of February that followed it, which no test alters."""
+    """Return the publication of February that followed it, which no test alters."""
     output = tmp_path_factory.mktemp("new") / "output"
     shutil.copytree(old.output, output)
     source = Source(output)
@@ -50,35 +50,35 @@ def new(old: Source, tmp_path_factory: pytest.TempPathFactory) -> Source:
 
 @pytest.fixture
 def site(new: Source) -> Iterator[Live]:
-    """Give a live site of the publication of February."""
+    """Yield a live site of the publication of February."""
     with live(files(new.output)) as site:
         yield site
 
 
 @pytest.fixture
 def into(tmp_path: Path) -> Path:
-    """Give where to bring it."""
+    """Return where to bring it."""
     return tmp_path / "fetched" / "into"
 
 
 def pictures(data: bytes) -> Mapping[str, bytes]:
-    """Give a page that changes, and two pictures that do not, which no package holds together."""
+    """Return a page that changes, and two pictures that do not, which no package holds together."""
     return {"a.html": data, "b.png": b"b" * 15_000, "c.png": b"c" * 15_000}
 
 
 def named(source: Source) -> dict[str, str]:
-    """Give the SHA-256 of all that the state names, by path."""
+    """Return the SHA-256 of all that the state names, by path."""
     state = source.state()
     return {**state["superseded"], **state["documents"]}
 
 
 def packages(source: Source) -> set[str]:
-    """Give the paths of the packages."""
+    """Return the paths of the packages."""
     return set(filter(is_package, named(source)))
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """Give the SHA-256 of the documents in a folder, but for the state."""
+    """Return the SHA-256 of the documents in a folder, but for the state."""
     found = {}
     for file in (folder / "resourcesync").rglob("*"):
         path = file.relative_to(folder).as_posix()
@@ -96,7 +96,7 @@ def fetched(site: Live, into: Path, known: Path | None = None, **options: Any) -
 
 
 def failure(site: Live, into: Path, **options: Any) -> str:
-    """Give what is said where nothing can be fetched, with `URL` for the site; nothing is written or left."""
+    """Return what is said where nothing can be fetched, with `URL` for the site; nothing is written or left."""
     with pytest.raises(PublicationError) as caught:
         fetch_publication(Web(site.url), into, **options)
     assert not list(into.parent.iterdir())
@@ -347,7 +347,7 @@ def test_what_is_named_twice_is_had_once(source_of_two: Source, into: Path) -> N
 
 @pytest.fixture
 def source_of_two(tmp_path: Path) -> Source:
-    """Give a publication that names two packages of the same bytes."""
+    """Return a publication that names two packages of the same bytes."""
     source = huge(tmp_path / "output", 2, 1_000)
     first_one, other = sorted(packages(source))
     shutil.copyfile(source.output / first_one, source.output / other)

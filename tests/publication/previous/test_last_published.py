@@ -17,14 +17,14 @@ PAPERS = Layout("", "papers")
 
 
 def publication(folder: Path, text: str, layout: Layout = Layout("")) -> Path:  # noqa: B008 - frozen
-    """Give a folder with what stands for a publication."""
+    """Return a folder with what stands for a publication."""
     (folder / layout.state).parent.mkdir(parents=True)
     (folder / layout.state).write_text(text)
     return folder
 
 
 def kept(beside: Path, layout: Layout = Layout("")) -> str | None:  # noqa: B008 - frozen
-    """Give what is kept."""
+    """Return what is kept."""
     folder = LastPublishedCopy(beside, layout).folder
     return (folder / layout.state).read_text() if folder else None
 

@@ -32,13 +32,13 @@ def publish_twice(output: Path) -> Source:
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory: pytest.TempPathFactory) -> Source:
-    """Give a publication with a closed and an open Change List, which no test alters for good."""
+    """Return a publication with a closed and an open Change List, which no test alters for good."""
     return publish_twice(tmp_path_factory.mktemp("published"))
 
 
 @pytest.fixture
 def source(tmp_path: Path) -> Source:
-    """Give a publication with a closed and an open Change List, to alter."""
+    """Return a publication with a closed and an open Change List, to alter."""
     return publish_twice(tmp_path / "output")
 
 

@@ -22,7 +22,7 @@ OTHER = "0" * 64
 
 @pytest.fixture
 def base(tmp_path: Path) -> Path:
-    """Give a folder of a site, and beside it what is public there."""
+    """Return a folder of a site, and beside it what is public there."""
     Source(tmp_path / "public", siteurl=MUSEUM).publish({"a.html": b"a"}, "2024-01-05T12:00")
     (tmp_path / "site").mkdir()
     return tmp_path / "site"

@@ -16,7 +16,7 @@ DUMPS = Dumps(resourcedump=True, changedump=True)
 
 @pytest.fixture
 def source(tmp_path: Path) -> Source:
-    """Give a source that was published three times."""
+    """Return a source that was published three times."""
     source = Source(tmp_path / "output")
     for time, data in (("2024-01-05T12:00", b"a"), ("2024-02-05T12:00", b"b"), ("2024-02-06T12:00", b"c")):
         source.publish({"a": data}, time, dumps=DUMPS, archives=Archives(resourcedump=None))

@@ -42,7 +42,7 @@ def told(source: Source) -> SetStatus:
 
 
 def bytes_of(source: Source, *begins: str) -> int:
-    """Give the bytes of all documents whose paths in the set begin so."""
+    """Return the bytes of all documents whose paths in the set begin so."""
     begin = tuple(f"resourcesync/site/{each}" for each in begins)
     return sum(len(data) for path, data in source.documents().items() if path.startswith(begin))
 

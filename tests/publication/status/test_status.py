@@ -24,7 +24,7 @@ def told() -> ChangeHistory:
 
 @pytest.fixture
 def source(tmp_path: Path) -> Source:
-    """Give a source that was published with a history."""
+    """Return a source that was published with a history."""
     source = Source(tmp_path / "output")
     source.publish({"a": b"a", "b": b"b"}, told())
     return source
@@ -38,7 +38,7 @@ def looked(folder: Path) -> Status:
 
 
 def alone(status: Status) -> SetStatus:
-    """Give the one set that there is."""
+    """Return the one set that there is."""
     [found] = status.sets
     return found
 

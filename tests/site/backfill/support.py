@@ -58,14 +58,14 @@ def with_past(folder: Path, **settings: Any) -> Site:
 
 
 def documents(output: Path) -> dict[str, bytes]:
-    """Give all that is published, by path."""
+    """Return all that is published, by path."""
     return {
         file.relative_to(output).as_posix(): file.read_bytes() for file in sorted(output.rglob("*")) if file.is_file()
     }
 
 
 def worktrees(site: Site) -> list[str]:
-    """Give the work trees that git knows beside the site's own."""
+    """Return the work trees that git knows beside the site's own."""
     return site.git("worktree", "list", "--porcelain").split("\n\n")[1:]
 
 

@@ -53,7 +53,7 @@ def _temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def state(output: Path) -> dict[str, object]:
-    """Give the state of what is published."""
+    """Return the state of what is published."""
     content: dict[str, object] = json.loads((output / "resourcesync" / "publication.json").read_text())
     return content
 

@@ -36,7 +36,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Site:
 
 @pytest.fixture
 def past(filled: Site, tmp_path: Path) -> Site:
-    """Give a copy of it."""
+    """Return a copy of it."""
     shutil.copytree(filled.folder, tmp_path / "site", symlinks=True)
     site = Site(tmp_path / "site", filled.settings)
     site.git("config", "user.name", "A writer")
@@ -45,7 +45,7 @@ def past(filled: Site, tmp_path: Path) -> Site:
 
 
 def builds(site: Site) -> Iterator[dict[str, bytes]]:
-    """Give what a build of each commit is, all of it public."""
+    """Yield what a build of each commit is, all of it public."""
     for number, revision in enumerate(REVISIONS):
         site.git("checkout", "-q", "--force", revision)
         output = site.folder.parent / f"build{number}"

@@ -27,7 +27,7 @@ FEEDS: dict[str, Any] = {
 
 @pytest.fixture
 def blog(tmp_path: Path) -> Site:
-    """Give a site of all kinds of contents."""
+    """Return a site of all kinds of contents."""
     site = Site.create(tmp_path / "site")
     site.article("1.md", "One", Category="Über uns", Tags="b, A", Author="Ann")
     site.article("2.md", "Two", Category="über Uns", Tags="a", Slug="two")

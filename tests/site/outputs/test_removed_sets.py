@@ -18,7 +18,7 @@ __all__ = ["blog"]
 
 
 def state(*sets: str, commit: str | None = None) -> State:
-    """Give a state of sets that were published together."""
+    """Return a state of sets that were published together."""
     at = datetime(2024, 1, 1, tzinfo=UTC)
     return State(generation=1, siteurl=SITEURL, at=at, changes=0, documents={}, sets=sets, commit=commit)
 

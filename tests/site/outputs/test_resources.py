@@ -17,7 +17,7 @@ def written(path: str, uri: str | None = None, *, source: str | None = None, pub
 
 
 def paths(outputs: list[OutputFile], *patterns: str) -> list[str]:
-    """Give the paths of the resources among outputs."""
+    """Return the paths of the resources among outputs."""
     return [each.path for each in select_resources(outputs, Exclusion(patterns))]
 
 

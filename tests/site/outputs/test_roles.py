@@ -41,12 +41,12 @@ def tree(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def content(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a tree of sources."""
+    """Return a tree of sources."""
     return tree(tmp_path_factory.mktemp("roles"))
 
 
 def pelican_takes(content: Path, overrides: dict[str, Any]) -> tuple[Roles, dict[str, Role]]:
-    """Give the roles, and what Pelican's generators find: articles before pages before static files."""
+    """Return the roles, and what Pelican's generators find: articles before pages before static files."""
     configuration = read_settings(override={"PATH": str(content), "SITEURL": "https://example.org", **overrides})
     generator = Generator({}, configuration, str(content), configuration["THEME"], str(content / "output"))
     found: dict[str, Role] = {}
@@ -58,7 +58,7 @@ def pelican_takes(content: Path, overrides: dict[str, Any]) -> tuple[Roles, dict
 
 
 def differences(content: Path, overrides: dict[str, Any]) -> list[tuple[str, Role | None, Role | None]]:
-    """Give each file of which we say another thing than Pelican."""
+    """Return each file of which we say another thing than Pelican."""
     roles, taken = pelican_takes(content, overrides)
     paths = (file.relative_to(content).as_posix() for file in content.rglob("*") if file.is_file())
     said = ((path, roles.of(path), taken.get(path)) for path in sorted(paths))

@@ -23,7 +23,7 @@ EMPTY = (
 
 
 def doubts(selection: Selection) -> list[str]:
-    """Give what is doubted of a set of that selection."""
+    """Return what is doubted of a set of that selection."""
     return list(selection_warnings(SetSettings(name="mine", selection=selection), DEFAULT_CONFIG, WRITTEN, BY_URI))
 
 
