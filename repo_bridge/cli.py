@@ -157,7 +157,7 @@ def _import(options: Namespace) -> int:
     with Progress.shown(sys.stderr, PROGRAM) as progress:
         progress.say(f"importing {options.dump}")
         result = import_dump(
-            options.dump, options.export, checked.get("schema"), progress.passed, checked.get("hidden", frozenset())
+            options.dump, options.export, checked.get("schema"), progress.advance, checked.get("hidden", frozenset())
         )
     _say(as_json(result) if options.json else import_text(result, options.export))
     return DONE

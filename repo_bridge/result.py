@@ -20,7 +20,7 @@ class Progress(Protocol):
     def say(self, what: str) -> None:
         """Begin another stage, such as `reading the repository`."""
 
-    def passed(self, number: int) -> None:
+    def advance(self, number: int) -> None:
         """Report that this many more items were read."""
 
     def packed(self, size: int) -> None:

@@ -73,7 +73,7 @@ def _database(settings: Settings, folder: Path, progress: Progress) -> str:
     if _begins_with(file, _SQLITE):
         return f"sqlite:///{file.absolute()}"
     progress.say(f"importing {file.name}")
-    import_dump(file, folder / "export.db", settings.schema, progress.passed, settings.hidden)
+    import_dump(file, folder / "export.db", settings.schema, progress.advance, settings.hidden)
     return f"sqlite:///{folder / 'export.db'}"
 
 

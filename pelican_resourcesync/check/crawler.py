@@ -164,7 +164,7 @@ class Crawler:
 
     def why(self, uri: str) -> str:
         """Return the reason why a document was not read."""
-        return self._whys.get(uri) or f"{shown(uri)!a} lies elsewhere"
+        return self._whys.get(uri) or f"{shown(uri)!a} is on another host"
 
     def same(self, one: str, other: str) -> bool:
         """Return whether two URIs serve the same document; some hosts have their Source Description at two URIs."""

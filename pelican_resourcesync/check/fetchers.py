@@ -53,7 +53,7 @@ class Fetcher(Protocol):
 
 
 class FolderFetcher:
-    """The output folder of a site, whose URL is learned from the first URI that leads to one of its files."""
+    """The output folder of a site, whose URL is found from the first URI that matches one of its files."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.resolve()

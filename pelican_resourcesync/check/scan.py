@@ -310,7 +310,7 @@ class Scan:
             self._parser.StartNamespaceDeclHandler = None
         else:
             if depth > self._limits.depth:
-                self._refuse(f"elements lie more than {self._limits.depth} deep in each other")
+                self._refuse(f"elements are nested more than {self._limits.depth} levels deep")
             if item is not None and self._in_text:
                 item.nested = item.nested or name
                 item.unusual = True

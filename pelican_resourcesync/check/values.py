@@ -162,12 +162,14 @@ def measure(stream: BinaryIO, md: Attributes, *, keep: int = _HEAD) -> Measureme
 
 def wrong_length(measured: Measurement, md: Attributes) -> str | None:
     """Return a message if the length differs from the stated one, or None."""
-    said = number(md.get("length"))
-    return f"{measured.length:,} bytes, and not {said:,}" if said is not None and said != measured.length else None
+    stated = number(md.get("length"))
+    return (
+        f"{measured.length:,} bytes, and not {stated:,}" if stated is not None and stated != measured.length else None
+    )
 
 
 def wrong_digest(measured: Measurement, md: Attributes) -> str | None:
     """Return a message if a digest differs from the stated one, or None."""
-    said = digests(md.get("hash"))
-    wrong = [name for name, digest in measured.digests.items() if said[name] != digest]
-    return f"the {wrong[0]} is {measured.digests[wrong[0]]}, and not {said[wrong[0]][:200]!a}" if wrong else None
+    stated = digests(md.get("hash"))
+    wrong = [name for name, digest in measured.digests.items() if stated[name] != digest]
+    return f"the {wrong[0]} is {measured.digests[wrong[0]]}, and not {stated[wrong[0]][:200]!a}" if wrong else None

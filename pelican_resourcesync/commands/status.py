@@ -57,9 +57,9 @@ def _costs(site: Configuration, publication: Status) -> Costs:
 
 def as_text(report: Report) -> str:
     """Return the report as lines of text for people; with several sets, each has its own block."""
-    told = status_blocks(report, report.costs or {})
-    told[-1] += _next(report.next_build)
-    return render_blocks(told)
+    blocks = status_blocks(report, report.costs or {})
+    blocks[-1] += _next(report.next_build)
+    return render_blocks(blocks)
 
 
 def _next(expected: Forecast) -> Iterator[tuple[str, str]]:

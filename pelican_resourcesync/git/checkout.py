@@ -43,8 +43,8 @@ class Checkout:
                 self._git.submodule("--quiet", "update", "--recursive", "--force")
                 self._git.submodule("--quiet", "foreach", "--quiet", "--recursive", "git clean -ffdxq")
         except GitCommandError as error:
-            said = str(error.stderr).strip().removeprefix("stderr: ").strip("'\n ")
-            message = f"git cannot check it out: {' '.join(said.split())}"
+            output = str(error.stderr).strip().removeprefix("stderr: ").strip("'\n ")
+            message = f"git cannot check it out: {' '.join(output.split())}"
             raise HistoryError(message) from error
         _stamp(self.top)
         self._git.update_index("-q", "--refresh", with_exceptions=False)

@@ -213,14 +213,14 @@ def _none(folder: Path) -> str:
     return f"{folder} is in no git repository, so there is no history to publish: build in a clone"
 
 
-def _refusal(top: Path, said: str) -> str:
-    if "dubious ownership" in said:
+def _refusal(top: Path, output: str) -> str:
+    if "dubious ownership" in output:
         return (
             f"git refuses the repository {top} because it belongs to another user (dubious ownership): "
             f"run git config --global --add safe.directory {top}"
         )
-    if "not a git repository" in said:
+    if "not a git repository" in output:
         return _none(top)
-    if "Needed a single revision" in said:
+    if "Needed a single revision" in output:
         return f"the repository {top} has no commits yet, so there is no history to publish: commit the site"
-    return f"git cannot read the repository {top}: {said.strip()}"
+    return f"git cannot read the repository {top}: {output.strip()}"

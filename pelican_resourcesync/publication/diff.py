@@ -70,11 +70,11 @@ class Comparison:
         self._longest = max(self._longest, size)
         self._heaviest = max(self._heaviest, len(links) if links.isascii() else len(links.encode()))
 
-    def take(self, stands: Row, differing: list[Row]) -> None:
+    def take(self, new: Row, differing: list[Row]) -> None:
         """Include a resource that differs, and add it to `differing` unless there are very many."""
-        self.see(stands.uri, stands.links)
+        self.see(new.uri, new.links)
         if len(differing) <= _MOST:
-            differing.append(stands)
+            differing.append(new)
 
     def see_changes(self, changes: Iterable[Change]) -> None:
         """Include the sizes of the entries of changes."""
@@ -99,25 +99,25 @@ def compare(now: Resources, previous: PreviousPublication | None, link_changes_b
     found.see_changes(previous.open.changes if previous.open else ())
     found.see_listing(previous.resources)
     differing: list[Row] = []
-    for stands, was in paired(now.rows(), previous.resources.rows()):
-        if stands is None:
-            found.gone += [was.uri] if was else []
+    for new, old in paired(now.rows(), previous.resources.rows()):
+        if new is None:
+            found.gone += [old.uri] if old else []
             found.candidates += found.gone[-1:]
-        elif was is None or stands.representation != was.representation or _may_differ(stands, was):
-            found.candidates.append(stands.uri)
-            found.take(stands, differing)
-        elif stands.links != was.links:
-            if link_changes_below and stands.uri.startswith(link_changes_below):
-                found.candidates.append(stands.uri)
-                found.relinked.add(stands.uri)
-            found.take(stands, differing)
+        elif old is None or new.representation != old.representation or _may_differ(new, old):
+            found.candidates.append(new.uri)
+            found.take(new, differing)
+        elif new.links != old.links:
+            if link_changes_below and new.uri.startswith(link_changes_below):
+                found.candidates.append(new.uri)
+                found.relinked.add(new.uri)
+            found.take(new, differing)
     found.differing = differing if len(differing) <= _MOST else None
     return found
 
 
-def _may_differ(stands: Row, was: Row) -> bool:
+def _may_differ(new: Row, old: Row) -> bool:
     """Return whether bytes without a known hash may be different, because the resource has changed since."""
-    return not is_hashed(stands.representation) and is_later(stands.lastmod, was.lastmod)
+    return not is_hashed(new.representation) and is_later(new.lastmod, old.lastmod)
 
 
 @dataclass(slots=True)
@@ -133,9 +133,9 @@ class ListingBuilder:
     same: bool = True
     same_bytes: bool = True
 
-    def list(self, fresh: Iterable[Change], file: Path | None = None) -> Listing:
+    def list(self, changes: Iterable[Change], file: Path | None = None) -> Listing:
         """Return the listing after these changes, stored in `file` if given."""
-        times = {change.uri: render_time(change.time) for change in fresh}
+        times = {change.uri: render_time(change.time) for change in changes}
         found, previous = self.found, self.previous
         if previous is None or found is None or found.differing is None:
             return Listing.keep(self._rows(times), file)
@@ -145,30 +145,30 @@ class ListingBuilder:
 
     def _rows(self, times: Mapping[str, str]) -> Iterator[Row]:
         before: Iterable[Row] = () if self.previous is None else self.previous.rows()
-        for stands, was in paired(self.now.rows(), before):
-            if stands is None:
+        for new, old in paired(self.now.rows(), before):
+            if new is None:
                 self.same = self.same_bytes = False
             else:
-                yield self._row(stands, was, times)
+                yield self._row(new, old, times)
 
     def _changed(self, previous: Listing, differing: Iterable[Row], times: Mapping[str, str]) -> Iterator[Row]:
         """Yield the rows that are new or different, including those where only `lastmod` changed."""
         seen = set()
-        for stands in differing:
-            seen.add(stands.uri)
-            yield self._row(stands, previous.row(stands.uri), times)
+        for new in differing:
+            seen.add(new.uri)
+            yield self._row(new, previous.row(new.uri), times)
         for uri in sorted(times.keys() - seen):
-            was = previous.row(uri)
-            if was is not None and self.now.get(uri) is not None:
+            old = previous.row(uri)
+            if old is not None and self.now.get(uri) is not None:
                 self.same = self.same_bytes = False
-                yield was._replace(lastmod=times[uri])
+                yield old._replace(lastmod=times[uri])
 
-    def _row(self, stands: Row, was: Row | None, times: Mapping[str, str]) -> Row:
-        uri, representation, links, changed = stands
-        row = Row(uri, representation, links, times.get(uri) or (changed if was is None else was.lastmod))
-        if row != was:
+    def _row(self, new: Row, old: Row | None, times: Mapping[str, str]) -> Row:
+        uri, representation, links, changed = new
+        row = Row(uri, representation, links, times.get(uri) or (changed if old is None else old.lastmod))
+        if row != old:
             self.same = False
-            self.same_bytes = self.same_bytes and was is not None and row._replace(links=was.links) == was
+            self.same_bytes = self.same_bytes and old is not None and row._replace(links=old.links) == old
         return row
 
 
@@ -179,7 +179,7 @@ _by_uri = attrgetter("uri")
 def changes_since(
     previous: Mapping[str, Listed] | None,
     now: Mapping[str, Representation],
-    told: Iterable[Change],
+    listed: Iterable[Change],
     *,
     unexplained: datetime,
     compared: Comparison | None = None,
@@ -187,16 +187,16 @@ def changes_since(
     """Return the changes between two publications, in chronological order and by URI.
 
     `previous` is the last Resource List, or `None` for a first publication. `now` are the resources as built, and
-    `told` the changes that the history lists since then, oldest first. A change that the history does not explain gets
-    the time `unexplained`. `compared` is the comparison of the two, if known.
+    `listed` the changes in the history since then, oldest first. A change that the history does not explain gets the
+    time `unexplained`. `compared` is the comparison of the two, if known.
 
     With a previous publication, each URI has at most one change, with the hash, length and type of its bytes. In a
     first publication it has all changes that the history lists, without these.
     """
     if previous is None:
-        found = _told(now, told, unexplained)
+        found = _from_history(now, listed, unexplained)
     else:
-        found = _by_bytes(previous, now, told, unexplained, compared or Comparison([*previous, *now]))
+        found = _by_bytes(previous, now, listed, unexplained, compared or Comparison([*previous, *now]))
     changes = sorted(found, key=_by_uri)
     changes.sort(key=_by_time)  # sorted twice, because a combined key would build a tuple for each of possibly millions
     return changes
@@ -205,7 +205,7 @@ def changes_since(
 def _by_bytes(
     previous: Mapping[str, Listed],
     now: Mapping[str, Representation],
-    told: Iterable[Change],
+    listed: Iterable[Change],
     unexplained: datetime,
     compared: Comparison,
 ) -> Iterator[Change]:
@@ -213,32 +213,34 @@ def _by_bytes(
 
     If the bytes are unknown, the history also decides whether they changed.
     """
-    times = {change.uri: change.time for change in told}
+    times = {change.uri: change.time for change in listed}
     for uri in dict.fromkeys(compared.candidates):
-        was, stands = previous.get(uri), now.get(uri)
-        if was is None:
+        old, new = previous.get(uri), now.get(uri)
+        if old is None:
             kind = ChangeKind.CREATED
-        elif stands is None:
+        elif new is None:
             kind = ChangeKind.DELETED
-        elif was.representation.differs(stands) or (stands.hash is None and uri in times) or uri in compared.relinked:
+        elif old.representation.differs(new) or (new.hash is None and uri in times) or uri in compared.relinked:
             kind = ChangeKind.UPDATED
         else:
             continue
-        yield Change(times.get(uri, unexplained), uri, kind, stands)
+        yield Change(times.get(uri, unexplained), uri, kind, new)
 
 
-def _told(now: Mapping[str, Representation], told: Iterable[Change], unexplained: datetime) -> Iterator[Change]:
+def _from_history(
+    now: Mapping[str, Representation], listed: Iterable[Change], unexplained: datetime
+) -> Iterator[Change]:
     """Yield the changes that the history lists, corrected at the end if they do not lead to the current resources."""
     lives: dict[str, list[Change]] = {uri: [] for uri in now}
-    for change in told:
+    for change in listed:
         lives.setdefault(change.uri, []).append(change)
     for uri, life in lives.items():
         steps = list(_steps(life))
         yield from steps
-        stands = uri in now
-        if stands != (bool(steps) and steps[-1].kind is not ChangeKind.DELETED):
+        exists = uri in now
+        if exists != (bool(steps) and steps[-1].kind is not ChangeKind.DELETED):
             time = max(unexplained, steps[-1].time + TICK) if steps else unexplained
-            yield Change(time, uri, ChangeKind.CREATED if stands else ChangeKind.DELETED)
+            yield Change(time, uri, ChangeKind.CREATED if exists else ChangeKind.DELETED)
 
 
 def _steps(life: Iterable[Change]) -> Iterator[Change]:

@@ -23,9 +23,9 @@ class GenerationWriter:
     """Writer of the documents of one generation of a set."""
 
     def __init__(
-        self, writing: DocumentWriter, contents: Contents, passed: Callable[[int], None] = lambda _: None
+        self, writing: DocumentWriter, contents: Contents, on_packed: Callable[[int], None] = lambda _: None
     ) -> None:
-        """Create it from where to write and the contents; `passed` is called with the number of bytes just packed."""
+        """Write `contents` with `writing`; `on_packed` is called with the number of bytes just packed."""
         options = writing.options
         self._writing = writing
         self._layout = options.layout
@@ -33,7 +33,7 @@ class GenerationWriter:
         self._documents = Documents(
             options.layout, options.describedby or options.layout.uri(HTML_PAGE), options.edition
         )
-        self._dumps = DumpWriter(writing, self._documents, contents.bytes, passed)
+        self._dumps = DumpWriter(writing, self._documents, contents.bytes, on_packed)
 
     def write(self) -> dict[Capability, str]:
         """Write every document of the set; return the paths of those that its Capability List names, by capability."""

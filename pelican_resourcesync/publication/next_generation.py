@@ -255,9 +255,9 @@ class _Planner:
     def _find(self, uri: str, of: Hash | None, _since: datetime | None) -> Callable[[], BinaryIO] | None:
         """Find the current or former bytes of a resource; bytes of unknown length cannot be packed."""
         resource = self._now.get(uri)
-        said = resource.represent() if resource else Representation()
-        if resource and said.hash == of:
-            return partial(_open, resource.file) if resource.file and said.length is not None else None
+        current = resource.represent() if resource else Representation()
+        if resource and current.hash == of:
+            return partial(_open, resource.file) if resource.file and current.length is not None else None
         if of is None or of.algorithm != SHA_256:
             return None
         file = self._history.objects(of.digest)

@@ -62,8 +62,8 @@ def parse_settings(raw: object) -> Settings:
     settings = Settings(**{key: _CHECKS[key](Setting(key), value) for key, value in raw.items()})
     if settings.link_headers and not any(each.selection.everything for each in settings.sets):
         message = (
-            "RESOURCESYNC['link_headers'] says of every answer which set it is in: leave it out, or name a set that"
-            " has everything, such as {'site': {}}, in RESOURCESYNC['sets']"
+            "RESOURCESYNC['link_headers'] sends the same header with every response, so it needs a set with all "
+            "resources: remove it, or add such a set, for example {'site': {}}, to RESOURCESYNC['sets']"
         )
         raise SettingsError(message)
     return settings

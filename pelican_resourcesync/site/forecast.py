@@ -18,7 +18,7 @@ class Action(StrEnum):
 
     CARRY_FORWARD = "carry forward"
     FIRST = "publish for the first time"
-    ANEW = "begin anew"
+    START_OVER = "start over"
     NOTHING = "publish nothing"
     STOP = "stop"
     UNKNOWN = "not known"
@@ -73,7 +73,7 @@ def _forecast(site: Configuration, found: Mapping[str, Predecessor]) -> Forecast
     why = "; ".join(predecessor_messages(found))
     states = [each.previous.state for each in found.values() if each.previous]
     if not states:
-        action = Action.ANEW if any(each.restarted_from for each in found.values()) else Action.FIRST
+        action = Action.START_OVER if any(each.restarted_from for each in found.values()) else Action.FIRST
         return Forecast(action=action, why=why, news=_new_commits(site, None))
     state = states[0]
     news = _new_commits(site, state.commit) if state.commit else NewCommits(why="the publication names no commit")

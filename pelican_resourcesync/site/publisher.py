@@ -58,18 +58,18 @@ class Publisher:
         run: Run,
         settings: Settings,
         predecessors: Mapping[str, Predecessor],
-        former: Sequence[str] = (),
-        passed: Callable[[int], None] = lambda _: None,
+        removed_sets: Sequence[str] = (),
+        on_packed: Callable[[int], None] = lambda _: None,
     ) -> None:
         """Publish what `run` wrote; `predecessors` holds the previous publication of each set.
 
-        `former` names the sets that are no longer published. `passed` is called with the number of newly packed bytes.
+        `removed_sets` are no longer published. `on_packed` is called with the number of bytes just packed.
         """
         self._run = run
         self._settings = settings
         self._predecessors = predecessors
-        self._removed_sets = former
-        self._passed = passed
+        self._removed_sets = removed_sets
+        self._on_packed = on_packed
         self._warnings: list[str] = []
         self._notes: list[str] = []
 
@@ -85,7 +85,7 @@ class Publisher:
         histories = self._read_histories(site, measured)
         requests = [self._request(each, measured, links, histories) for each in site.sets]
         removed = list(removed_layouts(output, self._run.siteurl, self._removed_sets))
-        publications = publish_sets(requests, self._passed, removed)
+        publications = publish_sets(requests, self._on_packed, removed)
         self._warnings += [*site.warnings, *removed_set_warnings(self._removed_sets), *_unstable(publications)]
         self._notes += [note for each in publications for note in each.notes]
         names = [each.settings.name for each in site.sets]
@@ -141,9 +141,9 @@ class Publisher:
             restarted_from=self._predecessors[name].restarted_from,
         )
 
-    def _modified(self, written: OutputFile, told: ChangeHistory) -> datetime | None:
+    def _modified(self, written: OutputFile, history: ChangeHistory) -> datetime | None:
         """Return the modification time of the source, else of the output file; `None` where there is a git history."""
-        if told.commit is not None:
+        if history.commit is not None:
             return None
         file = Path(self._run.settings["PATH"]) / written.source if written.source else None
         stat = (file if file and file.is_file() else self._run.output / written.path).stat()

@@ -109,8 +109,8 @@ def _required(sets: Mapping[str, PreviousPublication], where: str) -> list[Previ
 
 def _keep(site: Configuration, layout: Layout, output: Path) -> None:
     """Save a copy of the documents of one set; the output may also contain other sets and the whole site."""
-    keepsake = LastPublishedCopy(settings_folder_of(site.pelican), layout)
-    with keepsake.fetch_folder() as folder:
+    copy = LastPublishedCopy(settings_folder_of(site.pelican), layout)
+    with copy.fetch_folder() as folder:
         shutil.copytree(output / layout.home, folder / layout.home)
         shutil.copyfile(output / layout.state, folder / layout.state)
-        keepsake.replace(folder)
+        copy.replace(folder)

@@ -52,7 +52,7 @@ class Progress:
         self._next = self._first
         self._show()
 
-    def passed(self, number: int) -> None:
+    def advance(self, number: int) -> None:
         """Count more items as read."""
         self._items += number
         self._show()

@@ -111,8 +111,8 @@ def _blocks(status: Status, costs: Costs) -> Iterator[Block]:
 
 
 def _version(status: SetStatus) -> Iterator[tuple[str, str]]:
-    anew = f", restarted {format_count(status.start - 1, 'time')}" if status.start > 1 else ""
-    yield "generation", f"{status.generation}{anew}"
+    restarts = f", restarted {format_count(status.start - 1, 'time')}" if status.start > 1 else ""
+    yield "generation", f"{status.generation}{restarts}"
     landed = f", landed {render_datetime(status.landed)}" if status.landed else ""
     yield "commit", f"{status.commit or UNKNOWN}{landed}"
     yield "at", render_datetime(status.at) + (", which is in the future: see `previous` 'none'" if status.ahead else "")

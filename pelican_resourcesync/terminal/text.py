@@ -50,9 +50,9 @@ def _line(name: str, text: str) -> str:
     return f"{name + ':' if name else '':<14} {printable(text)}"
 
 
-def as_json(told: "DataclassInstance") -> str:
+def as_json(value: "DataclassInstance") -> str:
     """Return a dataclass as ASCII JSON. Times are in UTC, in the format of the standard; paths and so on are text."""
-    return json.dumps(asdict(told), indent=1, ensure_ascii=True, default=_text)
+    return json.dumps(asdict(value), indent=1, ensure_ascii=True, default=_text)
 
 
 def _text(value: object) -> str:

@@ -184,8 +184,8 @@ class InventoryLoader:
         for number, thing in enumerate(things, 1):
             yield thing
             if number % _STEP == 0:
-                self.progress.passed(_STEP)
-        self.progress.passed(number % _STEP)
+                self.progress.advance(_STEP)
+        self.progress.advance(number % _STEP)
 
 
 def record_removals(inventory: Inventory, uris: Collection[str], repository: Repository, builder: EntryBuilder) -> None:

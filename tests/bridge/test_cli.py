@@ -314,7 +314,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
     def publish(given: Settings, progress: Progress) -> Result:
         settings.append(given)
         progress.say("reading the repository")
-        progress.passed(400)
+        progress.advance(400)
         if given.set_name == "broken":
             message = "it cannot be published"
             raise PublicationError(message)

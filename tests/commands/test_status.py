@@ -114,7 +114,7 @@ def test_forecasts(
 
     with live(files(published.output)) as site:
         as_public(monkeypatch, site)
-        assert forecast(previous="none").startswith("begin anew: the publication starts over")
+        assert forecast(previous="none").startswith("start over: the publication starts over")
     assert forecast(previous="elsewhere").startswith("stop: `previous` is 'elsewhere'")
     assert forecast(enabled=False).startswith("publish nothing: it is not enabled")
     published.git("checkout", "-q", "--orphan", "rewritten")

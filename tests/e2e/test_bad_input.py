@@ -82,7 +82,7 @@ def test_shallow_clone(shallow: Site) -> None:
     shallow.commit("2024-04-01T10:00:00Z")
     status, said = run(shallow, "--fatal", "warnings")
     assert status != 0
-    assert "the bytes alone tell what changed" in said
+    assert "only the bytes show what changed" in said
     assert [kind for _, kind, _ in shallow.changes()] == ["updated"]
 
 

@@ -115,7 +115,7 @@ def test_headers_need_a_set_of_everything(blog: Site) -> None:
     blog.configure(RESOURCESYNC={"link_headers": ["_headers"], "sets": {"news": NEWS}})
     said = blog.command(check=False)
     assert said.returncode == 1
-    assert "RESOURCESYNC['link_headers'] says of every answer which set it is in: leave it out, or name" in said.stderr
+    assert "RESOURCESYNC['link_headers'] sends the same header with every response, so it needs" in said.stderr
     publish(blog, news=NEWS, whole={})
     text = (blog.output / "_headers").read_text()
     assert [line for line in text.splitlines() if "Link:" in line] == [
@@ -271,13 +271,13 @@ def test_one_warning_names_what_is_gone(blog: Site) -> None:
     """And says what to do; a strict build stops for it once, after all is published."""
     publish(blog, site={}, news=NEWS, wood=WOOD, images=IMAGES)
     both = (
-        "the sets 'news' and 'wood' are no longer in RESOURCESYNC['sets'], so their documents are taken out, and "
-        "whoever follows them finds nothing more: remove resourcesync/news/ and resourcesync/wood/ from the host too, "
-        "or name them again"
+        "the sets 'news' and 'wood' are no longer in RESOURCESYNC['sets'], so their documents are removed, and "
+        "copies of them are no longer updated: delete resourcesync/news/ and resourcesync/wood/ from the host, too, "
+        "or add them to the setting again"
     )
     one = (
-        "the set 'site' is no longer in RESOURCESYNC['sets'], so its documents are taken out, and whoever follows it "
-        "finds nothing more: remove resourcesync/site/ from the host too, or name it again"
+        "the set 'site' is no longer in RESOURCESYNC['sets'], so its documents are removed, and copies of it are no "
+        "longer updated: delete resourcesync/site/ from the host, too, or add it to the setting again"
     )
     for sets, warning in (({"site": {}, "images": IMAGES}, both), ({"images": IMAGES}, one)):
         blog.configure(RESOURCESYNC={"sets": sets})

@@ -24,13 +24,13 @@ def test_stages_items_and_bytes() -> None:
         progress = Progress(there.stream, "repo-bridge", clock)
         progress.say("reading the repository")
         clock.now += 0.99
-        progress.passed(300)
+        progress.advance(300)
         assert not there.seen()
         clock.now += 0.01
-        progress.passed(12_000)
+        progress.advance(12_000)
         assert there.seen() == "repo-bridge: reading the repository, 12,300 items read"
         clock.now += 0.1
-        progress.passed(1)
+        progress.advance(1)
         assert not there.seen()
         progress.say("writing \x1b[2Jthe [red]documents\n")
         assert there.seen() == "repo-bridge: writing \\x1b[2Jthe [red]documents\\n"

@@ -203,9 +203,7 @@ def loc(item: Item, _: DocumentState) -> str | None:
     if item.locs != 1:
         return f"the entry has {item.locs} loc"
     if item.nested:
-        return (
-            f"an element {quoted(item.nested.rpartition(' ')[2])} lies in a child of the entry, which holds text only"
-        )
+        return f"an element {quoted(item.nested.rpartition(' ')[2])} is in a child of the entry, which holds only text"
     if len(text) >= LONGEST_LOC:
         return f"loc has {len(text):,} characters or more"
     return f"loc {quoted(text)} is not an absolute URI"
@@ -242,7 +240,7 @@ def up(doc: DocumentState) -> HeadFaults:
         yield f"the document has {count or 'no'} link{'s' if count > 1 else ''} with rel=up", doc.head.md_line
 
 
-@rule("head", "X14", MUST, "at and completed are of snapshots, from and until of intervals", "core §7, App. A")
+@rule("head", "X14", MUST, "Snapshots have at and completed, intervals from and until", "core §7, App. A")
 def times_that_fit(doc: DocumentState) -> HeadFaults:
     for name in (_SNAPSHOT | _INTERVAL) & set(doc.head.md):
         fitting = _OF_SNAPSHOTS if name in _SNAPSHOT else _OF_INTERVALS
@@ -254,7 +252,7 @@ def times_that_fit(doc: DocumentState) -> HeadFaults:
     "md",
     "X14",
     MUST,
-    "at and completed are of snapshots, from and until of intervals",
+    "Snapshots have at and completed, intervals from and until",
     "core §7, App. A",
     by_names=True,
 )
@@ -312,7 +310,7 @@ def _differs(link: Attributes, item: Item) -> str | None:
     return None
 
 
-@rule("link", "LN01", SHOULD, "A mirror has what the entry says of the resource", "core §14.2")
+@rule("link", "LN01", SHOULD, "A mirror has the length, type and hash of the entry", "core §14.2")
 def duplicate(link: Attributes, item: Item, _: DocumentState) -> str | None:
     problem = _differs(link, item) if link.get("rel") == "duplicate" else None
     return f"a link with rel=duplicate: {problem}" if problem else None
@@ -323,7 +321,7 @@ def alternate(link: Attributes, _item: Item, _doc: DocumentState) -> str | None:
     return "a link with rel=alternate has no type" if link.get("rel") == "alternate" and "type" not in link else None
 
 
-@rule("link", "LN03", MUST, "A patch has its type and, in a dump, its path; it is of changes alone", "core §14.4")
+@rule("link", "LN03", MUST, "A patch has its type and, in a dump, its path; only changes have patches", "core §14.4")
 def patch(link: Attributes, _: Item, doc: DocumentState) -> str | None:
     if link.get("rel") != _PATCH:
         return None
@@ -340,11 +338,11 @@ def patch(link: Attributes, _: Item, doc: DocumentState) -> str | None:
 def metadata(link: Attributes, item: Item, _: DocumentState) -> str | None:
     rel = link.get("rel")
     if rel in ("describedby", "describes") and link.get("href") == item.loc:
-        return f"a link with rel={rel} leads to the entry's own loc"
+        return f"a link with rel={rel} points to the entry's own loc"
     return None
 
 
-@rule("link", "LN05", MUST, "A memento is what the entry says of the resource", "core §14.6")
+@rule("link", "LN05", MUST, "A memento has the length, type and hash of the entry", "core §14.6")
 def memento(link: Attributes, item: Item, _: DocumentState) -> str | None:
     if link.get("rel") != "memento":
         return None

@@ -20,7 +20,7 @@ def package(item: Item, _: DocumentState) -> str | None:
     return _plain_package(item)
 
 
-@rule("entry", "RD03", SHOULD, "All packages are of one format", "core §11.1", on=_RD + _CD, index=False)
+@rule("entry", "RD03", SHOULD, "All packages have the same format", "core §11.1", on=_RD + _CD, index=False)
 def one_format(item: Item, doc: DocumentState) -> str | None:
     type_ = (item.md or {}).get("type")
     if type_ is None:
@@ -95,7 +95,7 @@ def _without_slash(md: Attributes | None) -> str | None:
 _MANIFEST_THERE = "A package has manifest.xml at its top level"
 
 
-@rule("package", "RD03", MUST, "A package is a ZIP file, or its type says what else", "core §11.1")
+@rule("package", "RD03", MUST, "A package is a ZIP file, or has another type", "core §11.1")
 def is_zip(package: Package) -> str | None:
     other = not same_type(package.md.get("type", "application/zip"), "application/zip")
     return f"the package: {package.problem}" if package.problem and not other else None
@@ -146,7 +146,7 @@ def no_twins(package: Package) -> str | None:
     return f"there are two members {quoted(twin)}"
 
 
-@rule("member", "RD06", MUST, "A path names a member, and hash and length are of its bytes", "core §11.2, §13.2")
+@rule("member", "RD06", MUST, "A path names a member, whose bytes have the listed hash and length", "core §11.2, §13.2")
 def bytes_of(member: Member) -> str | None:
     problem = member.problem
     if member.measured is not None:

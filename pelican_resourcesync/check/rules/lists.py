@@ -97,7 +97,7 @@ def described(doc: DocumentState) -> HeadFaults:
     "entry",
     "CL04",
     MUST,
-    "An entry of a Capability List has a capability, and no two the same",
+    "Each entry of a Capability List has a capability, and no two have the same",
     "core §9",
     on=_CAPABILITY_LIST,
 )
@@ -130,7 +130,7 @@ def defined(item: Item, _: DocumentState) -> str | None:
     return f"the capability {quoted(capability)} is not defined" if wrong else None
 
 
-@rule("head", "CL08", MUST, "There is not a Capability List Index", "core §9", on=_CAPABILITY_LIST, index=True)
+@rule("head", "CL08", MUST, "There is no Capability List Index", "core §9", on=_CAPABILITY_LIST, index=True)
 def no_index(doc: DocumentState) -> HeadFaults:
     yield "a Capability List is a urlset", doc.head.line
 
@@ -159,7 +159,7 @@ _RESOURCE_LIST = ("resourcelist",)
     "entry",
     "RL02",
     SHOULD,
-    "A listed state is not from after the snapshot",
+    "No listed state is later than the snapshot",
     "core §7",
     on=_RESOURCE_LIST,
     index=False,
@@ -179,7 +179,7 @@ def in_the_snapshot(item: Item, doc: DocumentState) -> str | None:
     "md",
     "RL03",
     SHOULD,
-    "A resource's rs:md says hash, length, type and encoding",
+    "A resource's rs:md has hash, length, type and encoding",
     "core §7",
     on=_RESOURCE_LIST,
     index=False,
@@ -256,7 +256,7 @@ def within(item: Item, doc: DocumentState) -> str | None:
     return _outside(doc) if doc.certain and not _has_datetime(item) else None
 
 
-@rule("entry", "V1101", MUST, "datetime is within from and until", "core 1.1 §7", on=LISTS_OF_CHANGES, index=False)
+@rule("entry", "V1101", MUST, "datetime is between from and until", "core 1.1 §7", on=LISTS_OF_CHANGES, index=False)
 def datetime_within(item: Item, doc: DocumentState) -> str | None:
     return _outside(doc) if _has_datetime(item) else None
 
@@ -317,7 +317,7 @@ def order_of_index(item: Item, doc: DocumentState) -> str | None:
     return "the list begins before one that comes before it" if begin and before and begin < before else None
 
 
-@rule("entry", "CH07", SHOULD, "An index says from and until of each Change List", "core §12.2", on=_CL, index=True)
+@rule("entry", "CH07", SHOULD, "An index gives from and until of each Change List", "core §12.2", on=_CL, index=True)
 def interval(item: Item, _: DocumentState) -> str | None:
     return None if item.md and "from" in item.md else "the entry has no from"
 
@@ -368,7 +368,7 @@ _CHANGE_ARCHIVES = ("changelist-archive", "changedump-archive")
 
 
 @rule(
-    "entry", "AR02", SHOULD, "An archive says the time of each document", "arch §3", on=_RESOURCE_ARCHIVES, index=False
+    "entry", "AR02", SHOULD, "An archive gives the time of each document", "arch §3", on=_RESOURCE_ARCHIVES, index=False
 )
 def archive_at(item: Item, _: DocumentState) -> str | None:
     return None if item.md and "at" in item.md else "the entry has no at"
@@ -378,7 +378,7 @@ def archive_at(item: Item, _: DocumentState) -> str | None:
     "entry",
     "AR02",
     SHOULD,
-    "An archive says the interval of each document",
+    "An archive gives the interval of each document",
     "arch §5",
     on=_CHANGE_ARCHIVES,
     index=False,

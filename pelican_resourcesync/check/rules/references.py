@@ -23,14 +23,14 @@ def _differs(ref: Reference, names: tuple[str, ...]) -> str | None:
     """Return a message if a time of an entry differs from that of the document it points to."""
     if ref.child is None or ref.item is None or not ref.child.head.mds:
         return None
-    said, real = ref.item.md or {}, ref.child.head.md
+    stated, real = ref.item.md or {}, ref.child.head.md
     for name in names:
-        if name in said and read_time(said[name]) != read_time(real.get(name)):
-            return f"{name} is {quoted(said[name])}, and {quoted(real.get(name, 'missing'))} in {quoted(ref.uri)}"
+        if name in stated and read_time(stated[name]) != read_time(real.get(name)):
+            return f"{name} is {quoted(stated[name])}, and {quoted(real.get(name, 'missing'))} in {quoted(ref.uri)}"
     return None
 
 
-@rule("reference", "SD03", MUST, "What a Source Description lists is there", "core §8")
+@rule("reference", "SD03", MUST, "Every listed Capability List exists", "core §8")
 def capability_list_there(ref: Reference, _: Crawler) -> str | None:
     return _gone(ref) if _from(ref, "description", index=False) else None
 
@@ -53,14 +53,14 @@ def part_of_description(ref: Reference, _: Crawler) -> str | None:
     return _gone(ref)
 
 
-@rule("reference", "CL04", MUST, "What a Capability List lists is there, and has that capability", "core §9")
+@rule("reference", "CL04", MUST, "Every listed document exists, and has the capability of its entry", "core §9")
 def capability(ref: Reference, _: Crawler) -> str | None:
     if not _from(ref, "capabilitylist") or ref.item is None:
         return None
-    said = (ref.item.md or {}).get("capability", "").strip()
+    stated = (ref.item.md or {}).get("capability", "").strip()
     child = ref.child
-    if child is not None and child.head.mds and said != child.capability:
-        return f"{quoted(ref.uri)} has the capability {quoted(child.capability)}, not {quoted(said)}"
+    if child is not None and child.head.mds and stated != child.capability:
+        return f"{quoted(ref.uri)} has the capability {quoted(child.capability)}, not {quoted(stated)}"
     return _gone(ref)
 
 
@@ -75,7 +75,7 @@ def part(ref: Reference, _: Crawler) -> str | None:
 
 
 def _part_rule(identifier: str, capability: str, names: tuple[str, ...], source: str) -> None:
-    @rule("reference", identifier, MUST, "What an index lists is there, and has the times that the index says", source)
+    @rule("reference", identifier, MUST, "Every listed document exists, with the times given in the index", source)
     def part_of(ref: Reference, _: Crawler) -> str | None:
         return (_gone(ref) or _differs(ref, names)) if _from(ref, capability, index=True) else None
 
@@ -87,13 +87,13 @@ for _capability in ("resourcelist", "resourcedump", "changelist", "changedump"):
     _part_rule("AR04", f"{_capability}{_ARCHIVE}", (), "arch §3.1")
 
 
-@rule("reference", "CH07", MUST, "until is said of a closed Change List, and of no open one", "core §12.2")
+@rule("reference", "CH07", MUST, "An index gives until for closed Change Lists, and not for open ones", "core §12.2")
 def change_list(ref: Reference, _: Crawler) -> str | None:
     if not _from(ref, "changelist", index=True) or ref.item is None:
         return None
-    said = ref.item.md or {}
+    stated = ref.item.md or {}
     until = ref.child.head.md.get("until") if ref.child and ref.child.head.mds else None
-    if until is not None and "from" in said and "until" not in said:
+    if until is not None and "from" in stated and "until" not in stated:
         return f"{quoted(ref.uri)} is closed, and the entry has no until"
     return _gone(ref) or _differs(ref, ("from", "until"))
 
@@ -112,14 +112,14 @@ def archived(ref: Reference, _: Crawler) -> str | None:
     "reference",
     "AR02",
     MUST,
-    "What an archive lists is there, and has the times that the archive says",
+    "Every listed document exists, with the times given in the archive",
     "arch §3 to §6",
 )
 def times_of_archived(ref: Reference, _: Crawler) -> str | None:
     return (_gone(ref) or _differs(ref, ("at", "completed", "from", "until"))) if _archived(ref) else None
 
 
-@rule("reference", "AR05", MUST, "A link with rel=archives leads to the archive of the capability", "arch §2.2")
+@rule("reference", "AR05", MUST, "A link with rel=archives points to the archive of the capability", "arch §2.2")
 def archive(ref: Reference, _: Crawler) -> str | None:
     if ref.kind != "archives":
         return None
@@ -128,29 +128,29 @@ def archive(ref: Reference, _: Crawler) -> str | None:
     return f"the archive cannot be fetched: {ref.absence}" if ref.child is None else None
 
 
-@rule("reference", "X13", MUST, "up leads to the Capability List that lists the document", "core §6.2")
+@rule("reference", "X13", MUST, "up points to the Capability List that lists the document", "core §6.2")
 def up(ref: Reference, crawler: Crawler) -> str | None:
     if ref.kind != "up" or ref.parent.capability in ("capabilitylist", "description"):
         return None
     if ref.child is None:
-        return f"the link with rel=up leads nowhere: {ref.absence}"
+        return f"the link with rel=up is broken: {ref.absence}"
     if ref.child.capability != "capabilitylist":
         return f"{quoted(ref.uri)}, the link with rel=up, has the capability {quoted(ref.child.capability)}"
     owner = crawler.owners.get(ref.parent.uri)
     known = owner is not None and not crawler.same(owner, ref.uri)
     return (
-        f"the link with rel=up leads to {quoted(ref.uri)}, and the document is listed by {quoted(owner)}"
+        f"the link with rel=up points to {quoted(ref.uri)}, but the document is listed by {quoted(owner)}"
         if known
         else None
     )
 
 
-@rule("reference", "CL02", MUST, "up of a Capability List leads to the Source Description that lists it", "core §9")
+@rule("reference", "CL02", MUST, "up of a Capability List points to the Source Description that lists it", "core §9")
 def up_of_capability_list(ref: Reference, crawler: Crawler) -> str | None:
     if ref.kind != "up" or ref.parent.capability != "capabilitylist":
         return None
     if ref.child is None:
-        return f"the link with rel=up leads nowhere: {ref.absence}"
+        return f"the link with rel=up is broken: {ref.absence}"
     if ref.child.capability == "description" and not ref.child.head.is_index:
         listed = any(crawler.same(item.loc, ref.parent.uri) for item in ref.child.pointers)
         return None if listed else f"{quoted(ref.uri)}, the link with rel=up, does not list this Capability List"
@@ -165,12 +165,12 @@ def description(ref: Reference, _: Crawler) -> str | None:
     return None if capability == "description" else f"{quoted(ref.uri)} has the capability {quoted(capability)}"
 
 
-@rule("reference", "X13", MUST, "index leads to the index that lists the document", "core §6.2")
+@rule("reference", "X13", MUST, "index points to the index that lists the document", "core §6.2")
 def index(ref: Reference, _: Crawler) -> str | None:
     if ref.kind != "index":
         return None
     if ref.child is None:
-        return f"the link with rel=index leads nowhere: {ref.absence}"
+        return f"the link with rel=index is broken: {ref.absence}"
     child = ref.child
     if not child.head.is_index or child.capability != ref.parent.capability:
         return f"{quoted(ref.uri)}, the link with rel=index, is not an index of {quoted(ref.parent.capability)}"
@@ -188,9 +188,9 @@ def index_link(ref: Reference, _: Crawler) -> str | None:
 
 
 def _older(ref: Reference, *times: str | None) -> str | None:
-    said = read_time(ref.item.lastmod) if ref.item else None
+    stated = read_time(ref.item.lastmod) if ref.item else None
     real = max((time for time in map(read_time, times) if time), default=None)
-    return f"{quoted(ref.uri)} was changed after this lastmod" if said and real and real > said else None
+    return f"{quoted(ref.uri)} was changed after this lastmod" if stated and real and real > stated else None
 
 
 def _lastmods(ref: Reference) -> list[str | None]:
@@ -216,7 +216,7 @@ def lastmod_of_archive(ref: Reference, _: Crawler) -> str | None:
     return _older(ref, *_lastmods(ref)) if archives else None
 
 
-@rule("reference", "RD02", MUST, "A link with rel=contents leads to a copy of the manifest", "core §11.1, §13.1")
+@rule("reference", "RD02", MUST, "A link with rel=contents points to a copy of the manifest", "core §11.1, §13.1")
 def contents(ref: Reference, _: Crawler) -> str | None:
     if ref.kind != "contents":
         return None
@@ -228,14 +228,14 @@ def contents(ref: Reference, _: Crawler) -> str | None:
 
 
 def _package_rule(identifier: str, capability: str, source: str) -> None:
-    @rule("reference", identifier, MUST, "A package is there, and of the length that the dump says", source)
+    @rule("reference", identifier, MUST, "Every listed package exists, with the length given in the dump", source)
     def package(ref: Reference, _: Crawler) -> str | None:
         if ref.kind != "package" or ref.parent.capability != capability or ref.item is None:
             return None
         if ref.length is None:
             return f"the package cannot be fetched: {ref.absence}"
-        said = number((ref.item.md or {}).get("length"))
-        return f"the package has {ref.length:,} bytes" if said is not None and said != ref.length else None
+        stated = number((ref.item.md or {}).get("length"))
+        return f"the package has {ref.length:,} bytes" if stated is not None and stated != ref.length else None
 
 
 _package_rule("RD01", "resourcedump", "core §11.1")

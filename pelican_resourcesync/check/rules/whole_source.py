@@ -76,12 +76,12 @@ def robots(crawler: Crawler) -> SourceFaults:
             yield uri, None, f"no Sitemap directive names {missing}"
 
 
-@rule("source", "DI02", MUST, "The link of a page leads to a Capability List that covers the page", "core §6.3.3")
+@rule("source", "DI02", MUST, "The link of a page points to a Capability List that covers the page", "core §6.3.3")
 def page(crawler: Crawler) -> SourceFaults:
     return _elsewhere(crawler, header=False)
 
 
-@rule("source", "DI03", MUST, "The Link header leads to a Capability List that covers the resource", "core §6.3.3")
+@rule("source", "DI03", MUST, "The Link header points to a Capability List that covers the resource", "core §6.3.3")
 def header(crawler: Crawler) -> SourceFaults:
     return _elsewhere(crawler, header=True)
 
@@ -128,32 +128,34 @@ def told(comparison: SnapshotComparison) -> Iterable[EntryFault]:
     return () if comparison.pair.mixed else comparison.other_than_changed()
 
 
-@rule("pair", "CH04", MUST, "What was not changed has the hash that it had in the Resource List before", "core §12.1")
+@rule("pair", "CH04", MUST, "An unchanged resource has the same hash as in the previous Resource List", "core §12.1")
 def unchanged(comparison: SnapshotComparison) -> Iterable[EntryFault]:
     return () if comparison.pair.mixed else comparison.differing()
 
 
-@rule("pair", "CH06", MUST, "What comes or goes between two Resource Lists is a listed change", "core §12.1")
+@rule("pair", "CH06", MUST, "A resource in only one of two Resource Lists has a listed change", "core §12.1")
 def complete(comparison: SnapshotComparison) -> Iterable[EntryFault]:
     return () if comparison.pair.mixed else comparison.unexplained()
 
 
-@rule("pair", "CL06", MUST, "A Resource Dump holds what the Resource List does, but for listed changes", "core §9")
+@rule(
+    "pair", "CL06", MUST, "A Resource Dump has the resources of the Resource List, except for listed changes", "core §9"
+)
 def dumped(comparison: SnapshotComparison) -> Iterable[EntryFault]:
     return comparison.unexplained() if comparison.pair.mixed else ()
 
 
-@rule("pair", "RD05", MUST, "A bitstream has the hash that the Resource List has, but for listed changes", "core §11.2")
+@rule("pair", "RD05", MUST, "A bitstream has the hash in the Resource List, except for listed changes", "core §11.2")
 def bitstreams(comparison: SnapshotComparison) -> Iterable[EntryFault]:
     return comparison.differing() if comparison.pair.mixed else ()
 
 
-@rule("pair", "RD05", MUST, "A bitstream that was changed has the hash of its last change", "core §11.2")
+@rule("pair", "RD05", MUST, "A changed bitstream has the hash of its last change", "core §11.2")
 def bitstreams_of_then(comparison: SnapshotComparison) -> Iterable[EntryFault]:
     return comparison.other_than_changed() if comparison.pair.mixed and comparison.pair.after.dump else ()
 
 
-@rule("source", "CL06", MUST, "Change Lists and Change Dumps of the same interval hold the same changes", "core §9")
+@rule("source", "CL06", MUST, "Change Lists and Change Dumps of the same interval have the same changes", "core §9")
 def packed(crawler: Crawler) -> SourceFaults:
     for owner in dict.fromkeys(crawler.owners.values()):
         for interval in overlaps(change_lists(crawler, owner), change_dumps(crawler, owner)):
@@ -182,9 +184,9 @@ def length_of_resource(resource: Resource) -> str | None:
     return f"{quoted(resource.item.loc)} has {wrong}" if wrong else None
 
 
-@rule("resource", "X09", SHOULD, "type is the media type that the host says", "core §7")
+@rule("resource", "X09", SHOULD, "type is the media type that the host sends", "core §7")
 def type_of_resource(resource: Resource) -> str | None:
-    said, real = resource.md.get("type"), resource.media_type
-    if said is None or not real or same_type(said, real):
+    listed, real = resource.md.get("type"), resource.media_type
+    if listed is None or not real or same_type(listed, real):
         return None
-    return f"{quoted(resource.item.loc)} comes as {quoted(real)}, and not as {quoted(said)}"
+    return f"{quoted(resource.item.loc)} comes as {quoted(real)}, and not as {quoted(listed)}"

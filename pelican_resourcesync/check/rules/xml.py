@@ -13,7 +13,13 @@ _KNOWN_LN = frozenset(attribute.name for attribute in LINK)
 _INDEXES = frozenset(f"{capability}{joint}index" for capability in Capability for joint in ("", "-", "_"))
 
 
-@rule("unreadable", "X01", MUST, "A document is well-formed XML in UTF-8, without DOCTYPE, that can be held", "core §7")
+@rule(
+    "unreadable",
+    "X01",
+    MUST,
+    "A document is well-formed XML in UTF-8, without DOCTYPE, within the size limits",
+    "core §7",
+)
 def readable(error: UnreadableError, _: Head) -> str | None:
     return None if error.too_large else str(error)
 
@@ -38,7 +44,7 @@ def declaration(doc: DocumentState) -> HeadFaults:
         yield "there is no XML declaration", 1
 
 
-@rule("head", "X01", SHOULD, "Elements of the two namespaces are those that they define", "core §7")
+@rule("head", "X01", SHOULD, "Elements of the two namespaces are defined there", "core §7")
 def strange_children(doc: DocumentState) -> HeadFaults:
     for name, line in doc.head.strange:
         yield f"no element {quoted(name.rpartition(' ')[2])} is defined there", line
@@ -58,9 +64,7 @@ def kind_of_entry(item: Item, doc: DocumentState) -> str | None:
     return f"a {doc.head.root} lists a {item.tag} element"
 
 
-@rule(
-    "entry", "X01", SHOULD, "Elements of the two namespaces are those that they define", "core §7", needs=("unusual",)
-)
+@rule("entry", "X01", SHOULD, "Elements of the two namespaces are defined there", "core §7", needs=("unusual",))
 def strange_fields(item: Item, _: DocumentState) -> str | None:
     return f"an entry has no element {quoted(item.strange.rpartition(' ')[2])}" if item.strange else None
 

@@ -72,8 +72,8 @@ def dumped_after(
     for each in ranges:
         if each.unchanged:
             continue
-        fresh = [change for change in each.changes if change.time > begin]
-        packed = tuple(map(tuple, split(fresh))) if fresh else ()
+        new = [change for change in each.changes if change.time > begin]
+        packed = tuple(map(tuple, split(new))) if new else ()
         if opened is None and packed:
             opened = ChangeDumpContents(start=(kept[-1].until if kept else None) or begin)
         if opened is not None:

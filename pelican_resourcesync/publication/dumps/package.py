@@ -115,12 +115,12 @@ def write_package(  # noqa: PLR0913 - keyword-only options
     *,
     base: str,
     edition: int = 2017,
-    passed: Callable[[int], None] = _nothing,
+    on_packed: Callable[[int], None] = _nothing,
 ) -> int:
     """Write a package to an empty seekable `stream`, and its manifest to `manifest` too (`RD02`).
 
     Returns the number of entries. `document` is the manifest without its entries. The bitstreams are read one after the
-    other, each once, and none is kept in memory. `base` is the site's URL, which `PackagePaths` needs. `passed` is
+    other, each once, and none is kept in memory. `base` is the site's URL, which `PackagePaths` needs. `on_packed` is
     called with the number of bytes just read. The same bitstreams always give the same bytes. The manifest is the last
     member, because it is only known at the end.
 
@@ -129,7 +129,7 @@ def write_package(  # noqa: PLR0913 - keyword-only options
     """
     with ZipWriter(stream) as package, SpooledTemporaryFile(max_size=_IN_MEMORY) as spool:
         with Verifier() as verifier:
-            packing = _Packing(package, PackagePaths(base), verifier, passed)
+            packing = _Packing(package, PackagePaths(base), verifier, on_packed)
             entries = map(packing.add, bitstreams)
             count = write(replace(document, entries=entries), cast("BinaryIO", spool), edition=edition)
         length = spool.tell()
@@ -146,7 +146,7 @@ class _Packing:
     package: ZipWriter
     paths: PackagePaths
     verifier: Verifier
-    passed: Callable[[int], None]
+    on_packed: Callable[[int], None]
 
     def add(self, bitstream: Bitstream) -> Entry:
         entry, opener = bitstream
@@ -167,7 +167,7 @@ class _Packing:
         try:
             while chunk := read():
                 yield chunk
-                self.passed(len(chunk))
+                self.on_packed(len(chunk))
         except OSError as error:
             raise _unreadable(claim.uri, error) from error
 

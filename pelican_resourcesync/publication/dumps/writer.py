@@ -101,7 +101,7 @@ class DumpWriter:
         with stage.open(path) as package, stage.open(options.layout.manifest(path)) as manifest:
             siteurl = options.layout.siteurl
             write_package(
-                package, manifest, head, bitstreams, base=siteurl, edition=options.edition, passed=self.on_packed
+                package, manifest, head, bitstreams, base=siteurl, edition=options.edition, on_packed=self.on_packed
             )
 
     def _bitstreams(self, entries: Iterable[Entry]) -> Iterator[Bitstream]:

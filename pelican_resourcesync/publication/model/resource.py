@@ -86,14 +86,20 @@ class Row(NamedTuple):
         )
 
 
-def render_representation(said: Representation) -> str:
+def render_representation(representation: Representation) -> str:
     """Return a representation as text; empty if nothing is known.
 
     Like the other `render_` functions, raises `DocumentError` for anything that a document must not contain.
     """
-    if said == Representation():
+    if representation == Representation():
         return ""
-    return _RENDERER.entry_md(Metadata(hash=(said.hash,) if said.hash else (), length=said.length, type=said.type))
+    return _RENDERER.entry_md(
+        Metadata(
+            hash=(representation.hash,) if representation.hash else (),
+            length=representation.length,
+            type=representation.type,
+        )
+    )
 
 
 def parse_representation(text: str) -> Representation:
@@ -236,8 +242,8 @@ class FileResources(Resources):
 def _row_of(resource: Resource) -> Row:
     try:
         resource.uri.encode()
-        said = render_representation(resource.represent())
-        return Row(resource.uri, said, render_links(resource.links), render_time(resource.modified))
+        representation = render_representation(resource.represent())
+        return Row(resource.uri, representation, render_links(resource.links), render_time(resource.modified))
     except (DocumentError, UnicodeEncodeError) as error:
         message = f"the resource {resource.uri[:LONGEST_LOC]!a}: {error}"
         raise DocumentError(message) from None

@@ -16,11 +16,11 @@ def require_few_deletions(before: Iterable[str], now: Iterable[str]) -> None:
     """Raise `PublicationError` if more than a fifth of the URIs `before` are missing `now`; both are sorted."""
     listed, gone = 0, 0
     examples: list[str] = []
-    for was, stands in paired(zip(before), zip(now)):
-        listed += was is not None
-        if was is not None and stands is None:
+    for old, new in paired(zip(before), zip(now)):
+        listed += old is not None
+        if old is not None and new is None:
             gone += 1
-            examples += was[: max(0, _EXAMPLES - len(examples))]
+            examples += old[: max(0, _EXAMPLES - len(examples))]
     if gone * _FEW <= listed:
         return
     message = (

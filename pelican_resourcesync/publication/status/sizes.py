@@ -65,10 +65,10 @@ def _counted(found: Iterable[tuple[str, int] | tuple[str, int, int]]) -> dict[st
 def _files(previous: PreviousPublication) -> Iterator[tuple[str, int]]:
     """Yield the kind and the bytes of each file of a set."""
     folder, state = previous.folder, previous.state
-    current, told = _told(previous)
+    current, stated = _stated_lengths(previous)
     for path in (each for each in state.documents if each not in SHARED):
         there = (folder / path).is_file()
-        yield _kind(previous, path, current), (folder / path).stat().st_size if there else told.get(path, 0)
+        yield _kind(previous, path, current), (folder / path).stat().st_size if there else stated.get(path, 0)
     for path in state.superseded:
         if (folder / path).is_file():
             kind = f"superseded {_PACKAGES}" if is_package(path) else "superseded"
@@ -94,16 +94,16 @@ def _kind(previous: PreviousPublication, path: str, current: Mapping[str, int]) 
     return f"{archived}{of}{f' {_PACKAGES}' if is_package(path) else '-manifest'}"
 
 
-def _told(previous: PreviousPublication) -> tuple[dict[str, int], dict[str, int]]:
+def _stated_lengths(previous: PreviousPublication) -> tuple[dict[str, int], dict[str, int]]:
     """Return the lengths of packages stated in documents, by path: for the Resource Dump only, and for all."""
     layout = previous.layout
     current = _lengths(previous, layout.resource_dump)
-    told = dict(current)
+    stated = dict(current)
     for entry in previous.entries(layout.archive(Capability.RESOURCEDUMP)):
         if entry.md and entry.md.at:
-            told |= _lengths(previous, layout.archived(Capability.RESOURCEDUMP, entry.md.at))
-    told |= {package.path: package.length for dumped in read_dumped(previous) for package in dumped.packages}
-    return current, told
+            stated |= _lengths(previous, layout.archived(Capability.RESOURCEDUMP, entry.md.at))
+    stated |= {package.path: package.length for dumped in read_dumped(previous) for package in dumped.packages}
+    return current, stated
 
 
 def _lengths(previous: PreviousPublication, path: str) -> dict[str, int]:

@@ -283,14 +283,14 @@ def built_history(
     now = last.time if last.commit.sha in skipped else max(built, last.time + TICK)
     for each in sets:
         history.add_set(each.settings.name, {every.uri: measured[every.uri] for every in each.written}, now)
-    told = ChangeHistory(
+    base = ChangeHistory(
         built=built,
         commit=last.commit.sha,
         landed=last.time,
         postponed={each.commit.sha: each.time for each in landings if each.held},
         objects=publisher.path,
     )
-    return {name: (replace(told, changes=changes), cuts) for name, changes in history.changes.items()}
+    return {name: (replace(base, changes=changes), cuts) for name, changes in history.changes.items()}
 
 
 def _builds(

@@ -65,13 +65,13 @@ class BackfillPublisher:
         today: Configuration,
         records: BuildRecordStore,
         public: Mapping[str, KnownGeneration | None],
-        former: Sequence[str],
+        removed_sets: Sequence[str],
     ) -> None:
-        """Publish `records` of the site `today`; `former` are the names of sets that are no longer published."""
+        """Publish `records` of the site `today`; `removed_sets` are the names of sets that are no longer published."""
         self._today = today
         self._records = records
         self._public = public
-        self._removed_sets = former
+        self._removed_sets = removed_sets
         self.skipped: Mapping[str, str] = {}
         self.unstable: Sequence[str] = ()
         self.layouts: Mapping[str, Layout] = {}
@@ -109,7 +109,7 @@ class BackfillPublisher:
     def _key(self, past: PastBuilds) -> str:
         """Return a digest of everything in the documents, except for the publication that they restart."""
         settings = {name: value for name, value in asdict(self._today.settings).items() if name not in _NO_MATTER}
-        said = [
+        parts = [
             __version__,
             self._today.siteurl,
             str(self._today.pelican.get("SITENAME")),
@@ -117,7 +117,7 @@ class BackfillPublisher:
             {each.commit.sha: as_text(each.time) for each in past.landings if each.held},
             [[record.digest, str(past.cuts.before(landing.time))] for landing, record in past.builds],
         ]
-        return sha256(json.dumps(said, sort_keys=True, default=str).encode("utf-8", "surrogatepass"))
+        return sha256(json.dumps(parts, sort_keys=True, default=str).encode("utf-8", "surrogatepass"))
 
     def _find_over(self, key: str, past: PastBuilds) -> Mapping[str, KnownGeneration | None]:
         """Return the publications to restart from: the public ones, unless these are already this publication.
@@ -203,7 +203,7 @@ class BackfillPublisher:
         publisher: BuildOutputs,
         layouts: Mapping[str, Layout],
     ) -> dict[str, Publication]:
-        told = ChangeHistory(
+        base = ChangeHistory(
             built=build_time(),
             commit=past.landings[-1].commit.sha,
             landed=past.landings[-1].time,
@@ -220,14 +220,14 @@ class BackfillPublisher:
             requests.append(
                 Request(
                     resources=FileResources(within),
-                    history=replace(told, changes=history.changes[own.name]),
+                    history=replace(base, changes=history.changes[own.name]),
                     boundaries=past.cuts,
                     options=options_of(self._today.pelican, self._today.settings, layouts[own.name], own),
                     restarted_from=self._over[own.name],
                 )
             )
-        former = list(removed_layouts(output, self._today.siteurl, self._removed_sets))
-        return dict(zip(layouts, publish_sets(requests, removed_sets=former), strict=True))
+        removed = list(removed_layouts(output, self._today.siteurl, self._removed_sets))
+        return dict(zip(layouts, publish_sets(requests, removed_sets=removed), strict=True))
 
 
 def _known(note: Mapping[str, str] | None) -> KnownGeneration | None:
@@ -237,8 +237,8 @@ def _known(note: Mapping[str, str] | None) -> KnownGeneration | None:
 def _follows(public: KnownGeneration, before: KnownGeneration | None, last: Landing) -> bool:
     """Return whether a publication restarted from `before`, or is the first one, and is of the commit `last`."""
     state = public.state
-    begun = (before.state.restart_number + 1, before.state.generation + 1, before.digest) if before else (1, 1, None)
-    return (state.restart_number, state.generation, state.predecessor) == begun and state.commit == last.commit.sha
+    expected = (before.state.restart_number + 1, before.state.generation + 1, before.digest) if before else (1, 1, None)
+    return (state.restart_number, state.generation, state.predecessor) == expected and state.commit == last.commit.sha
 
 
 def _digest(file: Path) -> str:

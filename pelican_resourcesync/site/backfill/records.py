@@ -90,8 +90,8 @@ class BuildRecord:
     @property
     def digest(self) -> str:
         """A SHA-256 of everything that is published from this record."""
-        said = [self.commit, self.landed, self.failure, self.files, self.unstable]
-        return sha256(json.dumps(said).encode()).hexdigest()
+        parts = [self.commit, self.landed, self.failure, self.files, self.unstable]
+        return sha256(json.dumps(parts).encode()).hexdigest()
 
     @classmethod
     def parse(cls, text: str) -> "BuildRecord":

@@ -91,10 +91,10 @@ def run_backfill(file: Path, options: BackfillOptions, stream: TextIO, output: P
         with locked(today.output), locked(place):
             return _Backfill(today, repository, imports, place, options, progress).run()
     except KeyboardInterrupt:
-        message = "it was interrupted: run it again, and what was built is not built again"
+        message = "interrupted: run backfill again to continue, finished builds are kept"
         raise PublicationError(message) from None
     except OSError as error:
-        message = f"the past cannot be built: {error}: see to that, and run it again: what was built is kept"
+        message = f"the past cannot be built: {error}: fix this and run backfill again, finished builds are kept"
         raise PublicationError(message) from error
     finally:
         progress.close()

@@ -87,12 +87,13 @@ class GitHistory:
 
     def read(self, written: Sequence[OutputFile], sets: Sequence[ResourceSet]) -> dict[str, SetHistory]:
         """Return, for each set, the changes and times for a build of these outputs."""
-        told, cuts = self._read(written)
+        history, cuts = self._read(written)
         if self._previous is not None:  # the bytes decide, and sets contain what they select today
-            return {each.settings.name: (told, cuts) for each in sets}
+            return {each.settings.name: (history, cuts) for each in sets}
         built = {each.uri for each in written}
         return {
-            each.settings.name: (replace(told, changes=each.changes_within(told.changes, built)), cuts) for each in sets
+            each.settings.name: (replace(history, changes=each.changes_within(history.changes, built)), cuts)
+            for each in sets
         }
 
     def _read(self, written: Sequence[OutputFile]) -> SetHistory:
@@ -109,35 +110,35 @@ class GitHistory:
     def _read_repository(self, repository: Repository, written: Sequence[OutputFile]) -> SetHistory:
         line = list(repository.first_parent_commits() if self._previous else repository.log())
         if repository.is_shallow():
-            without = "the bytes alone tell what changed" if self._previous else "no Change List begins"
+            without = "only the bytes show what changed" if self._previous else "there are no Change Lists"
             self.warnings.append(
                 f"the repository is a shallow clone, so its history is not known and {without}: fetch all "
                 "of it (fetch-depth: 0 in GitHub Actions, GIT_DEPTH: 0 in GitLab CI, or git fetch --unshallow)"
             )
             landed = committer_time(line[-1])
-            told = ChangeHistory(built=self._built, complete=False, commit=line[-1].sha, landed=landed)
-            return told, self._cuts(repository, [])
+            history = ChangeHistory(built=self._built, complete=False, commit=line[-1].sha, landed=landed)
+            return history, self._cuts(repository, [])
         known = self._previous.held if self._previous else {}
         landings = list(landing_times(line, built=max(self._built, datetime.now(UTC)), known=known))
         self._warn_of_clocks(landings, known)
         scope = find_scope(repository.top, self._run.settings)
         uncommitted = repository.uncommitted(scope.paths())
-        told = ChangeHistory(
+        history = ChangeHistory(
             built=self._built,
             commit=line[-1].sha,
             landed=landings[-1].time,
             postponed={each.commit.sha: each.time for each in landings if each.held},
         )
         if self._previous is None:
-            landings_told = self._from_the_beginning(repository, scope, landings)
-            changes = self._by_rule(repository, scope, landings_told, uncommitted, written)
-            told = replace(told, changes=changes)
+            landings_from_start = self._from_the_beginning(repository, scope, landings)
+            changes = self._by_rule(repository, scope, landings_from_start, uncommitted, written)
+            history = replace(history, changes=changes)
         else:
             since = self._since(repository, landings, self._previous.commit)
             changes = self._touched(repository, scope, since, uncommitted, written) if since or uncommitted else []
-            told = replace(told, changes=changes, touched=bool(since or uncommitted))
+            history = replace(history, changes=changes, touched=bool(since or uncommitted))
         self._warn_of_patterns({*self._past, *(self._previous.resources if self._previous else ())})
-        return told, self._cuts(repository, landings)
+        return history, self._cuts(repository, landings)
 
     def _since(self, repository: Repository, landings: Sequence[Landing], base: str | None) -> list[Landing]:
         """Return the landings after the published commit, with their changes.

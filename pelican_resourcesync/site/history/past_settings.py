@@ -121,9 +121,9 @@ class _Settings:
 def _same(name: str, source: str, today: _Settings, then: _Settings) -> bool:
     one, other = (each.values.get(name, DEFAULT_CONFIG.get(name)) for each in (today, then))
     plain = all(name in each.values or (not each.otherwise and name not in each.digests) for each in (today, then))
-    said = _OF_ONE_SOURCE.get(name) if plain and source else None
-    if said is not None and all(isinstance(value, dict | list | tuple) for value in (one, other)):
-        return bool(said(source, one) == said(source, other))
+    meaning = _OF_ONE_SOURCE.get(name) if plain and source else None
+    if meaning is not None and all(isinstance(value, dict | list | tuple) for value in (one, other)):
+        return bool(meaning(source, one) == meaning(source, other))
     return today.digest(name) == then.digest(name)
 
 
@@ -155,11 +155,11 @@ def _digest(*texts: str) -> str:
 def _read(files: Mapping[str, bytes]) -> dict[str, _Settings]:
     """Return the assignments in settings files, by path, including those imported with `*` from one another."""
     found: dict[str, _Settings] = {}
-    begun: set[str] = set()
+    started: set[str] = set()
 
     def read(path: str) -> _Settings | None:
-        if path in files and path not in begun:
-            begun.add(path)
+        if path in files and path not in started:
+            started.add(path)
             folder = posixpath.dirname(path)
             found[path] = _parsed(files[path], lambda module: read(posixpath.join(folder, f"{module}.py")))
         return found.get(path)

@@ -65,8 +65,8 @@ def removed_set_warnings(names: Sequence[str]) -> Iterator[str]:
         several = len(names) > 1
         yield (
             f"the set{'s' if several else ''} {' and '.join(map(repr, names))} {'are' if several else 'is'} no longer "
-            f"in RESOURCESYNC['sets'], so {'their' if several else 'its'} documents are taken out, and whoever follows "
-            f"{'them' if several else 'it'} finds nothing more: remove "
-            f"{' and '.join(f'resourcesync/{name}/' for name in names)} from the host too, or name "
-            f"{'them' if several else 'it'} again"
+            f"in RESOURCESYNC['sets'], so {'their' if several else 'its'} documents are removed, and copies of "
+            f"{'them' if several else 'it'} are no longer updated: delete "
+            f"{' and '.join(f'resourcesync/{name}/' for name in names)} from the host, too, or add "
+            f"{'them' if several else 'it'} to the setting again"
         )

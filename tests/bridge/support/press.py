@@ -50,7 +50,7 @@ class Heard:
         """Take down the stage."""
         self.said.append(what)
 
-    def passed(self, number: int) -> None:
+    def advance(self, number: int) -> None:
         """Take note of items."""
 
     def packed(self, size: int) -> None:

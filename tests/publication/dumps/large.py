@@ -74,14 +74,14 @@ def main(folder: str, size: str, *kinds: str) -> None:
     packages: list[int] = []
     told: list[int] = [0]
 
-    def passed(count: int) -> None:
+    def on_packed(count: int) -> None:
         told[0] += count
 
     limits = PackageLimits(size=int(size))
     for number, portion in enumerate(portions(bitstreams(list(kinds)), limits)):
         path = Path(folder, f"{number:03}.zip")
         with path.open("wb") as package, path.with_suffix(".xml").open("wb") as manifest:
-            packages.append(write_package(package, manifest, RESOURCES, portion, base=SITEURL, passed=passed))
+            packages.append(write_package(package, manifest, RESOURCES, portion, base=SITEURL, on_packed=on_packed))
     status = Path("/proc/self/status").read_text("ascii")
     memory = int((re.search(r"VmHWM:\s+(\d+)", status) or [0, 0])[1]) // 1024
     print(json.dumps({"packages": len(packages), "members": sum(packages), "bytes": told[0], "memory": memory}))  # noqa: T201

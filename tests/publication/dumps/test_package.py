@@ -159,7 +159,7 @@ def test_any_bitstreams(files: list[tuple[str, bytes, str, bool]]) -> None:
 def test_progress() -> None:
     """Who asks is told of each byte, and only of the bytes of bitstreams."""
     told: list[int] = []
-    packed([bitstream("a.html", PAGE), bitstream("b.jpg", PICTURE * 9, "image/jpeg")], passed=told.append)
+    packed([bitstream("a.html", PAGE), bitstream("b.jpg", PICTURE * 9, "image/jpeg")], on_packed=told.append)
     assert sum(told) == len(PAGE) + 9 * len(PICTURE)
     assert len(told) > 2
 

@@ -123,7 +123,7 @@ def test_interrupted(past: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     _, said = process.communicate(timeout=60)
     assert process.returncode == 2
     assert said.splitlines()[-1] == (
-        b"pelican-resourcesync: it was interrupted: run it again, and what was built is not built again"
+        b"pelican-resourcesync: interrupted: run backfill again to continue, finished builds are kept"
     )
     assert worktrees(past) == []
     assert not (past.output / "resourcesync").exists()
