@@ -160,36 +160,41 @@ class Period(NamedTuple):
 ALWAYS = Period(FIRST_DAY, LAST_DAY)
 
 
-def valid(period: Period, today: Today) -> bool:
-    """Return whether a policy is valid on a day (rule 5)."""
-    return period.start <= today.earliest and today.latest < period.end
+def continuous(periods: Iterable[Period]) -> list[Period]:
+    """Return the same days as separate periods in order: those that overlap or follow each other become one."""
+    merged: list[Period] = []
+    for period in sorted(each for each in periods if each.start < each.end):
+        if merged and period.start <= merged[-1].end:
+            merged[-1] = Period(merged[-1].start, max(merged[-1].end, period.end))
+        else:
+            merged.append(period)
+    return merged
 
 
 def readable(periods: Collection[Period], today: Today) -> bool:
-    """Return whether at least one of the policies that let everybody read is valid today (rule 4).
+    """Return whether the policies that let everybody read are valid today, one or the other (rules 4 and 5).
 
     Without any policy, the answer is no.
     """
-    return ALWAYS in periods or any(valid(period, today) for period in periods)
+    return ALWAYS in periods or _period_of(periods, today) is not None
 
 
 def opened(periods: Collection[Period], view: AnonymousView) -> datetime | None:
-    """Return since when the object has been readable by its policies; `None` if it always was (rule 13).
-
-    It must be readable now. Policies that follow each other without a day between them count as one period.
-    """
-    if ALWAYS in periods or all(each.start == FIRST_DAY for each in periods):
-        return None
-    begin = min((each.start for each in periods if valid(each, view.today)), default=FIRST_DAY)
-    while earlier := min((each.start for each in periods if each.start < begin <= each.end), default=None):
-        begin = earlier
-    return _moment(begin, view.zone or LAST_ZONE)
+    """Return since when the object has been readable by its policies; `None` if it always was (rule 13)."""
+    period = ALWAYS if ALWAYS in periods else _period_of(periods, view.today)
+    return _moment(period.start, view.zone or LAST_ZONE) if period else None
 
 
 def closed(periods: Iterable[Period], view: AnonymousView) -> datetime | None:
     """Return when the last policy that made an object readable ended; `None` if none has ended (rule 13)."""
-    ends = [each.end for each in periods if each.start < each.end <= view.today.latest]
-    return _moment(max(ends), view.zone or FIRST_ZONE) if ends else None
+    ends = [each.end for each in continuous(periods) if each.end <= view.today.latest]
+    return _moment(ends[-1], view.zone or FIRST_ZONE) if ends else None
+
+
+def _period_of(periods: Iterable[Period], today: Today) -> Period | None:
+    return next(
+        (each for each in continuous(periods) if each.start <= today.earliest and today.latest < each.end), None
+    )
 
 
 def _moment(day: Day, zone: tzinfo) -> datetime | None:

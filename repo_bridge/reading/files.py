@@ -1,9 +1,11 @@
 """From rows of files to values: there is a row for each title and each policy of a file."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
 
 from repo_bridge.access import AnonymousView, Period, closed, opened, readable
 from repo_bridge.model import Bitstream, HiddenBitstream
@@ -71,7 +73,11 @@ def files_of(rows: Iterable[Row], view: AnonymousView) -> list[File]:
 
 def _shown(rows: Sequence[Row], view: AnonymousView) -> Row:
     """Return the first row of a file in a bundle that everybody may read, else the first."""
-    return next((row for row in rows if readable(_periods([row]), view.today)), rows[0])
+    return next((same[0] for same in _by_bundle(rows) if readable(_periods(same), view.today)), rows[0])
+
+
+def _by_bundle(rows: Sequence[Row]) -> Iterator[list[Row]]:
+    return ([*same] for _, same in groupby(rows, itemgetter(_BUNDLE)))
 
 
 def _order(row: Row) -> int:

@@ -214,6 +214,20 @@ def test_rule_5_without_a_time_zone(tmp_path: Path, at: str, start: str | None, 
         assert hidden[0].closed == utc("2025-06-15T10:00")
 
 
+def test_rule_5_policies_that_follow_each_other(tmp_path: Path) -> None:
+    """Rule 5: without a time zone too, a file is listed through the day on which one policy takes over from another."""
+    policies = [Policy(end="2025-06-15"), Policy(start="2025-06-15", end="2025-07-01"), Policy(start="2025-06-20")]
+    file = File(1, "a", policies=policies)
+    thing = Thing(1, policies=policies[::-1], bundles=[Bundle(1, policies=policies, files=[file])])
+    for hour in range(0, 72, 5):
+        at = datetime(2025, 6, 14, tzinfo=UTC) + timedelta(hours=hour)
+        (item,) = items_of(tmp_path, thing, view=AnonymousView(at=at))
+        assert [each.name for each in item.bitstreams] == ["a"], at
+        assert (item.opened, item.bitstreams[0].opened) == (None, None)
+    late = Thing(1, policies=[Policy(end="2025-06-15"), Policy(start="2025-06-16")])
+    assert items_of(tmp_path, late, view=AnonymousView(at=datetime(2025, 6, 15, 12, tzinfo=UTC))) == []
+
+
 @pytest.mark.parametrize("version", [5, 7, 10])
 def test_rule_6_bundle(tmp_path: Path, version: int) -> None:
     """Rule 6: a file is public if a bundle that it is in is, on the same days."""

@@ -53,14 +53,18 @@ class Oracle:
         return found
 
     def _may_read(self, kind: int, key: Any) -> bool:
-        """Rules 3 to 5."""
+        """Rules 3 to 5: on the day that it is now, in the server's time zone or in every one."""
+        zones = [self.zone] if self.zone else [timezone(timedelta(hours=hours)) for hours in range(-12, 15)]
+        return all(self._may_read_on(kind, key, self.at.astimezone(zone).date()) for zone in zones)
+
+    def _may_read_on(self, kind: int, key: Any, day: date) -> bool:
         for policy in self.rows.get("resourcepolicy", []):
             if self.version == 5:
                 about = (policy["resource_type_id"], policy["resource_id"]) == (kind, key)
             else:
                 about = policy["dspace_object"] == key
             by_everybody = policy["action_id"] == 0 and policy["epersongroup_id"] in self._groups()
-            if about and by_everybody and self._holds_today(policy["start_date"], policy["end_date"]):
+            if about and by_everybody and _holds(policy["start_date"], policy["end_date"], day):
                 return True
         return False
 
@@ -75,16 +79,6 @@ class Oracle:
                 if pair["child_id"] in found and pair["parent_id"] not in found:
                     found.append(pair["parent_id"])
         return found
-
-    def _holds_today(self, start: str | None, end: str | None) -> bool:
-        """Rule 5: a day begins at midnight in the server's time zone, or in every one; the end is exclusive."""
-        begun = start is None or self._midnight(start, -12) <= self.at
-        ended = end is not None and self._midnight(end, 14) <= self.at
-        return begun and not ended
-
-    def _midnight(self, text: str, hours: int) -> datetime:
-        day = date.fromisoformat(text)
-        return datetime(day.year, day.month, day.day, tzinfo=self.zone or timezone(timedelta(hours=hours)))
 
     def _handle(self, key: Any) -> str | None:
         for handle in self.rows.get("handle", []):
@@ -155,3 +149,8 @@ class Oracle:
             for pair in self.rows.get("collection2item", [])
             if pair["item_id"] == item and self._may_read(3, pair["collection_id"])
         }
+
+
+def _holds(start: str | None, end: str | None, day: date) -> bool:
+    """Rule 5: the end is exclusive."""
+    return (start is None or date.fromisoformat(start) <= day) and (end is None or day < date.fromisoformat(end))
