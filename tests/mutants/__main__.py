@@ -2,19 +2,12 @@
 
 import argparse
 import math
-import os
 import random
-import shutil
-import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
-
-from coverage import CoverageData
 
 from tests.mutants.faults import Fault, faults_in
 from tests.support.sites import ROOT
@@ -25,73 +18,10 @@ PACKAGES: Mapping[str, tuple[str, str]] = {
     "publication": ("pelican_resourcesync/publication", "tests/publication"),
     "transport": ("pelican_resourcesync/transport", "tests/transport"),
     "check": ("pelican_resourcesync/check", "tests/check"),
-    "access": ("repo_bridge/access", "tests/bridge"),
+    "access": ("repo_bridge/access.py", "tests/bridge/test_access.py"),
 }
 #: Survivors that were looked into, by what is printed of them without the line number, and why they may survive.
 ACCEPTED = Path(__file__).with_name("accepted.txt")
-_MANY = 300
-
-
-@dataclass
-class Trial:
-    """A copy of the project, in which one module at a time has a fault, and which of the tests run which line."""
-
-    folder: Path
-    tests: str
-    data: CoverageData
-    seconds: float
-
-    def is_noticed(self, fault: Fault) -> bool:
-        """Tell whether the tests that run the faulty lines fail, or do not end."""
-        tests = self._tests_of(fault)
-        if not tests:
-            return False
-        file = self.folder / fault.path
-        source = file.read_text("utf-8")
-        file.write_text(fault.apply(source), "utf-8")
-        try:
-            return run(self.folder, "-x", *tests, timeout=60 + 5 * self.seconds) not in {0, 5}
-        finally:
-            file.write_text(source, "utf-8")
-
-    def _tests_of(self, fault: Fault) -> Sequence[str]:
-        contexts = self.data.contexts_by_lineno(str(self.folder / fault.path))
-        found = {name for line in range(fault.line, fault.end_line + 1) for name in contexts.get(line, [])}
-        names = sorted({name.rpartition("|")[0] for name in found if name})
-        if len(names) > _MANY:
-            names = sorted({name.partition("::")[0] for name in names})
-        return names or ([self.tests] if found else [])
-
-
-def run(folder: Path, *arguments: str, timeout: float) -> int:
-    """Run tests in a folder; return the exit status of pytest, or -1 where they do not end in time."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
-    try:
-        return subprocess.run(
-            command, cwd=folder, env=environment, timeout=timeout, capture_output=True, check=False
-        ).returncode
-    except subprocess.TimeoutExpired:
-        return -1
-
-
-def begin(package: str, folder: Path) -> Trial:
-    """Copy the project, and run a package's tests once, undisturbed."""
-    for name in ("pelican_resourcesync", "repo_bridge", "tests", "sample_site", "docs", "pyproject.toml", "README.md"):
-        place = ROOT / name
-        if place.is_dir():
-            shutil.copytree(place, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            shutil.copy(place, folder / name)
-    code, tests = PACKAGES[package]
-    start = time.monotonic()
-    coverage = ("--cov", code, "--cov-context=test", "--cov-report=", "--cov-fail-under=0")
-    if status := run(folder, *coverage, tests, timeout=3600):
-        message = f"the tests of {package} fail without any fault (pytest ended with {status})"
-        raise RuntimeError(message)
-    data = CoverageData(str(folder / ".coverage"))
-    data.read()
-    return Trial(folder, tests, data, time.monotonic() - start)
 
 
 def interval(killed: int, tried: int) -> tuple[float, float]:
@@ -102,15 +32,23 @@ def interval(killed: int, tried: int) -> tuple[float, float]:
     return (middle - half) / (1 + z * z / tried), (middle + half) / (1 + z * z / tried)
 
 
+def all_faults(package: str) -> list[Fault]:
+    """Return all faults that can be put into a package."""
+    code = ROOT / PACKAGES[package][0]
+    files = sorted(code.rglob("*.py")) if code.is_dir() else [code]
+    return [fault for file in files for fault in faults_in(file, str(file.relative_to(ROOT)))]
+
+
 def try_package(package: str, count: int, seed: int) -> float:
     """Try a sample of the faults of a package, print the survivors and the score, and return the score."""
-    code = ROOT / PACKAGES[package][0]
-    faults = [fault for file in sorted(code.rglob("*.py")) for fault in faults_in(file, str(file.relative_to(ROOT)))]
+    from tests.mutants.runner import Trial
+
+    faults = all_faults(package)
     sample = random.Random(seed).sample(faults, min(count, len(faults)))
     accepted = {line.partition("  # ")[0] for line in ACCEPTED.read_text("utf-8").splitlines()}
     found: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder:
-        trial = begin(package, Path(folder).resolve())
+        trial = Trial.begin(*PACKAGES[package], Path(folder).resolve())
         for fault in sorted(sample):
             text = f"{fault.path}: {str(fault).partition(': ')[2]}"
             result = "noticed" if trial.is_noticed(fault) else "accepted" if text in accepted else "survived"

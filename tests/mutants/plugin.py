@@ -1,0 +1,35 @@
+"""A pytest plugin for runs with faults: it notes how long each test takes, and lets Hypothesis not shrink a failure."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import Phase, settings
+
+#: Where to write what the run without any fault found, if set.
+NOTES = "MUTANTS_NOTES"
+_seconds: dict[str, float] = {}
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure() -> None:
+    """Find failures, and do not simplify them."""
+    settings.register_profile("mutants", settings(), phases=[Phase.explicit, Phase.generate], database=None)
+    settings.load_profile("mutants")
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Add up how long a test takes."""
+    _seconds[report.nodeid] = _seconds.get(report.nodeid, 0.0) + report.duration
+
+
+def pytest_sessionfinish() -> None:
+    """Write down how long each test took, and which modules the tests import that are not the project's."""
+    if NOTES in os.environ:
+        here = str(Path.cwd())
+        modules = [
+            name for name, each in [*sys.modules.items()] if not str(getattr(each, "__file__", here)).startswith(here)
+        ]
+        Path(os.environ[NOTES]).write_text(json.dumps({"seconds": _seconds, "modules": modules}), "utf-8")
