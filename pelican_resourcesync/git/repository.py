@@ -94,9 +94,13 @@ class Repository:
         """Return the first-parent commits of HEAD, oldest first, without their changes: ten times as fast as `log`."""
         return self._read_log(*LINE_OPTIONS, "HEAD", "--")
 
-    def log(self, since: str | None = None) -> Iterator[Commit]:
-        """Return the first-parent commits of HEAD after `since`, oldest first, from one run of `git log`."""
-        return self._read_log(*LOG_OPTIONS, f"{since}..HEAD" if since else "HEAD", "--")
+    def log(self, since: str | None = None, paths: Iterable[str] = ()) -> Iterator[Commit]:
+        """Return the first-parent commits of HEAD after `since`, oldest first, from one run of `git log`.
+
+        With `paths`, only commits that changed one of these files are returned, with these changes.
+        """
+        literal = [f":(top,literal){path}" for path in paths]
+        return self._read_log(*LOG_OPTIONS, f"{since}..HEAD" if since else "HEAD", "--", *literal)
 
     def _read_log(self, *arguments: str) -> Iterator[Commit]:
         process = self._git(c=LOG_CONFIGURATION).log(*arguments, as_process=True)

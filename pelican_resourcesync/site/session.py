@@ -43,7 +43,7 @@ class Session:
         self._siteurl = parse_siteurl(settings.get("SITEURL"))
         self._output, self._path = Path(settings["OUTPUT_PATH"]), Path(settings["PATH"])
         settings["IGNORE_FILES"] = list(dict.fromkeys([*settings["IGNORE_FILES"], WORK_FOLDER]))
-        self._predecessors: dict[str, Predecessor] = {}
+        self._predecessors: Mapping[str, Predecessor] = {}
         self._removed_sets: Sequence[str] = ()
         self._saved: SavedDocuments | None = None
         self._run: Run | None = None
@@ -80,14 +80,11 @@ class Session:
     def _find_predecessors(
         self, settings: Mapping[str, Any], base: Path, saved: "SavedDocuments", stack: ExitStack
     ) -> None:
-        from pelican_resourcesync.publication import PredecessorSearch, predecessor_messages
-        from pelican_resourcesync.site.outputs import Run, find_removed_sets, layouts_of
+        from pelican_resourcesync.publication import predecessor_messages
+        from pelican_resourcesync.site.configuration import find_predecessors
+        from pelican_resourcesync.site.outputs import Run, find_removed_sets
 
-        previous, moved_from = self._settings.previous, self._settings.moved_from
-        for name, layout in layouts_of(self._settings, self._siteurl).items():
-            search = PredecessorSearch(layout, saved, base, previous=previous, moved_from=moved_from)
-            stack.callback(search.close)
-            self._predecessors[name] = search.find()
+        self._predecessors = find_predecessors(settings, self._settings, self._siteurl, saved, stack)
         self._removed_sets = find_removed_sets(self._predecessors, self._settings, self._siteurl, saved, base)
         self._run = Run(settings, self._siteurl)
         for line in predecessor_messages(self._predecessors):

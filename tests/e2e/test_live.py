@@ -9,8 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pelican.settings import read_settings
 
+from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication import HashedState
+from pelican_resourcesync.site.configuration import earlier_addresses
 from tests.support.live import Ask, Manner, content, files, first, hosts, late, page, status
 from tests.support.museum import ARCHIVE, HOME, KEPT, MUSEUM, STATE, Museum, digest, tree
 from tests.support.sites import ROOT, Row, Site
@@ -329,6 +332,58 @@ def test_site_that_changed_its_scheme(museum: Museum) -> None:
     museum.build(moved_from=old)
     assert museum.state()["generation"] == 2
     assert sorted(kind for _, kind, _ in museum.site.changes()) == ["created", "created", "deleted"]
+
+
+def test_move_is_noticed_in_a_fresh_clone(museum: Museum) -> None:
+    """Nothing is live at the new SITEURL; git knows the earlier one, where a publication is, or may be."""
+    museum.publish(1)
+    museum.site.configure(SITEURL="http://localhost:8000")
+    museum.site.commit("2024-02-01T10:00:00Z")
+    museum.site.configure(SITEURL=ARCHIVE)
+    museum.site.commit("2024-02-02T10:00:00Z")
+    shutil.rmtree(museum.site.folder / ".resourcesync", ignore_errors=True)
+    old = files(museum.www)
+    museum.host.manner = hosts({MUSEUM: old, ARCHIVE: status(404)})
+    sentence = museum.stops()
+    assert f"there is a publication at {MUSEUM}, and there is none at the new address" in sentence
+    assert f"set RESOURCESYNC = {{'moved_from': '{MUSEUM}'}}" in sentence
+    museum.host.manner = hosts({MUSEUM: status(500), ARCHIVE: status(404)})
+    with pytest.raises(PublicationError, match=f"whether there is a publication at {MUSEUM} is not known"):
+        museum.build()
+    museum.build(previous="none")  # as the message says, for an address of somebody else
+    assert museum.state()["generation"] == 1
+    museum.host.manner = status(404)
+    museum.build()
+    assert museum.state()["generation"] == 1
+    museum.host.manner = hosts({MUSEUM: old, ARCHIVE: status(404)})
+    museum.build(moved_from=MUSEUM)
+    assert museum.state()["generation"] == 2
+
+
+def test_addresses_are_read_from_the_history_of_the_settings_and_never_run(museum: Museum) -> None:
+    """Literals alone, the latest first; what cannot be parsed, is no address or is this machine's is skipped."""
+    conf = museum.site.folder / "pelicanconf.py"
+    now = conf.read_text("utf-8")
+    texts = [
+        "SITEURL = 'http://first.test/'\n",
+        "if True:\n    SITEURL: str = 'https://second.test/blog'\n",
+        "SITEURL = ''\n",
+        "SITEURL = 5\n",
+        "SITEURL = 'no address'\n",
+        "SITEURL = 'http://127.0.0.1:8000'\n",
+        "SITEURL = 'http://broken.test'\n)\n",
+        "import os\nSITEURL = os.environ['SITEURL']\nOTHER = 'http://other.test'\nraise SystemExit\n",
+        now,
+    ]
+    for text in texts:
+        museum.site.write("pelicanconf.py", text)
+        museum.site.commit("2024-01-01T10:00:00Z")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(museum.site.folder)
+        pelican = read_settings("pelicanconf.py")
+        found = earlier_addresses(museum.site.folder, pelican, MUSEUM)
+    assert found == ["https://second.test/blog", "http://first.test"]
+    assert earlier_addresses(museum.www.parent, pelican, MUSEUM) == []  # no repository
 
 
 # --- the docs ----------------------------------------------------------------

@@ -19,6 +19,7 @@ from pelican_resourcesync.publication.previous.search import (
     PlainOutput,
     Predecessor,
     PredecessorSearch,
+    is_published,
     predecessor_messages,
 )
 
@@ -33,6 +34,7 @@ __all__ = [
     "PredecessorSearch",
     "PreviousPublication",
     "compare_ancestry",
+    "is_published",
     "layout_after",
     "predecessor_messages",
     "publications_in",

@@ -121,6 +121,15 @@ def known_live(web: Web, layout: Layout, size: int) -> Iterator[KnownGeneration]
         raise PublicationError(message) from error
 
 
+def is_published(layout: Layout) -> bool:
+    """Return whether a set is live at its address. Raises `TransportError` if that cannot be known."""
+    try:
+        received, data = Web(layout.siteurl, BOUNDS).read(layout.state, replace(BOUNDS, size=ALLOWANCE.state_size))
+    except (AbsentError, NoHostError):
+        return False
+    return not received.is_html or data.lstrip().startswith(b"{")
+
+
 def _sealed(data: bytes, layout: Layout, is_there: Callable[[str], bool]) -> HashedState:
     """Parse a state; if it is unreadable, find out which starts have a Capability List."""
     try:

@@ -110,7 +110,11 @@ class GitHistory:
     def _read_repository(self, repository: Repository, written: Sequence[OutputFile]) -> SetHistory:
         line = list(repository.first_parent_commits() if self._previous else repository.log())
         if repository.is_shallow():
-            without = "only the bytes show what changed" if self._previous else "there are no Change Lists"
+            without = (
+                "only the bytes show what changed"
+                if self._previous
+                else "there are no Change Lists, and an earlier SITEURL is not noticed"
+            )
             self.warnings.append(
                 f"the repository is a shallow clone, so its history is not known and {without}: fetch all "
                 "of it (fetch-depth: 0 in GitHub Actions, GIT_DEPTH: 0 in GitLab CI, or git fetch --unshallow)"
