@@ -19,18 +19,13 @@ from pelican_resourcesync.check.fetchers import Fetched, Fetcher, FolderFetcher,
 from pelican_resourcesync.check.limits import STANDARD_LIMITS, CheckLimits
 from pelican_resourcesync.check.package import Package, check_package
 from pelican_resourcesync.check.report import CheckError, Report, list_rules
-from pelican_resourcesync.check.resources import (
-    ResourceChecker,
-    links_of_headers,
-    links_of_page,
-    looks_like_page,
-    sitemaps,
-)
+from pelican_resourcesync.check.resources import ResourceChecker, looks_like_page, sitemaps
 from pelican_resourcesync.check.rule import UNCHECKED, Findings
 from pelican_resourcesync.check.rules import RULES
 from pelican_resourcesync.check.scan import Head, Scan, UnreadableError
 from pelican_resourcesync.errors import TransportError
 from pelican_resourcesync.printable import printable, printable_lines
+from pelican_resourcesync.transport import links_of_headers, links_of_page
 
 _EVERY = 0.2  # seconds
 _WIDTH = 100

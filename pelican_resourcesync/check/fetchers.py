@@ -4,14 +4,13 @@ from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from email.message import Message
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import BinaryIO, Protocol, Self, cast
 from urllib.parse import urlsplit
 
 from pelican_resourcesync.errors import AbsentError, TransportError
-from pelican_resourcesync.transport import STANDARD_BOUNDS, Web, path_of_uri, served_paths, shown
+from pelican_resourcesync.transport import STANDARD_BOUNDS, Headers, Web, path_of_uri, served_paths, shown
 
 _IN_MEMORY = 1_048_576
 _DOCUMENT_FOLDERS = ("resourcesync", ".well-known")
@@ -23,7 +22,7 @@ class Fetched:
 
     stream: BinaryIO
     length: int
-    headers: Message
+    headers: Headers
 
     def __enter__(self) -> Self:
         return self
@@ -34,7 +33,7 @@ class Fetched:
     @property
     def media_type(self) -> str:
         """The media type stated by the host, or an empty string."""
-        return self.headers.get_content_type() if "Content-Type" in self.headers else ""
+        return self.headers.media_type
 
 
 class Fetcher(Protocol):
@@ -94,7 +93,7 @@ class FolderFetcher:
             if length > size:
                 message = f"{shown(uri)} is larger than {size} bytes"
                 raise TransportError(message)
-            return Fetched(stream=file.open("rb"), length=length, headers=Message())
+            return Fetched(stream=file.open("rb"), length=length, headers=Headers())
         except OSError as error:
             message = f"{file} cannot be read: {error.strerror}"
             raise TransportError(message) from error

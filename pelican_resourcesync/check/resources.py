@@ -4,9 +4,6 @@ import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from email.message import Message
-from html.parser import HTMLParser
-from urllib.parse import urljoin
 
 from pelican_resourcesync.check.document import Options
 from pelican_resourcesync.check.fetchers import Fetcher
@@ -14,49 +11,10 @@ from pelican_resourcesync.check.rule import Findings
 from pelican_resourcesync.check.scan import Attributes, Item
 from pelican_resourcesync.check.values import Measurement, measure
 from pelican_resourcesync.errors import TransportError
+from pelican_resourcesync.transport import links_of_headers, links_of_page
 
-# All quantifiers are possessive, so that matching takes linear time whatever a host sends.
-_HEADER = re.compile(r"<([^<>]*+)>((?:\s*+;\s*+[\w*-]++\s*+(?:=\s*+(?:\"[^\"]*+\"|[^\s\";,]*+))?+)*+)")
-_REL = re.compile(r";\s*+rel\s*+=\s*+(?:\"([^\"]*+)\"|([^\s\";,]*+))", re.IGNORECASE)
+#: Possessive quantifiers, so that matching takes linear time whatever a host sends.
 _SITEMAP = re.compile(r"^[ \t]*+sitemap[ \t]*+:[ \t]*+(\S++)", re.IGNORECASE | re.MULTILINE)
-
-
-#: How much of a page is parsed, in bytes: the head is at the beginning, and some pages are slow to parse on purpose.
-_MOST = 65_536
-
-
-class _Links(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.found: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = {name: value or "" for name, value in attrs}
-        if tag == "link" and "resourcesync" in given.get("rel", "").lower().split() and given.get("href"):
-            self.found.append(given["href"].strip())
-
-    handle_startendtag = handle_starttag
-
-
-def links_of_page(data: bytes, uri: str) -> list[str]:
-    """Return the targets of the `rel=resourcesync` links in an HTML page (DI02)."""
-    parser = _Links()
-    try:
-        parser.feed(data[:_MOST].decode("utf-8", "replace"))
-    except (AssertionError, ValueError):  # raised by Python's parser for declarations that it cannot read
-        return []
-    return _absolute(uri, parser.found)
-
-
-def links_of_headers(headers: Message, uri: str) -> list[str]:
-    """Return the targets of the `Link` headers with `rel=resourcesync` (DI03)."""
-    found = []
-    for value in headers.get_all("Link", []):
-        for target, parameters in _HEADER.findall(str(value)[:65_536]):
-            rel = _REL.search(parameters)
-            if rel and "resourcesync" in (rel[1] or rel[2] or "").lower().split():
-                found.append(target.strip())
-    return _absolute(uri, found)
 
 
 def sitemaps(data: bytes) -> list[str]:
@@ -68,16 +26,6 @@ def looks_like_page(head: bytes, media_type: str) -> bool:
     """Return whether bytes are an HTML page."""
     start = head[:1024].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
     return media_type in ("text/html", "application/xhtml+xml") or start.startswith((b"<!doctype html", b"<html"))
-
-
-def _absolute(uri: str, links: list[str]) -> list[str]:
-    absolute = []
-    for link in links:
-        try:
-            absolute.append(urljoin(uri, link))
-        except ValueError:
-            absolute.append(link)
-    return absolute
 
 
 _BATCH = 64
@@ -182,7 +130,7 @@ class ResourceChecker:
             md=md,
             measured=measured,
             media_type=media_type,
-            encoding=str(headers.get("Content-Encoding", "")),
+            encoding=headers.get("Content-Encoding"),
             page_links=tuple(links_of_page(measured.head, item.loc)) if page else (),
             header_links=tuple(links_of_headers(headers, item.loc)),
         )

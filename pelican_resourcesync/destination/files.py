@@ -97,8 +97,8 @@ class PartSink:
                 self._add(data)
         else:
             self._stream = self.file.open("wb")
-            tag = response.headers.get("ETag", "")
-            length = response.headers.get("Content-Length", "")
+            tag = response.headers.get("ETag")
+            length = response.headers.get("Content-Length")
             small = length.isdigit() and int(length) < _WORTH_RESUMING
             if tag.startswith('"') and tag.isascii() and not small:
                 self._tag.write_text(tag, "ascii")
@@ -108,10 +108,10 @@ class PartSink:
                 self._tagged = False
 
     def _continued(self, response: Response) -> int:
-        found = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
+        found = _RANGE.fullmatch(response.headers.get("Content-Range"))
         size = self.file.stat().st_size if self.file.exists() else 0
         tag = self._tag.read_text("ascii") if self._tag.exists() else ""
-        if found is None or int(found[1]) != size or response.headers.get("ETag", "") != tag:
+        if found is None or int(found[1]) != size or response.headers.get("ETag") != tag:
             self.discard()
             message = f"{shown(response.url)}: the server sent another part than it was asked for"
             raise TransportError(message)

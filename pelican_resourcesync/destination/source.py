@@ -4,11 +4,8 @@ import zlib
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass
-from email.message import Message
-from html.parser import HTMLParser
 from io import BytesIO
 from pathlib import Path
-from re import compile as re_compile
 from tempfile import SpooledTemporaryFile
 from typing import BinaryIO, cast
 from urllib.parse import unquote, urljoin, urlsplit
@@ -21,11 +18,14 @@ from pelican_resourcesync.protocol import Capability, Document, Entry, Root, rea
 from pelican_resourcesync.transport import (
     Bounds,
     Client,
+    Headers,
     Pace,
     Request,
     Response,
     Sink,
     is_plain,
+    links_of_headers,
+    links_of_page,
     new_client,
     origin,
     shown,
@@ -46,7 +46,6 @@ _DEPTH = 3  # of indexes
 _PASSING = (408, 425, 429, 500, 502, 503, 504)  # statuses of failures that may pass
 _MOST_SETS = 1_000
 _AGENT = "pelican-resourcesync"
-_LINK = re_compile(r'<([^>]*)>\s*;[^,]*?\brel="?([^",;]*)"?')
 
 #: A set: its name, and the URI and capability of the document to begin with.
 _Named = tuple[str, str, str]
@@ -84,7 +83,7 @@ class FolderClient(Client):
         if file.stat().st_size > request.bounds.size:
             message = f"{shown(request.url)} is larger than {request.bounds.size} bytes"
             raise TransportError(message)
-        response = Response(url=request.url, status=200, headers=Message())
+        response = Response(url=request.url, status=200, headers=Headers())
         with file.open("rb") as stream:
             request.sink.begin(response)
             while data := stream.read(1 << 16):
@@ -340,7 +339,7 @@ class Source:
                     raise
                 tried.append(str(error))
                 continue
-            for link in _links(response, data):
+            for link in links_of_headers(response.headers, response.url) + links_of_page(data, response.url):
                 if self.allows(link):
                     return self._above(link, exactly=False)
             if b"<urlset" in data or b"<sitemapindex" in data:
@@ -502,32 +501,6 @@ def _named(uris: list[str]) -> list[_Named]:
             name += "+"
         named.append((name, uri, str(Capability.CAPABILITYLIST)))
     return named
-
-
-class _LinkParser(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.links: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = dict(attrs)
-        if tag in ("link", "a") and "resourcesync" in (found.get("rel") or "").lower().split():
-            self.links.append(found.get("href") or "")
-
-
-def _links(response: Response, data: bytes) -> list[str]:
-    """Return the Capability Lists that a response names, in its headers or in its page."""
-    found = [
-        target
-        for header in response.headers.get_all("Link", [])
-        for target, rel in _LINK.findall(header)
-        if "resourcesync" in rel.lower().split()
-    ]
-    if b"<link" in data.lower():
-        parser = _LinkParser()
-        parser.feed(data.decode("utf-8", "replace"))
-        found += parser.links
-    return [urljoin(response.url, each) for each in found if each]
 
 
 class _StreamSink:

@@ -1,9 +1,12 @@
 """Fetch files over HTTP within limits, and measure, link or copy files on disk."""
 
 from pelican_resourcesync.transport.addresses import connect_to_public, is_public
-from pelican_resourcesync.transport.client import Client, Pace, PooledClient, Request, Response, Sink, new_client
+from pelican_resourcesync.transport.client import Client, Pace, Request, Response, Sink
 from pelican_resourcesync.transport.folder import link_or_copy, measure, sha256
+from pelican_resourcesync.transport.headers import Headers
 from pelican_resourcesync.transport.limits import STANDARD_BOUNDS, Bounds, Budget
+from pelican_resourcesync.transport.links import links_of_headers, links_of_page
+from pelican_resourcesync.transport.pooled import PooledClient, new_client
 from pelican_resourcesync.transport.store import Store
 from pelican_resourcesync.transport.urls import (
     Origin,
@@ -22,6 +25,7 @@ __all__ = [
     "Bounds",
     "Budget",
     "Client",
+    "Headers",
     "Origin",
     "Pace",
     "PooledClient",
@@ -36,6 +40,8 @@ __all__ = [
     "is_plain",
     "is_public",
     "link_or_copy",
+    "links_of_headers",
+    "links_of_page",
     "measure",
     "new_client",
     "origin",

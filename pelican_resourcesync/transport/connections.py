@@ -5,13 +5,11 @@ import select
 import socket
 import ssl
 import weakref
-from collections.abc import Iterable, Mapping
-from email.message import Message
+from collections.abc import Mapping
 from functools import partial
 from http.client import (
     HTTPConnection,
     HTTPException,
-    HTTPMessage,
     HTTPResponse,
     HTTPSConnection,
     LineTooLong,
@@ -20,6 +18,7 @@ from http.client import (
 from typing import Any
 
 from pelican_resourcesync.transport.addresses import connect_to_public
+from pelican_resourcesync.transport.headers import Headers
 from pelican_resourcesync.transport.limits import Deadline
 from pelican_resourcesync.transport.urls import Origin
 
@@ -108,16 +107,16 @@ class LeanResponse(HTTPResponse):
             raise UnknownProtocol(version)
         self.code = self.status = status
         self.reason = reason.strip()
-        self.headers = self.msg = parse_head(lines, HTTPMessage())  # type: ignore[assignment]
-        self.chunked = self.headers.get("Transfer-Encoding", "").lower() == "chunked"
+        self.fields = Headers(lines)
+        self.chunked = self.fields.get("Transfer-Encoding").lower() == "chunked"
         self.chunk_left = None
         self.length = None
-        length = self.headers.get("Content-Length", "")
+        length = self.fields.get("Content-Length")
         if length.isascii() and length.isdigit() and not self.chunked:
             self.length = int(length)
         if status in (204, 304):
             self.length = 0
-        connection = self.headers.get("Connection", "").lower()
+        connection = self.fields.get("Connection").lower()
         keep = self.version == 11 or "keep-alive" in connection  # noqa: PLR2004 - HTTP/1.1
         self.will_close = "close" in connection or not keep or (not self.chunked and self.length is None)
 
@@ -133,23 +132,6 @@ class LeanResponse(HTTPResponse):
             if len(lines) > MOST_HEADERS:
                 message = f"got more than {MOST_HEADERS} headers"
                 raise HTTPException(message)
-
-
-def parse_head(lines: Iterable[bytes], headers: Message) -> Message:
-    """Add the header lines of a response to a message; lines that are no headers are left out."""
-    name, value = "", ""
-    for line in lines:
-        text = line.decode("latin-1").rstrip("\r\n")
-        if text[:1] in (" ", "\t") and name:
-            value = f"{value} {text.strip()}"
-            continue
-        if name:
-            headers[name] = value
-        name, colon, value = text.partition(":")
-        name, value = (name if colon and name and name == name.strip() else ""), value.strip()
-    if name:
-        headers[name] = value
-    return headers
 
 
 def connect(  # noqa: PLR0913

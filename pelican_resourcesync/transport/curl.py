@@ -6,7 +6,6 @@ import sys
 import time
 from collections import deque
 from collections.abc import Iterator
-from http.client import HTTPMessage
 from typing import Any
 
 import pycurl
@@ -22,15 +21,16 @@ from pelican_resourcesync.transport.client import (
     Request,
     Response,
     check_answer,
-    failing,
     too_large,
     too_many_redirects,
 )
-from pelican_resourcesync.transport.connections import MOST_HEADERS, parse_head
-from pelican_resourcesync.transport.limits import Deadline
+from pelican_resourcesync.transport.connections import MOST_HEADERS
+from pelican_resourcesync.transport.headers import Headers
+from pelican_resourcesync.transport.limits import Bounds, Deadline
 from pelican_resourcesync.transport.urls import Origin, check_url, redirected, shown
 
 _LONGEST_WAIT = 1.0  # seconds
+_LINES = [f"{name}: {value}" for name, value in HEADERS.items()]
 _WHY = {
     pycurl.E_COULDNT_CONNECT: "Connection refused",
     pycurl.E_PARTIAL_FILE: "the transfer ended early",
@@ -74,10 +74,14 @@ class CurlClient(Client):
                         held.append(request)
                         break
                     self._start(request, active, done)
-                yield from _emptied(done)
-                if active:
-                    self._run(active, done, min(delay or _LONGEST_WAIT, _LONGEST_WAIT))
-                    yield from _emptied(done)
+                if active:  # the next requests are on their way before the caller gets what is complete
+                    complete, done = done, deque()
+                    wait = 0.0 if complete else min(delay or _LONGEST_WAIT, _LONGEST_WAIT)
+                    self._run(active, done, wait)
+                    while complete:
+                        yield complete.popleft()
+                elif done:
+                    yield done.popleft()
                 elif not held and not more:
                     return
                 else:
@@ -109,7 +113,7 @@ class CurlClient(Client):
         """Let curl work until something is complete, or `wait` seconds have passed."""
         self._multi.perform()
         ended = self._ended()
-        if not ended:
+        if not ended and wait:
             self._multi.select(wait)
             self._multi.perform()
             ended = self._ended()
@@ -138,11 +142,6 @@ class CurlClient(Client):
                 return ended
 
 
-def _emptied(done: deque[_Result]) -> Iterator[_Result]:
-    while done:
-        yield done.popleft()
-
-
 class _Transfer:
     """One request at a time, over one handle of curl."""
 
@@ -151,6 +150,9 @@ class _Transfer:
 
     def __init__(self) -> None:
         self._sockets: list[socket.socket] = []
+        self._lines: list[bytes] = []  # the heads that have come, with their status lines
+        self._sent = _LINES
+        self._bounds: Bounds | None = None  # those that curl was told
         self.curl = curl = pycurl.Curl()
         _trust(curl)
         curl.setopt(pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS)
@@ -160,9 +162,10 @@ class _Transfer:
         curl.setopt(pycurl.NOSIGNAL, 1)
         curl.setopt(pycurl.PATH_AS_IS, 1)
         curl.setopt(pycurl.HTTP_TRANSFER_DECODING, 1)
-        curl.setopt(pycurl.BUFFERSIZE, 262_144)
+        curl.setopt(pycurl.BUFFERSIZE, 524_288)
+        curl.setopt(pycurl.HTTPHEADER, _LINES)
         curl.setopt(pycurl.LOW_SPEED_LIMIT, 1)
-        curl.setopt(pycurl.HEADERFUNCTION, self._header)
+        curl.setopt(pycurl.HEADERFUNCTION, self._lines.append)
         curl.setopt(pycurl.WRITEFUNCTION, self._write)
         curl.setopt(pycurl.OPENSOCKETFUNCTION, self._open)
         curl.setopt(pycurl.PREREQFUNCTION, self._before)
@@ -178,26 +181,36 @@ class _Transfer:
     def _ask(self, url: str, place: Origin) -> None:
         request, curl = self.request, self.curl
         self.url = url
-        self._status, self._head = 0, list[bytes]()
+        self._lines.clear()
         self._response: Response | None = None
         self._received = 0
         self._failure: BaseException | None = None
         if request.public:
             check_literal(place[1])
-        headers = {**HEADERS, **request.headers, **(request.credentials if place == self._first else {})}
-        lines = [f"{name}: {value}" for name, value in headers.items()]
-        with failing(url, self.deadline):
-            if " " in url or not all(each.isascii() and each.isprintable() for each in (url, *lines)):
-                raise UnicodeError
-            timeout = int(request.bounds.timeout * 1000)
-            left = int(self.deadline.left() * 1000)
-            if left <= 0:
-                raise TimeoutError
-            curl.setopt(pycurl.URL, url.partition("#")[0])
+        lines = _LINES
+        if request.headers or (request.credentials and place == self._first):
+            headers = {**HEADERS, **request.headers, **(request.credentials if place == self._first else {})}
+            lines = [f"{name}: {value}" for name, value in headers.items()]
+        if " " in url or not all(each.isascii() and each.isprintable() for each in (url, *lines)):
+            message = f"{shown(url)}: {_WHY[pycurl.E_URL_MALFORMAT]}"
+            raise TransportError(message)
+        curl.setopt(pycurl.URL, url.partition("#")[0])
+        if lines != self._sent:
             curl.setopt(pycurl.HTTPHEADER, lines)
-            curl.setopt(pycurl.CONNECTTIMEOUT_MS, max(timeout, 1))
-            curl.setopt(pycurl.LOW_SPEED_TIME, max(int(request.bounds.timeout), 1))
-            curl.setopt(pycurl.TIMEOUT_MS, left)
+            self._sent = lines
+        if request.bounds != self._bounds or self._redirects:
+            self._set_bounds(request.bounds)
+
+    def _set_bounds(self, bounds: Bounds) -> None:
+        left = int(self.deadline.left() * 1000)
+        if left <= 0:
+            message = f"{shown(self.url)}: {self.deadline}"
+            raise TransportError(message)
+        curl = self.curl
+        curl.setopt(pycurl.CONNECTTIMEOUT_MS, max(int(bounds.timeout * 1000), 1))
+        curl.setopt(pycurl.LOW_SPEED_TIME, max(int(bounds.timeout), 1))
+        curl.setopt(pycurl.TIMEOUT_MS, left)
+        self._bounds = None if self._redirects else bounds
 
     def end(self, code: int, text: str) -> Response | None:
         """Return the response of a complete transfer, None if it goes on elsewhere. Raises what went wrong."""
@@ -206,6 +219,8 @@ class _Transfer:
         if self._failure is not None:
             raise self._failure
         if code:
+            if code == pycurl.E_PARTIAL_FILE and self._response is None:
+                self._check_size(self._complete_head())
             raise self._error(code, text)
         response = self._response or self._complete_head()
         if self._leads_on(response):
@@ -238,7 +253,7 @@ class _Transfer:
                 return TransportError(f"{where}: this URL cannot be requested")
         if code == pycurl.E_OPERATION_TIMEDOUT:
             return TransportError(f"{where}: {self.deadline}")
-        if code == pycurl.E_RECV_ERROR and self._head:
+        if code == pycurl.E_RECV_ERROR and self._lines:
             return TransportError(f"{where}: the transfer ended early")
         why = _WHY.get(code)
         if code == pycurl.E_PEER_FAILED_VERIFICATION:
@@ -248,29 +263,34 @@ class _Transfer:
         return TransportError(f"{where}: {why or f'the answer is not valid HTTP (curl {code})'}")
 
     def _complete_head(self) -> Response:
-        return Response(url=self.url, status=self._status, headers=parse_head(self._head, HTTPMessage()))
+        """Return the head that came last, after interim ones."""
+        lines = self._lines
+        begin = len(lines) - 1
+        while begin > 0 and not lines[begin].startswith(b"HTTP/"):
+            begin -= 1
+        head = lines[begin:]
+        try:
+            status = int(head[0].split(maxsplit=2)[1])
+        except (IndexError, ValueError):
+            status = 0
+        if not status or len(head) > MOST_HEADERS + 2:  # with the status line and an empty one
+            message = f"{shown(self.url)}: the answer is not valid HTTP ({len(head)} lines)"
+            raise TransportError(message)
+        del head[0]
+        return Response(url=self.url, status=status, headers=Headers(head))
 
     def _deliver(self, response: Response) -> None:
         check_answer(response, self.request.accept)
+        self._check_size(response)
         self._response = response
         self.request.sink.begin(response)
 
-    # What curl calls
+    def _check_size(self, response: Response) -> None:
+        promised = response.headers.get("Content-Length")
+        if promised.isdigit() and int(promised) > self.request.bounds.size:
+            raise too_large(self.url, self.request.bounds.size)
 
-    def _header(self, line: bytes) -> int | None:
-        if line.startswith(b"HTTP/"):
-            self._status, self._head = int(line.split(maxsplit=2)[1]), []
-        elif line.strip():
-            self._head.append(line)
-            if len(self._head) > MOST_HEADERS:
-                self._failure = TransportError(f"{shown(self.url)}: the answer is not valid HTTP (too many headers)")
-                return -1
-            name, _, value = line.partition(b":")
-            promised = value.strip() if name.lower() == b"content-length" else b""
-            if promised.isdigit() and int(promised) > self.request.bounds.size and self._status in self.request.accept:
-                self._failure = too_large(self.url, self.request.bounds.size)
-                return -1
-        return None
+    # What curl calls
 
     def _write(self, data: bytes) -> int:
         try:

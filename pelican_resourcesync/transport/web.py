@@ -3,7 +3,6 @@
 import hashlib
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from email.message import Message
 from email.utils import parsedate_to_datetime
 from io import BytesIO
 from pathlib import Path
@@ -11,8 +10,10 @@ from secrets import token_hex
 from typing import BinaryIO
 from urllib.parse import quote
 
-from pelican_resourcesync.transport.client import Client, PooledClient, Request, Response
+from pelican_resourcesync.transport.client import Client, Request, Response
+from pelican_resourcesync.transport.headers import Headers
 from pelican_resourcesync.transport.limits import STANDARD_BOUNDS, Bounds
+from pelican_resourcesync.transport.pooled import PooledClient
 from pelican_resourcesync.transport.urls import check_base
 
 _PAST_CACHES = {"Cache-Control": "no-cache", "Pragma": "no-cache"}
@@ -74,7 +75,7 @@ class Web:
 
     def visit(
         self, url: str, stream: BinaryIO, *, public: bool = True, bounds: Bounds | None = None
-    ) -> tuple[Received, Message]:
+    ) -> tuple[Received, Headers]:
         """Fetch any http(s) URL exactly as given, write it to `stream`, and return what was received with its headers.
 
         If `public` is True, loopback, private and link-local addresses are refused; use this for URLs from documents
@@ -111,7 +112,7 @@ class _Hashing:
 
     def received(self, response: Response) -> Received:
         digest = self._hash.hexdigest()
-        date = _parse_date(response.headers.get("Date", ""))
+        date = _parse_date(response.headers.get("Date"))
         return Received(digest=digest, length=self._length, media_type=response.media_type, head=self._head, date=date)
 
 

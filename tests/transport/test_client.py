@@ -3,14 +3,13 @@
 import threading
 import time
 from collections.abc import Iterator
-from email.message import Message
 from io import BytesIO
 from pathlib import Path
 
 import pytest
 
 from pelican_resourcesync.errors import AbsentError, StatusError, TransportError
-from pelican_resourcesync.transport import Bounds, Client, Pace, PooledClient, Request, Response, new_client
+from pelican_resourcesync.transport import Bounds, Client, Headers, Pace, PooledClient, Request, Response, new_client
 from pelican_resourcesync.transport.curl import CurlClient
 from tests.support.live import Ask, Live, content, late, live, redirect, status, truncated
 
@@ -51,12 +50,22 @@ def request(url: str, **options: object) -> Request:
 )
 def test_validators(date: str, kept: bool) -> None:
     """A `Last-Modified` of just before the response cannot tell that nothing has changed since."""
-    modified, headers = "Mon, 01 Jan 2024 00:00:00 GMT", Message()
-    headers["Last-Modified"], headers["Date"] = modified, date
-    response = Response(url="http://a.test/", status=200, headers=headers)
+    modified = "Mon, 01 Jan 2024 00:00:00 GMT"
+    lines = [f"Last-Modified: {modified}\r\n".encode(), f"Date: {date}\r\n".encode()]
+    response = Response(url="http://a.test/", status=200, headers=Headers(lines))
     assert response.validators == ("", modified if kept else "")
-    headers["ETag"] = '"x"'
+    response = Response(url="http://a.test/", status=200, headers=Headers([*lines, b'etag: "x"\r\n']))
     assert response.validators == ('"x"', "")
+
+
+def test_headers() -> None:
+    """Names are the same in upper and lower case; folded lines are joined, and lines that are no headers left out."""
+    lines = [b"A: 1\r\n", b"\tand\r\n", b" 2\n", b"no header\r\n", b" x\r\n", b"b : 3\r\n", b": 4\r\n", b"a:5\r\n"]
+    headers = Headers([*lines, b"Content-Type:  Text/Plain ; charset=utf-8\r\n", b"\r\n"])
+    assert (headers.get("a"), headers.get_all("A"), headers.get("b")) == ("1 and 2", ["1 and 2", "5"], "")
+    assert ("A" in headers, "b" in headers, headers.get_all("b")) == (True, False, ())
+    assert headers.media_type == "text/plain"
+    assert (Headers().media_type, Headers([b"Content-Type: page"]).media_type) == ("", "")
 
 
 def test_many(client: Client, site: Live) -> None:
@@ -157,10 +166,10 @@ def test_accepted_statuses(client: Client, site: Live) -> None:
     """A caller may expect other statuses, and gets their heads."""
     site.manners |= {"a": lambda ask: ask.begin(304, ETag='"1"'), "b": lambda ask: ask.send(206, b"bc", X="y")}
     response = client.get(request(f"{site.url}/a", accept=(200, 304), headers={"If-None-Match": '"1"'}))
-    assert (response.status, response.headers["ETag"]) == (304, '"1"')
+    assert (response.status, response.headers.get("ETag")) == (304, '"1"')
     assert site.asks[-1].headers["If-None-Match"] == '"1"'
     sink = Sink()
-    assert client.get(request(f"{site.url}/b", accept=(206,), sink=sink)).headers["x"] == "y"
+    assert client.get(request(f"{site.url}/b", accept=(206,), sink=sink)).headers.get("x") == "y"
     assert (sink.getvalue(), sink.response.status) == (b"bc", 206)
 
 
