@@ -122,19 +122,16 @@ def _source_folder(folder: str, top: Path) -> str | None:
 
 
 def _loaded_modules(top: Path) -> Iterator[str]:
-    files = {str(getattr(module, "__file__", None)) for module in list(sys.modules.values())}
-    sources = [Path(file) for file in files if file.endswith(".py")]
-    folders = {file.parent for file in sources}
-    # Most modules are installed ones: their folders need not be resolved, which takes longest.
-    inside = {
-        folder
-        for folder in folders
-        if not (_INSTALLED.intersection(folder.parts) - set(top.parts)) and _source_folder(str(folder), top) is not None
-    }
-    for file in sources:
-        path = _relative(file, top) if file.parent in inside else None
-        if path is not None:
-            yield path
+    folders: dict[str, set[str]] = {}
+    for module in list(sys.modules.values()):
+        file = str(getattr(module, "__file__", None))
+        if file.endswith(".py"):
+            folders.setdefault(file.rpartition(os.sep)[0], set()).add(file)
+    for name, files in folders.items():
+        # Most modules are installed ones: their folders need not be resolved, which takes longest.
+        installed = _INSTALLED.intersection(Path(name).parts) - set(top.parts)
+        if not installed and _source_folder(name, top) is not None:
+            yield from filter(None, (_relative(Path(file), top) for file in files))
 
 
 def _relative(path: Path, top: Path) -> str | None:

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from types import CodeType
 from typing import Any
 from urllib.parse import quote, unquote
 
-from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PackageLoader, PrefixLoader
+from jinja2 import BytecodeCache, ChoiceLoader, Environment, FileSystemLoader, PackageLoader, PrefixLoader
+from jinja2.bccache import Bucket
 from markupsafe import Markup
 
 from pelican_resourcesync.errors import PublicationError
@@ -308,6 +310,23 @@ class _Pages:
         return ""
 
 
+class _CompiledTemplates(BytecodeCache):
+    """The templates compiled in this process: compiling them takes longer than all else that is done for the pages."""
+
+    def __init__(self) -> None:
+        self._codes: dict[tuple[str, str], CodeType] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        bucket.code = self._codes.get((bucket.key, bucket.checksum))
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        if bucket.code is not None:
+            self._codes[bucket.key, bucket.checksum] = bucket.code
+
+
+_COMPILED = _CompiledTemplates()
+
+
 def _environment(page: PageOptions) -> Environment:
     """Return the environment of the templates: those of the theme first, and ours, also as `!resourcesync/NAME`."""
     package = __package__.rpartition(".")[0]
@@ -317,7 +336,14 @@ def _environment(page: PageOptions) -> Environment:
         ours,
         PrefixLoader({"!resourcesync": PackageLoader(package, "pages/templates/resourcesync")}),
     ]
-    environment = Environment(loader=ChoiceLoader(loaders), autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment = Environment(
+        loader=ChoiceLoader(loaders),
+        bytecode_cache=_COMPILED,
+        optimized=False,  # which would apply the filters of one page's language while compiling
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     language = Language.of(page.language)
     environment.filters |= {
         **page.filters,
