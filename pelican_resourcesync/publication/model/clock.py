@@ -60,16 +60,18 @@ def require_plausible_time(at: datetime, host_time: datetime | None, known: Iter
     """Raise `PublicationError` for a publication `at` a time that is probably wrong, unless `SOURCE_DATE_EPOCH` is set.
 
     No later publication can have an earlier time, so one wrong clock would spoil all of them. The limit is a day after
-    the time by the clock of the live host, if that is known, otherwise five years after the newest of the `known` times
-    (of the commit built, of the previous publication).
+    the time by the clock of the live host. If that is not known, it is a day after the time by this machine's clock,
+    which may be wrong itself, and five years after the newest of the `known` times (of the commit built, of the
+    previous publication).
     """
     newest = max((each for each in known if each is not None), default=None)
     if os.environ.get(_EPOCH):
         return
-    if host_time is not None and is_ahead(at, host_time):
-        why = f"but by the clock of the live site it is {host_time:%Y-%m-%d %H:%M} UTC"
-    elif host_time is None and newest is not None and at > newest + _FIVE_YEARS:
+    if host_time is None and newest is not None and at > newest + _FIVE_YEARS:
         why = f"more than five years after the last commit and the previous publication ({newest:%Y-%m-%d})"
+    elif is_ahead(at, host_time):
+        whose = "of this machine" if host_time is None else "of the live site"
+        why = f"but by the clock {whose} it is {host_time or datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
     else:
         return
     message = (

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
@@ -142,17 +142,46 @@ def test_a_repository_lists_what_other_servers_deliver(source: Source) -> None:
         forge(source, LIST, f"<loc>{uri}", "<loc>https://other.example/b")
 
 
-def test_an_implausible_time_stops_the_publication(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_implausible_time_stops_the_publication(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """More than five years after everything known, unless SOURCE_DATE_EPOCH says so; nothing is written."""
+    source = Source(tmp_path / "output")
+    source.publish({"a.html": b"a"}, "2004-01-05T12:00")
     before = source.documents()
-    with pytest.raises(PublicationError, match=r"would have the time 2099-01-01 .*more than five years after .*2024"):
-        source.publish({"a.html": b"new"}, "2099-01-01T12:00")
+    with pytest.raises(PublicationError, match=r"would have the time 2019-01-01 .*more than five years after .*2004"):
+        source.publish({"a.html": b"new"}, "2019-01-01T12:00")
     assert source.documents() == before
-    landed = utc("2098-01-01T12:00")
-    history = ChangeHistory(built=utc("2099-01-01T12:00"), commit="c1", landed=landed)
+    landed = utc("2018-01-01T12:00")
+    history = ChangeHistory(built=utc("2019-01-01T12:00"), commit="c1", landed=landed)
     assert source.publish({"a.html": b"new"}, history).new  # a commit explains it
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
     assert source.publish({"a.html": b"newer"}, "2199-01-01T12:00").new
+
+
+@pytest.mark.parametrize("days", [2, 27_000])
+@pytest.mark.parametrize("contents", [{"a.html": b"ahead"}, {"a.html": b"now"}])
+def test_a_folder_whose_documents_agree_on_a_time_to_come(
+    source: Source, monkeypatch: pytest.MonkeyPatch, contents: dict[str, bytes], days: int
+) -> None:
+    """No host's clock contradicts it, so this machine's does, whether anything changed or not; a day is allowed."""
+    now = datetime.now(UTC)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
+    source.publish({"a.html": b"ahead"}, (now + timedelta(days=days)).isoformat())
+    monkeypatch.delenv("SOURCE_DATE_EPOCH")
+    before = source.documents()
+    why = r"would have the time 2.* but by the clock of this machine it is 2.* `previous` 'none' to start over"
+    with pytest.raises(PublicationError, match=why):
+        source.publish(contents, now.isoformat())
+    assert source.documents() == before
+    source.publish(contents, now.isoformat(), None, over=source.previous())
+    assert source.at() < now + timedelta(minutes=10)
+
+
+def test_a_clock_that_is_hours_behind(source: Source) -> None:
+    """Within a day, times go on by a millisecond."""
+    at = datetime.now(UTC).replace(microsecond=0) + timedelta(hours=20)
+    source.publish({"a.html": b"ahead"}, at.isoformat())
+    source.publish({"a.html": b"now"}, "2024-04-05T12:00")
+    assert source.at() == at + timedelta(milliseconds=1)
 
 
 def publish_live(source: Source, time: str, host_time: datetime) -> None:
