@@ -13,10 +13,10 @@ from io import BufferedIOBase
 from pathlib import Path
 from typing import cast
 
-from pelican_resourcesync.protocol import Capability, ChangeKind, Entry, Link, Metadata, Root
+from pelican_resourcesync.protocol import Capability, ChangeKind, Document, Entry, Link, Metadata, Renderer, Root
 from pelican_resourcesync.publication.model.history import Change
 from pelican_resourcesync.publication.model.listing import Listing
-from pelican_resourcesync.publication.model.resource import MD5, SHA_256, render_time
+from pelican_resourcesync.publication.model.resource import EDITION, MD5, SHA_256, render_time
 from pelican_resourcesync.publication.previous.consistency import (
     Addresses,
     DamagedError,
@@ -129,10 +129,11 @@ class KeptDocuments:
                 message = f"{path} has more in its rs:md than its capability and its time"
                 raise DamagedError(message)
             self._require_links(path, document.links, index)
+            entries = self._as_written(path, document)
             if document.root is Root.URLSET or capability in (Capability.CHANGELIST, Capability.CHANGEDUMP):
-                yield from document.entries
+                yield from entries
                 return
-            for pointer in document.entries:
+            for pointer in entries:
                 part = self._path(pointer.loc)
                 with self._documents.open(part) as document_part:
                     if require_capability(document_part, part, capability) != md or part in self._times:
@@ -140,7 +141,30 @@ class KeptDocuments:
                         raise DamagedError(message)
                     self._times[part] = md
                     self._require_links(part, document_part.links, path)
-                    yield from document_part.entries
+                    yield from self._as_written(part, document_part)
+
+    def _as_written(self, path: str, document: Document) -> Iterator[Entry]:
+        """Yield the entries of a document. Raises `DamagedError` for anything in it that is not as we would write it.
+
+        Unknown elements and attributes, comments and processing instructions are not read, but would be published
+        again with the document: scripts, for example.
+        """
+        renderer = Renderer(document.root, EDITION)
+        with (self._documents.folder / path).open("rb") as stream:
+
+            def is_next(text: str) -> bool:
+                data = text.encode()
+                return stream.read(len(data)) == data
+
+            where = "" if is_next(renderer.head(document)) else "before its entries"
+            for entry in document.entries if not where else ():
+                yield entry
+                if not is_next(renderer.entry(entry)):
+                    where = f"in or before the entry of {shown(entry.loc)}"
+                    break
+            if where or not is_next(renderer.tail()) or stream.read(1):
+                message = f"{path} has something {where or 'after its entries'} that is never written there"
+                raise DamagedError(message)
 
     def _require_links(self, path: str, links: Iterable[Link], index: str) -> None:
         """Raise `DamagedError` unless the links of a document lead to the Capability List and to its index."""

@@ -25,9 +25,6 @@ from pelican_resourcesync.publication.previous.consistency import (
 )
 from pelican_resourcesync.transport import measure
 
-#: What all our documents begin with. Others may be in an encoding that not every reader knows.
-_DECLARATION = b'<?xml version="1.0" encoding="UTF-8"?>'
-
 
 @dataclass(frozen=True, slots=True)
 class VerifiedDocuments:
@@ -115,10 +112,6 @@ class VerifiedDocuments:
         """Open the document at `path` for reading."""
         self.require(path)
         with (self.folder / path).open("rb") as stream:
-            if not stream.read(len(_DECLARATION)).startswith(_DECLARATION):
-                what = f"{path} does not begin with {_DECLARATION.decode()}"
-                raise DamagedError(what)
-            stream.seek(0)
             yield read(stream, name=path)
 
     def require(self, path: str) -> None:

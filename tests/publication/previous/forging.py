@@ -553,6 +553,44 @@ def _xml(forgery: Forgery) -> None:
         forgery.pack_manifests()
 
 
+FOREIGN = (
+    b'<h:script xmlns:h="http://www.w3.org/1999/xhtml">alert(1)</h:script>',
+    b'<?xml-stylesheet type="text/xsl" href="https://other.example/x.xsl"?>',
+    b"<!-- comment -->",
+    b"<![CDATA[text]]>",
+    b"<priority>1.0</priority>",
+    b'<x xmlns="urn:other">text</x>',
+    b'<rs:other href="https://other.example/"/>',
+    b"text",
+    b"\n\n  ",
+    b'<h:link xmlns:h="http://www.w3.org/1999/xhtml" rel="alternate" href="javascript:alert(1)"/>',
+)
+ATTRIBUTES = (
+    b' onload="alert(1)"',
+    b' xml:lang="en"',
+    b' xmlns:h="http://www.w3.org/1999/xhtml"',
+    b' x="y"',
+    b' style="background: url(https://other.example/)"',
+    b' xml:base="https://other.example/"',
+    b' rs:capability="changelist"',
+)
+
+
+def _foreign(forgery: Forgery) -> None:
+    """Let a document contain what readers ignore: other elements, attributes, comments, instructions, spaces."""
+    rng = forgery.rng
+    path = forgery.document()
+    data = forgery.files[path]
+    if rng.random() < 0.6:
+        at = rng.choice([match.end() for match in re.finditer(rb">", data)])
+        forgery.files[path] = data[:at] + rng.choice(FOREIGN) + data[at:]
+    else:
+        match = rng.choice([*re.finditer(rb"<(?:rs:)?[a-z]+(?=[ />])", data)])
+        forgery.files[path] = data[: match.end()] + rng.choice(ATTRIBUTES) + data[match.end() :]
+    if rng.random() < 0.7:
+        forgery.pack_manifests()
+
+
 def _twice(forgery: Forgery) -> None:
     """Alter two things."""
     for kind in forgery.rng.sample([_uri, _time, _until, _ranges, _duplicated, _dropped, _kind, _capability], 2):
@@ -571,6 +609,7 @@ KINDS: Mapping[str, Callable[[Forgery], None]] = {
     "kind": _kind,
     "packages": _packages,
     "xml": _xml,
+    "foreign": _foreign,
     "sets": _sets,
     "twice": _twice,
 }

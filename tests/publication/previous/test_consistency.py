@@ -21,6 +21,7 @@ LIST, INDEX, OPEN = f"{HOME}/resourcelist.xml", f"{HOME}/changelist.xml", f"{HOM
 CLOSED, CAPABILITIES = f"{HOME}/changelist-20240201T000000Z.xml", f"{HOME}/capabilitylist.xml"
 FIRST = f"{HOME}/changelist-20240101T000000Z.xml"
 DUMPS = f"{HOME}/changedump.xml"
+FOREIGN = f"has something in or before the entry of {SITEURL}/a.html that is never written there"
 MOVED = "https://moved.example"
 
 
@@ -76,6 +77,17 @@ def carry_forward(source: Source) -> None:
         (CAPABILITIES, f"{SITEURL}/{LIST}", f"{SITEURL}/other.xml", "names the resourcelist"),
         (CAPABILITIES, 'capability="changelist"', 'capability="changedump"', "names the changedump"),
         (DUMPS, ' until="2024-03-01T00:00:00Z"', "", "ends with no until"),
+        (CLOSED, "</lastmod>", "</lastmod><script xmlns='http://www.w3.org/1999/xhtml'>x()</script>", FOREIGN),
+        (CLOSED, "<rs:md change", "<rs:md onload='x()' change", FOREIGN),
+        (CLOSED, "</url>\n</urlset>", "</url>\n<!-- x --></urlset>", "has something after its entries"),
+        (
+            CLOSED,
+            "<urlset",
+            '<?xml-stylesheet href="https://other.example/x"?>\n<urlset',
+            "has something before its entr",
+        ),
+        (CLOSED, "</urlset>\n", "</urlset>\n<!-- x -->", "has something after its entries"),
+        (CLOSED, "</urlset>\n", "</urlset>", "has something after its entries that is never written there"),
     ],
 )
 def test_documents_that_contradict_each_other(source: Source, path: str, old: str, new: str, what: str) -> None:

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lxml import etree
 
 from pelican_resourcesync.errors import DocumentError, PublicationError
-from pelican_resourcesync.protocol import Limits, Link
+from pelican_resourcesync.protocol import RS_NS, SITEMAP_NS, Limits, Link
 from pelican_resourcesync.publication import (
     Archives,
     Calendar,
@@ -150,6 +151,7 @@ def faults_of(output: Path) -> list[str]:
         return [repr(error)[:300]]
     documents = [parse(data, uri) for uri, data in walker.read.items() if uri.endswith(".xml")]
     faults = [*walker.faults, *chain.from_iterable(map(_strange, documents))]
+    faults += [fault for uri, data in walker.read.items() if uri.endswith(".xml") for fault in _foreign(uri, data)]
     for state in output.glob("resourcesync/**/publication.json"):
         content = json.loads(state.read_bytes())
         changes = 0
@@ -172,6 +174,39 @@ def _strange(document: XmlDocument) -> Iterator[str]:
         for name in {"from", "until", "datetime"} & md.keys():
             if not "2023" < md[name] < LATEST:
                 yield f"{document.uri} has the time {md[name]}"
+
+
+#: What the documents of these sites are made of, written by hand.
+ELEMENTS = {
+    *(
+        f"{{{SITEMAP_NS}}}{name}"
+        for name in ("urlset", "sitemapindex", "url", "sitemap", "loc", "lastmod", "changefreq")
+    ),
+    *(f"{{{RS_NS}}}{name}" for name in ("md", "ln")),
+}
+ATTRIBUTES = {
+    "capability",
+    "at",
+    "from",
+    "until",
+    "change",
+    "datetime",
+    "hash",
+    "length",
+    "type",
+    "path",
+    "rel",
+    "href",
+}
+
+
+def _foreign(uri: str, data: bytes) -> Iterator[str]:
+    """Yield what a document contains that no publication of these sites does: what readers ignore."""
+    document = etree.fromstring(data)
+    for each in [*document.itersiblings(preceding=True), *document.itersiblings(), *document.iter()]:
+        text = "" if str(each.tag).endswith(("}loc", "}lastmod", "}changefreq")) else (each.text or "").strip()
+        if each.tag not in ELEMENTS or {*each.attrib} - ATTRIBUTES or text or (each.tail or "").strip():
+            yield f"{uri} contains {etree.tostring(each)[:100]!a}"
 
 
 class Campaign:
