@@ -5,9 +5,13 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from types import CodeType
 
 import pytest
 from hypothesis import settings
+from jinja2 import BytecodeCache
+from jinja2.bccache import Bucket
+from pelican.settings import DEFAULT_CONFIG
 
 from pelican_resourcesync.site.should_publish import PREVIEWS
 from tests.support.sites import Site, import_sample_site
@@ -15,6 +19,24 @@ from tests.support.sites import Site, import_sample_site
 #: A file system in memory, and the bytes that a test run may need there.
 MEMORY = Path("/dev/shm")
 ROOM = 4_000_000_000
+
+
+class CompiledTemplates(BytecodeCache):
+    """The templates of themes, compiled once in a test process: each generator of each build would do it again."""
+
+    codes: dict[tuple[str, str], CodeType] = {}  # noqa: RUF012 - shared by the copies that settings are
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        """Take what was compiled."""
+        bucket.code = self.codes.get((bucket.key, bucket.checksum))
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Keep what was compiled."""
+        if bucket.code is not None:
+            self.codes[bucket.key, bucket.checksum] = bucket.code
+
+
+DEFAULT_CONFIG["JINJA_ENVIRONMENT"]["bytecode_cache"] = CompiledTemplates()
 
 settings.register_profile("short", deadline=None)
 settings.register_profile("long", deadline=None, max_examples=20_000)
