@@ -37,7 +37,10 @@ FEWEST = {
 }
 
 #: The normal run disturbs so many calls of each kind, from the first to the last.
-EACH = 3
+EACH = {"plain": 3, "dumps": 1, "held": 1}
+
+#: Processes that are killed at most.
+MOST = 200
 
 TWO_MODES = pytest.mark.parametrize("mode", ["exchange", "ordered"])
 ALL_MODES = pytest.mark.parametrize("mode", MODES)
@@ -144,12 +147,14 @@ def largest_file(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
-def some_of_each_kind(calls: Sequence[str]) -> list[int]:
-    """Choose the numbers of some calls of each kind, the first and the last among them."""
+def some_of_each_kind(calls: Sequence[str], count: int) -> list[int]:
+    """Choose the numbers of `count` calls of each kind: the last, and others evenly spread from the first on."""
     numbers: dict[str, list[int]] = {}
     for number, call in enumerate(calls, 1):
         numbers.setdefault(call, []).append(number)
-    return sorted({each[at * (len(each) - 1) // (EACH - 1)] for each in numbers.values() for at in range(EACH)})
+    return sorted(
+        {each[-1 - at * (len(each) - 1) // max(1, count - 1)] for each in numbers.values() for at in range(count)}
+    )
 
 
 def test_what_is_disturbed(grounds: Mapping[str, Ground], tmp_path: Path) -> None:
@@ -179,7 +184,7 @@ def check_whole(series: Series) -> None:
 @TWO_MODES
 def test_calls_of_each_kind_fail(ground: Ground, tmp_path: Path, mode: Mode) -> None:
     """A full disk, no permission, a broken disk in turn: some calls of each kind into the output fail once."""
-    for at in some_of_each_kind(ground.calls(tmp_path / "output", mode)):
+    for at in some_of_each_kind(ground.calls(tmp_path / "output", mode), EACH[ground.kind]):
         series = ground.copy(tmp_path / "output")
         disturbance, error = publish_disturbed(series, mode, at, at)
         assert len(disturbance.calls) >= at
@@ -246,7 +251,7 @@ def stop_between_moves(ground: Ground, to: Path) -> Series:
 def test_no_room(ground: Ground, tmp_path: Path, mode: Mode) -> None:
     """The system itself refuses to write beyond so many bytes of each file, however small the part that fits."""
     outcomes = set()
-    for size in (0, 300, 1100, 2000, 100_000):
+    for size in (0, 1100, 100_000):
         series = ground.copy(tmp_path / "output")
         resources, previous = series.build(THIS), series.source.previous()
         error = None
@@ -292,8 +297,8 @@ def test_killed_in_a_call(ground: Ground, tmp_path: Path, mode: Mode) -> None:
     """`kill -9` in some calls that move or remove something, and in one while all is written."""
     calls = ground.calls(tmp_path / "output", mode)
     late = [number for number, call in enumerate(calls, 1) if call in ("exchange", "os.rename", "os.link", "os.remove")]
-    chosen = [len(calls) // 4, *late[:: len(late) // 3]]
-    assert len(chosen) >= 4
+    chosen = [len(calls) // 4, *late[:: len(late) // 2]]
+    assert len(chosen) >= 3
     assert all(kill_in(ground, tmp_path, mode, call) for call in chosen)
     if ground.kind == "dumps":
         check_whole(Series(tmp_path / "output", dumps=True))
@@ -347,16 +352,19 @@ def kill_at_random(series: Series, mode: Mode, timeline: Timeline) -> int:
 
 
 def kill_often(ground: Ground, folder: Path, mode: Mode, times: int) -> None:
-    """Kill so many processes."""
+    """Kill so many processes, and on a slow machine more, until one has published something."""
     timeline = Timeline(ground, folder / "timeline")
     generations = {kill_at_random(ground.copy(folder / "output"), mode, timeline) for _ in range(times)}
+    while len(generations) == 1 and times < MOST:
+        generations.add(kill_at_random(ground.copy(folder / "output"), mode, timeline))
+        times += 1
     assert len(generations) > 1
 
 
 @TWO_MODES
 def test_killed_at_random(plain: Ground, tmp_path: Path, mode: Mode) -> None:
     """`kill -9` at any moment of a series of builds."""
-    kill_often(plain, tmp_path, mode, 5)
+    kill_often(plain, tmp_path, mode, 4)
 
 
 @pytest.mark.long
