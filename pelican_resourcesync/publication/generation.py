@@ -76,10 +76,13 @@ class GenerationWriter:
 
     def _change_list(self, commit_range: Range) -> None:
         path = self._layout.change_list(commit_range.start)
-        if commit_range.unchanged and self._writing.previous:
+        previous = self._writing.previous
+        if commit_range.unchanged and self._writing.stays:
             self._writing.carry(path)
-        else:
-            self._writing.put(path, self._documents.change_list(commit_range))
+            return
+        if commit_range.unchanged and previous:  # the site has moved, so the links in the list change (X13)
+            commit_range = replace(commit_range, changes=previous.changes_in(commit_range))
+        self._writing.put(path, self._documents.change_list(commit_range))
 
 
 TOOL = f"pelican-resourcesync {__version__}"

@@ -20,6 +20,7 @@ from tests.support.reader import XmlEntry
 class Seen:
     """What a Destination saw of one publication, following links from the well-known URI."""
 
+    siteurl: str
     documents: Mapping[str, bytes]
     named: Collection[str]
     at: datetime
@@ -42,6 +43,7 @@ class Seen:
             assert all(datetime.fromisoformat(begin) < time_of(change) for change in each.entries)
             assert not until or all(time_of(change) <= datetime.fromisoformat(until) for change in each.entries)
         return cls(
+            siteurl=source.siteurl,
             documents=documents,
             named=named_by(source),
             at=source.at(),
@@ -96,6 +98,7 @@ class Watch:
         self.keep = None
         self.past: list[Seen] = []
         self.closed: dict[str, bytes] = {}
+        self.paths: set[str] = set()
         self.dropped: set[str] = set()
         self.shortened = False
 
@@ -142,16 +145,17 @@ class Watch:
         assert not state["documents"].keys() & state["superseded"].keys()
 
     def check_lists(self, now: Seen) -> None:
-        """CH03, CH05, CH06, AR06, X16: lists touch, hold what is theirs, and once closed keep their bytes for ever."""
+        """CH03, CH05, CH06, AR06, X16: lists touch, hold what is theirs, and once closed keep their bytes at their URI."""
         assert [each.get("until") for each in now.intervals[:-1]] == [each["from"] for each in now.intervals[1:]]
         assert all("until" in each for each in now.intervals[:-1])
         assert all((time_of(one), one.uri) < (time_of(other), other.uri) for one, other in pairwise(now.changes))
         for path, data in now.closed.items():
-            assert self.closed.setdefault(path, data) == data
+            assert self.closed.setdefault(f"{now.siteurl}/{path}", data) == data
         if self.keep is not None:
             assert len(now.closed) <= self.keep
         assert not self.dropped & now.closed.keys()
-        self.dropped |= self.closed.keys() - now.closed.keys()
+        self.dropped |= self.paths - now.closed.keys()
+        self.paths |= now.closed.keys()
         self.shortened = self.shortened or (self.keep is not None and len(now.closed) == self.keep)
 
     def check_follower(self, before: Seen, now: Seen) -> None:
@@ -177,5 +181,5 @@ class Watch:
             assert item.md.get("hash") == now.hashes.get(item.uri)
             assert ("length" in item.md, "type" in item.md) == (("hash" in item.md),) * 2
         assert set(before.named) <= now.documents.keys()
-        for path in before.closed:
+        for path in before.closed if before.siteurl == now.siteurl else ():
             assert now.documents[path] == before.documents[path]

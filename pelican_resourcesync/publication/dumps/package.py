@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache, partial
+from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from types import TracebackType
 from typing import BinaryIO, NamedTuple, Self, cast
-from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
+from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import Document, Entry, Metadata, write
@@ -101,6 +102,25 @@ class Bitstream(NamedTuple):
 
     entry: Entry
     open: Callable[[], BinaryIO] | None = None
+
+
+def open_package(file: Path) -> ZipFile:
+    """Open a package of an earlier publication; raises `PublicationError` if it is damaged."""
+    try:
+        return ZipFile(file)
+    except (OSError, BadZipFile) as error:
+        message = f"the package {file.name} cannot be read: {error}: upload it again"
+        raise PublicationError(message) from error
+
+
+def open_member(package: ZipFile, name: str) -> BinaryIO:
+    """Open a member of an earlier package; its bytes are verified when they are packed again."""
+    try:
+        return cast("BinaryIO", package.open(name))
+    except (KeyError, RuntimeError, BadZipFile) as error:
+        file = Path(package.filename or "").name
+        message = f"the package {file} has no {name} that can be read, which its manifest lists: upload it again"
+        raise PublicationError(message) from error
 
 
 def _nothing(_: int) -> None:

@@ -5,12 +5,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from itertools import count, takewhile
+from zipfile import ZipFile
 
 from pelican_resourcesync.protocol import ChangeKind, Document, Entry, Metadata
 from pelican_resourcesync.publication.documents.contents import ChangeDumpContents, FindBytes, Package, ResourceSnapshot
 from pelican_resourcesync.publication.documents.documents import Documents, change_entries, resource_entry
 from pelican_resourcesync.publication.documents.writer import DocumentWriter
-from pelican_resourcesync.publication.dumps.package import Bitstream, write_package
+from pelican_resourcesync.publication.dumps.package import Bitstream, open_member, open_package, write_package
 from pelican_resourcesync.publication.dumps.packing import package_limits, portions
 from pelican_resourcesync.publication.model.listing import Listing
 
@@ -47,8 +48,17 @@ class DumpWriter:
     def carry(self, dump: ResourceSnapshot) -> None:
         """Carry over the packages of an earlier Resource Dump, with their manifests."""
         for package in self._paths(dump):
+            self._carry(package, self.documents.resource_dump_manifest(dump.at))
+
+    def _carry(self, package: str, head: Document) -> None:
+        """Carry over a package and its manifest; if the site has moved, pack it again, with the new links (X13)."""
+        manifest, previous = self.writing.options.layout.manifest(package), self.writing.previous
+        if self.writing.stays or previous is None:
             self.writing.carry(package)
-            self.writing.carry(self.writing.options.layout.manifest(package))
+            self.writing.carry(manifest)
+            return
+        with open_package(previous.folder / package) as packed:
+            self._write(package, head, (_repacked(entry, packed) for entry in previous.entries(manifest)))
 
     def _paths(self, dump: ResourceSnapshot) -> list[str]:
         """Return the packages of an earlier Resource Dump.
@@ -67,9 +77,8 @@ class DumpWriter:
         if carried:
             self.writing.carry(path)
         for each in dumped.packages:
-            self.writing.carry(each.path)
-            self.writing.carry(layout.manifest(each.path))
-        packages = [*dumped.packages, *self._fresh(dumped)]
+            self._carry(each.path, self.documents.change_dump_manifest(each.start, each.until))
+        packages = [*map(self._measured, dumped.packages), *self._new(dumped)]
         if not carried:
             self.writing.put(path, self.documents.change_dump(dumped, packages))
 
@@ -84,7 +93,11 @@ class DumpWriter:
             self._write(path, head, portion)
             yield self._entry(path, dump.at)
 
-    def _fresh(self, dumped: ChangeDumpContents) -> Iterator[Package]:
+    def _measured(self, package: Package) -> Package:
+        digest, length = self.writing.stage.measure(package.path)
+        return replace(package, sha256=digest, length=length)
+
+    def _new(self, dumped: ChangeDumpContents) -> Iterator[Package]:
         start = dumped.packages[-1].until if dumped.packages else dumped.start
         for changes in dumped.new_changes:
             until = changes[-1].time
@@ -113,3 +126,12 @@ class DumpWriter:
                 yield Bitstream(bare)
             elif opener := self.find(entry.loc, md.hash[0] if md.hash else None, entry.lastmod):
                 yield Bitstream(bare, opener)
+
+
+def _repacked(entry: Entry, packed: ZipFile) -> Bitstream:
+    """Return a bitstream of an existing package."""
+    path = entry.md.path if entry.md else None
+    if entry.md is None or path is None:
+        return Bitstream(entry)
+    opener = partial(open_member, packed, path.removeprefix("/"))
+    return Bitstream(replace(entry, md=replace(entry.md, path=None)), opener)

@@ -1,19 +1,19 @@
 """Rebuild the contents of a publication without some resources, with the bytes from its own packages."""
 
-import zipfile
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from itertools import groupby
-from typing import BinaryIO, cast
+from typing import BinaryIO
+from zipfile import ZipFile
 
-from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import Capability, ChangeKind, Entry, Hash, Link
 from pelican_resourcesync.publication.diff import Comparison
 from pelican_resourcesync.publication.documents.contents import ChangeDumpContents, Contents, ResourceSnapshot
 from pelican_resourcesync.publication.dumps.changedump import dumped_after, read_dumped
+from pelican_resourcesync.publication.dumps.package import open_member, open_package
 from pelican_resourcesync.publication.dumps.packing import ChangePacker
 from pelican_resourcesync.publication.model.history import Change
 from pelican_resourcesync.publication.model.layout import MANIFEST
@@ -36,7 +36,7 @@ class TakedownContents:
         self._options = options
         self._uris = uris
         self._places: dict[Hash | tuple[str, datetime | None], tuple[str, str]] = {}
-        self._opened: dict[str, zipfile.ZipFile] = {}
+        self._opened: dict[str, ZipFile] = {}
 
     def contents(self, at: datetime, listed: Listing, ranges: Sequence[Range]) -> Contents:
         """Return the contents of all documents as of `at`, with these resources and ranges."""
@@ -101,18 +101,11 @@ class TakedownContents:
         return partial(self._open, *place) if place else None
 
     def _open(self, package: str, member: str) -> BinaryIO:
-        """Open a member of a package; its bytes are verified when they are packed again."""
-        try:
-            return cast("BinaryIO", self._package(package).open(member))
-        except (KeyError, RuntimeError, zipfile.BadZipFile) as error:
-            message = (
-                f"the package {package} has no {member} that can be read, which its manifest lists: upload it again"
-            )
-            raise PublicationError(message) from error
+        return open_member(self._package(package), member)
 
-    def _package(self, path: str) -> zipfile.ZipFile:
+    def _package(self, path: str) -> ZipFile:
         """Return an open package, cached because its directory is long."""
-        package = self._opened.pop(path, None) or zipfile.ZipFile(self._previous.folder / path)
+        package = self._opened.pop(path, None) or open_package(self._previous.folder / path)
         self._opened[path] = package
         if len(self._opened) > _OPEN:
             self._opened.pop(next(iter(self._opened))).close()

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import BytesError, DocumentError, PublicationError
 from pelican_resourcesync.protocol import ChangeKind, Entry, Hash, Metadata
-from pelican_resourcesync.publication.dumps.package import Bitstream, write_package
+from pelican_resourcesync.publication.dumps.package import Bitstream, open_member, open_package, write_package
 from tests.publication.dumps.support import (
     CHANGES,
     RESOURCES,
@@ -35,6 +35,21 @@ from tests.support.reader import XmlDocument, XmlEntry
 
 PAGE, PICTURE = b"<p>A page</p>" * 400, bytes(range(256)) * 300
 LARGE = 40_000  # bytes
+
+
+def test_an_earlier_package_that_cannot_be_read(tmp_path: Path) -> None:
+    """One message names the package, and the member."""
+    file = tmp_path / "dump.zip"
+    with pytest.raises(PublicationError, match=r"the package dump\.zip cannot be read: .*: upload it again"):
+        open_package(file)
+    file.write_bytes(b"PK")
+    with pytest.raises(PublicationError, match=r"the package dump\.zip cannot be read: .*: upload it again"):
+        open_package(file)
+    file.write_bytes(packed([bitstream("a.html", PAGE)])[0])
+    with open_package(file) as package:
+        assert open_member(package, "resources/a.html").read() == PAGE
+        with pytest.raises(PublicationError, match=r"the package dump\.zip has no b\.html that can be read"):
+            open_member(package, "b.html")
 
 
 def test_resource_dump_package() -> None:

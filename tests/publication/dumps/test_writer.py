@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pelican_resourcesync.check import Request, check
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import Limits, Link
 from pelican_resourcesync.publication import Calendar, Change, ChangeHistory, Dumps, Representation, Resource
@@ -302,6 +303,13 @@ def test_a_site_that_moves(source: Source) -> None:
         own = [uri for uri in leads if "/resourcesync/" in uri]
         assert [uri for uri in own if not uri.startswith(f"{source.siteurl}/")] == [], path
         assert [uri for uri in own if uri.removeprefix(f"{source.siteurl}/") not in source.documents()] == [], path
+    lists = [path for path in source.state()["documents"] if path.endswith(".xml")]
+    assert sum("/changelist-2" in path for path in lists) == 2 + 1 + 1 + 4 + 1 + 1
+    assert sum("manifest" in path for path in lists) > 12
+    for path in lists:  # closed lists and the manifests of earlier packages, too (X13)
+        links = re.findall(rb'<rs:ln [^>]*href="([^"]+)"', (source.output / path).read_bytes())
+        assert [link for link in links if not link.startswith(source.siteurl.encode())] == [], path
+    assert check(Request(target=str(source.output), deep=True)).conforming
 
 
 def test_links_count_too(source: Source) -> None:
