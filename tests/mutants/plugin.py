@@ -11,6 +11,7 @@ from hypothesis import Phase, settings
 #: Where to write what the run without any fault found, if set.
 NOTES = "MUTANTS_NOTES"
 _seconds: dict[str, float] = {}
+_failed: set[str] = set()
 
 
 @pytest.hookimpl(trylast=True)
@@ -21,8 +22,10 @@ def pytest_configure() -> None:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Add up how long a test takes."""
+    """Add up how long a test takes; one that fails anyway shows nothing."""
     _seconds[report.nodeid] = _seconds.get(report.nodeid, 0.0) + report.duration
+    if report.failed:
+        _failed.add(report.nodeid)
 
 
 def pytest_sessionfinish() -> None:
@@ -32,4 +35,9 @@ def pytest_sessionfinish() -> None:
         modules = [
             name for name, each in [*sys.modules.items()] if not str(getattr(each, "__file__", here)).startswith(here)
         ]
-        Path(os.environ[NOTES]).write_text(json.dumps({"seconds": _seconds, "modules": modules}), "utf-8")
+        Path(os.environ[NOTES]).write_text(
+            json.dumps(
+                {"seconds": {name: each for name, each in _seconds.items() if name not in _failed}, "modules": modules}
+            ),
+            "utf-8",
+        )
