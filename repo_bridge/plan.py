@@ -117,6 +117,7 @@ class _Planning:
             settings.beside,
             previous=settings.previous,
             moved_from=settings.moved_from,
+            elsewhere=_servers(settings),
             find=partial(self._cache.listing, edition=settings.edition),
         )
         self._stack.callback(search.close)
@@ -157,6 +158,16 @@ class _Planning:
 
 def _asks_dumps(settings: Settings) -> bool:
     return settings.dumps.resourcedump or settings.dumps.changedump
+
+
+def _servers(settings: Settings) -> tuple[str, ...] | None:
+    """Return the addresses of servers that deliver files; `None` if the last publication may name any other.
+
+    A statement may list any URI. After a change of these settings, all files elsewhere are deleted.
+    """
+    if settings.query or settings.allow_deletions:
+        return None
+    return tuple(each for each in (settings.base_url, settings.ui_url, settings.server_url) if each)
 
 
 def _page(pages: Mapping[str, str], name: str) -> str:

@@ -96,7 +96,7 @@ def _newest(found: PreviousPublication | None, output: Path, layout: Layout) -> 
         return found, False
     relation = compare_ancestry(there, found) if found else Ancestry.AHEAD
     if relation is Ancestry.AHEAD:
-        return read_previous(output, layout, str(output)), True
+        return read_previous(output, layout, str(output), elsewhere=()), True
     return found, relation is Ancestry.SAME
 
 

@@ -1,5 +1,7 @@
 """The plan: which sets there are, what each has, and what becomes of those that are none any more."""
 
+import shutil
+
 import pytest
 
 from pelican_resourcesync.errors import PublicationError
@@ -163,3 +165,21 @@ def test_names_of_sets_are_in_uris(press: Press) -> None:
     uris = [item.uri for item in press.document("resourcelist.xml", "alma").entries]
     assert f"{BASE}/resourcesync/alma/records/oai_dc/123456789/1.xml" in uris
     assert press.findings() == {}
+
+
+def test_a_previous_publication_lists_only_servers_of_the_settings(press: Press) -> None:
+    """Files at another address are believed only where deletions are allowed, or a statement may list any."""
+    other = "https://other.example"
+    press.publish(shelf(1, 2), ui_url=other)
+    assert any(uri.startswith(f"{other}/") for uri in press.listed())
+    before = press.files()
+    shutil.rmtree(press.beside)  # what was written here is not doubted
+    with pytest.raises(
+        PublicationError, match=rf"{other}/\S* is not below .*{BASE} or {UI} .*once with `allow-deletions`"
+    ):
+        press.publish(shelf(1, 2), 1)
+    assert press.files() == before
+    press.publish(shelf(1, 2), 1, allow_deletions=True)
+    assert not any(uri.startswith(f"{other}/") for uri in press.listed())
+    shutil.rmtree(press.beside)
+    press.publish(shelf(1, 2, 3), 2)  # its changes still name the other address

@@ -114,19 +114,26 @@ def require_count(state: State, path: str, counted: int) -> None:
 class Addresses:
     """The addresses that the URIs of a publication may have.
 
-    Those of a site are below its address, or below a former one. A repository (its publication says as of when it was
-    read) may also list what other servers deliver.
+    Those of a site are below its address; changes and archives also name URIs below its former addresses. A repository
+    (its publication says as of when it was read) may also list what other servers deliver.
     """
 
-    def __init__(self, state: State, former: Collection[str]) -> None:
-        """Take the state of the publication, and former addresses of the site that it may not know."""
-        self._below = tuple(f"{each}/" for each in (state.siteurl, *state.former, *former) if each)
-        self._exact = {state.siteurl, *state.former, *former}
-        self._anywhere = state.read_as_of is not None
+    def __init__(self, state: State, former: Collection[str], elsewhere: Collection[str] | None) -> None:
+        """Take the state of the publication, and former addresses of the site that it may not know.
+
+        `elsewhere` are the addresses of other servers that the Resource List may name; `None` if these are not known,
+        so that a repository may list any. The state alone does not decide, because it is as untrusted as the rest.
+        """
+        past = tuple(each for each in (*state.former, *former) if each)
+        self._elsewhere = elsewhere
+        self._all = (state.siteurl, *past, *(elsewhere or ()))
+        self._current = (state.siteurl, *(elsewhere or ()))
+        self._anywhere = state.read_as_of is not None and elsewhere != ()
+        self._listed_anywhere = state.read_as_of is not None and elsewhere is None
 
     def path_of(self, uri: str) -> str:
         """Return the path of a document of the site by its URI, or the URI if it is elsewhere."""
-        return next((uri.removeprefix(each) for each in self._below if uri.startswith(each)), uri)
+        return next((uri.removeprefix(f"{each}/") for each in self._all if uri.startswith(f"{each}/")), uri)
 
     def require(self, uri: str, links: Iterable[Link], path: str) -> None:
         """Raise `DamagedError` for a URI in the document at `path` that is elsewhere, or cannot be written."""
@@ -135,10 +142,19 @@ class Addresses:
         except DocumentError as error:
             message = f"{path}: {shown(uri)} cannot be published: {printable(error)}"
             raise DamagedError(message) from None
-        if uri.startswith(self._below) or uri in self._exact:
+        self._require_below(self._all, uri, path, anywhere=self._anywhere)
+
+    def require_current(self, uri: str, path: str) -> None:
+        """Raise `DamagedError` for a URI in the Resource List at `path` that is not of the site as it is."""
+        self._require_below(self._current, uri, path, anywhere=self._listed_anywhere)
+
+    def _require_below(self, places: tuple[str, ...], uri: str, path: str, *, anywhere: bool) -> None:
+        if any(uri.startswith(each) and uri[len(each) : len(each) + 1] in ("", "/") for each in places):
             return
-        if not self._anywhere or not _is_public(uri):
-            message = f"{path}: {shown(uri)} is not below the address of the site, {self._below[0]}"
+        if not anywhere or not _is_public(uri):
+            message = f"{path}: {shown(uri)} is not below the address of the site, {' or '.join(places)}"
+            if self._elsewhere:
+                message += " (if these addresses were changed in the settings, publish once with `allow-deletions`)"
             raise DamagedError(message)
 
 

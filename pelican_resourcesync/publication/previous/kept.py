@@ -13,6 +13,7 @@ from io import BufferedIOBase
 from pathlib import Path
 from typing import cast
 
+from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.protocol import Capability, ChangeKind, Document, Entry, Link, Metadata, Renderer, Root
 from pelican_resourcesync.publication.model.history import Change
 from pelican_resourcesync.publication.model.listing import Listing
@@ -159,7 +160,12 @@ class KeptDocuments:
             where = "" if is_next(renderer.head(document)) else "before its entries"
             for entry in document.entries if not where else ():
                 yield entry
-                if not is_next(renderer.entry(entry)):
+                try:
+                    text = renderer.entry(entry)
+                except DocumentError as error:
+                    message = f"{path}: {error}"
+                    raise DamagedError(message) from error
+                if not is_next(text):
                     where = f"in or before the entry of {shown(entry.loc)}"
                     break
             if where or not is_next(renderer.tail()) or stream.read(1):

@@ -109,6 +109,7 @@ def read_previous(  # noqa: PLR0913 - keyword-only options
     packages: bool = True,
     find: FindListing = find_none,
     former: Collection[str] = (),
+    elsewhere: Collection[str] | None = None,
     host_time: datetime | None = None,
 ) -> PreviousPublication | None:
     """Read the publication in `folder`, whatever its address; return `None` if there is none. Messages call it `where`.
@@ -117,7 +118,8 @@ def read_previous(  # noqa: PLR0913 - keyword-only options
     Documents that sets share are not checked, because every publication rewrites them. Superseded ones may be missing.
     With `packages` false, packages are not checked: use this if only what the documents say about them is needed. If
     `find` returns a listing, the Resource List is not parsed. `former` are addresses of the site that the publication
-    may not know, and `host_time` is the time by the clock of the host that it was fetched from.
+    may not know, `elsewhere` those of other servers whose resources a repository may list (`None`: any), and
+    `host_time` is the time by the clock of the host that it was fetched from.
 
     Raises `PublicationError` if the publication is damaged: a document of the set is missing or does not match the
     state, or the documents contradict each other, or they contain what cannot be published.
@@ -129,7 +131,7 @@ def read_previous(  # noqa: PLR0913 - keyword-only options
         layout = replace(layout, siteurl=sealed.state.siteurl, restart_number=sealed.state.restart_number)
         proven = VerifiedDocuments(folder, layout, sealed.state)
         proven.verify(packages=packages)
-        return _read(proven, sealed.digest, where, find, Addresses(sealed.state, former), host_time)
+        return _read(proven, sealed.digest, where, find, Addresses(sealed.state, former, elsewhere), host_time)
 
 
 def publications_in(folder: Path) -> list[PreviousPublication]:

@@ -1,6 +1,6 @@
 """The search for the predecessor: live, in the output, in a folder, or in the copy last seen live."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -163,20 +163,22 @@ class PredecessorSearch:
         *,
         previous: str,
         moved_from: str = "",
+        elsewhere: Collection[str] | None = (),
         find: FindListing = find_none,
     ) -> None:
         """Create a search for the predecessor of the set with this layout.
 
         `output` is what the output held before, and `base` the folder of the settings file. `previous` is `"live"`,
         `"output"`, `"none"`, an http(s) URL, or a folder (a relative path starts at `base`). `moved_from` is the former
-        address of the site, without a final slash. The publication seen live is saved in `base`. `find` is as in
-        `read_previous`.
+        address of the site, without a final slash. The publication seen live is saved in `base`. `elsewhere` and `find`
+        are as in `read_previous`; a site lists nothing elsewhere.
         """
         self._layout = layout
         self._output = output
         self._base = base
         self._previous = previous
         self._moved_from = moved_from
+        self._elsewhere = elsewhere
         self._find = find
         self._kept = LastPublishedCopy(base, layout)
         self._stack = ExitStack()
@@ -294,7 +296,15 @@ class PredecessorSearch:
 
     def _read(self, folder: Path, where: str, host_time: datetime | None = None) -> PreviousPublication | None:
         former = (self._moved_from,) if self._moved_from else ()
-        return read_previous(folder, self._layout, where, find=self._find, former=former, host_time=host_time)
+        return read_previous(
+            folder,
+            self._layout,
+            where,
+            find=self._find,
+            former=former,
+            elsewhere=self._elsewhere,
+            host_time=host_time,
+        )
 
     def _anew(self, *, local: bool) -> Predecessor:
         """Return the publication to start over under new addresses, because public ones are never reused."""

@@ -73,7 +73,9 @@ class VerifiedDocuments:
         with self.open(path) as document:
             require_same_time(path, "at", require_capability(document, path, Capability.RESOURCELIST).at, self.state.at)
         found = ((entry.loc, listed_of(entry)) for entry in self.whole(path))
-        yield from checked_resources(found, path, addresses)
+        for uri, listed in checked_resources(found, path, addresses):
+            addresses.require_current(uri, path)
+            yield uri, listed
 
     def ranges(self, addresses: Addresses) -> Iterator[Range]:
         """Yield the ranges in the Change List Index; only the open one has its changes."""

@@ -13,7 +13,16 @@ import pytest
 
 from pelican_resourcesync.errors import DocumentError, PublicationError
 from pelican_resourcesync.protocol import SITEMAP_NS, read
-from pelican_resourcesync.publication import STATE, Archives, ChangeHistory, Dumps, PreviousPublication, read_previous
+from pelican_resourcesync.publication import (
+    STATE,
+    Archives,
+    ChangeHistory,
+    Dumps,
+    PlainOutput,
+    PredecessorSearch,
+    PreviousPublication,
+    read_previous,
+)
 from tests.publication.support import SITEURL, Source, utc
 
 HOME = "resourcesync/site"
@@ -147,11 +156,26 @@ def test_a_repository_lists_what_other_servers_deliver(source: Source) -> None:
         forge(source, path, f"<loc>{SITEURL}/b.html", "<loc>https://other.example/b")
     source.reseal(**evaluated)
     assert read_at(source)
+    assert read_previous(source.output, source.layout, elsewhere=["https://other.example"])
+    for elsewhere in ([], ["https://other.example.evil"], ["https://other.example/b/"], ["https://other.exampl"]):
+        with pytest.raises(PublicationError, match=r"resourcelist\.xml: https://other.example/b is not below"):
+            read_previous(source.output, source.layout, elsewhere=elsewhere)
     for uri in ("file:///etc/passwd", "http://u:p@other.example/a", "https://[1/"):
         forge(source, LIST, "<loc>https://other.example/b", f"<loc>{uri}")
         with pytest.raises(PublicationError, match="is not below"):
             read_at(source)
         forge(source, LIST, f"<loc>{uri}", "<loc>https://other.example/b")
+
+
+def test_a_site_lists_nothing_elsewhere_whatever_its_state_says(source: Source, tmp_path: Path) -> None:
+    """Its own `publication.json` gives no other host the right to be listed: as a repository, or as a former one."""
+    for path in (LIST, FIRST):
+        forge(source, path, f"<loc>{SITEURL}/b.html", "<loc>https://other.example/b")
+    for more in ({"evaluated": "2024-03-05T12:00:00Z"}, {"former": ["https://other.example"]}):
+        source.reseal(**more)
+        search = PredecessorSearch(source.layout, PlainOutput(tmp_path), tmp_path, previous=str(source.output))
+        with pytest.raises(PublicationError, match=r"https://other\.example/b is not below the address of the site"):
+            search.find()
 
 
 def test_an_implausible_time_stops_the_publication(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
