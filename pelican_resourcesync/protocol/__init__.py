@@ -8,6 +8,7 @@ and docstrings (X10, CH02, …) name the rules of the standard, everywhere in th
 from pelican_resourcesync.protocol.attributes import LINK, METADATA, XML_SPACE
 from pelican_resourcesync.protocol.model import Document, Entry, Link, Metadata, RenderedEntry
 from pelican_resourcesync.protocol.reader import read
+from pelican_resourcesync.protocol.rendered import EntryText, as_written, parse_links, parse_metadata, read_texts
 from pelican_resourcesync.protocol.renderer import Renderer, render_link, render_metadata
 from pelican_resourcesync.protocol.values import (
     LONGEST_LOC,
@@ -45,6 +46,7 @@ __all__ = [
     "ChangeKind",
     "Document",
     "Entry",
+    "EntryText",
     "Hash",
     "Limits",
     "Link",
@@ -52,10 +54,14 @@ __all__ = [
     "RenderedEntry",
     "Renderer",
     "Root",
+    "as_written",
     "escape_any_text",
     "parse_datetime",
     "parse_hashes",
+    "parse_links",
+    "parse_metadata",
     "read",
+    "read_texts",
     "render_datetime",
     "render_hashes",
     "render_link",

@@ -15,7 +15,6 @@ from pelican_resourcesync.publication.model.listing import Listing
 from pelican_resourcesync.publication.model.options import Options
 from pelican_resourcesync.publication.model.ranges import Range
 from pelican_resourcesync.publication.previous.previous import PreviousPublication, explain_damage
-from pelican_resourcesync.publication.previous.verified import listed_of
 
 _LIST, _DUMP = Capability.RESOURCELIST, Capability.RESOURCEDUMP
 
@@ -112,13 +111,11 @@ class ArchiveWriter:
         if archived.listed is None and self.writing.stays:
             self.writing.carry_all(path)
         else:
-            listed = self._read(path) if archived.listed is None else archived.listed
+            previous = self.writing.previous
+            listed = previous.listing([path]) if archived.listed is None and previous else archived.listed
+            listed = Listing.keep(()) if listed is None else listed
             document = self.documents.resource_list(archived.at, listed)
             self.writing.put_parts(path, document, partial(layout.archived_part, _LIST, archived.at))
-
-    def _read(self, path: str) -> Listing:
-        previous = self.writing.previous
-        return Listing.of((each.loc, listed_of(each)) for each in (previous.entries(path) if previous else ()))
 
     def _dump(self, archived: ResourceSnapshot) -> None:
         """Archive a Resource Dump: its packages stay where they are, and a new document links to them."""

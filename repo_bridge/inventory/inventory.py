@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
+from pelican_resourcesync.protocol import parse_links
 from pelican_resourcesync.publication import (
     Resource,
     Resources,
     Row,
     is_later,
-    parse_links,
     parse_representation,
     parse_time,
 )

@@ -22,7 +22,6 @@ from pelican_resourcesync.publication.model.options import Options
 from pelican_resourcesync.publication.model.ranges import Range
 from pelican_resourcesync.publication.model.resource import Listed
 from pelican_resourcesync.publication.previous.previous import PreviousPublication
-from pelican_resourcesync.publication.previous.verified import listed_of
 
 _OPEN = 4  # packages kept open: bytes that are packed together mostly come from the same one
 
@@ -78,13 +77,11 @@ class TakedownContents:
         for pointer in self._previous.entries(layout.archive(of)):
             at = pointer.md.at if pointer.md else None
             if at is not None:
-                entries = self._previous.entries(layout.archived(of, at))
+                paths = [layout.archived(of, at)]
                 if of == Capability.RESOURCEDUMP:
-                    manifests = (layout.manifest(layout.resource_dump_package(at, i + 1)) for i in range(len(entries)))
-                    entries = tuple(entry for each in manifests for entry in self._previous.entries(each))
-                yield ResourceSnapshot(
-                    at, without(Listing.of((each.loc, listed_of(each)) for each in entries), self._uris)
-                )
+                    count = len(self._previous.entries(paths[0]))
+                    paths = [layout.manifest(layout.resource_dump_package(at, i + 1)) for i in range(count)]
+                yield ResourceSnapshot(at, without(self._previous.listing(paths), self._uris))
 
     def _find_bytes(self) -> None:
         """Read from the manifests which package contains which bytes."""

@@ -5,15 +5,15 @@ A small listing stays in memory and a large one is on disk, so memory does not g
 
 import sqlite3
 import weakref
-from collections.abc import ItemsView, Iterable, Iterator, Mapping
+from collections.abc import Collection, ItemsView, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.protocol import parse_links
 from pelican_resourcesync.publication.model.resource import (
     Listed,
     Row,
-    parse_links,
     parse_representation,
     parse_time,
     render_links,
@@ -32,6 +32,23 @@ _TABLE = """
 CREATE TABLE listing (
   uri TEXT PRIMARY KEY, representation TEXT NOT NULL, links TEXT NOT NULL, lastmod TEXT NOT NULL
 ) WITHOUT ROWID
+"""
+
+# Of attributes of a rendered representation; `type` is the last. A sum of lengths could be too large for SQLite.
+_MANY = 10**9
+_COUNT_TYPES = """
+SELECT kind, count(*), sum(size / 1000000000), sum(size % 1000000000) FROM (
+  SELECT CASE instr(representation, ' type="') WHEN 0 THEN '' ELSE
+    substr(representation, instr(representation, ' type="') + 7,
+      length(representation) - instr(representation, ' type="') - 10) END AS kind,
+  CASE instr(representation, ' length="') WHEN 0 THEN 0 ELSE
+    CAST(substr(representation, instr(representation, ' length="') + 9) AS INTEGER) END AS size
+  FROM listing
+) GROUP BY kind
+"""
+_COUNT_YEARS = """
+SELECT substr(lastmod, 1, 4) AS year, count(*), max(lastmod) FROM listing WHERE lastmod <> '' GROUP BY year
+ORDER BY year DESC
 """
 
 
@@ -93,6 +110,13 @@ class Listing(Mapping[str, Listed]):
             row = None
         return Row(*row) if row else None
 
+    def rows_of(self, uris: Collection[str]) -> dict[str, Row]:
+        """Return the rows of the resources among these URIs, of which there are at most a few hundred."""
+        marks = ", ".join("?" * len(uris))
+        with _kept():
+            found = self._database.execute(f"SELECT * FROM listing WHERE uri IN ({marks})", tuple(uris))  # noqa: S608
+            return {row[0]: Row(*row) for row in found}
+
     def longest(self) -> tuple[int, int]:
         """Return the length of the longest URI and of the longest links in entries, in bytes."""
         each = (f"length(uri) - length(replace(uri, char({ord(mark)}), ''))" for mark in MARKS)
@@ -102,6 +126,18 @@ class Listing(Mapping[str, Listed]):
                 f"SELECT max(length(uri) + {LONGER} * {marks}), max(length(CAST(links AS BLOB))) FROM listing"  # noqa: S608 - ours
             ).fetchone()
         return uri or 0, links or 0
+
+    def count_types(self) -> list[tuple[str, int, int]]:
+        """Return each media type, with its escapes, with the number of its resources and the sum of their lengths."""
+        with _kept():
+            found = self._database.execute(_COUNT_TYPES).fetchall()
+        return [(kind, number, great * _MANY + small) for kind, number, great, small in found]
+
+    def count_years(self) -> tuple[dict[int, int], str]:
+        """Return the number of resources last changed in each year, the newest first, and the last of these times."""
+        with _kept():
+            found = self._database.execute(_COUNT_YEARS).fetchall()
+        return {int(year): number for year, number, _ in found}, found[0][2] if found else ""
 
     def items(self) -> ItemsView[str, Listed]:
         """Return all URIs and resources, read in one pass."""

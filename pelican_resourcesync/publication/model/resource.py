@@ -1,19 +1,16 @@
 """The resources of a set, with their representations, links and metadata: as files, as listed, and as rendered XML."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
-from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 from pelican_resourcesync.errors import DocumentError, PublicationError
 from pelican_resourcesync.protocol import (
     LONGEST_LOC,
-    RS_NS,
-    SITEMAP_NS,
-    Entry,
     Hash,
     Link,
     Metadata,
@@ -21,14 +18,17 @@ from pelican_resourcesync.protocol import (
     Renderer,
     Root,
     parse_datetime,
-    read,
+    parse_metadata,
     render_datetime,
+    render_metadata,
 )
 from pelican_resourcesync.publication.model.media_types import media_type
 from pelican_resourcesync.transport import measure
 
 #: The names of the hash that we compute and of the one that repositories keep (X08).
 SHA_256, MD5 = "sha-256", "md5"
+_ALGORITHMS = frozenset((SHA_256, MD5))
+_HEXADECIMAL = re.compile("[0-9a-f]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +60,6 @@ EDITION = 2017
 _RECENT = 4_096
 
 _RENDERER = Renderer(Root.URLSET, EDITION)
-_HEAD = f'<urlset xmlns="{SITEMAP_NS}" xmlns:rs="{RS_NS}"><url><loc>urn:x</loc>'
-_TAIL = "</url></urlset>"
 
 One = TypeVar("One", bound=tuple[Any, ...])
 Other = TypeVar("Other", bound=tuple[Any, ...])
@@ -91,26 +89,18 @@ def render_representation(representation: Representation) -> str:
 
     Like the other `render_` functions, raises `DocumentError` for anything that a document must not contain.
     """
-    if representation == Representation():
-        return ""
-    return _RENDERER.entry_md(
-        Metadata(
-            hash=(representation.hash,) if representation.hash else (),
-            length=representation.length,
-            type=representation.type,
-        )
-    )
+    hash_, length, type_ = representation.hash, representation.length, representation.type
+    if hash_ is None:
+        return render_metadata(None, length, type_)
+    if hash_.algorithm in _ALGORITHMS and _HEXADECIMAL.fullmatch(hash_.digest):  # nearly always
+        return render_metadata(f"{hash_.algorithm}:{hash_.digest}", length, type_)
+    return _RENDERER.entry_md(Metadata(hash=(hash_,), length=length, type=type_))
 
 
 def parse_representation(text: str) -> Representation:
     """Parse a representation."""
-    md = (_parse(text).md if text else None) or Metadata()
+    md = parse_metadata(text)
     return Representation(md.hash[0] if md.hash else None, md.length, md.type)
-
-
-def require_writable(uri: str, links: Iterable[Link] = ()) -> None:
-    """Raise `DocumentError` if no document can contain an entry with this URI and these links."""
-    _RENDERER.assemble_entry(uri, "", "", render_links(links) if links else "")
 
 
 def is_hashed(text: str) -> bool:
@@ -121,11 +111,6 @@ def is_hashed(text: str) -> bool:
 def render_links(links: Iterable[Link]) -> str:
     """Return links as text; empty if there are none."""
     return _RENDERER.entry_links(tuple(links))
-
-
-def parse_links(text: str) -> tuple[Link, ...]:
-    """Parse links."""
-    return _parse(text).links if text else ()
 
 
 def render_time(time: datetime | None) -> str:
@@ -165,12 +150,6 @@ def paired(one: Iterable[One], other: Iterable[Other]) -> Iterator[tuple[One | N
     while second is not None:
         yield None, second
         second = next(right, None)
-
-
-def _parse(text: str) -> Entry:
-    """Parse text written by this module."""
-    [entry] = read(BytesIO(f"{_HEAD}{text}{_TAIL}".encode()), name="a row").entries
-    return entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +199,9 @@ class FileResources(Resources):
 
     def __init__(self, resources: Iterable[Resource]) -> None:
         """Read the resources, the last one of each URI. Raises `PublicationError` if one cannot be read."""
-        self._resources = {each.uri: replace(each, measured=each.represent()) for each in resources}
+        self._resources = {
+            each.uri: each if each.measured else replace(each, measured=each.represent()) for each in resources
+        }
 
     def __len__(self) -> int:
         return len(self._resources)

@@ -22,7 +22,6 @@ LATEST = 15
 _MOST_READ, _MOST_CHANGES = 3, 1_000
 
 _CHANGE = re.compile(rb'\schange="(created|updated|deleted)"')
-_TYPE, _LENGTH = re.compile(r'\stype="([^"]*)"'), re.compile(r'\slength="([0-9]+)"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,23 +161,10 @@ def _read(publication: PreviousPublication) -> Overview:
 
 def _survey(listed: Listing) -> tuple[dict[str, Amount], dict[int, int], datetime | None]:
     """Count resources by media type, the most frequent first, and by year of their last change, the newest first."""
-    numbers: Counter[str] = Counter()
-    sizes: Counter[str] = Counter()
-    years: Counter[int] = Counter()
-    last = None
-    for row in listed.rows():
-        found, length = _TYPE.search(row.representation), _LENGTH.search(row.representation)
-        kind = unescape(found[1]) if found else ""
-        numbers[kind] += 1
-        sizes[kind] += int(length[1]) if length else 0
-        if row.lastmod:
-            years[int(row.lastmod[:4])] += 1
-            last = max(last or row.lastmod, row.lastmod)
-    types = {
-        kind: Amount(number, sizes[kind])
-        for kind, number in sorted(numbers.items(), key=lambda each: (-each[1], each[0]))
-    }
-    return types, dict(sorted(years.items(), reverse=True)), datetime.fromisoformat(last) if last else None
+    types = {unescape(kind): Amount(number, size) for kind, number, size in listed.count_types()}
+    years, last = listed.count_years()
+    types = dict(sorted(types.items(), key=lambda each: (-each[1].number, each[0])))
+    return types, years, datetime.fromisoformat(last) if last else None
 
 
 def _range(publication: PreviousPublication, pointer: Entry) -> RangeOverview:

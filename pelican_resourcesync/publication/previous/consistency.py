@@ -9,12 +9,11 @@ from datetime import datetime
 from itertools import pairwise
 from urllib.parse import urlsplit
 
-from pelican_resourcesync.errors import DocumentError, ResourceSyncError
+from pelican_resourcesync.errors import ResourceSyncError
 from pelican_resourcesync.printable import printable
-from pelican_resourcesync.protocol import Capability, Document, Entry, Link, Metadata
-from pelican_resourcesync.publication.model.history import Change
+from pelican_resourcesync.protocol import Capability, Document, Entry, EntryText, Metadata
 from pelican_resourcesync.publication.model.layout import Layout
-from pelican_resourcesync.publication.model.resource import Listed, require_writable
+from pelican_resourcesync.publication.model.resource import parse_time
 from pelican_resourcesync.publication.model.state import State
 
 _SHOWN = 200  # characters of a URI in a message
@@ -75,33 +74,36 @@ def require_adjacent(path: str, ranges: Iterable[tuple[datetime, datetime | None
             raise DamagedError(message)
 
 
-def checked_resources(
-    resources: Iterable[tuple[str, Listed]], path: str, addresses: "Addresses"
-) -> Iterator[tuple[str, Listed]]:
-    """Yield the resources in the document at `path`. Raises `DamagedError` for one that cannot be published."""
-    for uri, listed in resources:
-        addresses.require(uri, listed.links, path)
-        yield uri, listed
-
-
 def checked_changes(
-    changes: Iterable[Change], path: str, start: datetime, until: datetime, addresses: "Addresses"
-) -> Iterator[Change]:
+    changes: Iterable[EntryText], path: str, start: datetime, until: datetime, addresses: "Addresses"
+) -> Iterator[EntryText]:
     """Yield the changes in the document at `path`. Raises `DamagedError` for one that cannot be published.
 
     Their times are in order, after `start` and not after `until`.
     """
     before = start
     for change in changes:
-        addresses.require(change.uri, change.links, path)
-        if not start < change.time <= until or change.time < before:
+        time = time_of_change(change, path)
+        addresses.require(change.loc, path)
+        if not start < time <= until or time < before:
             message = (
-                f"{path}: the change of {shown(change.uri)} has the time {change.time}, not in order between"
-                f" {start} and {until}"
+                f"{path}: the change of {shown(change.loc)} has the time {time}, not in order between {start} and"
+                f" {until}"
             )
             raise DamagedError(message)
-        before = change.time
+        before = time
         yield change
+
+
+def time_of_change(change: EntryText, path: str) -> datetime:
+    """Return the time of a change in the document at `path`. Raises `DamagedError` unless it is one."""
+    time = parse_time(change.lastmod)
+    if time is None or not change.change:
+        message = f"{path}: the change of {shown(change.loc)} lacks its kind or its time"
+        raise DamagedError(message)
+    if change.datetime and change.datetime != change.lastmod:
+        require_same_time(path, "datetime", parse_time(change.datetime), time)
+    return time
 
 
 def require_count(state: State, path: str, counted: int) -> None:
@@ -128,6 +130,7 @@ class Addresses:
         self._elsewhere = elsewhere
         self._all = (state.siteurl, *past, *(elsewhere or ()))
         self._current = (state.siteurl, *(elsewhere or ()))
+        self._folders = {places: tuple(f"{each}/" for each in places) for places in (self._all, self._current)}
         self._anywhere = state.read_as_of is not None and elsewhere != ()
         self._listed_anywhere = state.read_as_of is not None and elsewhere is None
 
@@ -135,13 +138,8 @@ class Addresses:
         """Return the path of a document of the site by its URI, or the URI if it is elsewhere."""
         return next((uri.removeprefix(f"{each}/") for each in self._all if uri.startswith(f"{each}/")), uri)
 
-    def require(self, uri: str, links: Iterable[Link], path: str) -> None:
-        """Raise `DamagedError` for a URI in the document at `path` that is elsewhere, or cannot be written."""
-        try:
-            require_writable(uri, links)
-        except DocumentError as error:
-            message = f"{path}: {shown(uri)} cannot be published: {printable(error)}"
-            raise DamagedError(message) from None
+    def require(self, uri: str, path: str) -> None:
+        """Raise `DamagedError` for a URI in the document at `path` that is elsewhere."""
         self._require_below(self._all, uri, path, anywhere=self._anywhere)
 
     def require_current(self, uri: str, path: str) -> None:
@@ -149,7 +147,7 @@ class Addresses:
         self._require_below(self._current, uri, path, anywhere=self._listed_anywhere)
 
     def _require_below(self, places: tuple[str, ...], uri: str, path: str, *, anywhere: bool) -> None:
-        if any(uri.startswith(each) and uri[len(each) : len(each) + 1] in ("", "/") for each in places):
+        if uri.startswith(self._folders[places]) or uri in places:
             return
         if not anywhere or not _is_public(uri):
             message = f"{path}: {shown(uri)} is not below the address of the site, {' or '.join(places)}"

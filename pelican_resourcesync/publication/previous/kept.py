@@ -1,34 +1,33 @@
 """Check the documents that the next publication keeps as they are: closed Change Lists, dumps and archives.
 
 Nothing else reads them before they are published again. This follows the links from the Capability List and reads all
-that there is, as a Destination does.
+that there is, as a Destination does, each document once.
 """
 
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from hashlib import file_digest
 from io import BufferedIOBase
+from itertools import islice
 from pathlib import Path
 from typing import cast
 
-from pelican_resourcesync.errors import DocumentError
-from pelican_resourcesync.protocol import Capability, ChangeKind, Document, Entry, Link, Metadata, Renderer, Root
-from pelican_resourcesync.publication.model.history import Change
+from pelican_resourcesync.protocol import Capability, ChangeKind, Document, Entry, EntryText, Link, Metadata, Root
 from pelican_resourcesync.publication.model.listing import Listing
-from pelican_resourcesync.publication.model.resource import EDITION, MD5, SHA_256, render_time
+from pelican_resourcesync.publication.model.resource import MD5, SHA_256, Row
 from pelican_resourcesync.publication.previous.consistency import (
     Addresses,
     DamagedError,
     checked_changes,
-    checked_resources,
     require_adjacent,
     require_capability,
     require_same_time,
     shown,
 )
-from pelican_resourcesync.publication.previous.verified import VerifiedDocuments, change_of, listed_of
+from pelican_resourcesync.publication.previous.verified import VerifiedDocuments, row_of
 
 _MANIFEST = "manifest.xml"
 _ARCHIVES = {
@@ -39,22 +38,34 @@ _ARCHIVES = {
 }
 _ALGORITHMS = {SHA_256: "sha256", MD5: "md5"}
 _ANY = Metadata()
+_BATCH = 512  # changes that are compared with the Resource List at a time
 
 
 class KeptDocuments:
     """The documents of a publication, with the times in those that were read, by path."""
 
-    def __init__(self, documents: VerifiedDocuments, resources: Listing, addresses: Addresses) -> None:
-        """Take the documents, the content of the Resource List, and the addresses that URIs may have."""
+    def __init__(self, documents: VerifiedDocuments, addresses: Addresses) -> None:
+        """Take the documents, and the addresses that URIs may have."""
         self._documents = documents
         self._addresses = addresses
         self._layout = documents.layout
         self._state = documents.state
         self._times: dict[str, Metadata] = {}
-        self._history = _History(resources)
 
-    def require_sound(self) -> None:
-        """Raise `DamagedError` unless all documents agree with each other and can be published again."""
+    def read_resources(self) -> Listing:
+        """Read the Resource List. Raises `DamagedError` if it contradicts itself or cannot be published again."""
+        path = self._layout.resource_list
+        texts = self._texts(path, Capability.RESOURCELIST)
+        listing = Listing.keep(self._resources(path, texts, self._addresses.require_current))
+        require_same_time(path, "at", self._times[path].at, self._state.at)
+        return listing
+
+    def require_sound(self, resources: Listing) -> None:
+        """Raise `DamagedError` unless all documents agree with each other and can be published again.
+
+        `resources` is the content of the Resource List.
+        """
+        history = self._history = _History(resources)
         for entry in self._entries(self._layout.capability_list, Capability.CAPABILITYLIST):
             capability = Capability(entry.md.capability) if entry.md and entry.md.capability else None
             path = self._path(entry.loc)
@@ -66,9 +77,9 @@ class KeptDocuments:
                 require_adjacent(path, (_interval(each, path) for each in pointers))
                 for pointer in pointers:
                     self._follow(pointer, capability, path, path)
-            elif capability:
+            elif capability and path not in self._times:
                 self._read(path, capability, _ANY, "")
-        self._history.require_complete(self._layout.resource_list)
+        history.require_complete(self._layout.resource_list)
         for path in sorted(self._state.documents.keys() - self._times.keys()):
             message = f"{self._layout.state} names {shown(path)}, to which no document leads"
             raise DamagedError(message)
@@ -101,14 +112,18 @@ class KeptDocuments:
 
     def _read(self, path: str, capability: Capability, times: Metadata, index: str) -> None:
         """Read a document with all that it leads to."""
-        entries = self._entries(path, capability, index)
         until = times.until or self._state.at
         if capability == Capability.RESOURCELIST:
-            self._resources(path, entries)
-        elif capability == Capability.CHANGELIST:
-            for change in self._changes(path, entries, times.from_ or until, until):
-                self._history.add(change)
-        elif capability == Capability.RESOURCEDUMP:
+            for _ in self._resources(path, self._texts(path, capability)):
+                pass
+            return
+        if capability == Capability.CHANGELIST:
+            changes = self._changes(path, self._texts(path, capability, index), times.from_ or until, until)
+            while batch := [*islice(changes, _BATCH)]:
+                self._history.add(batch)
+            return
+        entries = self._entries(path, capability, index)
+        if capability == Capability.RESOURCEDUMP:
             for number, entry in enumerate(entries, 1):
                 at = self._times[path].at or until
                 self._package(path, entry, self._layout.resource_dump_package(at, number), Metadata(at=at))
@@ -124,53 +139,50 @@ class KeptDocuments:
 
     def _entries(self, path: str, capability: Capability, index: str = "") -> Iterator[Entry]:
         """Yield the entries of a document, or of the parts that it lists."""
-        with self._documents.open(path) as document:
-            md = self._times[path] = require_capability(document, path, capability)
-            if md != Metadata(capability=md.capability, at=md.at, from_=md.from_, until=md.until):
-                message = f"{path} has more in its rs:md than its capability and its time"
-                raise DamagedError(message)
-            self._require_links(path, document.links, index)
-            entries = self._as_written(path, document)
-            if document.root is Root.URLSET or capability in (Capability.CHANGELIST, Capability.CHANGEDUMP):
+        with self._documents.open_as_written(path) as document:
+            parts = self._parts(path, document, document.entries, capability, index)
+            if parts is None:
+                yield from document.entries
+        for part in parts or ():
+            with self._documents.open_as_written(part) as document_part:
+                self._require_part(part, document_part, path)
+                yield from document_part.entries
+
+    def _texts(self, path: str, capability: Capability, index: str = "") -> Iterator[EntryText]:
+        """Yield the same as text."""
+        with self._documents.open_texts(path) as (document, entries):
+            parts = self._parts(path, document, entries, capability, index)
+            if parts is None:
                 yield from entries
-                return
-            for pointer in entries:
-                part = self._path(pointer.loc)
-                with self._documents.open(part) as document_part:
-                    if require_capability(document_part, part, capability) != md or part in self._times:
-                        message = f"{path} leads to {part}, which is not one of its parts"
-                        raise DamagedError(message)
-                    self._times[part] = md
-                    self._require_links(part, document_part.links, path)
-                    yield from self._as_written(part, document_part)
+        for part in parts or ():
+            with self._documents.open_texts(part) as (document_part, entries):
+                self._require_part(part, document_part, path)
+                yield from entries
 
-    def _as_written(self, path: str, document: Document) -> Iterator[Entry]:
-        """Yield the entries of a document. Raises `DamagedError` for anything in it that is not as we would write it.
+    def _parts(
+        self, path: str, document: Document, entries: Iterable[Entry | EntryText], capability: Capability, index: str
+    ) -> list[str] | None:
+        """Check the head of a document; return the paths of its parts, or `None` if it has its own entries."""
+        md = self._times[path] = require_capability(document, path, capability)
+        if md != Metadata(capability=md.capability, at=md.at, from_=md.from_, until=md.until):
+            message = f"{path} has more in its rs:md than its capability and its time"
+            raise DamagedError(message)
+        self._require_links(path, document.links, index)
+        if document.root is Root.URLSET or capability in (Capability.CHANGELIST, Capability.CHANGEDUMP):
+            return None
+        return [self._path(pointer.loc) for pointer in entries]
 
-        Unknown elements and attributes, comments and processing instructions are not read, but would be published
-        again with the document: scripts, for example.
-        """
-        renderer = Renderer(document.root, EDITION)
-        with (self._documents.folder / path).open("rb") as stream:
-
-            def is_next(text: str) -> bool:
-                data = text.encode()
-                return stream.read(len(data)) == data
-
-            where = "" if is_next(renderer.head(document)) else "before its entries"
-            for entry in document.entries if not where else ():
-                yield entry
-                try:
-                    text = renderer.entry(entry)
-                except DocumentError as error:
-                    message = f"{path}: {error}"
-                    raise DamagedError(message) from error
-                if not is_next(text):
-                    where = f"in or before the entry of {shown(entry.loc)}"
-                    break
-            if where or not is_next(renderer.tail()) or stream.read(1):
-                message = f"{path} has something {where or 'after its entries'} that is never written there"
-                raise DamagedError(message)
+    def _require_part(self, part: str, document: Document, path: str) -> None:
+        """Check the head of a part of the document at `path`."""
+        md = self._times[path]
+        if document.root is not Root.URLSET:
+            message = f"{path} leads to {part}, which is an index too"
+            raise DamagedError(message)
+        if require_capability(document, part, Capability(md.capability or "")) != md or part in self._times:
+            message = f"{path} leads to {part}, which is not one of its parts"
+            raise DamagedError(message)
+        self._times[part] = md
+        self._require_links(part, document.links, path)
 
     def _require_links(self, path: str, links: Iterable[Link], index: str) -> None:
         """Raise `DamagedError` unless the links of a document lead to the Capability List and to its index."""
@@ -186,17 +198,24 @@ class KeptDocuments:
         """Return the path of a document by its URI, which may have a former address of the site."""
         return self._addresses.path_of(uri)
 
-    def _resources(self, path: str, entries: Iterable[Entry]) -> None:
+    def _resources(
+        self, path: str, entries: Iterable[EntryText], require: Callable[[str, str], None] | None = None
+    ) -> Iterator[Row]:
         before = ""
-        for uri, _ in checked_resources(((each.loc, listed_of(each)) for each in entries), path, self._addresses):
+        require = require or self._addresses.require
+        for each in entries:
+            uri = each.loc
+            require(uri, path)
             if uri <= before:
                 message = f"{path}: {shown(uri)} is listed twice, or not in order"
                 raise DamagedError(message)
             before = uri
+            yield row_of(each)
 
-    def _changes(self, path: str, entries: Iterable[Entry], start: datetime, until: datetime) -> Iterator[Change]:
-        changes = (change_of(each, path) for each in entries)
-        return checked_changes(changes, path, start, until, self._addresses)
+    def _changes(
+        self, path: str, entries: Iterable[EntryText], start: datetime, until: datetime
+    ) -> Iterator[EntryText]:
+        return checked_changes(entries, path, start, until, self._addresses)
 
     def _package(self, dump: str, entry: Entry, path: str, times: Metadata) -> None:
         """Check a package: what the dump says of it, its manifest, and the members that it has."""
@@ -217,28 +236,26 @@ class KeptDocuments:
                 raise DamagedError(message)
             _require_members(file, path, members, (self._documents.folder / manifest).read_bytes())
 
-    def _members(self, manifest: str, times: Metadata) -> dict[str, Metadata]:
+    def _members(self, manifest: str, times: Metadata) -> dict[str, EntryText]:
         """Return what a manifest says of its members, by name."""
         kind = Capability.RESOURCEDUMP_MANIFEST if times.at else Capability.CHANGEDUMP_MANIFEST
-        entries = [*self._entries(manifest, kind)]
+        entries = [*self._texts(manifest, kind)]
         said = self._times[manifest]
         require_same_time(manifest, "at", said.at, times.at)
         require_same_time(manifest, "from", said.from_, times.from_)
         require_same_time(manifest, "until", said.until, times.until)
+        checked: Iterator[object] = self._resources(manifest, entries)
         if times.from_ and times.until:
-            for _ in self._changes(manifest, entries, times.from_, times.until):
-                pass
-        else:
-            self._resources(manifest, entries)
-        members: dict[str, Metadata] = {}
+            checked = self._changes(manifest, entries, times.from_, times.until)
+        deque(checked, maxlen=0)
+        members: dict[str, EntryText] = {}
         for entry in entries:
-            md = entry.md or _ANY
-            name = (md.path or "").removeprefix("/")
-            if bool(name) == (md.change is ChangeKind.DELETED) or name in members:
+            name = entry.path.removeprefix("/")
+            if bool(name) == (entry.change == ChangeKind.DELETED) or name in members:
                 message = f"{manifest}: {shown(entry.loc)} has no path of its own"
                 raise DamagedError(message)
             if name:
-                members[name] = md
+                members[name] = entry
         return members
 
 
@@ -249,28 +266,30 @@ def _interval(entry: Entry, path: str) -> tuple[datetime, datetime | None]:
     return entry.md.from_, entry.md.until
 
 
-def _require_members(file: Path, path: str, members: Mapping[str, Metadata], manifest: bytes) -> None:
+def _require_members(file: Path, path: str, members: Mapping[str, EntryText], manifest: bytes) -> None:
     """Raise `DamagedError` unless a package has its manifest and the bytes that this lists."""
     try:
         with zipfile.ZipFile(file) as package:
             found = package.infolist()
             sizes = {each.filename: each.file_size for each in found}
-            expected = {**{name: md.length for name, md in members.items()}, _MANIFEST: len(manifest)}
+            expected = {**{name: _number(each.length) for name, each in members.items()}, _MANIFEST: len(manifest)}
             right = len(sizes) == len(found) and sizes == expected and package.read(_MANIFEST) == manifest
-            for name, md in members.items() if right else ():
-                with package.open(name) as stream:
-                    right = right and all(
-                        file_digest(cast("BufferedIOBase", stream), _ALGORITHMS[each.algorithm]).hexdigest()
-                        == each.digest
-                        for each in md.hash[:1]
-                        if each.algorithm in _ALGORITHMS
-                    )
+            for name, each in members.items() if right else ():
+                algorithm, _, digest = each.hash.partition(":")
+                if algorithm in _ALGORITHMS:
+                    with package.open(name) as stream:
+                        found_digest = file_digest(cast("BufferedIOBase", stream), _ALGORITHMS[algorithm]).hexdigest()
+                        right = right and found_digest == digest
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
         message = f"{path} cannot be read: {error}"
         raise DamagedError(message) from error
     if not right:
         message = f"{path} has other members than its manifest lists"
         raise DamagedError(message)
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text else None
 
 
 class _History:
@@ -281,25 +300,26 @@ class _History:
 
     def __init__(self, resources: Listing) -> None:
         self._resources = resources
-        self._pending: dict[str, Change] = {}
+        self._pending: dict[str, EntryText] = {}
 
-    def add(self, change: Change) -> None:
-        listed = self._resources.row(change.uri)
-        digest = change.representation.hash if change.representation else None
-        right = (
-            listed is not None
-            and change.kind is not ChangeKind.DELETED
-            and listed.lastmod == render_time(change.time)
-            and (digest is None or f'"{digest.algorithm}:{digest.digest}"' in listed.representation)
-        )
-        if right:
-            self._pending.pop(change.uri, None)
-        else:
-            self._pending[change.uri] = change
+    def add(self, changes: Sequence[EntryText]) -> None:
+        rows = self._resources.rows_of({change.loc for change in changes})
+        for change in changes:
+            listed = rows.get(change.loc)
+            right = (
+                listed is not None
+                and change.change != ChangeKind.DELETED
+                and listed.lastmod == change.lastmod
+                and (not change.hash or f'"{change.hash}"' in listed.representation)
+            )
+            if right:
+                self._pending.pop(change.loc, None)
+            else:
+                self._pending[change.loc] = change
 
     def require_complete(self, path: str) -> None:
         """Raise `DamagedError` unless everything else was deleted."""
         for uri, change in self._pending.items():
-            if change.kind is not ChangeKind.DELETED or uri in self._resources:
-                message = f"{path} contradicts the last change of {shown(uri)}: {change.kind} at {change.time}"
+            if change.change != ChangeKind.DELETED or uri in self._resources:
+                message = f"{path} contradicts the last change of {shown(uri)}: {change.change} at {change.lastmod}"
                 raise DamagedError(message)

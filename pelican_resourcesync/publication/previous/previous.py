@@ -85,6 +85,12 @@ class PreviousPublication:
         with explain_damage(self.where):
             return tuple(VerifiedDocuments(self.folder, self.layout, self.state).whole(path))
 
+    def listing(self, paths: Iterable[str]) -> Listing:
+        """Read the resources in documents or in their parts."""
+        documents = VerifiedDocuments(self.folder, self.layout, self.state)
+        with explain_damage(self.where):
+            return Listing.keep(row for path in paths for row in documents.rows(path))
+
     def listed_in(self, ranges: Iterable[Range]) -> int:
         """Return the number of changes in the documents of closed `ranges`."""
         proven = VerifiedDocuments(self.folder, self.layout, self.state)
@@ -164,8 +170,9 @@ def _read(  # noqa: PLR0913, PLR0917 - what `read_previous` takes
     ranges = [*verified.ranges(addresses)]
     resources = find(digest)
     if resources is None:  # otherwise it was written here
-        resources = Listing.of(verified.listed(addresses))
-        KeptDocuments(verified, resources, addresses).require_sound()
+        kept = KeptDocuments(verified, addresses)
+        resources = kept.read_resources()
+        kept.require_sound(resources)
     opened = next((each for each in ranges if not each.closed), None)
     times = [
         verified.state.at,

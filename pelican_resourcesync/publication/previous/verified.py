@@ -2,26 +2,37 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 
-from pelican_resourcesync.protocol import Capability, Document, Entry, Metadata, Root, read
+from pelican_resourcesync.protocol import (
+    Capability,
+    ChangeKind,
+    Document,
+    Entry,
+    EntryText,
+    Root,
+    as_written,
+    parse_links,
+    read,
+    read_texts,
+)
 from pelican_resourcesync.publication.model.history import Change
 from pelican_resourcesync.publication.model.layout import SHARED, Layout, is_package
 from pelican_resourcesync.publication.model.ranges import Range
-from pelican_resourcesync.publication.model.resource import Listed, Representation
+from pelican_resourcesync.publication.model.resource import Row, parse_representation
 from pelican_resourcesync.publication.model.state import State
 from pelican_resourcesync.publication.previous.consistency import (
     Addresses,
     DamagedError,
     checked_changes,
-    checked_resources,
     require_adjacent,
     require_capability,
     require_count,
     require_same_time,
     shown,
+    time_of_change,
 )
 from pelican_resourcesync.transport import measure
 
@@ -56,26 +67,19 @@ class VerifiedDocuments:
 
     def whole(self, path: str) -> Iterator[Entry]:
         """Yield the entries of a document, which may be an index of parts."""
+        for part in self._parts(path):
+            yield from self.entries(part)
+
+    def rows(self, path: str) -> Iterator[Row]:
+        """Yield the resources in a document, which may be an index of parts."""
+        for part in self._parts(path):
+            yield from map(row_of, self.texts(part))
+
+    def _parts(self, path: str) -> list[str]:
         with self.open(path) as document:
             if document.root is Root.URLSET:
-                yield from document.entries
-                return
-            for pointer in document.entries:
-                with self.open(pointer.loc.removeprefix(f"{self.layout.siteurl}/")) as part:
-                    if part.root is not Root.URLSET:
-                        what = f"{path} leads to {pointer.loc}, which is an index too"
-                        raise DamagedError(what)
-                    yield from part.entries
-
-    def listed(self, addresses: Addresses) -> Iterator[tuple[str, Listed]]:
-        """Yield the resources of the Resource List by URI; they have valid `addresses`."""
-        path = self.layout.resource_list
-        with self.open(path) as document:
-            require_same_time(path, "at", require_capability(document, path, Capability.RESOURCELIST).at, self.state.at)
-        found = ((entry.loc, listed_of(entry)) for entry in self.whole(path))
-        for uri, listed in checked_resources(found, path, addresses):
-            addresses.require_current(uri, path)
-            yield uri, listed
+                return [path]
+            return [pointer.loc.removeprefix(f"{self.layout.siteurl}/") for pointer in document.entries]
 
     def ranges(self, addresses: Addresses) -> Iterator[Range]:
         """Yield the ranges in the Change List Index; only the open one has its changes."""
@@ -88,7 +92,10 @@ class VerifiedDocuments:
                 md = require_capability(document, path, Capability.CHANGELIST)
                 require_same_time(path, "from", md.from_, start)
                 require_same_time(path, "until", md.until, until)
-            found = () if until else tuple(checked_changes(self.changes(path), path, start, self.state.at, addresses))
+            found: tuple[Change, ...] = ()
+            if until is None:
+                texts = checked_changes(self.texts(path), path, start, self.state.at, addresses)
+                found = tuple(change_of(each, path) for each in texts)
             counted += len(found) or _count_entries(self.folder / path)
             yield Range(start, until, found, unchanged=until is not None)
         require_count(self.state, self.layout.state, counted)
@@ -102,12 +109,17 @@ class VerifiedDocuments:
 
     def changes(self, path: str) -> Iterator[Change]:
         """Yield the changes of a Change List."""
-        return (change_of(entry, path) for entry in self.entries(path))
+        return (change_of(each, path) for each in self.texts(path))
 
     def entries(self, path: str) -> Iterator[Entry]:
         """Yield the entries of the document at `path`."""
         with self.open(path) as document:
             yield from document.entries
+
+    def texts(self, path: str) -> Iterator[EntryText]:
+        """Yield the entries of the document at `path` as text."""
+        with self.open_texts(path) as (_, entries):
+            yield from entries
 
     @contextmanager
     def open(self, path: str) -> Iterator[Document]:
@@ -115,6 +127,19 @@ class VerifiedDocuments:
         self.require(path)
         with (self.folder / path).open("rb") as stream:
             yield read(stream, name=path)
+
+    @contextmanager
+    def open_as_written(self, path: str) -> Iterator[Document]:
+        """Open the document at `path` for reading; its entries and all else must be as we write it."""
+        with self.open(path) as document, (self.folder / path).open("rb") as stream:
+            yield replace(document, entries=as_written(document, stream, name=path))
+
+    @contextmanager
+    def open_texts(self, path: str) -> Iterator[tuple[Document, Iterator[EntryText]]]:
+        """Open the document at `path`, which must be as we write it, for reading with its entries as text."""
+        self.require(path)
+        with read_texts(lambda: (self.folder / path).open("rb"), name=path) as found:
+            yield found
 
     def require(self, path: str) -> None:
         """Raise `DamagedError` if the state does not list the document at `path`."""
@@ -129,22 +154,13 @@ def _count_entries(file: Path) -> int:
         return sum(line.strip() == b"<url>" for line in stream)
 
 
-def listed_of(entry: Entry) -> Listed:
-    """Return the resource in an entry of a Resource List."""
-    return Listed(_representation(entry), entry.lastmod, entry.links)
-
-
-def change_of(entry: Entry, path: str) -> Change:
+def change_of(text: EntryText, path: str) -> Change:
     """Return the change in an entry of the document at `path`."""
-    md = entry.md
-    if md is None or md.change is None or entry.lastmod is None:
-        what = f"{path}: the change of {entry.loc} lacks its kind or its time"
-        raise DamagedError(what)
-    require_same_time(path, "datetime", md.datetime or entry.lastmod, entry.lastmod)
-    said = _representation(entry)
-    return Change(entry.lastmod, entry.loc, md.change, None if said == Representation() else said, entry.links)
+    time = time_of_change(text, path)
+    said = parse_representation(text.md) if text.described else None
+    return Change(time, text.loc, ChangeKind(text.change), said, parse_links(text.links))
 
 
-def _representation(entry: Entry) -> Representation:
-    md = entry.md or Metadata()
-    return Representation(md.hash[0] if md.hash else None, md.length, md.type)
+def row_of(text: EntryText) -> Row:
+    """Return the resource in an entry of a Resource List."""
+    return Row(text.loc, text.md, text.links, text.lastmod)

@@ -8,13 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import DocumentError
-from pelican_resourcesync.protocol import Link, Renderer, Root
+from pelican_resourcesync.protocol import Link, Renderer, Root, parse_links
 from pelican_resourcesync.publication import (
     Listed,
     Representation,
     Row,
     is_later,
-    parse_links,
     parse_representation,
     parse_time,
     render_time,
