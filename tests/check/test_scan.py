@@ -97,7 +97,7 @@ def documents(draw: st.DrawFn) -> bytes:
     return data
 
 
-@settings(max_examples=400)
+@settings(max_examples=settings().max_examples * 3)
 @given(documents(), st.sampled_from([17, 100, 350, 1000, 65_536]))
 @example(LISTED, 65_536)
 def test_as_the_parser_reads(data: bytes, chunk: int) -> None:
@@ -112,7 +112,7 @@ def verdicts(data: bytes, edition: int | None, rules: tuple[Rule, ...]) -> list[
     return [(rule, level, asdict(group)) for rule, level, group in findings.groups()]
 
 
-@settings(max_examples=200)
+@settings(max_examples=settings().max_examples * 2)
 @given(documents(), st.sampled_from([None, 2014, 2017]))
 def test_no_rule_is_passed_over(data: bytes, edition: int | None) -> None:
     """What is found is what every rule finds that is asked of every entry, as the parser gives it."""

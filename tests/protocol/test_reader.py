@@ -265,7 +265,7 @@ def is_read_or_refused(data: bytes) -> None:
     assert refusal.startswith("list.xml") or not refusal
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=settings().max_examples * 3)
 @given(st.binary(max_size=200))
 @example(b"<\x00u\x00/\x00>\x00")
 @example(b"\x4c\x6f\xa7\x94")
@@ -275,7 +275,7 @@ def test_any_bytes(data: bytes) -> None:
     is_read_or_refused(b"<?xml version='1.0'?><urlset " + data)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=settings().max_examples * 3)
 @given(st.data())
 def test_any_mutation(data: st.DataObject) -> None:
     """So it is for a valid document that was cut, overwritten or lengthened anywhere."""

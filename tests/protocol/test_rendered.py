@@ -71,7 +71,7 @@ def require_same(entry: Entry, text: EntryText) -> None:
     assert parse_links(text.links) == entry.links
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=settings().max_examples * 2)
 @given(_entries, st.integers(0, 4_000), st.integers(0, 3), _pieces, st.booleans())
 def test_any_document(entries: list[Entry], at: int, length: int, piece: bytes, altered: bool) -> None:
     """Whether it was altered or not."""

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from pelican_resourcesync.protocol import Document, Hash, parse_hashes, render_hashes
 from tests.protocol import strategies
@@ -12,7 +12,6 @@ from tests.protocol.support import SPEC, read_whole, spec, written
 EXAMPLES = sorted(path.relative_to(SPEC) for path in SPEC.glob("examples/*/*.xml")) or [Path("examples")]
 
 
-@settings(max_examples=100, deadline=None)
 @given(strategies.documents)
 def test_reading_undoes_writing(document: Document) -> None:
     """A document of any content is read back equal, and written again to the same bytes."""
@@ -22,7 +21,6 @@ def test_reading_undoes_writing(document: Document) -> None:
     assert written(again) == data
 
 
-@settings(max_examples=100, deadline=None)
 @given(strategies.hashes)
 def test_hashes_read_back(hashes: tuple[Hash, ...]) -> None:
     """A list of hashes is parsed back from its text."""

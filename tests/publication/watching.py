@@ -145,7 +145,7 @@ class Watch:
         assert not state["documents"].keys() & state["superseded"].keys()
 
     def check_lists(self, now: Seen) -> None:
-        """CH03, CH05, CH06, AR06, X16: lists touch, hold what is theirs, and once closed keep their bytes at their URI."""
+        """CH03, CH05, CH06, AR06, X16: lists touch, hold what is theirs and, once closed, keep their bytes."""
         assert [each.get("until") for each in now.intervals[:-1]] == [each["from"] for each in now.intervals[1:]]
         assert all("until" in each for each in now.intervals[:-1])
         assert all((time_of(one), one.uri) < (time_of(other), other.uri) for one, other in pairwise(now.changes))
