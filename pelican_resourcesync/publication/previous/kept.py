@@ -7,7 +7,7 @@ that there is, as a Destination does, each document once.
 import zipfile
 import zlib
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from hashlib import file_digest
 from io import BufferedIOBase
@@ -39,6 +39,8 @@ _ARCHIVES = {
 _ALGORITHMS = {SHA_256: "sha256", MD5: "md5"}
 _ANY = Metadata()
 _BATCH = 512  # changes that are compared with the Resource List at a time
+#: The bytes of a member of a package besides its data and its name, and those at the end; the mode 0644.
+_MEMBER, _END, _MODE = 30 + 46, 22, 0o100644 << 16
 
 
 class KeptDocuments:
@@ -274,6 +276,7 @@ def _require_members(file: Path, path: str, members: Mapping[str, EntryText], ma
             sizes = {each.filename: each.file_size for each in found}
             expected = {**{name: _number(each.length) for name, each in members.items()}, _MANIFEST: len(manifest)}
             right = len(sizes) == len(found) and sizes == expected and package.read(_MANIFEST) == manifest
+            right = right and _is_plain(found, file.stat().st_size)
             for name, each in members.items() if right else ():
                 algorithm, _, digest = each.hash.partition(":")
                 if algorithm in _ALGORITHMS:
@@ -290,6 +293,16 @@ def _require_members(file: Path, path: str, members: Mapping[str, EntryText], ma
 
 def _number(text: str) -> int | None:
     return int(text) if text else None
+
+
+def _is_plain(members: Collection[zipfile.ZipInfo], size: int) -> bool:
+    """Return whether a package consists of these plain files alone: no comment, extra field, link or other bytes.
+
+    Packages that are so large that they need ZIP64 are not measured.
+    """
+    least = _END + sum(_MEMBER + 2 * len(each.filename.encode()) + each.compress_size for each in members)
+    is_small = size < zipfile.ZIP64_LIMIT and len(members) < zipfile.ZIP_FILECOUNT_LIMIT
+    return (size == least or not is_small) and all(each.external_attr == _MODE for each in members)
 
 
 class _History:

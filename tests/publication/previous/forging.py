@@ -213,12 +213,15 @@ def members_of(package: bytes) -> dict[str, bytes]:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def packed(members: Mapping[str, bytes]) -> bytes:
-    """Return a package with these members."""
+def packed(members: Mapping[str, bytes], comment: bytes = b"", extra: bytes = b"", mode: int = 0o100644) -> bytes:
+    """Return a package with these members, which are plain files by default."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.comment = comment
         for name, data in members.items():
-            archive.writestr(zipfile.ZipInfo(name), data)
+            info = zipfile.ZipInfo(name)
+            info.external_attr, info.extra = mode << 16, extra
+            archive.writestr(info, data)
     return stream.getvalue()
 
 
@@ -430,8 +433,19 @@ def _packages(forgery: Forgery) -> None:  # noqa: C901 - one branch for each way
     manifest = f"{path.removesuffix('.zip')}-manifest.xml"
     members = members_of(forgery.files[path])
     own = sorted(members.keys() - {"manifest.xml"})
-    how = rng.randrange(10)
-    if how == 0:
+    how = rng.randrange(11)
+    if how == 10:
+        forgery.files[path] = rng.choice(
+            [
+                packed(members, comment=b"more"),
+                packed(members, extra=b"\xff\xff\x04\x00more"),
+                packed(members, mode=0o120777),
+                packed(members, mode=0o104755),
+                b"#!/bin/sh\n" + packed(members),
+                packed(members) + b"more",
+            ]
+        )
+    elif how == 0:
         forgery.files[path], forgery.files[other] = forgery.files[other], forgery.files[path]
     elif how == 1:
         forgery.files[path] = rng.choice(

@@ -4,13 +4,14 @@ import random
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import Limits
 from pelican_resourcesync.publication.model.options import Archives, Dumps
-from tests.publication.previous.forging import Forgery, packed
+from tests.publication.previous.forging import Forgery, members_of, packed
 from tests.publication.support import SITEURL, Source
 
 HOME = "resourcesync/site"
@@ -54,6 +55,15 @@ def other_address(files: dict[str, bytes]) -> None:
     files[CLOSED] = files[f"{HOME}/own.xml"]
 
 
+def repacked(**how: Any) -> Alter:
+    """Let a package have the same members, but contain something else too."""
+
+    def alter(files: dict[str, bytes]) -> None:
+        files[f"{PACKAGE}.zip"] = packed(members_of(files[f"{PACKAGE}.zip"]), **how)
+
+    return alter
+
+
 def part_twice(files: dict[str, bytes]) -> None:
     """Let an archived list have a part twice."""
     files[ARCHIVED] = re.sub(rb"-00002\.xml", b"-00001.xml", files[ARCHIVED])
@@ -80,6 +90,9 @@ def part_twice(files: dict[str, bytes]) -> None:
         (replaced(f"{PACKAGE}-manifest.xml", ' path="/', ' path="'), "-manifest.xml: .*does not begin with /"),
         (lambda files: files.update({f"{PACKAGE}.zip": b"PK"}), f"{PACKAGE}.zip cannot be read: File is not a zip"),
         (lambda files: files.update({f"{PACKAGE}.zip": packed({})}), "other members than its manifest lists"),
+        (repacked(comment=b"more"), "other members than its manifest lists"),
+        (repacked(extra=b"\xff\xff\x04\x00more"), "other members than its manifest lists"),
+        (repacked(mode=0o120777), "other members than its manifest lists"),
     ],
 )
 def test_each_is_read(published: dict[str, bytes], tmp_path: Path, alter: Alter, what: str) -> None:
