@@ -1,6 +1,7 @@
 """Keep an exact copy of a Source: what the standard calls a Destination."""
 
-from pelican_resourcesync.destination.mirror import Difference, Mirror, Result
+from pelican_resourcesync.destination.fetch import Result
+from pelican_resourcesync.destination.mirror import Difference, Mirror
 from pelican_resourcesync.destination.options import STATE_FOLDER, IncompleteError, MirrorError, Options
 from pelican_resourcesync.destination.paths import conflict_path_of, path_of
 from pelican_resourcesync.destination.plan import Plan

@@ -8,7 +8,7 @@ from itertools import pairwise
 from string import punctuation
 from urllib.parse import quote, urljoin
 
-from pelican_resourcesync.destination.files import strongest
+from pelican_resourcesync.destination.hashes import strongest
 from pelican_resourcesync.destination.options import IncompleteError, MirrorError, Options
 from pelican_resourcesync.destination.source import Entries, ResourceSet, Source
 from pelican_resourcesync.destination.state import State
@@ -21,6 +21,7 @@ _NONE = Metadata()
 _Range = tuple[str, str, str, Document | None]
 _MOST_HOSTS = 3  # of those that are not asked, which are named
 _MORE = {ChangeKind.CREATED: 1, ChangeKind.UPDATED: 0, ChangeKind.DELETED: -1}
+_BATCH = 1_000  # entries that are written at once
 _FEW = 3  # deletions that are never too many, unless they are all there is
 _SAME = """(e.hash <> '' AND (e.hash = r.listed OR e.hash = 'sha-256:' || r.digest)
     OR e.hash = '' AND e.time <> '' AND e.time <= r.time AND (e.length IS NULL OR e.length = r.length))"""
@@ -95,6 +96,7 @@ class _Planner:
         self._key = f"at {part.uri}"
         self._foreign = 0
         self._hosts: dict[str, None] = {}  # of these, the first
+        self._rows: list[tuple[str, bool, str, int | None, str, bool]] = []  # entries that are not in the state yet
         known = state.get("bits") or []
         if part.uri not in known:
             known.append(part.uri)
@@ -247,6 +249,7 @@ class _Planner:
         self._state.set(f"foreign {self._set.uri}", [max(count, 0), hosts[:_MOST_HOSTS]])
 
     def _clear(self) -> None:
+        self._rows.clear()
         self._state.db.execute("DELETE FROM entry")
 
     def _add(self, entry: Entry, md: Metadata, *, gone: bool, time: str, more: int) -> None:
@@ -259,13 +262,17 @@ class _Planner:
             if host and len(self._hosts) < _MOST_HOSTS:
                 self._hosts[host[1]] = None
         length = md.length if md.length is not None and md.length >= 0 and not md.encoding else None
-        self._state.db.execute(
-            "INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?, ?)",
-            (uri, gone, strongest(md.hash), length, time, wanted),
-        )
+        self._rows.append((uri, gone, strongest(md.hash), length, time, wanted))
+        if len(self._rows) >= _BATCH:
+            self._write()
+
+    def _write(self) -> None:
+        self._state.db.executemany("INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?, ?)", self._rows)
+        self._rows.clear()
 
     def _merge(self, *, complete: bool) -> None:
         """Turn the entries that were read into what is to be done; `complete`: nothing else exists in the set."""
+        self._write()
         db, bit = self._state.db, self._bit
         db.execute("UPDATE entry SET gone = 1 WHERE NOT wanted")
         db.execute("UPDATE resource SET sets = sets | ? WHERE uri IN (SELECT uri FROM entry WHERE NOT gone)", (bit,))
@@ -274,8 +281,7 @@ class _Planner:
             SELECT e.uri, 0, e.hash, e.length, e.time, ? | coalesce(r.sets, 0)
             FROM entry e LEFT JOIN resource r USING (uri) WHERE NOT e.gone AND (r.uri IS NULL OR NOT {_SAME})
             ON CONFLICT (uri) DO UPDATE SET gone = 0, hash = excluded.hash, length = excluded.length,
-            time = excluded.time, sets = excluded.sets | pending.sets, reason = '',
-            digest = CASE WHEN excluded.hash = pending.hash AND excluded.hash <> '' THEN pending.digest ELSE '' END""",  # noqa: S608
+            time = excluded.time, sets = excluded.sets | pending.sets, reason = ''""",  # noqa: S608
             (bit,),
         )
         # What is as listed, or is listed no more, need not be fetched.

@@ -5,15 +5,16 @@ import os
 import shutil
 import sqlite3
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pelican_resourcesync.destination.options import STATE_FOLDER, MirrorError
 
 _FORMAT = 1
+_PAGE = 500  # rows that are read at once
+_COLUMNS = "r.uri, r.path, r.listed, r.digest, r.length, r.time, r.etag, r.modified, r.sets"
 _TABLES = """
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS resource (
@@ -23,8 +24,7 @@ CREATE INDEX IF NOT EXISTS path ON resource (lower(path));
 CREATE INDEX IF NOT EXISTS unlisted ON resource (uri) WHERE sets = 0;
 CREATE TABLE IF NOT EXISTS pending (
     uri TEXT PRIMARY KEY, gone INTEGER NOT NULL, hash TEXT NOT NULL, length INTEGER, time TEXT NOT NULL,
-    sets INTEGER NOT NULL, reason TEXT NOT NULL DEFAULT '', digest TEXT NOT NULL DEFAULT '',
-    size INTEGER NOT NULL DEFAULT 0, etag TEXT NOT NULL DEFAULT '', modified TEXT NOT NULL DEFAULT '') WITHOUT ROWID;
+    sets INTEGER NOT NULL, reason TEXT NOT NULL DEFAULT '') WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS document (
     uri TEXT PRIMARY KEY, etag TEXT NOT NULL, modified TEXT NOT NULL, body BLOB) WITHOUT ROWID;
 CREATE TEMP TABLE IF NOT EXISTS entry (
@@ -44,9 +44,8 @@ else:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
-    """A resource of the copy, as the state records it."""
+class Held(NamedTuple):
+    """A resource of the copy, as the state records it; `listed` is the hash that its list gives."""
 
     uri: str
     path: str
@@ -56,21 +55,18 @@ class Held:
     time: str
     etag: str
     modified: str
+    sets: int
 
 
-@dataclass(frozen=True, slots=True)
-class Pending:
-    """A resource to fetch, as its list describes it; `digest` and `size` are known once its bytes are verified."""
+class Pending(NamedTuple):
+    """A resource to fetch, as its list describes it, and what the copy has of it."""
 
     uri: str
     hash: str
     length: int | None
     time: str
     sets: int
-    digest: str = ""
-    size: int = 0
-    etag: str = ""
-    modified: str = ""
+    held: Held | None
 
 
 class State:
@@ -125,51 +121,46 @@ class State:
 
     def held(self, uri: str) -> Held | None:
         """Return a resource of the copy, or None."""
-        row = self.db.execute(
-            "SELECT uri, path, listed, digest, length, time, etag, modified FROM resource WHERE uri = ?", (uri,)
-        ).fetchone()
+        row = self.db.execute(f"SELECT {_COLUMNS} FROM resource r WHERE uri = ?", (uri,)).fetchone()  # noqa: S608
         return Held(*row) if row else None
 
-    def path(self, uri: str) -> str | None:
-        """Return the path of a resource of the copy, or None."""
-        row = self.db.execute("SELECT path FROM resource WHERE uri = ?", (uri,)).fetchone()
-        return str(row[0]) if row else None
+    def taken(self, paths: Sequence[str]) -> frozenset[str]:
+        """Return which of some paths, of a page at most, resources of the copy have; all are in lower case."""
+        marks = ", ".join("?" * len(paths))
+        rows = self.db.execute(f"SELECT lower(path) FROM resource WHERE lower(path) IN ({marks})", paths)  # noqa: S608
+        return frozenset(row[0] for row in rows)
 
-    def has_path(self, path: str) -> bool:
-        """Return whether a resource of the copy has a path, on file systems that ignore case."""
-        found = self.db.execute("SELECT 1 FROM resource WHERE lower(path) = lower(?)", (path,)).fetchone()
-        return found is not None
+    def all_held(self) -> Iterator[list[Held]]:
+        """Yield all resources of the copy, page by page."""
+        for rows in self._pages(f"SELECT {_COLUMNS} FROM resource r WHERE r.uri > ? ORDER BY r.uri"):  # noqa: S608
+            yield [Held(*row) for row in rows]
 
-    def all_held(self) -> Iterator[Held]:
-        """Yield all resources of the copy."""
-        for rows in self._pages("SELECT uri, path, listed, digest, length, time, etag, modified FROM resource", "1"):
-            yield from (Held(*row) for row in rows)
-
-    def lose(self, uri: str) -> None:
-        """Forget a resource of the copy, so that it is fetched again."""
-        self.db.execute(
-            "UPDATE resource SET listed = '', digest = '', time = '', etag = '', modified = '' WHERE uri = ?", (uri,)
+    def lose(self, uris: Iterable[str]) -> None:
+        """Forget what resources of the copy are, so that they are fetched again."""
+        self.db.executemany(
+            "UPDATE resource SET listed = '', digest = '', time = '', etag = '', modified = '' WHERE uri = ?",
+            [(uri,) for uri in uris],
         )
 
     # What is to be done
 
-    def to_fetch(self) -> Iterator[Pending]:
-        """Yield what is to be fetched and was not set aside; more may be added or removed meanwhile."""
-        columns = "uri, hash, length, time, sets, digest, size, etag, modified"
-        for rows in self._pages(f"SELECT {columns} FROM pending", "gone = 0 AND reason = ''"):  # noqa: S608
-            yield from (Pending(*row) for row in rows)
+    def to_fetch(self) -> Iterator[list[Pending]]:
+        """Yield what is to be fetched and was not set aside, page by page; what is done may be removed meanwhile."""
+        query = f"""SELECT p.uri, p.hash, p.length, p.time, p.sets, {_COLUMNS} FROM pending p
+            LEFT JOIN resource r ON r.uri = p.uri WHERE p.uri > ? AND p.gone = 0 AND p.reason = '' ORDER BY p.uri"""  # noqa: S608
+        for rows in self._pages(query):
+            yield [Pending._make((*row[:5], None if row[5] is None else Held(*row[5:]))) for row in rows]
 
     def to_delete(self) -> list[Held]:
         """Return what is to be deleted."""
-        rows = self.db.execute(
-            "SELECT r.uri, r.path, r.listed, r.digest, r.length, r.time, r.etag, r.modified "
-            "FROM pending p JOIN resource r USING (uri) WHERE p.gone = 1"
-        )
+        rows = self.db.execute(f"SELECT {_COLUMNS} FROM pending p JOIN resource r USING (uri) WHERE p.gone = 1")  # noqa: S608
         return [Held(*row) for row in rows]
 
-    def set_aside(self, uri: str, reason: str) -> None:
-        """Record why a resource cannot be fetched; others go on."""
-        self.db.execute("UPDATE pending SET reason = ? WHERE uri = ?", (reason, uri))
+    def set_aside(self, reasons: Mapping[str, str]) -> None:
+        """Record why resources cannot be fetched; others go on."""
+        self.db.executemany(
+            "UPDATE pending SET reason = ? WHERE uri = ?", [(reason, uri) for uri, reason in reasons.items()]
+        )
 
     def missing(self, most: int) -> list[tuple[str, str]]:
         """Return what is still to be done, with the reasons."""
@@ -179,25 +170,24 @@ class State:
         """Return the number that a query gives."""
         return int(self.db.execute(query).fetchone()[0])
 
-    def ready(self, done: list[Pending]) -> None:
-        """Record verified parts that are about to take their names."""
-        self.db.executemany(
-            "UPDATE pending SET digest = ?, size = ?, etag = ?, modified = ? WHERE uri = ?",
-            [(each.digest, each.size, each.etag, each.modified, each.uri) for each in done],
+    def hold(self, done: Sequence[Held]) -> None:
+        """Record resources of the copy, which are then no longer to be fetched."""
+        self.db.executemany("INSERT OR REPLACE INTO resource VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", done)
+        self.db.executemany("DELETE FROM pending WHERE uri = ?", [(each.uri,) for each in done])
+
+    def take_back(self, held: Held, reason: str) -> None:
+        """Record that a resource did not come into the copy after all."""
+        self.drop([held.uri])
+        self.db.execute(
+            "INSERT INTO pending (uri, gone, hash, length, time, sets, reason) VALUES (?, 0, ?, ?, ?, ?, ?)",
+            (held.uri, held.listed, held.length, held.time, held.sets, reason),
         )
 
-    def hold(self, done: list[tuple[Pending, str]]) -> None:
-        """Record that resources are in the copy, with their paths."""
-        self.db.executemany(
-            "INSERT OR REPLACE INTO resource VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [(e.uri, path, e.hash, e.digest, e.size, e.time, e.etag, e.modified, e.sets) for e, path in done],
-        )
-        self.db.executemany("DELETE FROM pending WHERE uri = ?", [(each.uri,) for each, _ in done])
-
-    def drop(self, uri: str) -> None:
-        """Record that a resource is no longer in the copy."""
-        self.db.execute("DELETE FROM resource WHERE uri = ?", (uri,))
-        self.db.execute("DELETE FROM pending WHERE uri = ?", (uri,))
+    def drop(self, uris: Iterable[str]) -> None:
+        """Record that resources are no longer in the copy, nor to be fetched."""
+        rows = [(uri,) for uri in uris]
+        self.db.executemany("DELETE FROM resource WHERE uri = ?", rows)
+        self.db.executemany("DELETE FROM pending WHERE uri = ?", rows)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -210,12 +200,9 @@ class State:
             raise
         self.db.execute("COMMIT")
 
-    def _pages(self, query: str, condition: str) -> Iterator[list[Any]]:
+    def _pages(self, query: str) -> Iterator[list[Any]]:
         last = ""
-        while True:
-            rows = self.db.execute(f"{query} WHERE uri > ? AND {condition} ORDER BY uri LIMIT 500", (last,)).fetchall()
-            if not rows:
-                return
+        while rows := self.db.execute(f"{query} LIMIT {_PAGE}", (last,)).fetchall():
             last = rows[-1][0]
             yield rows
 
@@ -228,12 +215,46 @@ def open_state(folder: Path, source: str, *, adopt: bool, sync: bool = True) -> 
     """
     own = folder / STATE_FOLDER
     new = not own.is_dir()
+    _check_folder(folder, own, new=new, adopt=adopt)
+    with _locked(own) as handle:
+        _check_source(own, source, adopt=adopt)
+        synchronous, suspect = ("FULL" if sync else "OFF"), bool(os.fstat(handle).st_size)
+        connection, rebuilt = _connect(own / "state.sqlite3", synchronous, suspect=suspect)
+        state = State(folder, connection)
+        os.write(handle, b"open\n")  # stays where the run is killed
+        usable = True
+        try:
+            if rebuilt:
+                state.rebuilt = True
+            yield state
+        except sqlite3.DatabaseError as error:
+            usable = False
+            message = f"the state in {own} cannot be used ({error}): run it again, and it is checked and made anew"
+            raise MirrorError(message) from error
+        finally:
+            found = not usable or not new or state.get("discovered") is not None
+            connection.close()
+            if usable:
+                os.ftruncate(handle, 0)
+            if not found:  # no Source to copy
+                shutil.rmtree(own, ignore_errors=True)
+                with suppress(OSError):  # other files are in it
+                    folder.rmdir()
+
+
+def _check_folder(folder: Path, own: Path, *, new: bool, adopt: bool) -> None:
+    """Raise `MirrorError` if a folder holds files of others, unless they are adopted, or if its state is elsewhere."""
     if new and folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not adopt)):
         message = f"{folder} is not an empty folder: name a new one, or add --adopt to keep and use what is there"
         raise MirrorError(message)
     if own.is_symlink():
         message = f"{own} is a symbolic link: remove it, or name another folder"
         raise MirrorError(message)
+
+
+@contextmanager
+def _locked(own: Path) -> Iterator[int]:
+    """Lock the folder of the state, which is made if it is not there; yield the open file of the lock."""
     try:
         (own / "parts").mkdir(parents=True, exist_ok=True)
         handle = os.open(own / "lock", os.O_RDWR | os.O_CREAT, 0o600)
@@ -244,38 +265,11 @@ def open_state(folder: Path, source: str, *, adopt: bool, sync: bool = True) -> 
         try:
             _lock(handle)
         except OSError as error:
-            message = f"another mirror is working in {folder}: wait until it is done"
+            message = f"another mirror is working in {own.parent}: wait until it is done"
             raise MirrorError(message) from error
-        _check_source(own, source, adopt=adopt)
-        connection, rebuilt = _connect(
-            own / "state.sqlite3", "FULL" if sync else "OFF", suspect=bool(os.fstat(handle).st_size)
-        )
-        os.write(handle, b"open\n")  # stays where the run is killed
-        try:
-            state = State(folder, connection)
-            if rebuilt:
-                state.rebuilt = True
-            yield state
-            os.ftruncate(handle, 0)
-        except sqlite3.DatabaseError as error:
-            message = f"the state in {own} cannot be used ({error}): run it again, and it is checked and made anew"
-            raise MirrorError(message) from error
-        except BaseException:
-            os.ftruncate(handle, 0)
-            raise
-        finally:
-            begun = not new or connection.execute("SELECT 1 FROM meta WHERE key = 'discovered'").fetchone()
-            connection.close()
-            if not begun:  # nothing was found to copy
-                _remove(folder)
+        yield handle
     finally:
         os.close(handle)
-
-
-def _remove(folder: Path) -> None:
-    shutil.rmtree(folder / STATE_FOLDER, ignore_errors=True)
-    with suppress(OSError):  # other files are in it
-        folder.rmdir()
 
 
 def _check_source(own: Path, source: str, *, adopt: bool) -> None:
