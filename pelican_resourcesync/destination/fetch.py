@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from pathlib import Path
 from threading import Thread
 from time import monotonic
 
@@ -146,7 +147,7 @@ class Fetch:
             return False
         there = Held(pending.uri, path, pending.hash, found[1], found[2], pending.time, "", "", pending.sets)
         if begun:
-            self._installer.add(there, ours=self._is_ours(pending))
+            self._installer.add(part, there, ours=self._is_ours(pending))
         else:
             self._installer.keep(there)
             self._result.adopted += 1
@@ -173,7 +174,7 @@ class Fetch:
         except TransportError as error:
             sink.close()
             return self._failed(sink, error, attempt)
-        self._installer.add(held, ours=self._is_ours(pending))
+        self._installer.add(sink.file, held, ours=self._is_ours(pending))
         self._source.pace.take(held.length)
         told = self._result
         told.fetched += 1
@@ -193,6 +194,10 @@ class Fetch:
         return delay
 
 
+#: A verified part, its resource, and whether the mirror wrote what may have its path.
+_Part = tuple[str, Held, bool]
+
+
 class Installer:
     """Gives verified parts their names, in batches.
 
@@ -202,9 +207,9 @@ class Installer:
 
     def __init__(self, state: State, copy: Copy) -> None:
         self._state, self._copy = state, copy
-        self._batch: list[tuple[Held, bool]] = []  # verified, and whether the mirror wrote what has that path
+        self._batch: list[_Part] = []
         self._size, self._begin = 0, monotonic()
-        self._syncing: list[tuple[Held, bool]] = []
+        self._syncing: list[_Part] = []
         self._thread: Thread | None = None
         self._failure: BaseException | None = None
         self._interrupted = False  # while files get their names
@@ -212,9 +217,9 @@ class Installer:
         self._set_aside: dict[str, str] = {}
         self.paths: set[str] = set()  # in lower case, of new resources that the state does not have yet
 
-    def add(self, held: Held, *, ours: bool) -> None:
+    def add(self, part: str, held: Held, *, ours: bool) -> None:
         """Take a verified part; `ours`: the mirror wrote what may have its path."""
-        self._batch.append((held, ours))
+        self._batch.append((part, held, ours))
         self._size += held.length
 
     def keep(self, held: Held) -> None:
@@ -244,7 +249,7 @@ class Installer:
             self.recover()
         if self._thread:
             self._install()
-        last = [held.path for held, _ in self._batch]
+        last = [held.path for _, held, _ in self._batch]
         self._sync()
         self._install()
         if last:
@@ -257,8 +262,9 @@ class Installer:
         left = self._state.get(_INSTALLING) or []
         for uri, ours in left:
             held = self._state.held(uri)
-            if held and hash_of(self._copy.part(uri), held.length)[0] == held.digest:
-                self._install_one(held, ours=ours)
+            part = self._copy.part(uri)
+            if held and hash_of(part, held.length)[0] == held.digest:
+                self._install_one(part, held, ours=ours)
         if left:
             self._state.set(_INSTALLING, [])
         self._interrupted = False
@@ -267,7 +273,7 @@ class Installer:
         self._syncing, self._batch = self._batch, []
         self._size, self._begin = 0, monotonic()
         if self._syncing:
-            self._thread = Thread(target=self._wait, args=([self._copy.part(held.uri) for held, _ in self._syncing],))
+            self._thread = Thread(target=self._wait, args=([part for part, _, _ in self._syncing],))
             self._thread.start()
 
     def _wait(self, parts: list[str]) -> None:
@@ -285,24 +291,24 @@ class Installer:
             raise self._failure
         batch, self._syncing = self._syncing, []
         kept, self._kept = self._kept, []
-        held = [each for each, _ in batch] + kept
+        held = [each for _, each, _ in batch] + kept
         self._interrupted = bool(batch)
         if held or self._set_aside:
             with self._state.transaction():
                 self._state.hold(held)
                 self._state.set_aside(self._set_aside)
                 if batch:
-                    self._state.set(_INSTALLING, [(each.uri, ours) for each, ours in batch])
+                    self._state.set(_INSTALLING, [(each.uri, ours) for _, each, ours in batch])
         self._set_aside.clear()
-        for each, ours in batch:
-            self._install_one(each, ours=ours)
+        for part, each, ours in batch:
+            self._install_one(part, each, ours=ours)
         self._interrupted = False
         self.paths.difference_update(each.path.lower() for each in held)
 
-    def _install_one(self, held: Held, *, ours: bool) -> None:
+    def _install_one(self, part: str, held: Held, *, ours: bool) -> None:
         try:
-            self._copy.install(held, ours=ours)
+            self._copy.install(part, held, ours=ours)
         except InTheWayError as error:
-            self._copy.discard(held.uri)
+            Path(part).unlink(missing_ok=True)
             with self._state.transaction():
                 self._state.take_back(held, str(error))

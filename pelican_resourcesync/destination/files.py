@@ -59,8 +59,8 @@ class Copy:
             finally:
                 os.close(handle)
 
-    def install(self, each: Held, *, ours: bool) -> None:
-        """Rename a verified part to its path; raises `InTheWayError` if something that is not `ours` has it."""
+    def install(self, part: str, each: Held, *, ours: bool) -> None:
+        """Rename a part to the path of its resource; raises `InTheWayError` if something that is not `ours` has it."""
         target = f"{self._folder}/{each.path}"
         folder = target.rpartition("/")[0]
         if folder not in self._made:
@@ -69,17 +69,13 @@ class Copy:
             message = f"{each.path} exists, and the mirror did not write it"
             raise InTheWayError(message)
         try:
-            os.replace(self.part(each.uri), target)  # noqa: PTH105 - one of many
+            os.replace(part, target)  # noqa: PTH105 - one of many
         except FileNotFoundError:
             if not self.matches(each):  # it had its name before the last run was interrupted
                 raise
         except IsADirectoryError as error:
             message = f"{each.path} is a folder"
             raise InTheWayError(message) from error
-
-    def discard(self, uri: str) -> None:
-        """Remove a part."""
-        Path(self.part(uri)).unlink(missing_ok=True)
 
     def remove(self, held: Held) -> bool:
         """Delete a resource, and folders that are empty then; return whether what is there was the mirror's."""

@@ -13,6 +13,7 @@ from pelican_resourcesync.protocol import Hash
 ALGORITHMS = {"md5": "md5", "sha-1": "sha1", "sha-256": "sha256", "sha-384": "sha384", "sha-512": "sha512"}
 _NAMES = {name.replace("-", ""): name for name in ALGORITHMS}
 _STRENGTH = {name: strength for strength, name in enumerate(ALGORITHMS)}
+_SIZES = {name: hashlib.new(each, usedforsecurity=False).digest_size for name, each in ALGORITHMS.items()}
 _BLOCK = 1_048_576  # bytes
 
 
@@ -29,12 +30,12 @@ def strongest(hashes: tuple[Hash, ...]) -> str:
 
 def _hexadecimal(name: str, digest: str) -> str:
     """Return a digest in hexadecimal, also if its publisher wrote base64; an empty string if it is neither."""
-    size = hashlib.new(ALGORITHMS[name], usedforsecurity=False).digest_size
-    with suppress(ValueError):
-        if len(bytes.fromhex(digest)) == size:
-            return digest.lower()
+    if len(digest) == 2 * _SIZES[name]:
+        with suppress(ValueError):
+            if len(bytes.fromhex(digest)) == _SIZES[name]:
+                return digest.lower()
     with suppress(Base64Error, ValueError):
-        if len(data := b64decode(digest, validate=True)) == size:
+        if len(data := b64decode(digest, validate=True)) == _SIZES[name]:
             return data.hex()
     return ""
 

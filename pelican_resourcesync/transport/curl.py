@@ -191,7 +191,8 @@ class _Transfer:
         if request.headers or (request.credentials and place == self._first):
             headers = {**HEADERS, **request.headers, **(request.credentials if place == self._first else {})}
             lines = [f"{name}: {value}" for name, value in headers.items()]
-        if " " in url or not all(each.isascii() and each.isprintable() for each in (url, *lines)):
+        checked = url if lines is _LINES else "".join([url, *lines])
+        if " " in url or not checked.isascii() or not checked.isprintable():
             message = f"{shown(url)}: {_WHY[pycurl.E_URL_MALFORMAT]}"
             raise TransportError(message)
         curl.setopt(pycurl.URL, url.partition("#")[0])

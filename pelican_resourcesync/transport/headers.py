@@ -1,6 +1,10 @@
 """The headers of a response."""
 
+import re
 from collections.abc import Iterable, Sequence
+
+_FIELD = re.compile(r"^([^\s:]++):[ \t]*+([^\n]*+)", re.MULTILINE)
+_FOLDED = re.compile(r"[ \t\r]*+\n[ \t]++")
 
 
 class Headers:
@@ -37,17 +41,11 @@ class Headers:
     def _parsed(self) -> dict[str, list[str]]:
         if self._values is not None:
             return self._values
+        text = b"".join(self._lines).decode("latin-1")
+        if "\n " in text or "\n\t" in text:
+            text = _FOLDED.sub(" ", text)
         values: dict[str, list[str]] = {}
-        name = ""
-        for line in self._lines:
-            text = line.decode("latin-1").rstrip("\r\n")
-            if text[:1] in (" ", "\t"):
-                if name:
-                    values[name][-1] += f" {text.strip()}"
-                continue
-            name, colon, value = text.partition(":")
-            name = name.lower() if colon and name and name == name.strip() else ""
-            if name:
-                values.setdefault(name, []).append(value.strip())
+        for name, value in _FIELD.findall(text):
+            values.setdefault(name.lower(), []).append(value.rstrip())
         self._values = values
         return values

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.destination import STATE_FOLDER, conflict_path_of, path_of
+from pelican_resourcesync.destination import STATE_FOLDER, conflict_path_of, path_of, paths
 from pelican_resourcesync.errors import TransportError
 
 OWN = ("https", "example.org", 443)
@@ -171,3 +171,29 @@ def _without_index(url: str) -> str:
 
 def _folded(path: str) -> str:
     return unicodedata.normalize("NFD", unicodedata.normalize("NFKC", path).casefold())
+
+
+PIECES = [
+    "a",
+    "B",
+    "z9",
+    "-",
+    "_",
+    ".",
+    "/",
+    "con",
+    "COM1",
+    "lpt9",
+    "web.config",
+    "aux.",
+    "~",
+    "%41",
+    "\N{KELVIN SIGN}",
+    "git",
+]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=9).map("".join))
+def test_the_quick_way_is_the_same(path: str) -> None:
+    """Most URLs are seen to be usual at once, and get the path that they would get anyway."""
+    assert path_of(f"{SITE}{path}", OWN) == paths._path(f"{SITE}{path}", OWN, conflict=False)
