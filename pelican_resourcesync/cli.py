@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from pelican_resourcesync.commands import mirror
+from pelican_resourcesync.commands.arguments import add_jobs, add_max_documents, count
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError
 from pelican_resourcesync.printable import printable, printable_lines
 from pelican_resourcesync.version import __version__
@@ -85,7 +86,7 @@ def _add_backfill(verbs: Verbs) -> None:
         help="build every commit, or the last one of each range (as last time, or else by commit up to 500 commits)",
     )
     run_backfill.add_argument(
-        "--jobs", type=_count, metavar="N", help="the number of builds at a time (one for each core)"
+        "--jobs", type=count, metavar="N", help="the number of builds at a time (one for each core)"
     )
     run_backfill.add_argument(
         "-e",
@@ -117,25 +118,14 @@ def _add_check(verbs: Verbs) -> None:
     check.add_argument("--strict", action="store_true", help="count warnings in the exit status")
     check.add_argument("--json", action="store_true", help="print JSON")
     check.add_argument("--rules", action="store_true", help="list the rules and exit")
-    check.add_argument(
-        "--max-documents", type=_count, default=10_000, metavar="N", help="the maximum number of documents (10000)"
-    )
-    check.add_argument(
-        "--jobs", type=_count, default=4, metavar="N", help="the number of simultaneous requests to a host (4)"
-    )
+    add_max_documents(check)
+    add_jobs(check, 4)
 
 
 def _add_mirror(verbs: Verbs) -> None:
     verb = verbs.add_parser("mirror", help="copy a Source into a folder, and keep the copy in step with it")
     verb.set_defaults(verb=mirror.run)
     mirror.add_arguments(verb)
-
-
-def _count(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError
-    return number
 
 
 def _add_settings(verb: ArgumentParser) -> None:

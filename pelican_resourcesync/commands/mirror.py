@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 import time
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
 from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from pelican_resourcesync.commands.arguments import add_jobs, add_max_documents, count, rate, seconds, size
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError
 from pelican_resourcesync.printable import printable, printable_lines
 
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from pelican_resourcesync.destination import Difference, Options, Plan, Result
 
 DONE, PROBLEMS, INCOMPLETE = 0, 1, 3
-_UNITS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000, "t": 1_000_000_000_000}
-_TIMES = {"": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400}
 _MOST_SHOWN = 20
 _PAUSE = 0.2  # seconds between two updates of the progress
 USER, PASSWORD = "RESOURCESYNC_USER", "RESOURCESYNC_PASSWORD"
@@ -34,12 +33,22 @@ def add_arguments(verb: ArgumentParser) -> None:
     """Add the arguments of the command."""
     verb.add_argument("source", metavar="SOURCE", help="a site, a page, a Source Description, a list, or a folder")
     verb.add_argument("folder", type=Path, metavar="FOLDER", help="the folder of the copy")
+    _add_selection(verb)
+    _add_tasks(verb)
+    _add_requests(verb)
+    _add_limits(verb)
+
+
+def _add_selection(verb: ArgumentParser) -> None:
     what = verb.add_argument_group("what to copy")
     what.add_argument("--set", action="append", default=[], dest="sets", metavar="NAME", help="only this set")
     what.add_argument("--only", action="append", default=[], metavar="PATTERN", help="only URLs like '*/2024/*.pdf'")
     what.add_argument(
         "--type", action="append", default=[], dest="types", metavar="TYPE", help="only media types like image/*"
     )
+
+
+def _add_tasks(verb: ArgumentParser) -> None:
     how = verb.add_argument_group("what to do")
     does = how.add_mutually_exclusive_group()
     does.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
@@ -48,7 +57,7 @@ def add_arguments(verb: ArgumentParser) -> None:
     )
     does.add_argument("--repair", action="store_true", help="compare the copy with the Source's list, and mend it")
     does.add_argument(
-        "--every", type=_seconds, metavar="TIME", help="keep running, and look again after TIME, such as 10m"
+        "--every", type=seconds, metavar="TIME", help="keep running, and look again after TIME, such as 10m"
     )
     how.add_argument("--adopt", action="store_true", help="use what a folder has already that is not a copy yet")
     how.add_argument("--accept-older", action="store_true", help="follow a Source that was set back to an older state")
@@ -56,10 +65,13 @@ def add_arguments(verb: ArgumentParser) -> None:
         "--max-deletions", type=float, default=20.0, metavar="N", help="stop if more than N %% would go (20)"
     )
     how.add_argument("--json", action="store_true", help="report as JSON")
+
+
+def _add_requests(verb: ArgumentParser) -> None:
     web = verb.add_argument_group("how to ask")
-    web.add_argument("--jobs", type=_count, default=8, metavar="N", help="requests at a time (8)")
+    add_jobs(web, 8)
     web.add_argument(
-        "--rate", type=_rate, default=(0.0, 0.0), metavar="N", help="requests (5) or bytes (2MB) per second"
+        "--rate", type=rate, default=(0.0, 0.0), metavar="N", help="requests (5) or bytes (2MB) per second"
     )
     web.add_argument("--user", metavar="NAME[:PASSWORD]", help=f"log in; without password, that of ${PASSWORD}")
     web.add_argument("--netrc", action="store_true", help="log in as ~/.netrc says")
@@ -69,24 +81,23 @@ def add_arguments(verb: ArgumentParser) -> None:
     web.add_argument("--allow-host", action="append", default=[], metavar="HOST", help="ask this other host, too")
     web.add_argument("--allow-private", action="store_true", help="such hosts may have private addresses")
     web.add_argument("--proxy", action="store_true", help="use the proxies of the environment")
+
+
+def _add_limits(verb: ArgumentParser) -> None:
     limits = verb.add_argument_group("limits")
     limits.add_argument("--retries", type=int, default=4, metavar="N", help="attempts after a failure (4)")
-    limits.add_argument("--timeout", type=_seconds, default=30.0, metavar="TIME", help="longest silence (30s)")
+    limits.add_argument("--timeout", type=seconds, default=30.0, metavar="TIME", help="longest silence (30s)")
     limits.add_argument(
-        "--max-time", type=_seconds, default=3600.0, metavar="TIME", help="longest time of one file (1h)"
+        "--max-time", type=seconds, default=3600.0, metavar="TIME", help="longest time of one file (1h)"
     )
+    limits.add_argument("--max-wait", type=seconds, default=300.0, metavar="TIME", help="longest pause for a host (5m)")
+    limits.add_argument("--max-size", type=size, default=10_000_000_000, metavar="SIZE", help="largest file (10GB)")
     limits.add_argument(
-        "--max-wait", type=_seconds, default=300.0, metavar="TIME", help="longest pause for a host (5m)"
+        "--max-document-size", type=size, default=100_000_000, metavar="SIZE", help="largest list (100MB)"
     )
-    limits.add_argument("--max-size", type=_size, default=10_000_000_000, metavar="SIZE", help="largest file (10GB)")
+    add_max_documents(limits)
     limits.add_argument(
-        "--max-document-size", type=_size, default=100_000_000, metavar="SIZE", help="largest list (100MB)"
-    )
-    limits.add_argument(
-        "--max-documents", type=_count, default=10_000, metavar="N", help="most parts of a list (10000)"
-    )
-    limits.add_argument(
-        "--max-resources", type=_count, default=10_000_000, metavar="N", help="most resources (10000000)"
+        "--max-resources", type=count, default=10_000_000, metavar="N", help="most resources (10000000)"
     )
 
 
@@ -291,37 +302,6 @@ def _netrc(host: str) -> dict[str, str]:
 
 def _basic(name: str, password: str) -> str:
     return f"Basic {b64encode(f'{name}:{password}'.encode()).decode('ascii')}"
-
-
-def _count(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError
-    return number
-
-
-def _size(text: str) -> int:
-    return int(_number(text.lower().removesuffix("b"), _UNITS))
-
-
-def _seconds(text: str) -> float:
-    return _number(text, _TIMES)
-
-
-def _rate(text: str) -> tuple[float, float]:
-    """Return requests per second, and bytes per second, of which one is 0."""
-    plain = text.lower().removesuffix("/s")
-    if plain.endswith("b") or plain[-1:] in "kmg":
-        return 0.0, _number(plain.removesuffix("b"), _UNITS)
-    return _number(plain, {"": 1}), 0.0
-
-
-def _number(text: str, units: dict[str, int]) -> float:
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([a-z]?)", text.strip())
-    if not found or found[2] not in units or not float(found[1]):
-        message = f"{text!a} is not a number with one of the units {', '.join(filter(None, units)) or 'none'}"
-        raise ArgumentTypeError(message)
-    return float(found[1]) * units[found[2]]
 
 
 def _counted(number: int, noun: str) -> str:

@@ -10,6 +10,8 @@ from pelican_resourcesync.errors import ResourceSyncError
 
 #: The folder in the copy that holds the state.
 STATE_FOLDER = ".mirror"
+#: Where the standard has the Source Description of a host.
+WELL_KNOWN = ".well-known/resourcesync"
 
 
 class MirrorError(ResourceSyncError):

@@ -9,9 +9,10 @@ from itertools import pairwise
 from string import punctuation
 from urllib.parse import quote, urljoin
 
+from pelican_resourcesync.destination.discovery import Discovery, ResourceSet
 from pelican_resourcesync.destination.hashes import strongest
 from pelican_resourcesync.destination.options import IncompleteError, MirrorError, Options
-from pelican_resourcesync.destination.source import Entries, ResourceSet, Source
+from pelican_resourcesync.destination.source import Entries, Source
 from pelican_resourcesync.destination.state import State
 from pelican_resourcesync.errors import AbsentError, DocumentError
 from pelican_resourcesync.protocol import Capability, ChangeKind, Document, Entry, Metadata, Root
@@ -67,7 +68,7 @@ def _plan(state: State, source: Source, options: Options, *, reconcile: bool) ->
     made = Plan()
     begin = source.requests
     reconcile = reconcile or state.rebuilt or state.get("selection") not in (None, options.selection)
-    sets = source.sets()
+    sets = Discovery(source, state, options).sets()
     for each in sets:
         _Planner(state, source, options, made, each).plan(reconcile=reconcile)
     _drop_removed_sets(state, {each.uri for each in sets}, made)
@@ -205,11 +206,7 @@ class _Planner:
 
     def _open(self, uri: str, capability: Capability) -> Document:
         """Read a document whole: Change Lists are short, and one that is cut short must not be used."""
-        opened = self._source.document(uri, capability)
-        if opened is None:
-            opened = self._source.document(uri, capability, remembered=False)
-        assert opened is not None  # noqa: S101 - it was not remembered
-        with closing(opened):
+        with closing(self._source.whole_document(uri, capability)) as opened:
             document = opened.document
             return Document(root=document.root, md=document.md, links=document.links, entries=tuple(document.entries))
 

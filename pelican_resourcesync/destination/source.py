@@ -1,137 +1,38 @@
-"""A Source, seen from outside: finding its documents, and reading them within limits."""
+"""A Source, seen from outside: its documents are read within limits, and its wishes are kept."""
 
 import zlib
 from collections.abc import Iterator
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import BinaryIO, cast
-from urllib.parse import unquote, urljoin, urlsplit
+from urllib.parse import urljoin, urlsplit
 from urllib.robotparser import RobotFileParser
 
+from pelican_resourcesync.destination.folder import FolderClient
 from pelican_resourcesync.destination.options import MirrorError, Options
 from pelican_resourcesync.destination.state import State
 from pelican_resourcesync.errors import AbsentError, DocumentError, StatusError, TransportError
-from pelican_resourcesync.protocol import Capability, Document, Entry, Root, read
+from pelican_resourcesync.protocol import Document, Entry, Root, read
 from pelican_resourcesync.transport import (
     Bounds,
     Client,
-    Headers,
     Pace,
     Request,
     Response,
     Sink,
-    is_plain,
-    links_of_headers,
-    links_of_page,
     new_client,
     origin,
     shown,
 )
 
-WELL_KNOWN = ".well-known/resourcesync"
-_FOLDER_STARTS = (
-    WELL_KNOWN,
-    "resourcesync/description.xml",
-    "description.xml",
-    "capabilitylist.xml",
-    "resourcelist.xml",
-)
 _REMEMBERED = 1_000_000  # bytes of a document that is kept for the next run
 _IN_MEMORY = 1_000_000
 _PAGE = 1_000_000  # bytes of a page or of robots.txt that are read
 _DEPTH = 3  # of indexes
-_PASSING = (408, 425, 429, 500, 502, 503, 504)  # statuses of failures that may pass
-_MOST_SETS = 1_000
+PASSING = (408, 425, 429, 500, 502, 503, 504)  # statuses of failures that may pass
 _AGENT = "pelican-resourcesync"
-
-#: A set: its name, and the URI and capability of the document to begin with.
-_Named = tuple[str, str, str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResourceSet:
-    """A set of resources of a Source: its name, and the URIs of its documents by capability."""
-
-    name: str
-    uri: str
-    documents: dict[str, str]
-
-
-class FolderClient(Client):
-    """Reads the output folder of a site as a static host would serve it, at the URL that its documents name."""
-
-    def __init__(self, folder: Path) -> None:
-        """Take the folder. Raises `MirrorError` if no document tells its URL."""
-        self._folder = folder.resolve()
-        self.start, self._base = self._learn()
-
-    def get(self, request: Request) -> Response:
-        """Read one file."""
-        path = unquote(request.url.partition("#")[0].partition("?")[0].removeprefix(self._base)).strip("/")
-        file = self._folder / path
-        inside = request.url.startswith(self._base) and (not path or is_plain(path))
-        if inside and file.is_dir():
-            file /= "index.html"
-        if inside and not file.exists():  # a clean URL, as many hosts serve it
-            file = file.with_name(f"{file.name}.html")
-        if not inside or not file.is_file() or not file.resolve().is_relative_to(self._folder):
-            message = f"{shown(request.url)} is not in the folder {self._folder}"
-            raise AbsentError(message)
-        if file.stat().st_size > request.bounds.size:
-            message = f"{shown(request.url)} is larger than {request.bounds.size} bytes"
-            raise TransportError(message)
-        response = Response(url=request.url, status=200, headers=Headers())
-        with file.open("rb") as stream:
-            request.sink.begin(response)
-            while data := stream.read(1 << 16):
-                request.sink.write(data)
-        return response
-
-    def get_all(
-        self,
-        requests: Iterator[Request],
-        *,
-        jobs: int,  # noqa: ARG002
-        pace: Pace | None = None,  # noqa: ARG002
-    ) -> Iterator[tuple[Request, Response | TransportError]]:
-        """Read files one after another."""
-        for request in requests:
-            try:
-                yield request, self.get(request)
-            except TransportError as error:
-                yield request, error
-
-    def close(self) -> None:
-        """Hold nothing open."""
-
-    def _learn(self) -> tuple[str, str]:
-        for name in _FOLDER_STARTS:
-            file = self._folder / name
-            if file.is_file():
-                with file.open("rb") as stream:
-                    document = read(stream, name=str(file))
-                    uris = [link.href for link in document.links]
-                    uris += [entry.loc for entry, _ in zip(document.entries, range(100), strict=False)]
-                for uri in uris:
-                    base = self._base_of(uri)
-                    if base:
-                        return base + name, base
-        message = f"{self._folder} has no Source Description or Capability List that names one of its files"
-        raise MirrorError(message)
-
-    def _base_of(self, uri: str) -> str:
-        if origin(uri) is None:
-            return ""
-        parts = urlsplit(uri)
-        names = parts.path.removeprefix("/").split("/")
-        for count in range(len(names)):
-            path = unquote("/".join(names[count:]))
-            if path and is_plain(path) and (self._folder / path).is_file():
-                return "/".join([f"{parts.scheme}://{parts.netloc}", *names[:count], ""])
-        return ""
 
 
 class Source:
@@ -190,8 +91,7 @@ class Source:
         if not remembered or time() - remembered[0] > 86_400 or remembered[0] > time():  # noqa: PLR2004 - a day
             delay = 0.0
             with suppress(TransportError):
-                text = self._small(urljoin(self.start, "/robots.txt"))[1].decode("utf-8", "replace")
-                delay = crawl_delay(text)
+                delay = crawl_delay(self.beginning(urljoin(self.start, "/robots.txt"))[1].decode("utf-8", "replace"))
             remembered = [time(), delay]
             self._state.set("robots", remembered)
         if remembered[1] > 0:
@@ -217,6 +117,12 @@ class Source:
             stream.close()
             raise
         return OpenDocument(document, stream)
+
+    def whole_document(self, uri: str, capability: str) -> "OpenDocument":
+        """Return a document, also if it has not changed and is too large to be remembered."""
+        opened = self.document(uri, capability) or self.document(uri, capability, remembered=False)
+        assert opened is not None  # noqa: S101 - it was not remembered
+        return opened
 
     def entries(self, uri: str, capability: str, *, remembered: bool = True) -> "Entries":
         """Return the entries of a list, of all its parts if it is an index."""
@@ -274,112 +180,16 @@ class Source:
                 sleep(wait)
         raise AssertionError  # pragma: no cover - the last attempt returns or raises
 
-    def _small(self, uri: str) -> tuple[Response, bytes]:
-        stream = BytesIO()
-        bounds = Bounds(timeout=self._options.timeout, total=self._options.document_time, size=_PAGE)
-        self.requests += 1
-        return self.client.get(self.request(uri, _StreamSink(stream), bounds)), stream.getvalue()
-
-    # Discovery
-
-    def sets(self) -> list[ResourceSet]:
-        """Return the sets of the Source, or those that the options name."""
-        found = None
-        known = self._state.get("discovered")
-        if known:
-            try:
-                found = self._described(known[0]) if known[0] else known[1]
-            except AbsentError:  # moved: find it again
-                found = None
-        if not found:
-            description, found = self._discover(self.start)
-            self._state.set("discovered", [description, found])
-        names = [name for name, _, _ in found]
-        for each in self._options.sets:
-            if each not in names:
-                message = f"the Source has no set {each!a}: it has {', '.join(names)}"
-                raise MirrorError(message)
-        return [self._set(*each) for each in found if not self._options.sets or each[0] in self._options.sets]
-
-    def _described(self, uri: str, depth: int = _DEPTH) -> list[_Named]:
-        """Return the sets that a Source Description names."""
-        opened = self.document(uri, Capability.DESCRIPTION)
-        if opened is None:
-            opened = self.document(uri, Capability.DESCRIPTION, remembered=False)
-        assert opened is not None  # noqa: S101 - it was not remembered
-        with closing(opened):
-            locs = [urljoin(uri, each.loc) for each in opened.entries]
-            if opened.document.root is Root.SITEMAPINDEX and depth:
-                return [found for loc in locs for found in self._described(loc, depth - 1)]
-        if not locs or len(locs) > _MOST_SETS:
-            message = f"{shown(uri)} names {len(locs)} Capability Lists"
-            raise DocumentError(message)
-        return _named(locs)
-
-    def _set(self, name: str, uri: str, kind: str) -> ResourceSet:
-        """Return a set, with what its Capability List names now."""
-        if kind != Capability.CAPABILITYLIST:
-            return ResourceSet(name=name, uri=uri, documents={kind: uri})
-        opened = self.document(uri, kind)
-        if opened is None:  # too large to remember
-            opened = self.document(uri, kind, remembered=False)
-        assert opened is not None  # noqa: S101 - it was not remembered
-        with closing(opened):
-            named = {each.md.capability: each.loc for each in opened.entries if each.md and each.md.capability}
-        return ResourceSet(name=name, uri=uri, documents={key: urljoin(uri, value) for key, value in named.items()})
-
-    def _discover(self, uri: str) -> tuple[str, list[_Named]]:
-        """Find the sets; return the URI of the Source Description, if there is one, with them."""
-        tried = []
-        for place in (uri, urljoin(uri, "/" + WELL_KNOWN), urljoin(uri, "/sitemap.xml")):
-            try:
-                response, data = self._beginning(place)
-            except (AbsentError, StatusError) as error:
-                if isinstance(error, StatusError) and error.status in _PASSING:
-                    raise
-                tried.append(str(error))
-                continue
-            for link in links_of_headers(response.headers, response.url) + links_of_page(data, response.url):
-                if self.allows(link):
-                    return self._above(link, exactly=False)
-            if b"<urlset" in data or b"<sitemapindex" in data:
-                return self._above(place, exactly=place == uri, data=data)
-            tried.append(f"{shown(place)} is not a ResourceSync document and names none")
-        message = f"no Source was found: {'; '.join(tried)}"
-        raise MirrorError(message)
-
-    def _beginning(self, uri: str) -> tuple[Response, bytes]:
+    def beginning(self, uri: str) -> tuple[Response, bytes]:
         """Return the first bytes of a document or page."""
         sink = _HeadSink()
-        bounds = Bounds(
-            timeout=self._options.timeout, total=self._options.document_time, size=self._options.document_size
-        )
+        options = self._options
+        bounds = Bounds(timeout=options.timeout, total=options.document_time, size=options.document_size)
         self.requests += 1
         response = self.client.get(self.request(uri, sink, bounds))
         return response, bytes(sink.data)
 
-    def _above(self, uri: str, *, exactly: bool, data: bytes | None = None) -> tuple[str, list[_Named]]:
-        """Return the Source Description of a document and its sets; `exactly`: only the set that it belongs to."""
-        kind, up = self._kind(uri, data)
-        if kind == Capability.DESCRIPTION:
-            return uri, self._described(uri)
-        if kind == Capability.CAPABILITYLIST:
-            if up and not exactly:
-                with suppress(TransportError, DocumentError, MirrorError):
-                    found = self._described(up)
-                    if any(each[1] == uri for each in found):
-                        return up, found
-            return "", _named([uri])
-        if kind is not None and up:
-            with suppress(TransportError, DocumentError, MirrorError):
-                if self._kind(up)[0] == Capability.CAPABILITYLIST:
-                    return "", _named([up])
-        if kind in (None, Capability.RESOURCELIST):
-            return "", [("sitemap" if kind is None else "list", uri, kind or "")]
-        message = f"{shown(uri)} is a document of kind {kind!a}: name a site, a Capability List or a Resource List"
-        raise MirrorError(message)
-
-    def _kind(self, uri: str, data: bytes | None = None) -> tuple[str | None, str | None]:
+    def kind(self, uri: str, data: bytes | None = None) -> tuple[str | None, str | None]:
         """Return the capability of a document, and the URI of the document above it; `data` is how it begins."""
         stream = BytesIO(data) if data else self._fetch(uri, remembered=False)
         assert stream is not None  # noqa: S101 - it was not remembered
@@ -451,7 +261,7 @@ def waiting_time(error: TransportError, attempt: int, options: Options) -> float
     import random
 
     if isinstance(error, StatusError):
-        if error.status not in _PASSING:
+        if error.status not in PASSING:
             return None
         asked = retry_after(error.retry_after)
         if asked is not None:
@@ -489,18 +299,6 @@ def _accepted(headers: dict[str, str]) -> tuple[int, ...]:
     if "Range" in headers:
         return (200, 206)
     return (200, 304) if "If-None-Match" in headers or "If-Modified-Since" in headers else (200,)
-
-
-def _named(uris: list[str]) -> list[_Named]:
-    """Return sets with the names of their folders, which are what our own documents are in."""
-    named: list[_Named] = []
-    for uri in uris:
-        folder = urlsplit(uri).path.split("/")[-2:-1]
-        name = folder[0] if folder and folder[0] else "all"
-        while any(name == other for other, _, _ in named):
-            name += "+"
-        named.append((name, uri, str(Capability.CAPABILITYLIST)))
-    return named
 
 
 class _StreamSink:
