@@ -61,7 +61,7 @@ def publish_sets(
         each.require_plausible_time()
     output = planned[0].options.output
     layouts = [*(each.options.layout for each in planned), *removed_sets]
-    others = find_other_sets(output, layouts, _former_addresses(planned))
+    others = find_other_sets(output, layouts)
     with staging(output, [each.records.parent for each in requests if each.records]) as stage:
         for each in planned:
             writer = DocumentWriter(stage, each.options, each.request.previous)
@@ -107,12 +107,6 @@ def _write_state(stage: Stage, planned: PlannedPublication, set_names: Sequence[
     if records:
         stage.add_records(layout, records)
     return PageSet(planned.options, overview_of_stage(stage, layout, state, planned.contents.listed))
-
-
-def _former_addresses(planned: Sequence[PlannedPublication]) -> set[str]:
-    """Return the addresses that the site had: those of the setting and of the previous publications."""
-    before = (each.request.previous for each in planned)
-    return {planned[0].options.moved_from, *(each.state.siteurl for each in before if each)}
 
 
 def _each_once(sets: Iterable[Iterable[str]]) -> Iterator[str]:

@@ -96,7 +96,7 @@ def look_at(folder: Path, path: str, width: int, *, dark: bool = False) -> Seen:
             ],
             check=False,
             capture_output=True,
-            text=True,
+            encoding="utf-8",
             timeout=300,
         )
     answer = re.search(r'<pre id="answer">(.*?)</pre>', done.stdout, re.DOTALL)

@@ -2,18 +2,16 @@
 
 import errno
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from io import BytesIO
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote, unquote
 
 from pelican_resourcesync.errors import DocumentError, PublicationError
 from pelican_resourcesync.protocol import Capability, Document, Entry, Metadata, Root, read, write
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, FOLDER, WELL_KNOWN, Layout
-from pelican_resourcesync.publication.model.sanity_checks import is_loopback
-from pelican_resourcesync.publication.model.state import parse_state
 
 #: Limits that our own Source Descriptions never exceed: bytes, and sets.
 _LARGEST, _MOST = 1_000_000, 1_000
@@ -30,17 +28,17 @@ class OtherSets:
     notes: tuple[str, ...] = ()
 
 
-def find_other_sets(output: Path, layouts: Sequence[Layout], former: Iterable[str] = ()) -> OtherSets:
+def find_other_sets(output: Path, layouts: Sequence[Layout]) -> OtherSets:
     """Find the sets of other publishers that the Source Description in `output` names, or that are there unnamed.
 
-    Sets of this site are kept while their Capability List is in `output`, those of other hosts always. Sets below a
-    `former` address of this site are dropped, because they moved with it. An invalid Source Description never stops a
-    publication.
+    A set belongs to the output if its Capability List is there, at an address of this site. Everything else that the
+    Source Description names is left over from another address or an earlier output. An invalid Source Description
+    never stops a publication.
 
     Raises `PublicationError` if the output cannot be read, because that must not remove other publishers' sets.
     """
     try:
-        return _find(output, layouts, former)
+        return _find(output, layouts)
     except OSError as error:
         message = (
             f"the sets of other publishers in {output} cannot be read: {error}: make the folder {FOLDER} in it readable"
@@ -48,10 +46,8 @@ def find_other_sets(output: Path, layouts: Sequence[Layout], former: Iterable[st
         raise PublicationError(message) from error
 
 
-def _find(output: Path, layouts: Sequence[Layout], former: Iterable[str]) -> OtherSets:
-    layout, own = layouts[0], frozenset(each.set_name for each in layouts)
-    written_for = chain.from_iterable(_written_for(output, each) for each in layouts)
-    place = _Place(output, layout, own, frozenset({*former, *written_for} - {layout.siteurl, ""}))
+def _find(output: Path, layouts: Sequence[Layout]) -> OtherSets:
+    place = _Place(output, layouts[0], frozenset(each.set_name for each in layouts))
     found: dict[str, Entry] = {}
     notes: list[str] = []
     for path in (DESCRIPTION, WELL_KNOWN):
@@ -66,14 +62,6 @@ def _find(output: Path, layouts: Sequence[Layout], former: Iterable[str]) -> Oth
     return OtherSets(tuple(found[loc] for loc in sorted(found)), tuple(notes))
 
 
-def _written_for(output: Path, layout: Layout) -> Iterator[str]:
-    """Yield the address for which the set was last published into `output`, if that can be read."""
-    try:
-        yield parse_state((output / layout.state).read_bytes(), layout.state).siteurl
-    except (OSError, PublicationError):
-        return
-
-
 @dataclass(frozen=True, slots=True)
 class _Place:
     """An output with sets in it; those with the names `own` are ours."""
@@ -81,7 +69,6 @@ class _Place:
     output: Path
     layout: Layout
     own: Collection[str]
-    former: Collection[str]
 
     def named(self, path: str) -> list[Entry]:
         """Return the entries of other publishers in the Source Description at `path`; empty if there is none."""
@@ -118,14 +105,10 @@ class _Place:
         return path.parts[1] if path else ""
 
     def _stays(self, entry: Entry) -> bool:
-        loc = entry.loc
         if entry.md is None or entry.md.capability != Capability.CAPABILITYLIST or not _writable(entry):
             return False
-        path = self._path(loc)
-        if path:
-            return path.parts[1] not in self.own and self._there(path)
-        left = any(loc.startswith(f"{siteurl}/{FOLDER}/") for siteurl in self.former)
-        return not left and (not is_loopback(loc) or is_loopback(self.layout.siteurl))
+        path = self._path(entry.loc)
+        return path is not None and path.parts[1] not in self.own and self._there(path)
 
     def _there(self, path: PurePosixPath) -> bool:
         try:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pelican_resourcesync.check import Request, check
 from pelican_resourcesync.publication.documents.other_publishers import find_other_sets
 from pelican_resourcesync.publication.model.layout import SHARED, Layout
 from tests.publication.support import LAYOUT, SITEURL, Source, tree
@@ -15,7 +16,8 @@ from tests.support.reader import XmlEntry, parse
 DESCRIPTION, WELL_KNOWN = "resourcesync/description.xml", ".well-known/resourcesync"
 OWN = f"{SITEURL}/resourcesync/site/capabilitylist.xml"
 BOOKS = "resourcesync/books/capabilitylist.xml"
-FAR = "https://other.example/capabilities.xml"
+FAR = "https://other.example/resourcesync/site/capabilitylist.xml"
+MAPS = "resourcesync/maps/capabilitylist.xml"
 
 
 def described(*entries: str, capability: str = "description") -> bytes:
@@ -37,9 +39,9 @@ def named(source: Source) -> list[str]:
     return [item.uri for item in source.document(f"{SITEURL}/{DESCRIPTION}").entries]
 
 
-def found(source: Source, layout: Layout = LAYOUT, former: tuple[str, ...] = ()) -> list[str]:
+def found(source: Source, layout: Layout = LAYOUT) -> list[str]:
     """Return the neighbours of a set."""
-    return [each.loc for each in find_other_sets(source.output, [layout], former).entries]
+    return [each.loc for each in find_other_sets(source.output, [layout]).entries]
 
 
 def test_alone(source: Source) -> None:
@@ -54,10 +56,11 @@ def test_neighbours_stay_as_they_are(source: Source) -> None:
     """SD03: by URI, ours among them; what was said of a neighbour is still said, and its files are as they were."""
     link = '<rs:ln rel="describedby" href="https://books.example/about"/>'
     source.write(BOOKS, b"books")
-    source.write(DESCRIPTION, described(entry(FAR), entry(OWN), entry(f"{SITEURL}/{BOOKS}", link)))
+    source.write(MAPS, b"maps")
+    source.write(DESCRIPTION, described(entry(f"{SITEURL}/{MAPS}"), entry(OWN), entry(f"{SITEURL}/{BOOKS}", link)))
     publication = source.publish({"a.html": b"a"}, "2024-01-05T12:00")
     assert publication.notes == ()
-    assert named(source) == [f"{SITEURL}/{BOOKS}", OWN, FAR]
+    assert named(source) == [f"{SITEURL}/{BOOKS}", f"{SITEURL}/{MAPS}", OWN]
     documents = source.documents()
     assert documents[DESCRIPTION] == documents[WELL_KNOWN]
     assert parse(documents[DESCRIPTION]).entries[0] == XmlEntry(
@@ -76,8 +79,11 @@ def test_neighbours_stay_as_they_are(source: Source) -> None:
 @pytest.mark.parametrize("path", [DESCRIPTION, WELL_KNOWN])
 def test_either_copy_of_the_description_will_do(source: Source, path: str) -> None:
     """A neighbour that knows one of the two places only is not lost."""
-    source.write(path, described(entry(FAR)))
-    assert found(source) == [FAR]
+    start = "resourcesync/books/2/capabilitylist.xml"  # what no folder tells
+    source.write(BOOKS, b"books")
+    source.write(start, b"books")
+    source.write(path, described(entry(f"{SITEURL}/{BOOKS}")))
+    assert found(source) == [f"{SITEURL}/{BOOKS}"]
 
 
 def test_what_no_description_names(source: Source) -> None:
@@ -109,18 +115,20 @@ def test_what_no_description_names(source: Source) -> None:
         f"{SITEURL}/resourcesync/%2E%2E/secret/capabilitylist.xml",
         f"{SITEURL}/resourcesync/a%00b/capabilitylist.xml",
         f"{SITEURL}/resourcesync/{'x' * 1500}/capabilitylist.xml",
+        FAR,
+        f"https://other.example/{BOOKS}",
+        f"{SITEURL}.example/{MAPS}",
         f"https://other.example/{'x' * 2048}",
         "no-uri.xml",
         "http://localhost:8000/resourcesync/books/capabilitylist.xml",
-        "https://former.example/resourcesync/site/capabilitylist.xml",
-        "https://former.example/resourcesync/books/capabilitylist.xml",
     ],
 )
 def test_what_is_no_neighbour(source: Source, loc: str) -> None:
-    """Our own set, what is there no more, what no document can name, and what went with a former address."""
+    """Our own set, what is not in the output, what no document can name, and what is at another address."""
     source.write("secret/capabilitylist.xml", b"")
-    source.write(DESCRIPTION, described(entry(loc), entry(FAR)))
-    assert found(source, former=("https://former.example", "", SITEURL)) == [FAR]
+    source.write(MAPS, b"")
+    source.write(DESCRIPTION, described(entry(loc), entry(f"{SITEURL}/{MAPS}")))
+    assert found(source) == [f"{SITEURL}/{MAPS}"]
 
 
 def test_former_address_is_known_from_the_state(source: Source) -> None:
@@ -131,11 +139,15 @@ def test_former_address_is_known_from_the_state(source: Source) -> None:
     assert named(source) == [OWN]
 
 
-def test_a_preview_may_have_neighbours(tmp_path: Path) -> None:
-    """On this machine an address of this machine is as good as any."""
-    source = Source(tmp_path, siteurl="http://localhost:8000")
-    source.write(DESCRIPTION, described(entry("http://localhost:9000/capabilities.xml")))
-    assert found(source, source.layout) == ["http://localhost:9000/capabilities.xml"]
+def test_output_emptied_but_for_dot_folders(source: Source) -> None:
+    """`rm -rf output/*` keeps `.well-known`; what it names of the old address is no neighbour at the new one."""
+    source.publish({"a.html": b"a"}, "2024-01-05T12:00")
+    shutil.rmtree(source.output / "resourcesync")
+    moved = Source(source.output, siteurl="https://new.example")
+    moved.publish({"a.html": b"a"}, "2024-01-06T12:00", None)
+    entries = moved.document(f"{moved.siteurl}/{WELL_KNOWN}").entries
+    assert [item.uri for item in entries] == ["https://new.example/resourcesync/site/capabilitylist.xml"]
+    assert check(Request(target=str(source.output))).documents == 6
 
 
 @pytest.mark.parametrize(
@@ -162,10 +174,13 @@ def test_a_description_that_is_none(source: Source, data: bytes) -> None:
 
 
 def test_entries_of_other_kinds(source: Source) -> None:
-    """What is no Capability List is not ours to name."""
-    bare = "<url><loc>https://other.example/bare</loc></url>"
-    source.write(DESCRIPTION, described(bare, entry("https://other.example/x", capability="resourcelist"), entry(FAR)))
-    assert found(source) == [FAR]
+    """What is no Capability List is not named; the set is then found by its folder, in its last start."""
+    last = "resourcesync/books/2/capabilitylist.xml"
+    source.write(BOOKS, b"")
+    source.write(last, b"")
+    for other in (entry(f"{SITEURL}/{BOOKS}", capability="resourcelist"), f"<url><loc>{SITEURL}/{BOOKS}</loc></url>"):
+        source.write(DESCRIPTION, described(other))
+        assert found(source) == [f"{SITEURL}/{last}"]
 
 
 @given(st.binary(max_size=200))

@@ -11,6 +11,7 @@ from tests.publication.support import CREATED, DELETED, SITEURL, UPDATED, Source
 
 HOSTILE = '</title><script>document.title = "taken"</script>&amp;"\' \N{RIGHT-TO-LEFT OVERRIDE}' + "long" * 500
 BEGIN = utc("2020-01-03T08:00")
+LONG_AGO = utc("2000-01-03T08:00")  # where a long history begins, which must not end in the future
 
 
 def counts(ranges: int) -> Sequence[tuple[int, int, int]]:
@@ -22,9 +23,10 @@ def publish(output: Path, ranges: int, more: int = 0, **options: Any) -> Source:
     """Publish a history of so many months: what `counts` says, and `more` resources at its beginning."""
     source = Source(output)
     contents = {f"more/{number}.txt": b"more" for number in range(more)}
-    changes = [Change(BEGIN, f"{SITEURL}/{path}", CREATED) for path in contents]
+    begin = BEGIN if ranges < 60 else LONG_AGO
+    changes = [Change(begin, f"{SITEURL}/{path}", CREATED) for path in contents]
     for month, (created, updated, deleted) in enumerate(counts(ranges)):
-        time = BEGIN + month * timedelta(days=30.44)
+        time = begin + month * timedelta(days=30.44)
         for number in range(created):
             path = f"{month}/page-{number}.html"
             contents[path] = path.encode()
@@ -36,7 +38,7 @@ def publish(output: Path, ranges: int, more: int = 0, **options: Any) -> Source:
         for number in range(deleted):
             contents.pop(f"{month}/page-{number}.html")
             changes.append(Change(time + timedelta(hours=1), f"{SITEURL}/{month}/page-{number}.html", DELETED))
-    at = changes[-1].time if changes else BEGIN
+    at = changes[-1].time if changes else begin
     told = ChangeHistory(built=at, changes=changes, commit="c" * 40, landed=at)
     source.publish(contents, told, **options)
     return source

@@ -5,6 +5,7 @@ import re
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from lxml import html
@@ -196,18 +197,13 @@ def test_a_site_takes_over_from_a_repository(tmp_path: Path) -> None:
     assert page_of(site).xpath("//ul[@class='cards']//a/@href") == ["repository/index.html"]
 
 
-def test_sets_of_other_hosts_are_linked(tmp_path: Path) -> None:
-    """What the Source Description names elsewhere is shown with its Capability List."""
+def test_sets_without_a_page_are_linked(tmp_path: Path) -> None:
+    """A set that another program published is shown with its Capability List, whatever its name."""
     source = publish(tmp_path, 1)
-    described = tmp_path / "resourcesync/description.xml"
-    other = "https://other.example/'&lt;x&gt;&amp;.xml"
-    described.write_text(
-        described.read_text().replace(
-            "</urlset>", f'<url><loc>{other}</loc><rs:md capability="capabilitylist"/></url></urlset>'
-        )
-    )
+    source.write("resourcesync/'<x>&/capabilitylist.xml", b"")
     source.publish({"a.html": b"a"}, "2024-03-02T12:00")
-    assert page_of(source).xpath("//ul[@class='cards']//a/@href") == ["https://other.example/'<x>&.xml"]
+    (link,) = page_of(source).xpath("//ul[@class='cards']//a/@href")
+    assert unquote(link).endswith("'<x>&/capabilitylist.xml")
 
 
 def test_the_badge(tmp_path: Path) -> None:
