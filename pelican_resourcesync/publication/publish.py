@@ -90,9 +90,12 @@ def require_plausible(requests: Sequence[Request]) -> None:
         if previous:
             before.append(previous.resources)
             if not len(request.resources):
-                require_few_deletions(previous.resources, ())
+                require_few_deletions(previous.resources, (), advice=options.on_deletions)
         now.append(request.resources.uris())
-    require_few_deletions(_each_once(before), _each_once(now))
+    options = requests[0].options
+    require_few_deletions(
+        _each_once(before), _each_once(now), uncounted=options.uncounted_below, advice=options.on_deletions
+    )
 
 
 def plan(requests: Sequence[Request]) -> list[PlannedPublication]:

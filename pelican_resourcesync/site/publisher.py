@@ -1,10 +1,12 @@
 """Publishes a finished build: passes the resources of the output and their history in git to `publication`."""
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from pelican.utils import DateFormatter
 
@@ -150,6 +152,15 @@ class Publisher:
         return whole_milliseconds(datetime.fromtimestamp(stat.st_mtime, UTC))
 
 
+#: The environment variable that allows many deletions in one build.
+ALLOW_DELETIONS = "RESOURCESYNC_ALLOW_DELETIONS"
+_ON_DELETIONS = (
+    "a plug-in may not be installed here, a folder of sources may be missing, or a setting may have changed URLs. If "
+    f"the deletions are right, build once with {ALLOW_DELETIONS}=1 in the environment, or with RESOURCESYNC = "
+    "{'allow_deletions': True}"
+)
+
+
 def options_of(pelican: Mapping[str, Any], settings: Settings, layout: Layout, own: SetSettings) -> Options:
     """Return the options for publishing a set, from the settings of Pelican and the plug-in and the set's `own`."""
     return Options(
@@ -160,7 +171,9 @@ def options_of(pelican: Mapping[str, Any], settings: Settings, layout: Layout, o
         describedby=settings.describedby,
         dumps=settings.dumps if own.dumps is None else own.dumps,
         archives=_archives(settings.archives if own.archives is None else own.archives, settings.keep),
-        allow_deletions=settings.allow_deletions,
+        allow_deletions=settings.allow_deletions or os.environ.get(ALLOW_DELETIONS) == "1",
+        uncounted_below=layout.uri(f"{quote(str(pelican['THEME_STATIC_DIR']).strip('/'))}/"),
+        on_deletions=_ON_DELETIONS,
         moved_from=settings.moved_from,
         page=_page_options(pelican, settings),
     )

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.errors import PublicationError, ResourceSyncError
 from pelican_resourcesync.printable import get_logger, printable
 from pelican_resourcesync.publication import FOLDER, WELL_KNOWN, WORK_FOLDER, Workspace
 from pelican_resourcesync.settings import Settings, parse_settings, parse_siteurl
@@ -21,7 +21,7 @@ from pelican_resourcesync.site.should_publish import why_not_to_publish
 if TYPE_CHECKING:
     from pelican_resourcesync.publication import Predecessor
     from pelican_resourcesync.site.outputs import Run
-    from pelican_resourcesync.site.publisher import PublishResult
+    from pelican_resourcesync.site.publisher import Publisher, PublishResult
     from pelican_resourcesync.site.saved_documents import SavedDocuments
 
 logger = get_logger(__name__)
@@ -131,9 +131,22 @@ class Session:
                 publisher = Publisher(
                     self._run, self._settings, self._predecessors, self._removed_sets, progress.packed
                 )
-                outcome = publisher.publish()
+                outcome = self._publish(publisher)
         self._published = True
         self._report(outcome)
+
+    def _publish(self, publisher: "Publisher") -> "PublishResult":
+        """Publish; where that fails, add to the message what the output holds now that Pelican has written it."""
+        try:
+            return publisher.publish()
+        except ResourceSyncError as error:
+            documents = "the documents of the last publication" if (self._output / FOLDER).is_dir() else "no documents"
+            message = (
+                f"{error}. Nothing was published: the output {self._output} has the new pages and {documents}, so do "
+                "not upload it before a build succeeds"
+            )
+            error.args = (message, *error.args[1:])
+            raise
 
     @contextmanager
     def _counted(self) -> Iterator[None]:

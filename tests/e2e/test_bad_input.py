@@ -154,6 +154,34 @@ def test_build_that_stops_publishes_nothing(bare: Site, monkeypatch: pytest.Monk
 # --- outputs -----------------------------------------------------------------
 
 
+def test_small_site_with_another_theme(bare: Site) -> None:
+    """Files of the theme do not count as deletions; of those that do, the message gives the shares and the way out."""
+    for number in range(10):
+        bare.write(f"theme/static/old/{number}.css", "")
+    for name in "abc":
+        bare.article(f"{name}.md", name.upper())
+    bare.configure(THEME_STATIC_PATHS=["static"])
+    bare.commit("2024-01-01T10:00:00Z")
+    bare.build()
+    shutil.rmtree(bare.folder / "theme/static/old")
+    bare.write("theme/static/new.css", "")
+    bare.commit("2024-02-01T10:00:00Z")
+    bare.build()
+    assert len(bare.resources()) == 4
+    bare.remove("content/b.md")
+    bare.remove("content/c.md")
+    status, said = run(bare)
+    assert status == 1
+    assert (
+        "2 of 3 resources would be listed as deleted, such as https://example.org/b.html and https://example.org/c.html:"
+        " a plug-in may not be installed here" in said
+    )
+    assert "(2 of 3 pages are missing)" in said
+    assert "build once with RESOURCESYNC_ALLOW_DELETIONS=1 in the environment" in said
+    assert run(bare, RESOURCESYNC_ALLOW_DELETIONS="1")[0] == 0
+    assert len(bare.resources()) == 2
+
+
 def test_failed_build_keeps_the_previous_publication(bare: Site) -> None:
     """A build that fails leaves the means to repeat it: the next one goes on where the last publication ended."""
     page = "Title: {0}\nSave_as: {0}\nUrl: about\n\nText.\n"
@@ -166,6 +194,10 @@ def test_failed_build_keeps_the_previous_publication(bare: Site) -> None:
     status, said = run(bare)
     assert status != 0
     assert "both have the URI https://example.org/about: give one of them another URL, or exclude it" in said
+    assert (
+        f"Nothing was published: the output {bare.output} has the new pages and the documents of the last publication, "
+        "so do not upload it before a build succeeds"
+    ) in said
     bare.write("content/pages/other.md", page.format("other.html"))
     bare.commit("2024-03-01T10:00:00Z")
     status, said = run(bare)

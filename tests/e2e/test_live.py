@@ -298,7 +298,7 @@ def test_site_that_moved_to_another_host(museum: Museum) -> None:
     museum.edit(3)
     sentence = museum.stops()  # known here from what was last seen live
     assert f"the previous publication is of {MUSEUM}, this one would be of {ARCHIVE}" in sentence
-    assert f"moved_from to '{MUSEUM}' where the site has moved" in sentence
+    assert f"set moved_from to '{MUSEUM}' if the site has moved" in sentence
     shutil.rmtree(museum.site.folder / ".resourcesync")
     museum.build(moved_from=MUSEUM)
     state = museum.state()
@@ -327,7 +327,8 @@ def test_site_that_changed_its_scheme(museum: Museum) -> None:
     museum.site.configure(SITEURL=MUSEUM)
     museum.edit(2)
     assert (
-        f"set the address (SITEURL, base-url) back, or moved_from to '{old}' where the site has moved" in museum.stops()
+        f"set the address (SITEURL, base-url) back, or set moved_from to '{old}' if the site has moved"
+        in museum.stops()
     )
     museum.build(moved_from=old)
     assert museum.state()["generation"] == 2

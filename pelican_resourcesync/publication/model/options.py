@@ -7,6 +7,7 @@ from typing import Any
 
 from pelican_resourcesync.protocol import Limits
 from pelican_resourcesync.publication.model.layout import Layout
+from pelican_resourcesync.publication.model.sanity_checks import FIND_OUT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,9 +56,10 @@ class Options:
     """How to publish a set: where (`output`, `layout`), for which `edition` of the standard, with which `limits`.
 
     `describedby` is the URI of a page about the site; if empty, the published HTML page is used. `allow_deletions`
-    allows more than a fifth of the resources to be deleted at once. `moved_from` is the former `siteurl`, if it
-    changed. A resource whose URI begins with `link_changes_below`, if that is not empty, counts as updated when only
-    its links changed. `page` is about the HTML pages.
+    allows more than a fifth of the resources to be deleted at once, not counting those below the URI `uncounted_below`;
+    `on_deletions` is the advice in the message that stops it. `moved_from` is the former `siteurl`, if it changed. A
+    resource whose URI begins with `link_changes_below`, if that is not empty, counts as updated when only its links
+    changed. `page` is about the HTML pages.
     """
 
     output: Path
@@ -69,6 +71,8 @@ class Options:
     archives: Archives = field(default_factory=Archives)
     describedby: str = ""
     allow_deletions: bool = False
+    uncounted_below: str = ""
+    on_deletions: str = FIND_OUT
     moved_from: str = ""
     link_changes_below: str = ""
     page: PageOptions = field(default_factory=PageOptions)

@@ -1,7 +1,9 @@
 """Checks against publishing a mistake, such as mass deletions, that every follower would copy at once."""
 
+from collections import Counter
 from collections.abc import Iterable
 from ipaddress import ip_address
+from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
 from pelican_resourcesync.errors import PublicationError
@@ -10,24 +12,42 @@ from pelican_resourcesync.publication.model.resource import paired
 #: If more than one in this many resources is deleted at once, it counts as a mistake.
 _FEW = 5
 _EXAMPLES = 2
+#: What to do about deletions, for a publisher that does not know better.
+FIND_OUT = "find out what is missing (a folder, a table), or set allow_deletions for one publication if this is right"
 
 
-def require_few_deletions(before: Iterable[str], now: Iterable[str]) -> None:
-    """Raise `PublicationError` if more than a fifth of the URIs `before` are missing `now`; both are sorted."""
-    listed, gone = 0, 0
+def require_few_deletions(
+    before: Iterable[str], now: Iterable[str], *, uncounted: str = "", advice: str = FIND_OUT
+) -> None:
+    """Raise `PublicationError` if more than a fifth of the URIs `before` are missing `now`; both are sorted.
+
+    URIs that begin with `uncounted`, if that is not empty, do not count. `advice` ends the message.
+    """
+    listed: Counter[str] = Counter()
+    gone: Counter[str] = Counter()
     examples: list[str] = []
     for old, new in paired(zip(before), zip(now)):
-        listed += old is not None
-        if old is not None and new is None:
-            gone += 1
+        if old is None or (uncounted and old[0].startswith(uncounted)):
+            continue
+        kind = _kind(*old)
+        listed[kind] += 1
+        if new is None:
+            gone[kind] += 1
             examples += old[: max(0, _EXAMPLES - len(examples))]
-    if gone * _FEW <= listed:
+    if gone.total() * _FEW <= listed.total():
         return
+    shares = " and ".join(f"{gone[kind]} of {listed[kind]} {kind}" for kind in sorted(listed))
     message = (
-        f"{gone} of {listed} resources would be listed as deleted, such as {' and '.join(examples)}: find out what is"
-        " missing (a plug-in, a folder, a table), or set allow_deletions for one publication where they are meant to go"
+        f"{gone.total()} of {listed.total()} resources would be listed as deleted, such as {' and '.join(examples)}: "
+        f"{advice} ({shares} are missing)"
     )
     raise PublicationError(message)
+
+
+def _kind(uri: str) -> str:
+    """Return whether a URI is that of a page or another file."""
+    extension = PurePosixPath(urlsplit(uri).path).suffix.lower()
+    return "pages" if uri.endswith("/") or extension in ("", ".html", ".htm") else "other files"
 
 
 def require_same_site(before: str, siteurl: str, moved_from: str) -> bool:
@@ -41,7 +61,7 @@ def require_same_site(before: str, siteurl: str, moved_from: str) -> bool:
         return True
     message = (
         f"the previous publication is of {before}, this one would be of {siteurl}, and every URI would change: set"
-        f" the address (SITEURL, base-url) back, or moved_from to {before!r} where the site has moved"
+        f" the address (SITEURL, base-url) back, or set moved_from to {before!r} if the site has moved"
     )
     raise PublicationError(message)
 

@@ -104,6 +104,24 @@ def test_any_uris(before: set[str], now: set[str]) -> None:
     assert str(error.value).startswith(said)
 
 
+def test_shares_and_what_does_not_count() -> None:
+    """The message has the share of each kind; files of the theme neither count nor are named."""
+    before = [
+        "https://e.org/",
+        "https://e.org/a.html",
+        "https://e.org/b",
+        "https://e.org/p.jpg",
+        "https://e.org/t/x.css",
+    ]
+    require_few_deletions(before, before[:4], uncounted="https://e.org/t/")
+    with pytest.raises(PublicationError) as error:
+        require_few_deletions(before, before[:2], uncounted="https://e.org/t/", advice="look for it")
+    assert str(error.value) == (
+        "2 of 4 resources would be listed as deleted, such as https://e.org/b and https://e.org/p.jpg: look for it "
+        "(1 of 1 other files and 1 of 3 pages are missing)"
+    )
+
+
 @pytest.mark.parametrize(
     ("before", "gone", "stops"),
     [(0, 0, False), (1, 1, True), (4, 1, True), (5, 1, False), (100, 20, False), (100, 21, True)],
