@@ -82,21 +82,20 @@ class Entry:
     links: tuple[Link, ...] = ()
 
 
-@dataclass(slots=True, kw_only=True, unsafe_hash=True)
-class RenderedEntry(Entry):
-    """An entry that was already written: `text` is what the `Renderer` returned. Only `text` and `loc` are used."""
-
-    text: str
+RenderedEntry = tuple[str, str, str, str]
+"""The `loc` of an entry, its `rs:md` and its links as a `Renderer` writes them, and its bare `lastmod`; or nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
     """A whole document; `entries` may be a one-pass iterator, so that a document of any size fits into memory.
 
-    `md` is required (X02); it is None only if a document that was read lacks it.
+    `md` is required (X02); it is None only if a document that was read lacks it. `rendered` are further entries to be
+    written, whose parts are written already; only their `loc` is checked again.
     """
 
     root: Root
     md: Metadata | None
     links: tuple[Link, ...] = ()
     entries: Iterable[Entry] = ()
+    rendered: Iterable[RenderedEntry] = ()

@@ -216,7 +216,6 @@ def _text_of(entry: Entry, name: str) -> EntryText:
     """Return an entry of any document as text."""
     md = entry.md or Metadata()
     try:
-        _RENDERER.assemble_entry(entry.loc, "", "", "")
         hash_ = render_hashes(md.hash[:1])
         whole = _RENDERER.entry_md(Metadata(hash=md.hash[:1], length=md.length, type=md.type))
         links = _RENDERER.entry_links(entry.links)

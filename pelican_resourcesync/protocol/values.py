@@ -7,7 +7,7 @@ everywhere (X10), and so is white space that a parser would otherwise alter.
 
 import datetime as dt
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -19,15 +19,37 @@ _TIME = r"T(?:[01]\d|2[0-3]):\d\d(?::\d\d(?:\.\d+)?)?"
 _DATETIME = re.compile(rf"{_DATE}|\d{{4}}-\d\d-\d\d{_TIME}(?P<zone>Z|[+-]\d\d:\d\d)?", re.ASCII)
 
 
+_TWO_DIGITS = [f"{number:02}" for number in range(60)]
+
+
+@lru_cache(maxsize=4096)
+def _render_date(date: dt.date) -> str:
+    return date.isoformat()
+
+
 def render_datetime(moment: dt.datetime) -> str:
     """Write a timezone-aware datetime as `YYYY-MM-DDThh:mm:ss[.s]Z` (X05).
 
     The time is in UTC. A fraction is written only if there is one, in milliseconds or, if these are not enough, in
     microseconds. Raises `DocumentError` for a naive datetime, and for a time outside the years 1 to 9999 in UTC.
     """
-    if moment.tzinfo is dt.UTC and not moment.microsecond:  # nearly every time
-        return f"{moment.isoformat()[:-6]}Z"
+    if moment.tzinfo is dt.UTC and not moment.microsecond:  # nearly every time; `isoformat` takes several times as long
+        return (
+            f"{_render_date(moment.date())}T{_TWO_DIGITS[moment.hour]}:{_TWO_DIGITS[moment.minute]}"
+            f":{_TWO_DIGITS[moment.second]}Z"
+        )
     return _render_utc(moment if moment.tzinfo is dt.UTC else _in_utc(moment))
+
+
+def are_all(pattern: str, texts: Sequence[str]) -> bool:
+    """Return whether each of the texts matches a regular expression that matches no line break."""
+    text = "\n".join(texts)
+    return text.count("\n") == len(texts) - 1 and bool(_repeated(pattern).fullmatch(text))
+
+
+@lru_cache
+def _repeated(pattern: str) -> re.Pattern[str]:
+    return re.compile(rf"{pattern}(?:\n{pattern})*+")
 
 
 def parse_datetime(text: str) -> dt.datetime:
@@ -70,6 +92,8 @@ def _in_utc(moment: dt.datetime) -> dt.datetime:
         raise DocumentError(message) from None
 
 
+#: Nearly every hash is like this.
+PLAIN_HASH = "[a-z0-9-]++:[0-9a-f]++"
 _HASH = re.compile(r"([^\s:]+):\S+")
 
 

@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, islice
+from html import unescape
+from itertools import chain
 from tempfile import SpooledTemporaryFile
 from typing import BinaryIO
 
@@ -15,7 +16,6 @@ from pelican_resourcesync.protocol.vocabulary import Root
 
 _IN_MEMORY = 1_000_000  # bytes of a first part that are kept in memory instead of a file
 _CHUNK = 65_536  # bytes passed to a stream at a time
-_BATCH = 256  # entries encoded at a time: fast, with little memory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +40,7 @@ def write(document: Document, stream: BinaryIO, *, edition: int = 2017) -> int:
     renderer = Renderer(document.root, edition)
     stream.write(renderer.head(document).encode())
     written = 0
-    entries = iter(document.entries)
-    while batch := [renderer.entry(entry) for entry in islice(entries, _BATCH)]:
+    for batch in renderer.entries(document):
         stream.write("".join(batch).encode())
         written += len(batch)
     stream.write(renderer.tail().encode())
@@ -71,21 +70,17 @@ def write_parts(  # noqa: PLR0913 - keyword-only, one option each: what, under w
     """
     place = _Place(name=name, part_name=part_name, uri=uri, open=open)
     renderer = Renderer(document.root, edition)
-    entries = ((entry.loc, renderer.entry(entry).encode()) for entry in document.entries)
+    entries = _Entries(renderer.entries(document))
     lone = _frame(document, renderer, limits)
     to_index = Link(rel="index", href=uri(name))
     part = _frame(replace(document, links=(*document.links, to_index)), renderer, limits)
     with SpooledTemporaryFile(max_size=_IN_MEMORY) as spool:
-        excess, complete = _spool(entries, spool, lone.room(), part.room())
+        excess = _spool(entries, spool, lone.room(), part.room())
         first = _chunks(spool)
-        if complete:
-            return _write_lone(lone, chain(first, (data for _, data in excess)), place)
-        splitter = _Splitter(document, part, _index(document, edition), place)
-        return splitter.run(first, chain(excess, entries))
-
-
-_Piece = tuple[str, bytes]
-"""The `loc` of an entry, for error messages, and the entry as bytes."""
+        if entries.are_done():
+            return _write_lone(lone, chain(first, (text.encode() for text in excess)), place)
+        entries.put_back(excess)
+        return _Splitter(document, part, _index(document, edition), place).run(first, entries)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,13 +100,53 @@ class _Room:
     entries: int
     size: int
 
-    def admit(self, data: bytes) -> bool:
-        """Reserve the room that an entry needs, and return whether there was enough."""
-        if self.entries < 1 or len(data) > self.size:
+    def admit(self, entries: int, size: int) -> bool:
+        """Reserve the room that entries need, and return whether there was enough."""
+        if self.entries < entries or size > self.size:
             return False
-        self.entries -= 1
-        self.size -= len(data)
+        self.entries -= entries
+        self.size -= size
         return True
+
+
+class _Entries:
+    """The written entries of a document that are not in any file yet."""
+
+    __slots__ = ("_batches", "_held")
+
+    def __init__(self, batches: Iterator[list[str]]) -> None:
+        self._batches = batches
+        self._held: list[str] = []
+
+    def are_done(self) -> bool:
+        """Return whether there are no more."""
+        self._held = self._held or next(self._batches, [])
+        return not self._held
+
+    def first(self) -> str:
+        """Return the next one, which stays."""
+        return self._held[0]
+
+    def put_back(self, texts: list[str]) -> None:
+        """Take back the last ones."""
+        self._held = texts + self._held
+
+    def take(self, room: _Room) -> Iterator[bytes]:
+        """Yield as many as there is room for."""
+        while not self.are_done():
+            data = "".join(self._held).encode()
+            if room.admit(len(self._held), len(data)):
+                self._held = []
+                yield data
+                continue
+            batch = self._held
+            for number, text in enumerate(batch):
+                data = text.encode()
+                if not room.admit(1, len(data)):
+                    self._held = batch[number:]
+                    return
+                self._held = batch[number + 1 :]
+                yield data
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,33 +202,27 @@ class _Splitter:
         self._interval = _interval(document)
         self._names: dict[str, None] = {}
 
-    def run(self, first: Iterable[bytes], rest: Iterator[_Piece]) -> tuple[str, ...]:
+    def run(self, first: Iterable[bytes], rest: _Entries) -> tuple[str, ...]:
         """Write the spooled body of the first part, the rest of the entries in further parts, and the index."""
         chunk = next(iter(first), b"")
         if chunk:
             with self._next_part() as output:
                 for data in chain([chunk], first):
                     output.write(data)
-        piece = next(rest, None)
-        while piece is not None:
-            piece = self._write_part(piece, rest)
+        while not rest.are_done():
+            self._write_part(rest)
         with self._index.around(self._place.open(self._place.name)) as output:
             for data in self._index_entries:
                 output.write(data)
         return (*self._names, self._place.name)
 
-    def _write_part(self, piece: _Piece, rest: Iterator[_Piece]) -> _Piece | None:
-        """Write a part that begins with `piece`, and return the first entry that did not fit."""
-        room = self._part.room()
-        if not room.admit(piece[1]):
-            raise DocumentError(_too_large(piece, self._part))
+    def _write_part(self, rest: _Entries) -> None:
+        """Write as many entries into a part as fit."""
+        if not self._part.room().admit(1, len(rest.first().encode())):
+            raise DocumentError(_too_large(rest.first(), self._part))
         with self._next_part() as output:
-            output.write(piece[1])
-            for following in rest:
-                if not room.admit(following[1]):
-                    return following
-                output.write(following[1])
-        return None
+            for data in rest.take(self._part.room()):
+                output.write(data)
 
     @contextmanager
     def _next_part(self) -> Iterator[_Output]:
@@ -202,7 +231,7 @@ class _Splitter:
             message = f"two documents would be named {name!a}; give every part a name of its own"
             raise DocumentError(message)
         listed = self._index_renderer.entry(Entry(loc=self._place.uri(name), md=self._interval)).encode()
-        if not self._index_room.admit(listed):
+        if not self._index_room.admit(1, len(listed)):
             message = (
                 f"the index {self._place.name!a} cannot hold more than {len(self._names):,} parts within"
                 f" {_shown(self._index.limits)}; publish the resources as several sets (X04)"
@@ -233,26 +262,16 @@ def _interval(document: Document) -> Metadata | None:
     return None if interval == Metadata() else interval
 
 
-def _spool(
-    entries: Iterable[_Piece],
-    spool: SpooledTemporaryFile[bytes],
-    lone: _Room,
-    part: _Room,
-) -> tuple[list[_Piece], bool]:
-    """Spool the entries that fit into a first part, up to the end or the first that does not fit into a lone document.
+def _spool(entries: _Entries, spool: SpooledTemporaryFile[bytes], lone: _Room, part: _Room) -> list[str]:
+    """Spool the entries that fit into a first part, and return those that a lone document has room for besides.
 
-    Returns the entries that were read but not spooled, and whether there are no more. The head of a part is longer by
-    the link to the index, so a lone document may hold a few more entries: these are returned.
+    The head of a part is longer by the link to the index, so a lone document may hold a few more entries.
     """
-    excess: list[_Piece] = []
-    for piece in entries:
-        if not lone.admit(piece[1]):
-            return [*excess, piece], False
-        if not excess and part.admit(piece[1]):
-            spool.write(piece[1])
-        else:
-            excess.append(piece)
-    return excess, True
+    before = replace(part)
+    for data in entries.take(part):
+        spool.write(data)
+    lone.admit(before.entries - part.entries, before.size - part.size)
+    return [data.decode() for data in entries.take(lone)]
 
 
 def _chunks(spool: SpooledTemporaryFile[bytes]) -> Iterator[bytes]:
@@ -270,9 +289,10 @@ def _write_lone(frame: _Frame, body: Iterable[bytes], place: _Place) -> tuple[st
     return (place.name,)
 
 
-def _too_large(piece: _Piece, part: _Frame) -> str:
+def _too_large(text: str, part: _Frame) -> str:
+    loc = unescape(text.partition("<loc>")[2].partition("</loc>")[0])
     return (
-        f"the entry with loc {piece[0]!a} has {len(piece[1]):,} bytes and fits into no document of"
+        f"the entry with loc {loc!a} has {len(text.encode()):,} bytes and fits into no document of"
         f" {_shown(part.limits)}, of which the head takes {len(part.head):,} bytes; give it fewer links (X04)"
     )
 

@@ -19,7 +19,7 @@ from pelican_resourcesync.publication.model.history import Change
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, Layout
 from pelican_resourcesync.publication.model.listing import Listing
 from pelican_resourcesync.publication.model.ranges import Range
-from pelican_resourcesync.publication.model.resource import EDITION, SHA_256, Listed, Representation, Row
+from pelican_resourcesync.publication.model.resource import EDITION, SHA_256, Listed, Representation
 
 #: The media types of packages and of the documents themselves.
 ZIP, XML = "application/zip", "application/xml"
@@ -57,9 +57,11 @@ class Documents:
 
         `archive` is the path of the Resource List Archive, if there is one (`AR05`).
         """
-        entries = map(Row.entry, resources.rows()) if self.edition == EDITION else _entries(resources)
         md = Metadata(capability=Capability.RESOURCELIST, at=at)
-        return Document(root=Root.URLSET, md=md, links=self._links(archive), entries=entries)
+        document = Document(root=Root.URLSET, md=md, links=self._links(archive))
+        if self.edition == EDITION:
+            return replace(document, rendered=resources.rows())
+        return replace(document, entries=_entries(resources))
 
     def resource_dump(self, at: datetime, packages: Iterable[Entry], archive: str = "") -> Document:
         """Return the Resource Dump as of `at` with these entries for its packages (`RD01`)."""

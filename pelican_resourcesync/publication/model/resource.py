@@ -14,7 +14,6 @@ from pelican_resourcesync.protocol import (
     Hash,
     Link,
     Metadata,
-    RenderedEntry,
     Renderer,
     Root,
     parse_datetime,
@@ -76,12 +75,6 @@ class Row(NamedTuple):
     representation: str
     links: str
     lastmod: str
-
-    def entry(self) -> RenderedEntry:
-        """Return its entry. Raises `DocumentError` if a document cannot contain the URI."""
-        return RenderedEntry(
-            loc=self.uri, text=_RENDERER.assemble_entry(self.uri, self.lastmod, self.representation, self.links)
-        )
 
 
 def render_representation(representation: Representation) -> str:

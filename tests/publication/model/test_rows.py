@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import DocumentError
-from pelican_resourcesync.protocol import Link, Renderer, Root, parse_links
+from pelican_resourcesync.protocol import Link, parse_links
 from pelican_resourcesync.publication import (
     Listed,
     Representation,
@@ -21,6 +21,7 @@ from pelican_resourcesync.publication import (
 from pelican_resourcesync.publication.documents.documents import resource_entry
 from pelican_resourcesync.publication.model.resource import is_hashed, paired, render_links, render_representation
 from tests.protocol.strategies import hashes, links, text, times, uris
+from tests.protocol.support import resource_list, written
 
 _hashes = hashes.filter(bool).map(lambda found: found[0])
 _types = st.none() | text | st.just('" hash="md5:0')
@@ -95,17 +96,7 @@ def test_an_entry_of_pieces(uri: str, said: Representation, lastmod: datetime | 
     """An entry that is put together of its pieces is the one that the `Renderer` writes."""
     row = Row(uri, render_representation(said), render_links(leads), render_time(lastmod))
     entry = resource_entry(uri, Listed(said, lastmod, leads))
-    assert Renderer(Root.URLSET, 2017).entry(row.entry()) == Renderer(Root.URLSET, 2017).entry(entry)
-    assert row.entry().loc == uri
-
-
-@pytest.mark.parametrize(
-    "uri", ["no URI", "https://example.org/ä", "https://example.org/\udc80", "urn:x:" + "a" * 2_042]
-)
-def test_an_entry_that_no_document_can_hold(uri: str) -> None:
-    """X10: its URI is refused, as everywhere."""
-    with pytest.raises(DocumentError, match="X10"):
-        Row(uri, "", "", "").entry()
+    assert written(resource_list(rendered=[row])) == written(resource_list(entry))
 
 
 @given(_sorted, _sorted)
