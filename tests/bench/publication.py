@@ -86,7 +86,7 @@ def _write(folder: Path, count: int, changed: int) -> None:
 def following(folder: str, count: str, files: str = "", changed: str = "100") -> None:
     """Publish with some resources changed."""
     resources = make(folder, count, changed, files)
-    built = _BEGIN + timedelta(days=5_000)
+    built = _BEGIN + timedelta(days=2_000)
     _publish(folder, resources, ChangeHistory(built=built, landed=built), files)
 
 
