@@ -6,15 +6,19 @@ never flushed are empty. This is how ALICE and CrashMonkey test file systems' us
 """
 
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
+from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.publication import recover
 from pelican_resourcesync.publication.disk import exchange, install
+from tests.publication import support
 
 #: The calls that change names in folders.
 _CALLS = ("rename", "replace", "link", "unlink", "remove", "mkdir", "rmdir", "symlink")
@@ -24,6 +28,10 @@ Names = dict[tuple[int, str], int]
 
 #: A folder as its files: the content of each, by its path; a link is its target.
 Tree = dict[str, bytes | str]
+
+Documents = dict[str, bytes]
+How = Literal["exchange", "ordered"]
+HOW: tuple[How, ...] = ("exchange", "ordered")
 
 
 @dataclass(frozen=True)
@@ -177,6 +185,45 @@ def recorded(top: Path) -> Iterator[Recording]:
         finally:
             patch.undo()
             recording.close()
+
+
+@contextmanager
+def installed(how: How) -> Iterator[None]:
+    """Let publications be installed in this way: by exchanging folders, or file by file in order."""
+    with pytest.MonkeyPatch.context() as patch:
+        if how == "ordered":
+            patch.setattr(install, "can_exchange", lambda _folder: False)
+            patch.setattr(install, "_trade", lambda *_: False)
+        yield
+
+
+def mixed(recording: Recording, whole: list[Documents], folder: Path, step: int = 1) -> tuple[int, list[str]]:
+    """Recover after a power failure, in each state that may be on the disk, or in each so many.
+
+    Return the number of states, and what is wrong with each that is then not one of these `whole` publications.
+    """
+    faults = []
+    number = 0
+    for number, state in enumerate(recording.crashes(), 1):
+        if number % step:
+            continue
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        lay_out(state, folder)
+        try:
+            recover(folder)
+        except PublicationError as error:
+            faults.append(str(error))
+            continue
+        found = support.Source(folder).documents()
+        if found not in whole:
+            new = whole[1]
+            faults.append(
+                f"{number}: {sorted(path for path in found.keys() | new if found.get(path) != new.get(path))}"
+            )
+        elif [path for path in support.tree(folder) if ".resourcesync-" in path]:
+            faults.append(f"{number}: a stage is left")
+    return number, faults
 
 
 def lay_out(tree: Tree, folder: Path) -> None:

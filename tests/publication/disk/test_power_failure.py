@@ -1,23 +1,18 @@
 """A power failure at any time leaves the old or the new publication, whole, once the next build has recovered it."""
 
-import shutil
 import sys
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
 
-from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication import Dumps, forget_uris, publications_in, recover
+from pelican_resourcesync.publication import Dumps, forget_uris, publications_in
 from pelican_resourcesync.publication.disk import install, ordered_install
-from tests.publication.disk.simulated_disk import Recording, lay_out, recorded
-from tests.publication.support import SITEURL, Source, tree, utc
+from tests.publication.disk.simulated_disk import HOW, Documents, How, Recording, installed, mixed, recorded
+from tests.publication.support import SITEURL, Source, utc
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it keeps inodes open as Linux can")
 
-Documents = dict[str, bytes]
-How = Literal["exchange", "ordered"]
-HOW: tuple[How, ...] = ("exchange", "ordered")
 What = Literal["publication", "first publication", "takedown"]
 
 
@@ -29,48 +24,21 @@ def disturb(folder: Path, what: What, how: How) -> tuple[Recording, list[Documen
     if what != "first publication":
         source.publish({"a.html": b"a", "b.html": b"b"}, "2024-01-05T12:00", **options)
     before = source.documents()
-    with pytest.MonkeyPatch.context() as patch:
-        if how == "ordered":
-            patch.setattr(install, "can_exchange", lambda _folder: False)
-            patch.setattr(install, "_trade", lambda *_: False)
-        with recorded(folder) as recording:
-            if what == "takedown":
-                forget_uris(publications_in(folder), [f"{SITEURL}/a.html"], folder, built=utc("2024-02-01T12:00"))
-            else:
-                source.publish({"a.html": b"new", "c.html": b"c"}, "2024-02-05T12:00", **options)
+    with installed(how), recorded(folder) as recording:
+        if what == "takedown":
+            forget_uris(publications_in(folder), [f"{SITEURL}/a.html"], folder, built=utc("2024-02-01T12:00"))
+        else:
+            source.publish({"a.html": b"new", "c.html": b"c"}, "2024-02-05T12:00", **options)
     return recording, [before, source.documents()]
-
-
-def mixed(recording: Recording, whole: list[Documents], folder: Path) -> tuple[int, list[str]]:
-    """Return the number of states after a power failure, and what is wrong with each that is not whole."""
-    faults = []
-    number = 0
-    for number, state in enumerate(recording.crashes(), 1):
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir()
-        lay_out(state, folder)
-        try:
-            recover(folder)
-        except PublicationError as error:
-            faults.append(str(error))
-            continue
-        found = Source(folder).documents()
-        if found not in whole:
-            new = whole[1]
-            faults.append(
-                f"{number}: {sorted(path for path in found.keys() | new if found.get(path) != new.get(path))}"
-            )
-        elif [path for path in tree(folder) if ".resourcesync-" in path]:
-            faults.append(f"{number}: a stage is left")
-    return number, faults
 
 
 @pytest.mark.parametrize("how", HOW)
 @pytest.mark.parametrize("what", ["publication", "first publication", "takedown"])
-def test_old_or_new_and_whole(tmp_path: Path, what: What, how: How) -> None:
-    """Whatever was not flushed is lost, in any order; hundreds of states each."""
+def test_old_or_new_and_whole(tmp_path: Path, what: What, how: How, pytestconfig: pytest.Config) -> None:
+    """Whatever was not flushed is lost, in any order; hundreds of states each, of which the long run tries all."""
     recording, whole = disturb(tmp_path / "output", what, how)
-    number, faults = mixed(recording, whole, tmp_path / "disk")
+    step = 1 if pytestconfig.getoption("--long") else 3
+    number, faults = mixed(recording, whole, tmp_path / "disk", step)
     assert not faults
     assert number > 50
 
@@ -82,4 +50,4 @@ def test_without_flushing_it_would_be_mixed(tmp_path: Path, monkeypatch: pytest.
         monkeypatch.setattr(module, "sync_all", lambda _paths: None)
     for how in HOW:
         recording, whole = disturb(tmp_path / how / "output", "publication", how)
-        assert mixed(recording, whole, tmp_path / "disk")[1]
+        assert mixed(recording, whole, tmp_path / "disk", step=5)[1]

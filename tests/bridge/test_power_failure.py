@@ -1,0 +1,33 @@
+"""A power failure while a repository is published leaves the old or the new publication, whole, with its records."""
+
+import sys
+from typing import Any
+
+import pytest
+
+from pelican_resourcesync.publication import Dumps
+from tests.bridge.support.press import Press, book, shelf
+from tests.bridge.support.repository import Sample, Value
+from tests.publication.disk.simulated_disk import HOW, How, installed, mixed, recorded
+from tests.publication.support import Source
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it keeps inodes open as Linux can")
+
+
+@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("before", ["nothing", "a publication"])
+def test_old_or_new_and_whole(press: Press, how: How, before: str, pytestconfig: pytest.Config) -> None:
+    """Records are written, replaced and removed with the documents that list them; the long run tries all states."""
+    options: dict[str, Any] = {"dumps": Dumps(resourcedump=True), "allow_deletions": True}
+    press.public.mkdir(parents=True)
+    if before != "nothing":
+        press.publish(shelf(1, 2, 3), **options)
+    old = Source(press.public).documents()
+    new = Sample(items=[book(1, metadata=[Value("dc.title", "Another title")]), book(3), book(4)])
+    with installed(how), recorded(press.public) as recording:
+        press.publish(new, 1, **options)
+    whole = [old, Source(press.public).documents()]
+    step = 1 if pytestconfig.getoption("--long") else 5
+    number, faults = mixed(recording, whole, press.folder / "disk", step)
+    assert not faults
+    assert number > 100
