@@ -37,7 +37,7 @@ def _expected(name: str, expected: ExpectedSet) -> Iterator[str]:
     changes = ", ".join(f"{expected.changes[kind]:,} {kind}" for kind in ChangeKind if expected.changes.get(kind))
     news = "first publication" if expected.first else f"{changes or 'nothing changed'} since the last publication"
     yield f"{name}: {format_count(expected.resources, 'resource')}; {news}."
-    examples = {"such as": expected.listed, **{str(kind): each for kind, each in expected.examples.items()}}
+    examples = {"listed, for example": expected.listed, **{str(kind): each for kind, each in expected.examples.items()}}
     for what, uris in examples.items():
         yield from (f"  {what}: {uri}" for uri in uris)
 

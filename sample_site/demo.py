@@ -53,18 +53,22 @@ def check(folder: Path) -> None:
 
 
 def show(output: Path, siteurl: str) -> None:
-    """Print where the documents are."""
+    """Print what there is, and where to look first."""
     home = output / "resourcesync"
-    print(f"\nAll is in {output}. A Destination begins at {siteurl}/.well-known/resourcesync:\n")
-    files = [file.relative_to(home) for file in home.rglob("*") if file.suffix in (".html", ".xml", ".zip")]
-    for path in sorted(file for file in files if RECORDS not in file.parts):
-        print(f"  {siteurl}/resourcesync/{path.as_posix()}")
+    files = [file.relative_to(home) for file in home.rglob("*") if file.is_file()]
     records = sum(RECORDS in file.parts for file in files)
+    documents = sum(file.suffix == ".xml" for file in files) - records + 1  # with the well-known one
+    packages = sum(file.suffix == ".zip" for file in files)
     print(
         f"""
-The set `site` is of the pages there. The set `{REPOSITORY}` is of the DSpace in {output.parent / REPOSITORY}:
-{records} records, in {home / REPOSITORY / RECORDS}, and files that would be at
-{UI_URL}. Nothing is there, so the check passed over these; their bytes are in the packages."""
+{documents} documents and {packages} packages are in {output}. Look first at
+
+  {siteurl}/resourcesync/                 the page for people
+  {siteurl}/.well-known/resourcesync      where a Destination begins
+
+The set `site` has the pages of the site. The set `{REPOSITORY}` has {records} records of the DSpace in
+{output.parent / REPOSITORY}, and its files, which would be at {UI_URL}. No such host
+exists, so the check skipped them; their bytes are in the packages."""
     )
 
 

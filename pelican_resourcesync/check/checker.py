@@ -365,10 +365,10 @@ class _Checker:
             with fetcher.open(url, size=self.request.limits.page) as found:
                 data = found.stream.read()
                 links = links_of_headers(found.headers, url) + links_of_page(data, url)
-        except TransportError:
-            links = []
+        except TransportError as failure:
+            raise CheckError(str(failure)) from failure
         if not links:
-            message = f"{error}, and its page has no link with rel=resourcesync; give the URL of a document"
+            message = f"{error}, and {url} has no link with rel=resourcesync: give the URL of a document"
             raise CheckError(message) from error
         self._source(fetcher, root, *links)
 

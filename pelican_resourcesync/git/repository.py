@@ -214,7 +214,10 @@ def _require_history(repository: Repository) -> None:
 
 
 def _none(folder: Path) -> str:
-    return f"{folder} is in no git repository, so there is no history to publish: build in a clone"
+    return (
+        f"{folder} is in no git repository, so there is no history to publish: "
+        "run git init there and commit the site, or build in a clone of its repository"
+    )
 
 
 def _refusal(top: Path, output: str) -> str:

@@ -139,7 +139,16 @@ def edition(setting: Setting, value: object) -> int:
 
 def patterns(setting: Setting, value: object) -> tuple[str, ...]:
     """Check a list of patterns of output paths."""
-    return texts(setting, value, "patterns of output paths, such as ['404.html', 'private/*']")
+    return texts(setting, value, "patterns of output paths, such as ['internal', 'private/*']")
+
+
+#: Patterns of paths that are never resources: a host shows its error page at any URL that does not exist.
+ALWAYS_EXCLUDED = ("404.html",)
+
+
+def exclude(setting: Setting, value: object) -> tuple[str, ...]:
+    """Check a list of patterns of output paths, and return it with those that are always excluded."""
+    return tuple(dict.fromkeys([*ALWAYS_EXCLUDED, *patterns(setting, value)]))
 
 
 def texts(setting: Setting, value: object, of: str) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import Any
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.publication import Archives, Dumps
 from pelican_resourcesync.settings import checks
-from pelican_resourcesync.settings.checks import archives, dumps
+from pelican_resourcesync.settings.checks import ALWAYS_EXCLUDED, archives, dumps
 from pelican_resourcesync.settings.sets import THE_SITE, SetSettings, sets
 from pelican_resourcesync.settings.setting import Setting
 
@@ -32,7 +32,7 @@ class Settings:
     dumps: Dumps = _NO_DUMPS
     archives: Archives = _NO_ARCHIVES
     sets: tuple[SetSettings, ...] = (THE_SITE,)
-    exclude: tuple[str, ...] = ("404.html",)
+    exclude: tuple[str, ...] = ALWAYS_EXCLUDED
     edition: int = 2017
     html_links: bool = True
     robots: bool = False
@@ -78,7 +78,7 @@ _CHECKS: Mapping[str, Callable[[Setting, object], Any]] = {
     "dumps": dumps,
     "archives": archives,
     "sets": sets,
-    "exclude": checks.patterns,
+    "exclude": checks.exclude,
     "edition": checks.edition,
     "html_links": checks.boolean,
     "robots": checks.boolean,

@@ -59,6 +59,10 @@ def forecast_build(site: Configuration, output: Path) -> Forecast:
     why = why_not_to_publish(
         enabled=site.settings.enabled, siteurl=site.siteurl, environment=os.environ, arguments=["pelican"]
     )
+    if why and not site.siteurl:
+        why = (
+            f"SITEURL is empty in {site.file}: name the settings file of the published site (--settings publishconf.py)"
+        )
     if why:
         return Forecast(action=Action.NOTHING, why=why)
     try:

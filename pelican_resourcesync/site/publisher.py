@@ -45,10 +45,11 @@ from pelican_resourcesync.site.outputs import (
 
 @dataclass(frozen=True, slots=True)
 class PublishResult:
-    """The publication of each set, and messages for the user: `warnings` need action, `notes` are for information."""
+    """The publication of each set, and messages: `warnings` need action by the user, `hints` may need it."""
 
     publications: Mapping[str, Publication]
     warnings: Sequence[str]
+    hints: Sequence[str]
     notes: Sequence[str]
 
 
@@ -73,6 +74,7 @@ class Publisher:
         self._removed_sets = removed_sets
         self._on_packed = on_packed
         self._warnings: list[str] = []
+        self._hints: dict[str, None] = {}
         self._notes: list[str] = []
 
     def publish(self) -> PublishResult:
@@ -91,7 +93,7 @@ class Publisher:
         self._warnings += [*site.warnings, *removed_set_warnings(self._removed_sets), *_unstable(publications)]
         self._notes += [note for each in publications for note in each.notes]
         names = [each.settings.name for each in site.sets]
-        return PublishResult(dict(zip(names, publications, strict=True)), self._warnings, self._notes)
+        return PublishResult(dict(zip(names, publications, strict=True)), self._warnings, [*self._hints], self._notes)
 
     def _layouts(self) -> dict[str, Layout]:
         return {
@@ -112,6 +114,7 @@ class Publisher:
             history = GitHistory(self._run, self._settings, previous)
             histories |= history.read(site.written, sets)
             self._warnings += [each for each in history.warnings if each not in self._warnings]
+            self._hints |= dict.fromkeys(history.hints)
             self._notes += [each for each in history.notes if each not in self._notes]
         return histories
 

@@ -170,6 +170,8 @@ class Session:
             logger.warning("ResourceSync: %s", warning)
         for note in outcome.notes:
             logger.info("ResourceSync: %s", note)
+        for hint in outcome.hints:
+            print_line(f"ResourceSync: {hint}.")
         for line in summaries(outcome.publications, f"{self._siteurl}/{FOLDER}/", self._seconds):
             print_line(line)
         if not well_known_reachable(self._siteurl):

@@ -283,12 +283,12 @@ def test_what_is_said_of_what_would_be_published() -> None:
     """Each set with its changes and examples, nothing that a terminal takes for a command, and the guard's sentence."""
     assert dry_run_text(FORESIGHT).splitlines() == [
         "repository: 1,200 resources; 1 updated, 1,000 deleted since the last publication.",
-        "  such as: https://e.org/1\\x1b[2J",
+        "  listed, for example: https://e.org/1\\x1b[2J",
         "  updated: https://e.org/1",
         "  deleted: https://e.org/2",
         "  deleted: https://e.org/3",
         "repository-metadata: 1 resource; first publication.",
-        "  such as: https://e.org/1",
+        "  listed, for example: https://e.org/1",
         "Public: 400 items, 400 records.",
         "a note",
         "This would stop: 1000 of 2200 resources would be listed as deleted",

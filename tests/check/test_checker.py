@@ -134,8 +134,17 @@ def test_page_with_a_link(tmp_path: Path) -> None:
         report = run(address)
         assert names(report.findings) == ["DI01 SHOULD"]
         (tmp_path / "index.html").write_text("<html>", "utf-8")
-        with pytest.raises(CheckError, match="its page has no link"):
+        with pytest.raises(
+            CheckError, match=f"{address}/? has no link with rel=resourcesync: give the URL of a document"
+        ):
             run(address)
+
+
+def test_host_that_does_not_answer() -> None:
+    """The reason is the message; nothing is said of a page that nobody has seen."""
+    with pytest.raises(CheckError) as error:
+        run("http://127.0.0.1:9/")
+    assert str(error.value) == "http://127.0.0.1:9/: Connection refused"
 
 
 def test_deep(tmp_path: Path) -> None:

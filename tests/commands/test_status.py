@@ -97,7 +97,10 @@ def test_what_is_not_known_is_not_guessed(
     assert "belongs to another site, https://other.example" in told(capsys, "status", output)
     assert "next build:    stop: the previous publication is of" in told(capsys, "status")
     published.configure(SITEURL="")
-    assert "next build:    publish nothing: SITEURL is empty" in told(capsys, "status")
+    assert "next build:    publish nothing: SITEURL is empty in pelicanconf.py: name" in (
+        said := told(capsys, "status")
+    )
+    assert "name the settings file of the published site (--settings publishconf.py)" in said
     published.write("pelicanconf.py", "1 / 0")
     assert "ZeroDivisionError" in told(capsys, "status", exits=2)
     assert "ZeroDivisionError" in told(capsys, "status", output)

@@ -49,7 +49,7 @@ def test_no_repository(bare: Site) -> None:
     assert status == 0
     (warning,) = warnings(said)
     assert f"{bare.folder / 'content'} is in no git repository" in warning
-    assert "build in a clone" in warning
+    assert "run git init there and commit the site, or build in a clone of its repository" in warning
     assert capabilities(bare) == {"resourcelist"}
     assert bare.resources() == {"/a.html": "2023-11-14T22:13:20.500Z"}
 
@@ -149,6 +149,20 @@ def test_build_that_stops_publishes_nothing(bare: Site, monkeypatch: pytest.Monk
         ):
             bare.build()
     assert documents(bare.output) == set()
+
+
+def test_uncommitted_changes_are_named(bare: Site) -> None:
+    """A line says how many files are not committed, and one of them; after a commit it is gone."""
+    bare.article("a.md", "A")
+    bare.commit("2024-01-01T10:00:00Z")
+    bare.article("a.md", "A", "Other words.")
+    bare.article("b.md", "B")
+    status, said = run(bare, "--fatal", "warnings")
+    assert status == 0
+    line = "uncommitted changes of 2 files, such as content/a.md, are published with the time of this build"
+    assert f"ResourceSync: {line}: commit before you build." in said.splitlines()
+    bare.commit("2024-02-01T10:00:00Z")
+    assert "uncommitted" not in run(bare)[1]
 
 
 # --- outputs -----------------------------------------------------------------

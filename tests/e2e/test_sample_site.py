@@ -1,5 +1,6 @@
 """The sample site: what it publishes is exactly what its history says; so is the repository beside it in the demo."""
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -60,11 +61,14 @@ def test_demo_publishes_two_sets(demo: tuple[Path, str]) -> None:
         assert sets == [f"{HERE}/resourcesync/{name}/capabilitylist.xml" for name in ("repository", "site")]
     assert "output: conforming: 0 errors, 0 warnings" in said
     assert said.count("$ pelican-resourcesync check --deep --strict output") == 1
-    named = [line.strip() for line in said.splitlines() if line.startswith(f"  {HERE}")]
-    assert all((output / uri.removeprefix(f"{HERE}/")).is_file() for uri in named)
+    links = [line.split()[0] for line in said.splitlines() if line.startswith(f"  {HERE}")]
+    assert links == [f"{HERE}/resourcesync/", f"{HERE}/.well-known/resourcesync"]
+    last = said.rpartition("conforming")[2]
+    assert len(last.splitlines()) < 15
+    assert re.findall(r"\d+ documents and \d+ packages", said) == ["56 documents and 10 packages"] * 2
     for name in ("site", "repository"):
         for document in ("resourcelist", "changelist", "resourcedump", "changedump"):
-            assert f"{HERE}/resourcesync/{name}/{document}.xml" in named
+            assert (output / f"resourcesync/{name}/{document}.xml").is_file()
 
 
 def test_demo_tells_what_happened_in_the_repository(demo: tuple[Path, str]) -> None:

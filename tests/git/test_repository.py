@@ -43,7 +43,10 @@ def test_no_repository(tmp_path: Path) -> None:
     """A folder in no repository, one that does not exist, and a bare repository, which holds no sources."""
     subprocess.run(["git", "init", "-q", "--bare", tmp_path / "bare"], check=True)
     for folder in (tmp_path, tmp_path / "none", tmp_path / "bare"):
-        with pytest.raises(HistoryError, match=f"{folder} is in no git repository, .*: build in a clone"):
+        with pytest.raises(
+            HistoryError,
+            match=f"{folder} is in no git repository, .*: run git init there and commit the site, or build",
+        ):
             find_repository(folder)
 
 

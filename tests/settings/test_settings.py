@@ -71,7 +71,10 @@ def test_defaults(raw: object) -> None:
             ],
         ),
         ("keep", [(None, None), (1, 1), (120, 120)]),
-        ("exclude", [([], ()), (["drafts/*", "*.map"], ("drafts/*", "*.map")), (("a",), ("a",))]),
+        (
+            "exclude",
+            [([], ("404.html",)), (["drafts/*", "404.html"], ("404.html", "drafts/*")), (("a",), ("404.html", "a"))],
+        ),
         ("edition", [(2014, 2014), (2017, 2017)]),
         ("html_links", [(False, False)]),
         ("robots", [(True, True)]),
@@ -98,7 +101,7 @@ _ADDRESS = "make it an absolute http(s) URL in ASCII, such as 'https://example.o
 _BOOLEAN = "it may be True or False"
 _HISTORY = "it may be 'all', 'none', 'built' or a git revision to begin at"
 _CHANGES_BY = "it may be 'day', 'week', 'month', 'year', 'tag', 'tag:PATTERN' or a number of commits"
-_EXCLUDE = "it may be a list of patterns of output paths, such as ['404.html', 'private/*']"
+_EXCLUDE = "it may be a list of patterns of output paths, such as ['internal', 'private/*']"
 _EDITION = "it may be 2014 or 2017"
 _LINK_HEADERS = "it may be a list of '_headers' and '.htaccess'"
 _DESCRIBEDBY = "it may be the absolute http(s) URI of a page about the site"

@@ -72,7 +72,7 @@ class PreviousState:
 
 
 class GitHistory:
-    """A reader of the history of one build. `warnings` need action by the user, `notes` are for information."""
+    """A reader of the history of one build. `warnings` need action by the user, `hints` may, `notes` are details."""
 
     def __init__(self, run: Run, settings: Settings, since: PreviousState | None) -> None:
         """Read the history of `run`; `since` is what was published before, `None` for a first publication."""
@@ -84,6 +84,7 @@ class GitHistory:
         self._past: set[str] = set()
         self.warnings: list[str] = []
         self.notes: list[str] = []
+        self.hints: list[str] = []
 
     def read(self, written: Sequence[OutputFile], sets: Sequence[ResourceSet]) -> dict[str, SetHistory]:
         """Return, for each set, the changes and times for a build of these outputs."""
@@ -127,6 +128,7 @@ class GitHistory:
         self._warn_of_clocks(landings, known)
         scope = find_scope(repository.top, self._run.settings)
         uncommitted = repository.uncommitted(scope.paths())
+        self._hint_at(uncommitted)
         history = ChangeHistory(
             built=self._built,
             commit=line[-1].sha,
@@ -241,6 +243,14 @@ class GitHistory:
             self.warnings.append(
                 f"the commit {first.sha[:10]} is dated {committer_time(first):%Y-%m-%d}, in the future"
                 f"{f', and {len(ahead) - 1} more are' if ahead[1:] else ''}: it counts as landed just after its parent"
+            )
+
+    def _hint_at(self, uncommitted: Sequence[PathChange]) -> None:
+        if uncommitted:
+            files = "1 file" if len(uncommitted) == 1 else f"{len(uncommitted):,} files"
+            self.hints.append(
+                f"uncommitted changes of {files}, such as {uncommitted[0].path}, are published with the time of this "
+                "build: commit before you build"
             )
 
     def _warn_of_patterns(self, uris: Iterable[str]) -> None:
