@@ -73,7 +73,7 @@ class Progress:
 
     def begin(self, total: int) -> None:
         """Show a bar for a number of builds."""
-        self._begun, self._total = self._clock(), total
+        self._begun, self._total, self._done = self._clock(), total, 0
         if self._stream.isatty():
             self._display = self._open(total)
 

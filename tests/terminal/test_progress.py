@@ -100,6 +100,8 @@ def test_the_time_that_is_left(seconds: float, said: str) -> None:
         clock.now += seconds
         for _ in range(3):
             progress.count()
+        progress.begin(2)  # the first and the last commit, a second time
+        progress.count()
         progress.close()
         assert stream.getvalue() == message
 
