@@ -1,7 +1,7 @@
 """Publish sets of resources: from the previous publication and the current resources to the files on disk."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import merge
 from itertools import groupby
@@ -112,9 +112,9 @@ def _write_state(stage: Stage, planned: PlannedPublication, set_names: Sequence[
     return PageSet(planned.options, overview_of_stage(stage, layout, state, planned.contents.listed))
 
 
-def _each_once(sets: Iterable[Iterable[str]]) -> Iterator[str]:
-    """Yield the URIs of all sets, sorted, each once."""
-    return (uri for uri, _ in groupby(merge(*sets)))
+def _each_once(sets: Sequence[Iterable[str]]) -> Iterable[str]:
+    """Return the URIs of all sets, sorted, each once."""
+    return sets[0] if len(sets) == 1 else (uri for uri, _ in groupby(merge(*sets)))
 
 
 def _result(planned: PlannedPublication, packages: tuple[int, int]) -> Publication:

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable
 from ipaddress import ip_address
-from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
 from pelican_resourcesync.errors import PublicationError
@@ -46,8 +45,10 @@ def require_few_deletions(
 
 def _kind(uri: str) -> str:
     """Return whether a URI is that of a page or another file."""
-    extension = PurePosixPath(urlsplit(uri).path).suffix.lower()
-    return "pages" if uri.endswith("/") or extension in ("", ".html", ".htm") else "other files"
+    path = uri.partition("?")[0].partition("#")[0]
+    name = path.rpartition("/")[2].lower()
+    has_extension = "." in name[1:-1] and path.count("/") > 2  # noqa: PLR2004 - after those of https://host/
+    return "other files" if has_extension and not name.endswith((".html", ".htm")) else "pages"
 
 
 def require_same_site(before: str, siteurl: str, moved_from: str) -> bool:
