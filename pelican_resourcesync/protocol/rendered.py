@@ -6,7 +6,7 @@ match, such as those with characters that are not ASCII, are parsed, written aga
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache, partial
@@ -106,7 +106,8 @@ def read_texts(open: Callable[[], BinaryIO], *, name: str) -> Iterator[tuple[Doc
 
     `open` opens it. Raises `DocumentError` as `read` and `as_written` do.
     """
-    with open() as stream, open() as other:
+    with open() as stream, ExitStack() as stack:
+        other = partial(_entered, stack, open)
         begin = stream.read(_CHUNK)
         head, mark, _ = begin.partition(_BEGIN)
         document = _read_head(head + b"\n") if mark else None
@@ -115,7 +116,11 @@ def read_texts(open: Callable[[], BinaryIO], *, name: str) -> Iterator[tuple[Doc
         else:
             stream.seek(0)
             document = read(stream, name=name)
-            yield document, map(partial(_text_of, name=name), as_written(document, other, name=name))
+            yield document, map(partial(_text_of, name=name), as_written(document, other(), name=name))
+
+
+def _entered(stack: ExitStack, open: Callable[[], BinaryIO]) -> BinaryIO:
+    return stack.enter_context(open())
 
 
 def _read_head(data: bytes) -> Document | None:
@@ -127,12 +132,12 @@ def _read_head(data: bytes) -> Document | None:
     return None
 
 
-def _texts(stream: BinaryIO, other: BinaryIO, begin: bytes, name: str) -> Iterator[EntryText]:
+def _texts(stream: BinaryIO, other: Callable[[], BinaryIO], begin: bytes, name: str) -> Iterator[EntryText]:
     """Yield the entries that match, and from the first one that does not those that `read` finds."""
     for count, each in enumerate(_matches(stream, begin)):
         if each is None or count == MOST_ENTRIES:
             stream.seek(0)
-            entries = as_written(read(stream, name=name), other, name=name)
+            entries = as_written(read(stream, name=name), other(), name=name)
             yield from map(partial(_text_of, name=name), islice(entries, count, None))
             return
         yield each

@@ -7,11 +7,10 @@ that there is, as a Destination does, each document once.
 import zipfile
 import zlib
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from hashlib import file_digest
 from io import BufferedIOBase
-from itertools import islice
 from pathlib import Path
 from typing import cast
 
@@ -121,8 +120,7 @@ class KeptDocuments:
             return
         if capability == Capability.CHANGELIST:
             changes = self._changes(path, self._texts(path, capability, index), times.from_ or until, until)
-            while batch := [*islice(changes, _BATCH)]:
-                self._history.add(batch)
+            self._history.add(changes)
             return
         entries = self._entries(path, capability, index)
         if capability == Capability.RESOURCEDUMP:
@@ -314,10 +312,18 @@ class _History:
     def __init__(self, resources: Listing) -> None:
         self._resources = resources
         self._pending: dict[str, EntryText] = {}
+        self._added: list[EntryText] = []
 
-    def add(self, changes: Sequence[EntryText]) -> None:
-        rows = self._resources.rows_of({change.loc for change in changes})
+    def add(self, changes: Iterable[EntryText]) -> None:
+        """Add changes, which are compared some hundreds at a time."""
         for change in changes:
+            self._added.append(change)
+            if len(self._added) == _BATCH:
+                self._compare()
+
+    def _compare(self) -> None:
+        rows = self._resources.rows_of({change.loc for change in self._added})
+        for change in self._added:
             listed = rows.get(change.loc)
             right = (
                 listed is not None
@@ -329,9 +335,11 @@ class _History:
                 self._pending.pop(change.loc, None)
             else:
                 self._pending[change.loc] = change
+        self._added = []
 
     def require_complete(self, path: str) -> None:
         """Raise `DamagedError` unless everything else was deleted."""
+        self._compare()
         for uri, change in self._pending.items():
             if change.change != ChangeKind.DELETED or uri in self._resources:
                 message = f"{path} contradicts the last change of {shown(uri)}: {change.change} at {change.lastmod}"

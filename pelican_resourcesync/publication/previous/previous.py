@@ -167,8 +167,8 @@ def _read(  # noqa: PLR0913, PLR0917 - what `read_previous` takes
 ) -> PreviousPublication:
     verified.require(verified.layout.resource_list)
     require_capabilities(verified.entries(verified.layout.capability_list), verified.layout, verified.state)
-    ranges = [*verified.ranges(addresses)]
     resources = find(digest)
+    ranges = [*verified.ranges(addresses, read_later=resources is None)]
     if resources is None:  # otherwise it was written here
         kept = KeptDocuments(verified, addresses)
         resources = kept.read_resources()

@@ -81,17 +81,22 @@ class VerifiedDocuments:
                 return [path]
             return [pointer.loc.removeprefix(f"{self.layout.siteurl}/") for pointer in document.entries]
 
-    def ranges(self, addresses: Addresses) -> Iterator[Range]:
-        """Yield the ranges in the Change List Index; only the open one has its changes."""
+    def ranges(self, addresses: Addresses, *, read_later: bool = False) -> Iterator[Range]:
+        """Yield the ranges in the Change List Index; only the open one has its changes.
+
+        Closed documents that are to be `read_later` are only counted.
+        """
         index, counted = self.layout.change_list_index, 0
         listed = list(self._intervals(index)) if index in self.state.documents else []
         require_adjacent(index, listed)
         for start, until in listed:
             path = self.layout.change_list(start)
-            with self.open(path) as document:
-                md = require_capability(document, path, Capability.CHANGELIST)
-                require_same_time(path, "from", md.from_, start)
-                require_same_time(path, "until", md.until, until)
+            self.require(path)
+            if not read_later:
+                with self.open(path) as document:
+                    md = require_capability(document, path, Capability.CHANGELIST)
+                    require_same_time(path, "from", md.from_, start)
+                    require_same_time(path, "until", md.until, until)
             found: tuple[Change, ...] = ()
             if until is None:
                 texts = checked_changes(self.texts(path), path, start, self.state.at, addresses)
