@@ -117,8 +117,8 @@ class _Planner:
         if Capability.RESOURCELIST in lists:
             self._by_list(lists[Capability.RESOURCELIST], Capability.RESOURCELIST, reconcile=reconcile)
             position = self._state.get(self._key)
-            if Capability.CHANGELIST in lists and position and not self._by_changes(position):
-                self._note("its Change Lists do not reach back to its Resource List")
+            if Capability.CHANGELIST in lists and position:
+                self._by_changes(position, anyway=True)
         elif "" in lists:
             self._by_list(lists[""], "", reconcile=reconcile)
             self._note("a sitemap shows what exists and its dates; it does not prove that the bytes are complete")
@@ -131,14 +131,17 @@ class _Planner:
 
     # By Change Lists
 
-    def _by_changes(self, position: dict[str, str]) -> bool:
-        """Plan by the changes since a position; return False if that is not possible, for a reason that is noted."""
+    def _by_changes(self, position: dict[str, str], *, anyway: bool = False) -> bool:
+        """Plan by the changes since a position; return False if that is not possible, for a reason that is noted.
+
+        `anyway`: also if they do not reach back to it, because there is no newer list to compare.
+        """
         since = position["at"]
         self._clear()
         self._foreign = 0
         last, seen, mark = since, "mark" not in position, position.get("mark", "")
         try:
-            changes = self._changes(since)
+            changes = self._changes(since, position.get("completed", since), anyway=anyway)
             if changes is None:
                 return False
             for entry, md, time in _in_order(changes):
@@ -156,11 +159,14 @@ class _Planner:
         self._merge(complete=False)
         count, hosts = self._state.get(f"foreign {self._set.uri}") or (0, [])
         self._set_foreign(count + self._foreign, list(dict.fromkeys([*hosts, *self._hosts])))
-        self._state.set(self._key, {"at": last, **({"mark": mark} if mark else {})})
+        self._state.set(self._key, {**position, "at": last, **({"mark": mark} if mark else {})})
         return True
 
-    def _changes(self, since: str) -> Iterator[tuple[Entry, Metadata]] | None:
-        """Return the changes since a time; None if the lists do not reach back to it."""
+    def _changes(self, since: str, reach: str, *, anyway: bool) -> Iterator[tuple[Entry, Metadata]] | None:
+        """Return the changes since a time; None if the lists do not reach back to it, unless that is accepted.
+
+        `reach`: when the list that was compared was completed, where some publishers begin their Change Lists.
+        """
         lists = self._set.documents
         opened = self._open(lists[Capability.CHANGELIST], Capability.CHANGELIST)
         ranges: list[_Range] = [(lists[Capability.CHANGELIST], _text((opened.md or _NONE).from_), "", opened)]
@@ -174,15 +180,15 @@ class _Planner:
         wanted = [each for each in ranges if not each[2] or each[2] >= since]
         if not wanted:
             return iter(())
-        if not wanted[0][1] or wanted[0][1] > since:
-            begin = wanted[0][1] or "an unknown time"
-            self._note(f"the Change Lists begin at {begin}, the copy is of {since}: the Resource List is compared")
-            return None
+        gap = ""
+        if not wanted[0][1] or wanted[0][1] > max(since, reach):
+            gap = f"the Change Lists begin at {wanted[0][1] or 'an unknown time'}, the copy is of {since}"
         for (_, _, until, _), (uri, begin, _, _) in pairwise(wanted):
-            if not until or begin > until:
-                self._note(f"there is a gap before {shown(uri)}: the Resource List is compared")
-                return None
-        return self._of(wanted)
+            if until and begin > until:  # without an end, a list covers all that comes
+                gap = gap or f"there is a gap before {shown(uri)}"
+        if gap:
+            self._note(f"{gap}: {'what changed between is not known' if anyway else 'the Resource List is compared'}")
+        return None if gap and not anyway else self._of(wanted)
 
     def _of(self, ranges: Iterable[_Range]) -> Iterator[tuple[Entry, Metadata]]:
         for uri, _, _, opened in ranges:
@@ -239,7 +245,8 @@ class _Planner:
             self._add(entry, entry.md or _NONE, gone=False, time=time, more=1)
         self._merge(complete=True)
         self._set_foreign(self._foreign, list(self._hosts))
-        self._state.set(self._key, {"at": at or latest} if at or latest else None)
+        completed = {"completed": _text(md.completed)} if md.completed else {}
+        self._state.set(self._key, {"at": at or latest, **completed} if at or latest else None)
 
     # Both
 

@@ -5,6 +5,7 @@ import sqlite3
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -321,6 +322,27 @@ def test_change_lists_that_do_not_reach_back(source: FakeSource, folder: Path) -
     assert files_of(folder) == source.resources
 
 
+def test_change_lists_that_begin_after_the_resource_list(source: FakeSource, folder: Path) -> None:
+    """There is no newer list to compare, so they are followed, and the summary says what is not known."""
+    source.publish()
+    old = source.resource_list()
+    source.put("a.html", "not listed any more")
+    source.begin = source.now
+    source.changes.clear()
+    source.put("b/c.html", "changed")
+    source.put("new.html", "new")
+    source.publish()
+    source.published["rs/resourcelist.xml"] = old
+    source.published["a.html"] = PAGES["a.html"].encode()
+    for fetched in (6, 0):
+        result = mirror(source, folder).run()
+        assert (result.fetched, result.left) == (fetched, 0)
+        assert files_of(folder) == {**source.resources, "a.html": PAGES["a.html"].encode()}
+        assert [note.partition(": ")[2].split(",")[0] for note in result.plan.notes] == (
+            ["the Change Lists begin at 2024-01-01T00:06:00.000000Z"] if fetched else []
+        )
+
+
 def test_archives_are_followed(source: FakeSource, folder: Path) -> None:
     """Where the Change List begins later than the copy, its archive may hold what was between."""
     mirror(source, folder).run()
@@ -548,6 +570,54 @@ def test_killed_before_the_state_knows(source: FakeSource, folder: Path) -> None
     source.site.asked()
     assert mirror(source, folder).run().complete
     assert "a.html" not in source.site.asked()
+    assert files_of(folder) == source.resources
+
+
+def test_killed_while_files_get_their_names(source: FakeSource, folder: Path) -> None:
+    """What the state knows, and has no name yet, gets it at the next run, whatever that is to do."""
+    from pelican_resourcesync.destination.files import Copy
+
+    install, count = Copy.install, 0
+
+    def killed(self: Copy, *arguments: Any, **options: Any) -> None:
+        nonlocal count
+        count += 1
+        if count > 2:
+            raise SystemExit
+        install(self, *arguments, **options)
+
+    try:
+        Copy.install = killed  # type: ignore[method-assign]
+        with pytest.raises(SystemExit):
+            mirror(source, folder).run()
+    finally:
+        Copy.install = install  # type: ignore[method-assign]
+    assert len(files_of(folder)) == 2
+    source.site.asked()
+    assert mirror(source, folder).audit() == []
+    assert files_of(folder) == source.resources
+    assert not source.site.asked().keys() & source.resources.keys()
+
+
+def test_killed_while_files_are_deleted(source: FakeSource, folder: Path) -> None:
+    """A resource whose file was deleted, and that is listed again before the state knows, is fetched again."""
+    from pelican_resourcesync.destination.state import State
+
+    mirror(source, folder).run()
+    text = source.resources["e.bin"]
+    source.delete("e.bin")
+    source.publish()
+    drop = State.drop
+    try:
+        State.drop = lambda *_: (_ for _ in ()).throw(KeyboardInterrupt)  # type: ignore[method-assign]
+        with pytest.raises(KeyboardInterrupt):
+            mirror(source, folder).run()
+    finally:
+        State.drop = drop  # type: ignore[method-assign]
+    assert "e.bin" not in files_of(folder)
+    source.put("e.bin", text)
+    source.publish()
+    assert mirror(source, folder).run().complete
     assert files_of(folder) == source.resources
 
 

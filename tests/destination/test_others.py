@@ -12,7 +12,7 @@ import pytest
 
 from pelican_resourcesync.destination import IncompleteError, Mirror
 from pelican_resourcesync.errors import ResourceSyncError
-from tests.destination.sources import FAST, digest, entry, fake_source, files_of
+from tests.destination.sources import FAST, FakeSource, digest, document, entry, fake_source, files_of
 from tests.support.live import Ask, content, hosts, live, status
 from tests.support.servers import served
 
@@ -91,6 +91,79 @@ def test_in_the_manner_of_dspace(tmp_path: Path) -> None:
                 "metadata/1/mets.xml": b"<mets/>",
                 "bitstream/1/article.pdf~qsequence~3d1": b"pdf",
             }
+
+
+@pytest.mark.parametrize("strategy", ["new_changelist", "inc_changelist"])
+def test_in_the_manner_of_py_resourcesync(tmp_path: Path, strategy: str) -> None:
+    """Change Lists begin when the Resource List was completed; times are those of files, deletions have none.
+
+    The documents are as that program writes them: each run adds a list that ends the one before, or several lists
+    that are all open.
+    """
+    with fake_source({f"{number}.html": f"page {number}" for number in range(4)}) as source:
+        for text in ("resourcelist_0000", "resourcelist_0001"):
+            paths = ["0.html", "1.html"] if text.endswith("0") else ["2.html", "3.html"]
+            entries = "".join(described(source, path) for path in paths)
+            md = {"at": "2024-01-01T00:00:01Z", "capability": "resourcelist", "completed": "2024-01-01T00:00:02Z"}
+            source.published[f"rs/{text}.xml"] = document("urlset", md, entries)
+        parts = "".join(
+            entry(f"{source.url}rs/resourcelist_000{number}.xml", {"at": "2024-01-01T00:00:01Z"}, tag="sitemap")
+            for number in range(2)
+        )
+        md = {"at": "2024-01-01T00:00:01Z", "capability": "resourcelist", "completed": "2024-01-01T00:00:02Z"}
+        source.published["rs/resourcelist-index.xml"] = document("sitemapindex", md, parts)
+        name_lists(source, "resourcelist-index")
+        folder, lists = tmp_path / "copy", list[str]()
+        assert Mirror(source.url, folder, FAST).run().complete
+        for day in range(2, 6):
+            source.put(f"{day - 2}.html", f"changed {day}")
+            source.put(f"new{day}.html", "new")
+            entries = described(source, f"new{day}.html", day, "created") + described(
+                source, f"{day - 2}.html", day, "updated"
+            )
+            if day > 2:
+                source.delete(f"new{day - 1}.html")
+                entries += entry(f"{source.url}new{day - 1}.html", {"change": "deleted"})
+            lists.append(entries)
+            begins = [
+                f"2024-01-{number + 2:02}T00:00:00Z" if number else md["completed"] for number in range(len(lists))
+            ]
+            pointers = ""
+            for number, begin in enumerate(begins):
+                times = {"from": begin}
+                if strategy == "inc_changelist":
+                    times["from"] = md["completed"]
+                elif number + 1 < len(begins):
+                    times["until"] = begins[number + 1]
+                uri = f"{source.url}rs/changelist_000{number}.xml"
+                pointers += entry(uri, times, tag="sitemap")
+                source.published[f"rs/changelist_000{number}.xml"] = document(
+                    "urlset", {"capability": "changelist", **times}, lists[number]
+                )
+            source.published["rs/changelist-index.xml"] = document(
+                "sitemapindex", {"capability": "changelist", "from": md["completed"]}, pointers
+            )
+            name_lists(source, "resourcelist-index", "changelist_0000" if len(lists) == 1 else "changelist-index")
+            source.published |= source.resources
+            for _ in range(2):
+                result = Mirror(source.url, folder, FAST).run()
+                assert (result.complete, result.plan.notes) == (True, [])
+                assert files_of(folder) == source.resources
+
+
+def described(source: FakeSource, path: str, day: int = 1, change: str = "") -> str:
+    """Write an entry with an MD5, as Python's older programs do."""
+    data = source.resources[path]
+    md = {"hash": f"md5:{hashlib.md5(data).hexdigest()}", "length": str(len(data)), "type": "text/html"}
+    return entry(f"{source.url}{path}", {**({"change": change} if change else {}), **md}, f"2024-01-{day:02}T00:00:00Z")
+
+
+def name_lists(source: FakeSource, *names: str) -> None:
+    """Write the Capability List."""
+    entries = "".join(
+        entry(f"{source.url}rs/{name}.xml", {"capability": name.partition("_")[0].partition("-")[0]}) for name in names
+    )
+    source.published["rs/capabilitylist.xml"] = document("urlset", {"capability": "capabilitylist"}, entries)
 
 
 EXAMPLE = "http://example.com"
