@@ -18,7 +18,7 @@ from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.printable import printable
 from pelican_resourcesync.protocol.model import Document, Entry, Link, Metadata
 from pelican_resourcesync.protocol.reader import read
-from pelican_resourcesync.protocol.renderer import Renderer
+from pelican_resourcesync.protocol.renderer import Renderer, render_loc
 from pelican_resourcesync.protocol.values import LONGEST_LOC, Hash, render_datetime, render_hashes
 from pelican_resourcesync.protocol.vocabulary import LARGEST_ELEMENT, MOST_BYTES, MOST_ENTRIES, RS_NS, SITEMAP_NS, Root
 
@@ -221,6 +221,7 @@ def _text_of(entry: Entry, name: str) -> EntryText:
     """Return an entry of any document as text."""
     md = entry.md or Metadata()
     try:
+        render_loc(entry.loc)
         hash_ = render_hashes(md.hash[:1])
         whole = _RENDERER.entry_md(Metadata(hash=md.hash[:1], length=md.length, type=md.type))
         links = _RENDERER.entry_links(entry.links)

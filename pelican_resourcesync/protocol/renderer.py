@@ -113,7 +113,7 @@ class Renderer:
             lastmod += f"    <changefreq>{escape_text(entry.changefreq)}</changefreq>\n"
         md = "" if entry.md is None else self.entry_md(entry.md)
         links = self.entry_links(entry.links) if entry.links else ""
-        return f"  <{self._entry}>\n    <loc>{_loc(entry.loc)}</loc>\n{lastmod}{md}{links}  </{self._entry}>\n"
+        return f"  <{self._entry}>\n    <loc>{render_loc(entry.loc)}</loc>\n{lastmod}{md}{links}  </{self._entry}>\n"
 
     def _batch(self, entries: Sequence[Entry]) -> list[str] | None:
         """Write entries together, each kind of value by itself; `None` if only some have metadata or any is unusual."""
@@ -204,10 +204,11 @@ def _named(loc: str, error: DocumentError) -> DocumentError:
 def _render_locs(locs: Sequence[str]) -> list[str]:
     if max(map(len, locs)) < LONGEST_LOC and are_all(_PLAIN_LOC, locs):
         return [*locs]
-    return [*map(_loc, locs)]
+    return [*map(render_loc, locs)]
 
 
-def _loc(loc: str) -> str:
+def render_loc(loc: str) -> str:
+    """Write a `loc`; raises `DocumentError` for one that is not allowed."""
     if len(loc) >= LONGEST_LOC:
         message = f"its loc has {len(loc):,} characters; a loc is shorter than {LONGEST_LOC:,} (X10)"
         raise DocumentError(message)

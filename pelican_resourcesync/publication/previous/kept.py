@@ -97,7 +97,7 @@ class KeptDocuments:
             ("from", said.from_, md.from_),
             ("until", said.until, md.until),
         ):
-            require_same_time(path, name, expected, found)
+            require_same_time(child, name, found, expected)
         name = self._name(capability, md)
         if child != name:
             message = f"{path} leads to {shown(child)} instead of {name}"
