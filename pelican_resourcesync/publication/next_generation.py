@@ -65,7 +65,8 @@ class PlannedPublication:
         """Raise `PublicationError` if the time of the publication is probably wrong."""
         previous = self.request.previous
         known = (self.request.history.landed, previous.state.at if previous else None)
-        require_plausible_time(self.contents.at, previous.host_time if previous else None, known)
+        host_time, where = (previous.host_time, previous.where) if previous else (None, "")
+        require_plausible_time(self.contents.at, host_time, known, where)
 
     @property
     def options(self) -> Options:

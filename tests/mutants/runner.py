@@ -103,14 +103,16 @@ class Trial:
     def _tests_of(self, fault: Fault) -> Sequence[str]:
         """Return the tests that run the faulty lines, the fastest first.
 
-        Lines that run only when the module is imported are tried with all tests that run anything in it; if there are
-        none, with all tests.
+        What runs in a fixture may be looked at by any test of its module. Lines that run only when the module is
+        imported are tried with all tests that run anything in it; if there are none, with all tests.
         """
         contexts = self.data.contexts_by_lineno(str(self.folder / fault.path))
         found = {name for line in range(fault.line, fault.end_line + 1) for name in contexts.get(line, [])}
         if found == {""}:
             found |= {name for each in contexts.values() for name in each}
-        names = {name.rpartition("|")[0] for name in found if name} & self.seconds.keys()
+        names = {name.rpartition("|")[0] for name in found if name}
+        shared = {name.partition("::")[0] for name in found if name.endswith("|setup")}
+        names = {name for name in self.seconds if name in names or name.partition("::")[0] in shared}
         return self._within_budget(names or (self.seconds if found else ()))
 
     def _within_budget(self, names: Iterable[str]) -> Sequence[str]:

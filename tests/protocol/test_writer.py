@@ -96,6 +96,24 @@ def test_edition_of_2014_by_hand() -> None:
     assert written(CHANGES, edition=2014) == expected
 
 
+@pytest.mark.parametrize(
+    ("more", "text"),
+    [
+        ({}, b'<rs:md hash="md5:1a" length="7" type="text/html"/>'),
+        ({"change": ChangeKind.CREATED}, b'<rs:md change="created" hash="md5:1a" length="7" type="text/html"/>'),
+        ({"path": "/a"}, b'<rs:md hash="md5:1a" length="7" type="text/html" path="/a"/>'),
+        ({"hash": (Hash(algorithm="md5", digest="1A&"),)}, b'<rs:md hash="md5:1A&amp;" length="7" type="text/html"/>'),
+        ({"hash": ()}, b'<rs:md length="7" type="text/html"/>'),
+        ({"length": None}, b'<rs:md hash="md5:1a" type="text/html"/>'),
+        ({"type": None}, b'<rs:md hash="md5:1a" length="7"/>'),
+    ],
+)
+def test_metadata_by_hand(more: dict[str, Any], text: bytes) -> None:
+    """That of most entries, and what differs from it in one attribute."""
+    md = replace(Metadata(hash=(Hash(algorithm="md5", digest="1a"),), length=7, type="text/html"), **more)
+    assert b"    " + text + b"\n" in written(resource_list(Entry(loc=LOC, md=md)))
+
+
 def test_index_by_hand() -> None:
     """The entries of a sitemapindex are sitemap elements."""
     data = written(replace(resource_list(Entry(loc=LOC)), root=Root.SITEMAPINDEX)).decode().splitlines()

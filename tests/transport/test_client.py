@@ -1,5 +1,6 @@
 """The HTTP client, with either engine: many requests at once, connections that are kept, credentials, and the pace."""
 
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -9,7 +10,18 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.errors import AbsentError, StatusError, TransportError
-from pelican_resourcesync.transport import Bounds, Client, Headers, Pace, PooledClient, Request, Response, new_client
+from pelican_resourcesync.transport import (
+    Bounds,
+    Client,
+    Headers,
+    Pace,
+    PooledClient,
+    Request,
+    Response,
+    addresses,
+    curl,
+    new_client,
+)
 from pelican_resourcesync.transport.curl import CurlClient
 from tests.support.live import Ask, Live, content, late, live, redirect, status, truncated
 
@@ -205,10 +217,29 @@ def test_private_addresses(client: Client, site: Live, host: str) -> None:
     assert [ask.path for ask in site.asks] == ["a"]
 
 
+def test_public_addresses(client: Client, site: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A host that only a document names is asked if its address is public; else no connection is even opened."""
+    opened: list[object] = []
+    new_socket = socket.socket.__init__
+
+    def open_socket(self: socket.socket, *args: object, **kwargs: object) -> None:
+        if not kwargs.get("fileno") and threading.current_thread() is threading.main_thread():
+            opened.append(args)
+        new_socket(self, *args, **kwargs)  # type: ignore[arg-type]
+
+    name = site.url.replace("127.0.0.1", "localhost")
+    monkeypatch.setattr(socket.socket, "__init__", open_socket)
+    with pytest.raises(TransportError, match="not public"):
+        client.get(request(f"{name}/a", public=True))
+    assert opened == []
+    for module in (addresses, curl):
+        monkeypatch.setattr(module, "is_public", lambda _address: True)
+    assert client.get(request(f"{name}/b", public=True)).status == 200
+    assert opened
+
+
 def test_private_addresses_by_name(client: Client, site: Live, monkeypatch: pytest.MonkeyPatch) -> None:
     """A name that stands for a private address is noticed when the connection is made, or used again."""
-    import socket
-
     name = socket.gethostname()
     try:
         if not socket.gethostbyname(name).startswith(("127.", "10.", "172.", "192.168.")):
@@ -247,7 +278,18 @@ def test_pace() -> None:
     assert pace.delay() == 10
     now += 10
     pace.slow_down(0.1)
+    pace.slow_down(5)
     assert (pace.delay(), pace.delay()) == (0, 10)
+    pace = Pace(clock=lambda: now)
+    pace.slow_down(0.5)
+    assert (pace.delay(), pace.delay()) == (0, 2)
+
+
+def test_long_headers(client: Client, site: Live) -> None:
+    """A line of a head has an end."""
+    site.manner = lambda ask: ask.send(200, b"abc", X="y" * 200_000)
+    with pytest.raises(TransportError):
+        client.get(request(f"{site.url}/a"))
 
 
 def test_paced(client: Client, site: Live) -> None:

@@ -56,13 +56,15 @@ def is_ahead(at: datetime, host_time: datetime | None = None) -> bool:
     return at > (host_time or datetime.now(UTC)) + _DAY
 
 
-def require_plausible_time(at: datetime, host_time: datetime | None, known: Iterable[datetime | None]) -> None:
+def require_plausible_time(
+    at: datetime, host_time: datetime | None, known: Iterable[datetime | None], where: str = ""
+) -> None:
     """Raise `PublicationError` for a publication `at` a time that is probably wrong, unless `SOURCE_DATE_EPOCH` is set.
 
     No later publication can have an earlier time, so one wrong clock would spoil all of them. The limit is a day after
     the time by the clock of the live host. If that is not known, it is a day after the time by this machine's clock,
     which may be wrong itself, and five years after the newest of the `known` times (of the commit built, of the
-    previous publication).
+    previous publication). `where` says in messages which one that is.
     """
     newest = max((each for each in known if each is not None), default=None)
     if os.environ.get(_EPOCH):
@@ -74,9 +76,10 @@ def require_plausible_time(at: datetime, host_time: datetime | None, known: Iter
         why = f"but by the clock {whose} it is {host_time or datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
     else:
         return
+    which = f" ({where})" if where else ""
     message = (
         f"this publication would have the time {at:%Y-%m-%d %H:%M} UTC, {why}: set the clock of this machine; or, if"
-        f" the time is right, set {_EPOCH} to it; or, if the previous publication has the wrong time, publish once with"
-        " `previous` 'none' to start over under new addresses"
+        f" the time is right, set {_EPOCH} to it; or, if the previous publication{which} has the wrong time, publish"
+        " once with `previous` 'none' to start over under new addresses"
     )
     raise PublicationError(message)

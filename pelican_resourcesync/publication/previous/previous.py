@@ -25,6 +25,8 @@ from pelican_resourcesync.publication.previous.consistency import (
 from pelican_resourcesync.publication.previous.kept import KeptDocuments
 from pelican_resourcesync.publication.previous.verified import VerifiedDocuments
 
+_LONGEST = 600  # characters of a reason in a message
+
 
 @contextmanager
 def explain_damage(where: str) -> Iterator[None]:
@@ -37,8 +39,11 @@ def explain_damage(where: str) -> Iterator[None]:
         if isinstance(error, OSError):  # its path may be that of a temporary folder
             _, _, path = str(error.filename).replace("\\", "/").rpartition(f"/{FOLDER}/")
             why = f"{FOLDER}/{shown(path)}: {error.strerror or type(error).__name__}"
+        said = printable(why)
+        if len(said) > _LONGEST:  # because of a long URI in its middle
+            said = f"{said[: _LONGEST // 2]}…{said[-_LONGEST // 2 :]}"
         message = (
-            f"the publication {place} is damaged: {printable(why)}: upload it again, or name another with the setting"
+            f"the publication {place} is damaged: {said}: upload it again, or name another with the setting"
             " `previous` ('none' starts over under new addresses)"
         )
         raise PublicationError(message) from error
