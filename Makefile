@@ -12,10 +12,12 @@ DEMO := demo
 export PYTHONDONTWRITEBYTECODE :=
 PORT ?= 8000
 WORKERS ?= 2
-# Many builds of real sites, judged from outside. Tracing their lines would take long and show nothing that the other
-# tests do not.
-UNTRACED := tests/truth $(patsubst %,tests/e2e/test_%.py,adds_up carried costs derived everything mirror mirror_sets \
-  next_to_a_site reproducible sample_site ten_publications upgrade upload)
+# Whole programs and campaigns: tracing their lines takes long, and shows little that the other tests do not.
+UNTRACED := tests/truth \
+  $(filter-out %/test_live.py %/test_live_sets.py %/test_previous.py,$(wildcard tests/e2e/test_*.py)) \
+  $(patsubst %,tests/%.py,bridge/test_leaks bridge/test_living check/test_matrix publication/disk/test_faults \
+    publication/disk/test_power_failure publication/pages/test_browser publication/test_carried \
+    publication/test_carried_dumps publication/test_scale site/history/test_property)
 
 .PHONY: all demo test lint types imports unit untraced bench mutants lowest wheel clean
 

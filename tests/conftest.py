@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,9 @@ from tests.support.sites import Site, import_sample_site
 #: A file system in memory, and the bytes that a test run may need there.
 MEMORY = Path("/dev/shm")
 ROOM = 4_000_000_000
+
+#: Where coverage tells new processes that their lines are traced, and how.
+TRACE = "COVERAGE_PROCESS_CONFIG"
 
 
 class CompiledTemplates(BytecodeCache):
@@ -74,20 +78,30 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _plain_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep the configuration of the machine's git and a CI's environment out of the tests.
+def plain_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str | None]:
+    """Keep the configuration of the machine's git and a CI's environment out of the tests; yield what `TRACE` was.
 
-    Git does all that it does by default, but installs no sample hooks, flushes nothing and never cleans up.
+    Git does all that it does by default, but installs no sample hooks, flushes nothing and never cleans up. Ctrl-C
+    stops the processes of tests, also where a shell started this one in the background. Their lines are not traced.
     """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    trace = os.environ.get(TRACE)
     home = tmp_path_factory.mktemp("home")
     (home / "gitconfig").write_text("[init]\ntemplateDir =\n[core]\nfsync = none\n[gc]\nauto = 0\n")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(home))
         patch.setenv("GIT_CONFIG_NOSYSTEM", "1")
         patch.setenv("GIT_CONFIG_GLOBAL", str(home / "gitconfig"))
-        for name in ("SOURCE_DATE_EPOCH", *PREVIEWS):
+        for name in ("SOURCE_DATE_EPOCH", TRACE, *PREVIEWS):
             patch.delenv(name, raising=False)
-        yield
+        yield trace
+
+
+@pytest.fixture
+def traced_processes(monkeypatch: pytest.MonkeyPatch, plain_environment: str | None) -> None:
+    """Trace the lines that a test's processes run. It takes long, so it is for what only such processes run."""
+    if plain_environment is not None:
+        monkeypatch.setenv(TRACE, plain_environment)
 
 
 @pytest.fixture

@@ -205,7 +205,7 @@ def test_a_folder_whose_documents_agree_on_a_time_to_come(
     source.publish({"a.html": b"ahead"}, (now + timedelta(days=days)).isoformat())
     monkeypatch.delenv("SOURCE_DATE_EPOCH")
     before = source.documents()
-    why = r"would have the time 2.* but by the clock of this machine it is 2.* if the previous publication \(the output\) has"
+    why = r"would have the time 2.* but by the clock of this machine it is 2.* previous publication \(the output\) has"
     with pytest.raises(PublicationError, match=why):
         source.publish(contents, now.isoformat())
     assert source.documents() == before

@@ -183,6 +183,7 @@ def test_over_what_is_public(past: Site) -> None:
     assert (state(past.output)["generation"], state(past.output)["start"]) == (2, 2), "nothing changed since"
 
 
+@pytest.mark.usefixtures("traced_processes")
 def test_the_command_says_what_was_done(past: Site) -> None:
     """One line at the end, on standard output; what is skipped is said on standard error."""
     done = our_command(past.folder, "backfill", "--by", "commit", "--jobs", "1")

@@ -11,6 +11,8 @@ from tests.support.follower import Follower
 from tests.support.servers import served
 from tests.support.sites import Site, our_command, strip
 
+pytestmark = pytest.mark.usefixtures("traced_processes")
+
 SITEURL = "https://example.org"
 CLOCKS = """
 import datetime, email.utils, time
