@@ -33,6 +33,7 @@ class Settings:
     archives: Archives = _NO_ARCHIVES
     sets: tuple[SetSettings, ...] = (THE_SITE,)
     exclude: tuple[str, ...] = ALWAYS_EXCLUDED
+    clean_urls: bool = False
     edition: int = 2017
     html_links: bool = True
     robots: bool = False
@@ -79,6 +80,7 @@ _CHECKS: Mapping[str, Callable[[Setting, object], Any]] = {
     "archives": archives,
     "sets": sets,
     "exclude": checks.exclude,
+    "clean_urls": checks.boolean,
     "edition": checks.edition,
     "html_links": checks.boolean,
     "robots": checks.boolean,

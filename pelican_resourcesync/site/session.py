@@ -86,7 +86,7 @@ class Session:
 
         self._predecessors = find_predecessors(settings, self._settings, self._siteurl, saved, stack)
         self._removed_sets = find_removed_sets(self._predecessors, self._settings, self._siteurl, saved, base)
-        self._run = Run(settings, self._siteurl)
+        self._run = Run(settings, self._siteurl, clean_urls=self._settings.clean_urls)
         for line in predecessor_messages(self._predecessors):
             print_line(f"ResourceSync: {line}.")
 

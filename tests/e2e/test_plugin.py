@@ -15,7 +15,7 @@ from pelican.settings import read_settings
 import pelican_resourcesync
 from tests.support.reader import parse
 from tests.support.servers import file_of, public_files
-from tests.support.sites import Site
+from tests.support.sites import Site, our_command, strip
 
 LINK = (
     '<link rel="resourcesync" type="application/xml" href="https://example.org/resourcesync/site/capabilitylist.xml" />'
@@ -87,7 +87,7 @@ def plugin(site: Site, name: str, source: str) -> None:
 
 def line(text: str) -> str:
     """Return the one line that the plug-in says at the end, without the time that it took."""
-    (found,) = re.findall(r"^ResourceSync: .*$", text, re.MULTILINE)
+    (found,) = re.findall(r"^ResourceSync: (?!uncommitted).*$", text, re.MULTILINE)
     return re.sub(r"in \d+\.\d\d seconds", "in N seconds", found)
 
 
@@ -391,3 +391,18 @@ def test_build_dated_in_the_past_believes_its_commits(site: Site) -> None:
     said = site.command(environment={"SOURCE_DATE_EPOCH": "315532800"})
     assert "in the future" not in said.stdout + said.stderr
     assert {time for time, _kind, _path in site.changes()} == {"2024-01-01T10:00:00Z"}
+
+
+@pytest.mark.parametrize(("clean_urls", "end"), [(False, ".html"), (True, "")])
+def test_urls_that_only_some_hosts_find(site: Site, clean_urls: bool, end: str) -> None:
+    """`/name` for `name.html` is listed where the settings say that the host finds it, in the past too."""
+    strip(site).article("a.md", "A", Slug="old")
+    site.configure(ARTICLE_URL="{slug}", ARTICLE_SAVE_AS="{slug}.html", RESOURCESYNC={"clean_urls": clean_urls})
+    site.commit("2024-01-01T10:00:00Z")
+    site.article("a.md", "A", Slug="new")
+    site.commit("2024-02-01T10:00:00Z")
+    site.build()
+    assert site.resources().keys() == {f"/new{end}"}
+    assert ("2024-02-01T10:00:00Z", "deleted", f"/old{end}") in site.changes()
+    links = [line for line in our_command(site.folder, "check", "output", "--deep").stdout.splitlines() if line]
+    assert links[-1].startswith("output: conforming: 0 errors, 0 warnings")

@@ -126,7 +126,7 @@ def _build(request: Mapping[str, Any], modules: list[str], missing: list[str]) -
 
     from pelican_resourcesync.site.outputs import Run
 
-    run = Run(pelican.settings, request["siteurl"])
+    run = Run(pelican.settings, request["siteurl"], clean_urls=request["clean_urls"])
 
     def feed_written(path: str, **_: object) -> None:
         run.feed_written(path)

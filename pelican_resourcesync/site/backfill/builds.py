@@ -149,6 +149,7 @@ class Builder:
                 "LOAD_CONTENT_CACHE": False,
             },
             "siteurl": site.url,
+            "clean_urls": site.clean_urls,
             "epoch": int(task.landing.time.timestamp()),
             "imports": self._configuration.imports_in(top),
             "objects": str(self._configuration.objects),

@@ -49,13 +49,14 @@ class Site:
     """What builds of all commits depend on in today's site.
 
     `folder` (where Pelican is run) and `settings` are paths in the repository. `extra` are the settings that override
-    those of each commit. `url` is the `SITEURL`.
+    those of each commit. `url` is the `SITEURL`, `clean_urls` is the setting.
     """
 
     url: str
     folder: str
     settings: str
     extra: Mapping[str, Any] = field(default_factory=dict)
+    clean_urls: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -301,7 +301,8 @@ def _site_of(today: Configuration, top: Path, extra: Mapping[str, Any]) -> Site:
         message = f"{today.file} is not in the repository {top}, so no commit has its settings: commit it there"
         raise HistoryError(message)
     folder = Path(settings).parent.as_posix() if here is None else here
-    return Site(url=today.siteurl, folder=folder, settings=settings, extra=extra)
+    clean_urls = today.settings.clean_urls
+    return Site(url=today.siteurl, folder=folder, settings=settings, extra=extra, clean_urls=clean_urls)
 
 
 def _inside(path: Path, top: Path) -> str | None:
@@ -315,6 +316,8 @@ def _difference(then: Site, now: Site) -> str:
         return f"SITEURL was {then.url} and is now {now.url}"
     if then.extra != now.extra:
         return "the settings given with -e changed"
+    if then.clean_urls != now.clean_urls:
+        return "the setting 'clean_urls' changed"
     before, today = (f"{each.settings} (read in {each.folder})" for each in (then, now))
     return f"the settings file was {before} and is now {today}"
 

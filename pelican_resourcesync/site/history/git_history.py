@@ -168,7 +168,7 @@ class GitHistory:
         commits: list[tuple[datetime, Sequence[PathChange]]] = [(each.time, each.commit.changes) for each in since]
         commits += [(self._built, uncommitted)] if uncommitted else []
         times: dict[str, datetime] = {}
-        with Sources(self._run.settings, self._run.siteurl, written) as sources, quiet_reading():
+        with self._sources(written) as sources, quiet_reading():
             states = States(repository, sources, scope)
             gone = self._previous.resources.keys() - sources.uris if self._previous else set()
             for time, changes in commits:
@@ -186,7 +186,7 @@ class GitHistory:
         written: Sequence[OutputFile],
     ) -> Sequence[Change]:
         """Return the changes for a first publication, by the rule."""
-        with Sources(self._run.settings, self._run.siteurl, written) as sources, quiet_reading():
+        with self._sources(written) as sources, quiet_reading():
             history = FirstHistoryReader(repository, sources, scope, self._is_excluded).read(
                 landings, uncommitted, self._built
             )
@@ -196,6 +196,9 @@ class GitHistory:
                 "are not certain (see docs/history.md); backfill builds them"
             )
         return history.changes
+
+    def _sources(self, written: Sequence[OutputFile]) -> Sources:
+        return Sources(self._run.settings, self._run.siteurl, written, clean_urls=self._run.clean_urls)
 
     def _is_excluded(self, uri: str) -> bool:
         excluded = self._exclusion.excludes_uri(self._run.siteurl, uri)

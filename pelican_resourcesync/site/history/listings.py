@@ -64,8 +64,9 @@ class Listing:
 class Listings:
     """The listings of a site, from its Pelican settings."""
 
-    def __init__(self, settings: Mapping[str, Any], siteurl: str) -> None:
-        """Use Pelican's `settings`; `siteurl` has no trailing slash."""
+    def __init__(self, settings: Mapping[str, Any], siteurl: str, *, clean_urls: bool = False) -> None:
+        """Use Pelican's `settings`; `siteurl` has no trailing slash, `clean_urls` is as in `uri_of`."""
+        self._clean_urls = clean_urls
         self._settings = settings
         self._siteurl = siteurl
         self._known: dict[tuple[object, ...], Listing] = {}
@@ -113,14 +114,17 @@ class Listings:
         if listing.feed:
             return uri_of_path(self._siteurl, listing.save_as)
         if listing.per_page is None:
-            return uri_of(self._siteurl, listing.url, listing.save_as)
+            return self._uri(listing.url, listing.save_as)
         count = (number if last else number + 1) + self._settings["DEFAULT_ORPHANS"]
         paginator = Paginator(listing.save_as, listing.url, [None] * count, self._settings, 1)
         try:
             page: Page = paginator.page(number)
-            return uri_of(self._siteurl, page.url, posixpath.normpath(page.save_as))
+            return self._uri(page.url, posixpath.normpath(page.save_as))
         except (LookupError, ValueError, AttributeError, TypeError):  # an invalid pattern that no page needs today
             return ""
+
+    def _uri(self, url: str, save_as: str) -> str:
+        return uri_of(self._siteurl, url, save_as, clean_urls=self._clean_urls)
 
     def _direct(self, without: Collection[str] = ()) -> Iterator[Listing]:
         """Yield the direct templates, except those in `without`: lists of tags, say, of an article that has none.

@@ -54,8 +54,14 @@ class SourceOutput:
 class Sources:
     """A reader of what the sources of one site publish. It has a temporary folder: use it as a context manager."""
 
-    def __init__(self, settings: Mapping[str, Any], siteurl: str, written: Sequence[OutputFile]) -> None:
-        """Use Pelican's `settings`; `siteurl` has no trailing slash, and `written` are the resources of the build."""
+    def __init__(
+        self, settings: Mapping[str, Any], siteurl: str, written: Sequence[OutputFile], *, clean_urls: bool = False
+    ) -> None:
+        """Use Pelican's `settings`; `siteurl` has no trailing slash, and `written` are the resources of the build.
+
+        `clean_urls` is as in `uri_of`.
+        """
+        self._clean_urls = clean_urls
         self._settings = {
             **settings,
             "CACHE_CONTENT": False,
@@ -80,7 +86,7 @@ class Sources:
         self._built: dict[tuple[str, Role], SourceOutput] = {}
         self._read: dict[tuple[str, Role, str], SourceOutput | None] = {}
         self._follows_rules: dict[tuple[str, Role], bool] = {}
-        self.listings = Listings(settings, siteurl)
+        self.listings = Listings(settings, siteurl, clean_urls=clean_urls)
 
     def __enter__(self) -> Self:
         return self
@@ -177,7 +183,9 @@ class Sources:
                     found.override_save_as = found.save_as  # else computed again each time, also by `is_valid`
                     if not found.is_valid():
                         return None
-                uri = uri_of(self.siteurl, found.url, found.save_as) if found.save_as else ""
+                uri = (
+                    uri_of(self.siteurl, found.url, found.save_as, clean_urls=self._clean_urls) if found.save_as else ""
+                )
                 return self._content(found, source, role, head, uri)
         except Exception:  # noqa: BLE001 - readers of plug-ins may raise anything for a past source
             return None

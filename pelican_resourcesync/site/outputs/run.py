@@ -41,10 +41,14 @@ class OutputFile:
 class Run:
     """One run of Pelican, from its start until all handlers of `finalized` have run."""
 
-    def __init__(self, settings: Mapping[str, Any], siteurl: str) -> None:
-        """Record the files in the output before the run; `settings` are Pelican's, `siteurl` has no trailing slash."""
+    def __init__(self, settings: Mapping[str, Any], siteurl: str, *, clean_urls: bool = False) -> None:
+        """Record the files in the output before the run; `settings` are Pelican's, `siteurl` has no trailing slash.
+
+        `clean_urls` is as in `uri_of`.
+        """
         self.settings = settings
         self.siteurl = siteurl
+        self.clean_urls = clean_urls
         self.output = Path(settings["OUTPUT_PATH"])
         self._real_output = os.path.realpath(self.output)
         self._real_folders: dict[str, str] = {}
@@ -69,7 +73,7 @@ class Run:
             if self._real_path(own) == self._real_path(file):
                 self._content(path, content, role)
                 return
-        uri = uri_of(self.siteurl, self._listing_url(path, context), path)
+        uri = self._uri(self._listing_url(path, context), path)
         public = all(map(is_public, (content for content, _ in contents)))
         about = next((context[name] for name in _WRAPPERS if name in context), None)
         self._written[path] = OutputFile(path, uri, public=public, about=about)
@@ -111,12 +115,15 @@ class Run:
         if hasattr(content, "override_save_as"):
             self._overridden.add(path)
         folder = self._relative(content.settings["OUTPUT_PATH"]) or ""
-        uri = uri_of(self.siteurl, posixpath.join(folder, str(content.url).lstrip("/")), path)
+        uri = self._uri(posixpath.join(folder, str(content.url).lstrip("/")), path)
         written = OutputFile(path, uri, public=is_public(content), about=content)
         if folder in ("", "."):
             source = content.get_relative_source_path()
             written = replace(written, source=source, role=role, content=content)
         self._written[path] = written
+
+    def _uri(self, url: str, save_as: str) -> str:
+        return uri_of(self.siteurl, url, save_as, clean_urls=self.clean_urls)
 
     def _listing_url(self, path: str, context: Mapping[str, Any]) -> str:
         """Return the URL that Pelican gives to a listing; its path where there is none."""
@@ -152,7 +159,7 @@ class Run:
             original = Path(self.settings["PATH"], static.source_path)
             path = posixpath.normpath(static.save_as)
             public = source not in private or (source in here and not _is_attached(static))
-            uri = uri_of(self.siteurl, static.url, static.save_as)
+            uri = self._uri(static.url, static.save_as)
             yield OutputFile(path, uri, source, Role.STATIC, public=public, content=static, copy_of=original)
 
     def _theme_files(self) -> Iterator[tuple[str, Path]]:

@@ -8,18 +8,22 @@ from urllib.parse import unquote, urlsplit
 from pelican_resourcesync.transport import path_of_uri, served_paths, uri_of_path
 
 
-def uri_of(siteurl: str, url: str, save_as: str) -> str:
+def uri_of(siteurl: str, url: str, save_as: str, *, clean_urls: bool = False) -> str:
     """Return the URI of an output with the URL `url`, by Pelican's rules, and the file `save_as`.
 
-    The URL is used where a static host would return that file for it, either unchanged (a slug may contain spaces) or
-    decoded (a user may have written it percent-encoded). Otherwise the path of the file is used, which is always
-    correct: a `SAVE_AS` is often set without its `URL`.
+    The URL is used where every static host returns that file for it, either unchanged (a slug may contain spaces) or
+    decoded (a user may have written it percent-encoded). With `clean_urls`, so is one that only some hosts resolve:
+    `name` for the file `name.html`. Otherwise the path of the file is used, which is always correct: a `SAVE_AS` is
+    often set without its `URL`.
     """
-    relative = _relative(url)
+    relative, path = _relative(url), posixpath.normpath(save_as)
     for candidate in (relative, unquote(relative, errors="surrogateescape")):
         if serves(candidate, save_as):
-            return uri_of_path(siteurl, candidate)
-    return uri_of_path(siteurl, posixpath.normpath(save_as))
+            if clean_urls or candidate in ("", path) or candidate.endswith("/"):
+                return uri_of_path(siteurl, candidate)
+            if path != f"{candidate}.html":
+                return uri_of_path(siteurl, f"{candidate}/")
+    return uri_of_path(siteurl, path)
 
 
 def serves(url: str, save_as: str) -> bool:

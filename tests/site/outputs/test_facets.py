@@ -155,7 +155,11 @@ def test_links_lead_where_pelican_means(blog: Site) -> None:
             (2, "{base_name}/{number}/", "{base_name}/{number}/index.html"),
         ],
     }
-    assert links(blog, **where)["/one.html"] == [("collection", "/in/uber-uns/"), ("tag", "/of/a"), ("tag", "/of/b")]
+    assert links(blog, **where)["/one.html"] == [
+        ("collection", "/in/uber-uns/"),
+        ("tag", "/of/a.html"),
+        ("tag", "/of/b.html"),
+    ]
 
 
 def test_links_lead_to_resources_alone(blog: Site) -> None:

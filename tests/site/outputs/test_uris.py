@@ -54,8 +54,8 @@ def test_path_can_be_had_back(path: str) -> None:
     [
         ("a.html", "a.html", "a.html"),
         ("posts/a/", "posts/a/index.html", "posts/a/"),
-        ("posts/a", "posts/a/index.html", "posts/a"),
-        ("posts/a", "posts/a.html", "posts/a"),
+        ("posts/a", "posts/a/index.html", "posts/a/"),
+        ("posts/a", "posts/a.html", "posts/a.html"),
         ("/posts/a/", "posts/a/index.html", "posts/a/"),
         ("", "index.html", ""),
         ("two words/", "two words/index.html", "two%20words/"),
@@ -80,8 +80,22 @@ def test_path_can_be_had_back(path: str) -> None:
     ],
 )
 def test_contents_have_their_own_url(url: str, save_as: str, uri: str) -> None:
-    """A URL counts, encoded or raw, where a host would answer it with the file; else the file's path does."""
+    """A URL counts, encoded or raw, where every host answers it with the file; else the file's path does."""
     assert uri_of(SITEURL, url, save_as) == f"{SITEURL}/{uri}"
+
+
+@pytest.mark.parametrize(
+    ("url", "save_as", "uri"),
+    [
+        ("posts/a", "posts/a/index.html", "posts/a"),
+        ("posts/a", "posts/a.html", "posts/a"),
+        ("caf%E9", os.fsdecode(b"caf\xe9.html"), "caf%E9"),
+        ("a", "b.html", "b.html"),
+    ],
+)
+def test_clean_urls(url: str, save_as: str, uri: str) -> None:
+    """With the setting, the host is trusted to find the page without its ending."""
+    assert uri_of(SITEURL, url, save_as, clean_urls=True) == f"{SITEURL}/{uri}"
 
 
 @given(PATHS, PATHS)
