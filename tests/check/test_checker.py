@@ -121,6 +121,7 @@ def test_whole_source(tmp_path: Path) -> None:
             assert names(report.findings) == [], path
         report = run(f"{address}/robots.txt")
         assert names(report.findings) == []
+        assert report.documents >= DOCUMENTS - 1
 
 
 def test_page_with_a_link(tmp_path: Path) -> None:

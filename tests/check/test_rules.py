@@ -275,3 +275,13 @@ def test_every_function_finds_what_no_other_rule_does(recorder: Recorder, tmp_pa
         if number not in alone and f"{rule.check.__qualname__} of {rule.identifier}" not in TOGETHER
     ]
     assert not missing, "\n".join(f"{rule.identifier} {rule.level}: {rule.sentence}" for rule in missing)
+
+
+def test_document_that_begins_too_late(tmp_path: Path) -> None:
+    """AR06: it is the index that should begin earlier, not the list in it that begins at the same time."""
+    changed, _ = BETWEEN["AR06 SHOULD current"]
+    findings = check(Request(target=str(lay(tmp_path, changed)))).findings
+    found = [(each.document, each.message) for _, _, group in findings.groups() for each in group.first]
+    assert [(uri.rpartition("/")[2], said) for uri, said in found] == [
+        ("changes.xml", "the document begins after the end of all that is archived")
+    ]
