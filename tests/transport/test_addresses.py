@@ -24,6 +24,8 @@ from pelican_resourcesync.transport import connect_to_public, is_public
         "64:ff9b::7f00:1",
         "2002:7f00:1::",
         "100.64.0.1",
+        "2001:0:808:808::80ff:fffe",  # Teredo: none is requested, whatever it leads to (here 127.0.0.1, 88.18.41.30)
+        "2001:0:4136:e378:8000:63bf:a7ed:d6e1",
         "no address",
     ],
 )
