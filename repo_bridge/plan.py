@@ -1,6 +1,6 @@
 """The plan: the sets that a repository is published as, with their options and the publications that they continue."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,7 +18,7 @@ from pelican_resourcesync.publication import (
     read_state,
     well_known_reachable,
 )
-from repo_bridge.inventory import Cache, Inventory
+from repo_bridge.inventory import Cache
 from repo_bridge.settings import Settings
 from repo_bridge.source import Source
 
@@ -73,14 +73,17 @@ def needs_records_set(settings: Settings) -> bool:
 
 
 @contextmanager
-def planned(settings: Settings, cache: Cache, source: Source, inventory: Inventory) -> Iterator[Plan]:
+def planned(
+    settings: Settings, cache: Cache, source: Source, counts: Iterable[int], names: Collection[str]
+) -> Iterator[Plan]:
     """Yield the plan; what was fetched for it is removed at the end of the block.
 
-    Raises what `PredecessorSearch.find` raises.
+    `counts` are the numbers of items, records and files, `names` those of the further sets that have resources. Raises
+    what `PredecessorSearch.find` raises.
     """
     with ExitStack() as stack:
         planning = _Planning(settings, cache, source, stack)
-        yield planning.plan(inventory)
+        yield planning.plan(counts, names)
 
 
 class _Planning:
@@ -91,14 +94,14 @@ class _Planning:
         whole = Layout(settings.base_url, settings.set_name)
         self._records_uri = f"{whole.uri(whole.records)}/"
 
-    def plan(self, inventory: Inventory) -> Plan:
+    def plan(self, counts: Iterable[int], names: Collection[str]) -> Plan:
         settings, records = self._settings, self._source.sets.records
-        counts = zip(("Items", "Records", "Files"), inventory.counts(), strict=True)
-        self._facts = tuple((name, number) for name, number in counts if number)
+        facts = zip(("Items", "Records", "Files"), counts, strict=True)
+        self._facts = tuple((name, number) for name, number in facts if number)
         whole = self._find(settings.set_name)
         known = whole.previous or whole.restarted_from
         together = set(known.state.sets) - {settings.set_name} if known else set()
-        names = set(inventory.sets()) - {records}
+        names = set(names) - {records}
         if settings.sets_by or settings.query:
             names.update(self._source.sets.begun(together, names))
         names.update([records] if self._apart else [])

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import count, islice
@@ -33,6 +33,7 @@ from pelican_resourcesync.publication import (
 from repo_bridge.errors import InventoryError
 from repo_bridge.files import Files
 from repo_bridge.inventory import Cache, Inventory, RecordFiles, cache_key_of, new_record_files
+from repo_bridge.last_run import LastRun
 from repo_bridge.plan import Plan, needs_records_set, planned
 from repo_bridge.result import MOST_EXAMPLES, DryRun, ExpectedSet, Progress, Result
 from repo_bridge.settings import Settings
@@ -54,17 +55,25 @@ def publish(settings: Settings, progress: Progress) -> Result:
     _require_not_ahead(settings.at)
     with _failing_disk(settings.out), locked(settings.out):
         recover(settings.out)
-        with _open_run(settings, progress, writes=True) as run:
-            publications = run.publish()
-            counts = run.counts()
-            warnings = tuple(run.plan.warnings())
-            run.keep()
-    return Result(publications=publications, warnings=warnings, seconds=time.perf_counter() - begin, **counts)
+        with _open(settings, progress) as opened:
+            if same := _unchanged(opened, begin):
+                return same
+            with _open_run(opened, writes=True) as run:
+                publications = run.publish()
+                counts, warnings = run.counts(), tuple(run.plan.warnings())
+                seconds = time.perf_counter() - begin
+                result = Result(publications=publications, warnings=warnings, seconds=seconds, **counts)
+                run.keep(result)
+    return result
 
 
 def dry_run(settings: Settings, progress: Progress) -> DryRun:
     """Return what `publish` would publish and what would stop it, without publishing; raises what `publish` raises."""
-    with _failing_disk(settings.out), _open_run(settings, progress, writes=False) as run:
+    with (
+        _failing_disk(settings.out),
+        _open(settings, progress) as opened,
+        _open_run(opened, writes=False) as run,
+    ):
         requests = run.requests()
         stopped = ""
         try:
@@ -98,17 +107,50 @@ def _expected(made: PlannedPublication) -> ExpectedSet:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Opened:
+    """An open source, with what is cached of the last run."""
+
+    settings: Settings
+    progress: Progress
+    cache: Cache
+    source: Source
+    last: LastRun | None
+
+
 @contextmanager
-def _open_run(settings: Settings, progress: Progress, *, writes: bool) -> Iterator["_Run"]:
-    """Open the source and fill the inventory."""
+def _open(settings: Settings, progress: Progress) -> Iterator[_Opened]:
+    """Open the source."""
     whole = Layout(settings.base_url, settings.set_name)
     records, apart = whole.uri(whole.records), needs_records_set(settings)
     cache = Cache(settings.beside, settings.set_name)
+    with open_source(settings, records, progress, apart=apart) as source:
+        last = LastRun.parse(cache.last_run)
+        yield _Opened(settings=settings, progress=progress, cache=cache, source=source, last=last)
+
+
+def _unchanged(opened: _Opened, begin: float) -> Result | None:
+    """Return the result if a run would publish nothing new; otherwise, or if that is not known, `None`."""
+    settings, source, last = opened.settings, opened.source, opened.last
+    if last is None or not last.read_the_same(settings, source):
+        return None
+    counts = [last.counts[name] for name in ("items", "records", "files")]
+    with planned(settings, opened.cache, source, counts, last.publications.keys() - {settings.set_name}) as plan:
+        if not last.is_published(settings, plan):
+            return None
+        opened.cache.keep_last_run(asdict(last.looked_again(settings.at)))
+        return last.result([*_notes(settings), *plan.notes()], time.perf_counter() - begin)
+
+
+@contextmanager
+def _open_run(opened: _Opened, *, writes: bool) -> Iterator["_Run"]:
+    """Fill the inventory, and plan."""
+    settings, progress, cache, source = opened.settings, opened.progress, opened.cache, opened.source
+    whole = Layout(settings.base_url, settings.set_name)
     with ExitStack() as stack:
         work = stack.enter_context(cache.work_directory() if writes else Cache.temporary_work_directory())
         ready = new_record_files(settings.out, settings.out / whole.records) if writes else None
         record_files = stack.enter_context(ready) if ready else None
-        source = stack.enter_context(open_source(settings, records, progress, apart=apart))
         key = cache_key_of(*source.cache_key) if source.cache_key else ""
         if key:
             cache.inventory(key, settings.at, cache.inventory_in(work))
@@ -126,7 +168,8 @@ def _open_run(settings: Settings, progress: Progress, *, writes: bool) -> Iterat
             inventory=inventory,
             record_files=record_files,
             files=Files(record_files.folder if record_files else None, settings.assetstore),
-            plan=stack.enter_context(planned(settings, cache, source, inventory)),
+            plan=stack.enter_context(planned(settings, cache, source, inventory.counts(), inventory.sets())),
+            looked=parse_time(opened.last.looked) if opened.last else None,
         )
 
 
@@ -144,6 +187,7 @@ class _Run:
     record_files: RecordFiles | None
     files: Files
     plan: Plan
+    looked: datetime | None
 
     def publish(self) -> Mapping[str, Publication]:
         """Publish; if a file turns out to have other bytes than the database says, leave out all such files."""
@@ -198,7 +242,8 @@ class _Run:
     def _times(self, previous: PreviousPublication | None, uris: Sequence[str]) -> dict[str, datetime]:
         """Return when resources changed, or since when they are not public (rules 12 and 13).
 
-        A file that was removed from its item has no time of its own, so that of the item's change is used.
+        A file that was removed from its item has no time of its own, so that of the item's change is used. A time
+        before the last look at the repository is not believed: nothing had changed then.
         """
         self.source.record_removed(self.inventory, uris)
         times = self.inventory.times(uris)
@@ -208,7 +253,8 @@ class _Run:
             if changed := [*self.inventory.times(records).values()]:
                 times[uri] = changed[0]
         known = ((uri, parse_time(text)) for uri, text in times.items())
-        return {uri: time for uri, time in known if time}
+        looked, at = self.looked, self.settings.at
+        return {uri: at if looked and time <= looked else time for uri, time in known if time}
 
     def _stored(self) -> Iterator[tuple[str, str | None, Path | None]]:
         """Yield the URIs of all resources, the MD5 given for each, and their files."""
@@ -227,20 +273,13 @@ class _Run:
             "files": files,
             "left_out": tuple(self.files.reasons.values()),
             "left_out_count": self.files.left_out,
-            "notes": (*self._notes(), *self.plan.notes()),
+            "notes": (*_notes(self.settings), *self.plan.notes()),
         }
 
-    def _notes(self) -> Iterator[str]:
-        settings = self.settings
-        if settings.timezone is None and settings.saf is None and not settings.query:
-            yield (
-                "timezone is not set, so embargoes end up to half a day late and access that ends does so up to half a"
-                " day early: set it to the time zone of the machine that DSpace runs on"
-            )
-
-    def keep(self) -> None:
+    def keep(self, result: Result) -> None:
         """Cache what makes the next run faster; if that fails, the publication is complete all the same."""
         try:
+            last = LastRun.of(self.settings, self.source, self.inventory, self.plan, result)
             self.inventory.close()
             for each in self.plan.sets:
                 if each.predecessor.previous:  # its file may be where the new one goes
@@ -250,6 +289,8 @@ class _Run:
             logger.warning("ResourceSync: nothing can be cached for the next run: %s", error)
             return
         self.cache.keep(self.work, self.key, self.settings.at, self.settings.edition, listings)
+        if last:
+            self.cache.keep_last_run(asdict(last))
 
     def _listings(self) -> dict[str, Path]:
         """Return the listings of what is now published, by the digests of the publications."""
@@ -259,6 +300,15 @@ class _Run:
             if sealed:
                 listings[sealed.digest] = self._listing(number)
         return listings
+
+
+def _notes(settings: Settings) -> Iterator[str]:
+    """Yield what the user may want to know about the settings."""
+    if settings.timezone is None and settings.saf is None and not settings.query:
+        yield (
+            "timezone is not set, so embargoes end up to half a day late and access that ends does so up to half a"
+            " day early: set it to the time zone of the machine that DSpace runs on"
+        )
 
 
 def _close(inventory: Inventory) -> None:

@@ -12,7 +12,7 @@ from repo_bridge.access import AnonymousView
 from repo_bridge.errors import DatabaseError
 from repo_bridge.inventory import EntryBuilder, Inventory, InventoryLoader, RecordFiles, record_removals
 from repo_bridge.model import Community
-from repo_bridge.reading import import_dump, open_database, open_repository, read_archive, read_query
+from repo_bridge.reading import Repository, import_dump, open_database, open_repository, read_archive, read_query
 from repo_bridge.records import Addresses, Sets, find_crosswalks
 from repo_bridge.result import Progress
 from repo_bridge.settings import Settings
@@ -30,12 +30,13 @@ Fill = Callable[[Inventory, RecordFiles | None], None]
 class Source:
     """An open source: `fill` reads it into an inventory, `record_removed` records since when URIs are not public.
 
-    `cache_key` is everything other than items that an inventory depends on, empty if none can be cached. `pages` are
-    the URIs of pages about sets, by set name.
+    `repository` is the DSpace repository that it is, if it is one. `cache_key` is everything other than items that an
+    inventory depends on, empty if none can be cached. `pages` are the URIs of pages about sets, by set name.
     """
 
     fill: Fill
     sets: Sets
+    repository: Repository | None = None
     cache_key: tuple[object, ...] = ()
     pages: Mapping[str, str] = field(default_factory=dict)
     record_removed: Callable[[Inventory, Collection[str]], None] = lambda _inventory, _uris: None
@@ -128,6 +129,7 @@ def _repository(settings: Settings, url: str, records: str, progress: Progress, 
             fill=fill,
             record_removed=record_removed,
             sets=sets,
+            repository=repository,
             pages=sets.pages(repository.hierarchy.collections.values(), addresses),
             cache_key=(
                 repository.shared_digest(),

@@ -1,8 +1,13 @@
 """The inventory: the public resources of a repository, stored on disk, and the cache kept for the next run."""
 
 from repo_bridge.inventory.cache import Cache, cache_key_of
-from repo_bridge.inventory.inventory import Inventory
-from repo_bridge.inventory.loading import EntryBuilder, InventoryLoader, record_removals
+from repo_bridge.inventory.inventory import Inventory, Seen
+from repo_bridge.inventory.loading import (
+    EntryBuilder,
+    InventoryLoader,
+    may_compare_row_versions,
+    record_removals,
+)
 from repo_bridge.inventory.record_files import (
     PublishedFile,
     RecordFiles,
@@ -18,8 +23,10 @@ __all__ = [
     "InventoryLoader",
     "PublishedFile",
     "RecordFiles",
+    "Seen",
     "StoredFile",
     "cache_key_of",
+    "may_compare_row_versions",
     "new_record_files",
     "parse_location",
     "record_removals",

@@ -20,7 +20,7 @@ from pelican_resourcesync.version import __version__
 
 logger = get_logger(__name__)
 
-_FORMAT = 1
+_FORMAT = 2
 _INVENTORY, _INDEX = "inventory.db", "index.json"
 
 
@@ -35,6 +35,21 @@ class Cache:
         self._workspace = Workspace(beside)
         self._place = self._workspace.bridge(set_name)
         self._index = self._read()
+
+    @property
+    def last_run(self) -> object:
+        """What was kept of the last run, as JSON values; `None` if nothing was."""
+        return self._index.get("last_run")
+
+    def keep_last_run(self, last_run: object) -> None:
+        """Keep what is to be known of the last run, as JSON values, with all that is cached already."""
+        self._index = {**self._index, "last_run": last_run}
+        new = self._place / f"{_INDEX}.new"
+        try:
+            new.write_text(json.dumps(self._index), "ascii")
+            new.replace(self._place / _INDEX)
+        except OSError as error:
+            logger.warning("ResourceSync: nothing can be cached in %s for the next run: %s", self._place, error)
 
     def inventory(self, key: str, at: datetime, file: Path) -> None:
         """Copy the cached inventory to `file`, if it has the same `key` and was not made after `at`."""
@@ -77,6 +92,7 @@ class Cache:
             (new / _INDEX).write_text(json.dumps(index), "ascii")
             self.drop()
             new.rename(self._place)
+            self._index = index
         except OSError as error:
             logger.warning("ResourceSync: nothing can be cached in %s for the next run: %s", self._place, error)
             shutil.rmtree(new, ignore_errors=True)

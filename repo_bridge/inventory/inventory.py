@@ -3,7 +3,7 @@
 import sqlite3
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
@@ -29,6 +29,8 @@ CREATE TABLE resource (
 );
 CREATE TABLE member (set_name TEXT, uri TEXT, PRIMARY KEY (set_name, uri)) WITHOUT ROWID;
 CREATE TABLE gone (uri TEXT PRIMARY KEY, time TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE bucket (number INTEGER PRIMARY KEY, sum TEXT NOT NULL);
+CREATE TABLE seen (at TEXT NOT NULL, digested TEXT NOT NULL, origin TEXT NOT NULL, read_from INT NOT NULL);
 """
 
 #: The digest of an item that was just read. An empty digest means that the item is read again on every run.
@@ -58,6 +60,18 @@ class ItemEntries(NamedTuple):
     lasting: bool = True
 
 
+class Seen(NamedTuple):
+    """What an inventory was filled from: a repository `at` a time, in the database `origin` at a `transaction`.
+
+    `digested` is when all of its digests were last compared. Times are texts.
+    """
+
+    at: str
+    digested: str
+    origin: str = ""
+    transaction: int = 0
+
+
 class Inventory:
     """The resources of a repository. Every method raises `InventoryError` on disk errors."""
 
@@ -85,10 +99,48 @@ class Inventory:
                 finally:
                     self._closed()
 
-    def take_digests(self, digests: Iterable[tuple[str, str]]) -> None:
-        """Store the current digests of items."""
+    def take_digests(self, digests: Iterable[tuple[str, str]], of: Collection[str] | None = None) -> None:
+        """Store the current digests of all items, or of the items `of` alone: all others have the same as before."""
         with _kept(self._file):
+            if of is not None:
+                self._database.execute("INSERT INTO now SELECT id, digest FROM item")
+                self._database.executemany("DELETE FROM now WHERE id = ?", ((item,) for item in of))
             self._database.executemany("INSERT INTO now VALUES (?, ?)", digests)
+
+    def read_again(self, items: Iterable[str]) -> None:
+        """Let items be read again, whatever their digests."""
+        with _kept(self._file):
+            self._database.executemany("UPDATE item SET digest = '' WHERE id = ?", ((item,) for item in items))
+
+    def items(self) -> set[str]:
+        """Return the ids of all items that have a digest."""
+        return {*self._names("SELECT id FROM item")}
+
+    def unsettled(self) -> list[str]:
+        """Return the ids of the items to be read again on every run."""
+        return self._names("SELECT id FROM item WHERE digest = ''")
+
+    def take_sums(self, sums: Mapping[int, str]) -> dict[int, str]:
+        """Store the current sums of buckets; return those stored before."""
+        before = dict(self._rows("SELECT number, sum FROM bucket"))
+        new = [(number, text) for number, text in sums.items() if before.get(number) != text]
+        with _kept(self._file):
+            self._database.executemany(
+                "DELETE FROM bucket WHERE number = ?", ((n,) for n in before.keys() - sums.keys())
+            )
+            self._database.executemany("INSERT OR REPLACE INTO bucket VALUES (?, ?)", new)
+        return before
+
+    @property
+    def seen(self) -> "Seen | None":
+        """When and where the inventory was last filled from; `None` for a new one."""
+        return next(map(Seen._make, self._rows("SELECT * FROM seen")), None)
+
+    @seen.setter
+    def seen(self, seen: "Seen") -> None:
+        with _kept(self._file):
+            self._database.execute("DELETE FROM seen")
+            self._database.execute("INSERT INTO seen VALUES (?, ?, ?, ?)", seen)
 
     def changed(self, most: int) -> list[str] | None:
         """Return the ids of items that are new or have another digest, in order; `None` if there are too many.

@@ -6,17 +6,17 @@ The inventory of the last run is still valid for items with the same digest: onl
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import TypeVar
 
 from pelican_resourcesync.protocol import render_link, render_metadata
-from pelican_resourcesync.publication import MD5, SHA_256, render_time
+from pelican_resourcesync.publication import MD5, SHA_256, parse_time, render_time
 from repo_bridge.errors import QueryError
-from repo_bridge.inventory.inventory import Entry, Inventory, ItemEntries
+from repo_bridge.inventory.inventory import Entry, Inventory, ItemEntries, Seen
 from repo_bridge.inventory.record_files import PublishedFile, RecordFiles, StoredFile, parse_location
 from repo_bridge.model import Item
-from repo_bridge.reading import QueryRow, Repository
+from repo_bridge.reading import BUCKETS, Origin, QueryRow, Repository
 from repo_bridge.records import (
     Addresses,
     Crosswalk,
@@ -32,6 +32,9 @@ from repo_bridge.result import Progress
 
 #: If more than one in this many items changed, all items are read again, because that is faster.
 _MANY = 4
+
+#: So long the versions of rows are trusted, before all digests are compared again.
+_DIGESTED = timedelta(days=7)
 
 #: Progress is reported after every so many items.
 _STEP = 500
@@ -98,6 +101,13 @@ def _links(leads: Iterable[Link]) -> str:
     return "".join([render_link(lead.rel, lead.href, lead.type) for lead in leads])
 
 
+def may_compare_row_versions(seen: Seen, origin: Origin, at: datetime) -> bool:
+    """Return whether this is the database seen before, and its digests were all compared within a week."""
+    digested = parse_time(seen.digested)
+    again = digested is None or not timedelta(0) <= at - digested < _DIGESTED
+    return not again and origin.follows(Origin(seen.origin, seen.transaction))
+
+
 def entries_of(rows: Iterator[QueryRow], sets: Sets, at: datetime) -> Iterator[tuple[str, Entry | None, str]]:
     """Yield for each row of a query its URI, its entry (`None` if deleted), and when it changed or was deleted.
 
@@ -124,7 +134,13 @@ class InventoryLoader:
     def from_repository(self, repository: Repository, builder: EntryBuilder) -> None:
         """Add what is public in a repository."""
         self.progress.say("looking for what changed in the repository")
-        self.inventory.take_digests(self._reporting(repository.digests()))
+        seen = self.inventory.seen
+        since = parse_time(seen.at) if seen else None
+        if since:
+            self.inventory.read_again(repository.dated_items(since))
+        suspects = self._suspects(repository, seen, builder.at)
+        digests = repository.digests() if suspects is None else repository.digests_of(sorted(suspects))
+        self.inventory.take_digests(self._reporting(digests), suspects)
         changed = self.inventory.changed(_MANY)
         if changed is None:
             self.inventory.clear()
@@ -135,6 +151,27 @@ class InventoryLoader:
             self.inventory.remove(again)
             self._read(repository.items_of(again), builder)
         self.inventory.settle_digests()
+        digested = seen.digested if seen and suspects is not None else render_time(builder.at)
+        origin = repository.origin or Origin("", 0)
+        self.inventory.seen = Seen(render_time(builder.at), digested, origin.database, origin.transaction)
+
+    def _suspects(self, repository: Repository, seen: Seen | None, at: datetime) -> set[str] | None:
+        """Return the items that may have changed, by the versions of their rows; `None` if all digests are needed."""
+        if repository.origin is None:
+            return None
+        sums = repository.sums()
+        before = self.inventory.take_sums(sums)
+        if seen is None or not may_compare_row_versions(seen, repository.origin, at):
+            return None
+        buckets = [number for number in sums.keys() | before.keys() if sums.get(number) != before.get(number)]
+        if len(buckets) * _MANY > BUCKETS:
+            return None
+        known = self.inventory.items()
+        found = (
+            {*repository.items_in(buckets), *self.inventory.unsettled()} if buckets else {*self.inventory.unsettled()}
+        )
+        found |= known.difference(repository.ids()) if buckets else set()
+        return None if len(found) * _MANY > len(known) else found
 
     def from_archive(self, items: Iterable[Item], builder: EntryBuilder) -> None:
         """Add the items of an archive."""

@@ -23,12 +23,11 @@ from sqlalchemy import (
     collate,
     func,
     literal,
-    or_,
     select,
     union_all,
 )
 
-from repo_bridge.reading.statements import END, START, Statement, Statements
+from repo_bridge.reading.statements import Key, Statement, Statements
 
 #: The name of our aggregate function in SQLite.
 FUNCTION = "repo_bridge_digest"
@@ -87,15 +86,15 @@ def _by_postgresql(columns: Sequence[ColumnElement[Any]]) -> ColumnElement[str]:
     return cast(func.sum(number), Text)
 
 
-def digest_statement(queries: Statements, fields: Collection[int]) -> Executable:
-    """Return a statement for each candidate's key, digest, and whether it may depend on the day (1, else 0).
+def digest_statement(queries: Statements, fields: Collection[int], keys: Sequence[Key] | None = None) -> Executable:
+    """Return a statement for the key and the digest of each candidate, of all or of those with the given keys.
 
     Of the metadata, only fields with the numbers `fields` count.
     """
-    among = select(queries.candidates().cte("candidates").c.id)
+    among = select(queries.candidates().cte("candidates").c.id) if keys is None else keys
     value = queries.tables.metadatavalue
     parts = (
-        queries.items(),
+        queries.items(keys),
         queries.handles(among),
         queries.memberships(among),
         queries.metadata(among).where(value.c.metadata_field_id.in_([*fields])),
@@ -103,21 +102,19 @@ def digest_statement(queries: Statements, fields: Collection[int]) -> Executable
     )
     rows = union_all(*(_digested(number, part, queries) for number, part in enumerate(parts))).subquery()
     key, digest = rows.c.key, digest_of(rows.c.part, rows.c.digest, dialect=queries.dialect)
-    return select(queries.key(key), digest, func.max(rows.c.dated)).group_by(key).order_by(queries.order(key))
+    candidate = func.min(rows.c.part) == 0  # others have no row among `items`
+    return select(queries.key(key), digest).group_by(key).having(candidate).order_by(queries.order(key))
 
 
 def _digested(number: int, part: Statement, queries: Statements) -> Statement:
     """Return one row per item for all its rows in a part; the number of the part distinguishes them."""
     first, *columns = typing.cast("list[ColumnElement[object]]", [*part.inner_columns])
     key = first.clause if isinstance(first, Cast) else first
-    dates = [column.is_not(None) for column in columns if column.key in {START, END}]
-    dated = func.max(case((or_(*dates), 1), else_=0)) if dates else literal(0, Integer())
     return (
         part.with_only_columns(
             key.label("key"),
             literal(number).label("part"),
             digest_of(*columns, dialect=queries.dialect).label("digest"),
-            dated.label("dated"),
         )
         .group_by(key)
         .order_by(None)

@@ -2,16 +2,17 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
 from hashlib import sha256
 from itertools import groupby, islice
 from operator import itemgetter
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Executable, select
 
 from repo_bridge.access import AnonymousView, Period, closed, everybody, hidden, opened, readable
-from repo_bridge.dates import parse_moment
+from repo_bridge.dates import parse_day, parse_moment
 from repo_bridge.errors import SchemaError
 from repo_bridge.model import Field, HiddenItem, Item, MetadataValue
 from repo_bridge.reading.database import open_database
@@ -19,6 +20,14 @@ from repo_bridge.reading.digests import digest_statement
 from repo_bridge.reading.execution import QueryRunner, Row, RowsByKey, RunStatement
 from repo_bridge.reading.files import File, files_of
 from repo_bridge.reading.hierarchy import read_hierarchy
+from repo_bridge.reading.row_versions import (
+    Origin,
+    find_origin,
+    items_in,
+    items_of,
+    sums_statement,
+    total_statement,
+)
 from repo_bridge.reading.statements import Key, Statements
 from repo_bridge.schema import ANONYMOUS, Tables, find_tables
 
@@ -48,6 +57,8 @@ class Repository:
     def __init__(self, connection: Connection, tables: Tables, view: AnonymousView) -> None:
         """Read the registries, collections and communities, which are small."""
         self.version = tables.version
+        self._connection = connection
+        self._total: str | None = None
         self._runner = QueryRunner(connection)
         self._view = view
         fields = read_fields(connection, tables)
@@ -56,9 +67,9 @@ class Repository:
         self._places = {number: place for number, (place, _) in self._fields.items()}
         self._ordered = dict(self._fields.values())
         titles = find_titles(fields)
-        require_everybody(connection, tables)
         self._queries = Statements(tables=tables, view=view, titles=titles, dialect=connection.dialect.name)
         self.hierarchy = read_hierarchy(connection, self._queries)
+        self._shared = read_shared(connection, tables)
 
     def close(self) -> None:
         """End all reading that is still in progress."""
@@ -82,18 +93,68 @@ class Repository:
         """Yield the id of each item that may be public, and a digest of what `items` would yield for it.
 
         They are in the order of the ids. In the same database, if an item's digest and `shared_digest` are unchanged,
-        the item is unchanged too, or still not public. If that depends on the day, the digest contains the day.
+        and it is not one of `dated_items`, the item is unchanged too, or still not public.
         """
-        today = "-".join(str(part) for day in dict.fromkeys(self._view.today) for part in day)
         with self._runner.each() as run:
-            for key, digest, dated in run(digest_statement(self._queries, self._fields)):
-                yield str(key), f"{digest}@{today}" if dated else digest
+            for key, digest in run(digest_statement(self._queries, self._fields)):
+                yield str(key), digest
+
+    def digests_of(self, ids: Iterable[str]) -> Iterator[tuple[str, str]]:
+        """Yield the same for those of these items that may be public."""
+        for some in _batches(ids, _KEYS):
+            if keys := self._queries.keys(some):
+                for key, digest in self._runner.all(digest_statement(self._queries, self._fields, keys)):
+                    yield str(key), digest
+
+    def passed_dates(self, since: datetime) -> set[str]:
+        """Return the dates of policies, as text, on which something may have become public or hidden since then."""
+        first, last = replace(self._view, at=since).today.earliest, self._view.today.latest
+        with self._runner.each() as run:
+            dates = {date for dates in run(self._queries.dated()) for date in dates if date is not None}
+        return {date for date in dates if (day := parse_day(date)) and first < day <= last}
+
+    def dated_items(self, since: datetime) -> list[str]:
+        """Return the ids of items that may have become public or hidden since then, with or without a change."""
+        dates = self.passed_dates(since)
+        objects = self._queries.objects_dated(dates)
+        return self._ids(items_of(self._queries, lambda key: key.in_(objects))) if dates else []
+
+    @cached_property
+    def origin(self) -> Origin | None:
+        """Which database it is, `None` if it does not know which transaction wrote a row: see `row_versions`."""
+        return find_origin(self._connection, self._queries)
+
+    def total(self) -> str:
+        """Return the sum of all `sums`, which takes a third of the time."""
+        if self._total is None:
+            with self._runner.each() as run:
+                self._total = str(next(run(total_statement(self._queries)))[0])
+        return self._total
+
+    def sums(self) -> dict[int, str]:
+        """Return the sum of each bucket of objects: see `row_versions`."""
+        with self._runner.each() as run:
+            sums: dict[int, str] = dict(run(sums_statement(self._queries)))
+        self._total = str(sum(map(int, sums.values())))
+        return sums
+
+    def items_in(self, buckets: Iterable[int]) -> list[str]:
+        """Return the ids of the items that have an object in one of the buckets."""
+        return self._ids(items_in(self._queries, buckets))
+
+    def ids(self) -> list[str]:
+        """Return the ids of all items, public or not."""
+        return self._ids(select(self._queries.key(self._queries.tables.item.c.id)))
+
+    def _ids(self, statement: Executable) -> list[str]:
+        with self._runner.each() as run:
+            return [str(key) for (key,) in run(statement)]
 
     def shared_digest(self) -> str:
         """Return a digest of what all items share: if it differs, no digests of items can be compared.
 
-        It covers the schema of the database, the visible fields, the public collections and communities, and the view
-        except for its time.
+        It covers the schema of the database, the visible fields, the public collections and communities, the groups of
+        an anonymous visitor, the formats of files, and the view except for its time.
         """
         view, hierarchy = self._view, self.hierarchy
         shared = (
@@ -101,6 +162,7 @@ class Repository:
             sorted(self._fields.items()),
             sorted(hierarchy.communities.items()),
             sorted(hierarchy.collections.items()),
+            self._shared,
             (str(view.zone), view.bundles, sorted(view.hidden), view.fingerprints),
         )
         return sha256(repr(shared).encode()).hexdigest()
@@ -223,11 +285,18 @@ def find_titles(fields: Mapping[int, Field]) -> list[int]:
     return titles
 
 
-def require_everybody(connection: Connection, tables: Tables) -> None:
-    """Raise `SchemaError` if there is no group Anonymous: nothing could be public."""
-    if connection.execute(everybody(tables)).first() is None:
+def read_shared(connection: Connection, tables: Tables) -> tuple[list[str], list[str]]:
+    """Return the groups of an anonymous visitor, and the media types of formats.
+
+    Raises `SchemaError` if there is no group Anonymous: nothing could be public.
+    """
+    groups = sorted(str(key) for (key,) in connection.execute(everybody(tables)))
+    if not groups:
         message = f"there is no group {ANONYMOUS}, which says what everybody may read: is this the whole database?"
         raise SchemaError(message)
+    kinds = tables.bitstreamformatregistry
+    formats = connection.execute(select(kinds.c.bitstream_format_id, kinds.c.mimetype))
+    return groups, sorted(map(repr, map(tuple, formats)))
 
 
 def visible_fields(fields: Mapping[int, Field], view: AnonymousView) -> dict[int, tuple[int, Field]]:

@@ -26,6 +26,7 @@ from sqlalchemy import (
     cast,
     func,
     literal_column,
+    or_,
     select,
     true,
     type_coerce,
@@ -42,9 +43,6 @@ Statement = Select[*tuple[Any, ...]]
 
 #: The items to read rows for: a statement that selects their keys, or the keys (see `Statements.keys`).
 Among = Statement | Sequence[Key]
-
-#: The names of the columns with the dates of policies.
-START, END = "start_date", "end_date"
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
 _INTEGER = re.compile(r"0|[1-9][0-9]{0,9}", re.ASCII)
@@ -71,6 +69,19 @@ class Statements:
             .select_from(item.join(policy, self._policy_of(item, ObjectType.ITEM)))
             .where(live(self.tables), discoverable(self.tables))
         )
+
+    def dated(self) -> Statement:
+        """Select the dates of all policies that let everybody read, each pair of them once."""
+        policy = self.tables.resourcepolicy
+        dates = _text(policy.c.start_date), _text(policy.c.end_date)
+        given = or_(policy.c.start_date.is_not(None), policy.c.end_date.is_not(None))
+        return select(*dates).where(given, grants(self.tables, policy)).distinct()
+
+    def objects_dated(self, dates: Collection[str]) -> Statement:
+        """Select the keys of the objects with a policy that lets everybody read and has one of these dates."""
+        policy = self.tables.resourcepolicy
+        found = or_(_text(policy.c.start_date).in_([*dates]), _text(policy.c.end_date).in_([*dates]))
+        return select(policy.c.object_id).where(found, grants(self.tables, policy))
 
     def keys(self, ids: Iterable[str]) -> list[Key]:
         """Return the keys for ids; an id that no item can have is left out."""
@@ -256,4 +267,4 @@ def _text(column: ColumnElement[object]) -> SQLColumnExpression[str]:
 
 def _policy(policy: FromClause) -> tuple[SQLColumnExpression[int], SQLColumnExpression[str], SQLColumnExpression[str]]:
     """Return the columns of a policy; if the action is `NULL`, there is no policy."""
-    return policy.c.action_id, _text(policy.c.start_date).label(START), _text(policy.c.end_date).label(END)
+    return policy.c.action_id, _text(policy.c.start_date), _text(policy.c.end_date)

@@ -1,78 +1,111 @@
-"""What reading and publishing a repository costs: `python -m tests.bridge.benchmark [ITEMS]`.
+"""What a run of the bridge costs: `python -m tests.bridge.benchmark [ITEMS]`.
 
-Makes a repository of so many items in PostgreSQL (see `server`), each with two public files, three others and about
-twenty values. Reads it in several ways, each in a process of its own. Publishes it, then again with 1,000 items
-changed, then without a change. Gives ratios to `psql` copying the rows of the same statements, and peak memory: the
-figures of one run on one machine.
+Makes a repository of so many items in PostgreSQL (see `server`), with the tables and indexes of DSpace's own
+migrations: each item has two public files, three others and about twenty values. Publishes it, and again after so many
+changes. The unit is what nothing can do without: `psql` copying the rows of the same statements, and writing the same
+bytes plainly.
+All figures are CPU seconds, user and system, of the client and of the server, of one run on one machine.
 """
 
 # ruff: noqa: T201
 
 import os
-import resource
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
-from multiprocessing import get_context
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import psycopg
 from sqlalchemy import ClauseElement
 from sqlalchemy.dialects import postgresql
 
 from repo_bridge.access import AnonymousView
-from repo_bridge.reading.dump import import_dump
-from repo_bridge.reading.repository import open_repository
 from repo_bridge.reading.statements import Statements
 from repo_bridge.schema import describe
 from tests.bridge.support.large import TITLE, large_database
 from tests.bridge.support.server import Server, running
 
 _VIEW = AnonymousView(at=datetime(2025, 6, 15, tzinfo=UTC))
+_AT = datetime(2025, 6, 15, 12, tzinfo=UTC)
 _MEBIBYTE = 1024
 
-
-_CHANGES = 1_000
-_EDIT = f"""
-UPDATE item SET last_modified = '2025-06-15 18:00+00' WHERE uuid IN (
-  SELECT key('item', n * %(step)s) FROM generate_series(1, {_CHANGES}) n);
+_EDIT = """
+UPDATE item SET last_modified = '{at}' WHERE uuid IN (
+  SELECT key('item', n * {step}) FROM generate_series(1, {number}) n);
 UPDATE metadatavalue SET text_value = text_value || ' and more' WHERE dspace_object_id IN (
-  SELECT key('item', n * %(step)s) FROM generate_series(1, {_CHANGES}) n);
+  SELECT key('item', n * {step}) FROM generate_series(1, {number}) n);
 """
 
 
-def main(items: str = "100000") -> None:
-    """Make the repository, measure, and print the ratios."""
-    with running() as server, tempfile.TemporaryDirectory() as folder:
-        url = large_database(server, 10, int(items))
-        copied = min(timed(lambda: copy(server, url)) for _ in range(2))
-        measure_reading(server, url, Path(folder), copied)
-        measure_publishing(server, url, Path(folder), copied, int(items))
+class Cost(NamedTuple):
+    """CPU seconds of the client and of the server, and the client's peak memory in MiB."""
+
+    client: float
+    server: float
+    memory: int
+
+    @property
+    def total(self) -> float:
+        """Both together."""
+        return self.client + self.server
 
 
-def measure_reading(server: Server, url: str, folder: Path, copied: float) -> None:
-    """Read in several ways, each in a process of its own."""
-    read, memory, values = _apart(_read, url)
-    print(f"psql COPY of the same statements {copied:.1f} s; {values:,} values read in {read / copied:.2f} times that")
-    print(f"peak memory {memory / _MEBIBYTE:.0f} MiB")
-    digested, memory, _ = _apart(_digest, url)
-    print(f"digests in {digested / copied:.2f} times that; peak memory {memory / _MEBIBYTE:.0f} MiB")
-    some, memory, count = _apart(_read_some, url)
-    print(f"{count:,} items by their ids in {some / copied:.2f} times that; peak memory {memory / _MEBIBYTE:.0f} MiB")
-    hidden, _, _ = _apart(_hidden, url)
-    print(f"what is hidden is read in {hidden / copied:.2f} times that")
-    dump = server.dump(url, folder / "dump.sql")
-    loaded, memory, _ = _apart(_import, str(dump), str(folder / "export.db"))
-    print(f"import of a plain dump {loaded / copied:.2f} times COPY; peak memory {memory / _MEBIBYTE:.0f} MiB")
-    export = f"sqlite:///{folder / 'export.db'}"
-    read, memory, _ = _apart(_read, export)
-    print(f"read from SQLite in {read / copied:.2f} times COPY; peak memory {memory / _MEBIBYTE:.0f} MiB")
-    digested, memory, _ = _apart(_digest, export)
-    print(f"digests from SQLite in {digested / copied:.2f} times COPY; peak memory {memory / _MEBIBYTE:.0f} MiB")
+def main(items: str = "20000") -> None:
+    """Make the repository, publish it several times, and print a table."""
+    number = int(items)
+    with running() as server, tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        url = large_database(server, 10, number)
+        with psycopg.connect(server.dsn(url), autocommit=True) as owner:
+            owner.execute("ALTER SYSTEM SET autovacuum = off")
+            owner.execute("SELECT pg_reload_conf()")
+            owner.execute("VACUUM ANALYZE")
+            owner.execute("CHECKPOINT")
+            copied = min(cost(owner, _copy(server, url, folder)).total for _ in range(2))
+            first = _publish(owner, url, folder, 0)
+            unit = copied + _rewrite(folder / "out", folder / "plain")
+            print(f"{number:,} items; unit {unit:.2f} CPU s, of which COPY {copied:.2f}", flush=True)
+            _print("first publication", first, unit)
+            for day, changes in enumerate((0, 0, 100, 1_000, 0), 1):
+                if changes:
+                    at = _AT + timedelta(days=day, hours=-6)
+                    owner.execute(_EDIT.format(at=at, number=changes, step=max(1, number // changes)).encode())
+                _print(f"{changes:,} changes", _publish(owner, url, folder, day), unit)
+
+
+def cost(owner: psycopg.Connection[Any], start: Callable[[], subprocess.Popen[bytes]]) -> Cost:
+    """Return what a process costs, with what the server does for it."""
+    before = _server_seconds(owner)
+    with start() as process:
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    time.sleep(0.5)  # until the server has buried its processes
+    return Cost(usage.ru_utime + usage.ru_stime, _server_seconds(owner) - before, usage.ru_maxrss // _MEBIBYTE)
+
+
+def _server_seconds(owner: psycopg.Connection[Any]) -> float:
+    """Return the CPU seconds of all processes of the server that have ended."""
+    (backend,) = owner.execute("SELECT pg_backend_pid()").fetchone() or (0,)
+    parent = _stat(backend)[1]
+    return sum(int(ticks) for ticks in _stat(int(parent))[13:15]) / os.sysconf("SC_CLK_TCK")
+
+
+def _stat(process: int) -> list[str]:
+    """Return the fields after the name of a process: see proc(5)."""
+    return Path(f"/proc/{process}/stat").read_text("ascii").rpartition(") ")[2].split()
+
+
+def _print(name: str, cost: Cost, unit: float) -> None:
+    print(
+        f"{name:20}{cost.total / unit:6.2f} x unit   client {cost.client:6.2f} s   server {cost.server:6.2f} s   "
+        f"{cost.memory} MiB",
+        flush=True,
+    )
 
 
 def statements() -> list[str]:
@@ -89,105 +122,43 @@ def _literal(statement: Any) -> str:
     return str(statement.compile(dialect=dialect(), compile_kwargs={"literal_binds": True}))
 
 
-def copy(server: Server, url: str) -> None:
-    """Let `psql` copy the rows of all statements to nowhere."""
+def _copy(server: Server, url: str, folder: Path) -> Callable[[], subprocess.Popen[bytes]]:
+    """Return how to start `psql` that copies the rows of all statements to nowhere."""
     program = str(server.programs / "psql") if server.programs else "psql"
-    script = "SET work_mem = '64MB';\n" + "".join(f"COPY ({each}) TO STDOUT;\n" for each in statements())
-    command = [program, "--quiet", "--dbname", server.dsn(url), "--file", "-"]
-    subprocess.run(command, input=script.encode(), stdout=subprocess.DEVNULL, check=True)
+    script = folder / "copy.sql"
+    begin = "SET work_mem = '64MB'; SET enable_nestloop = off;\n"
+    script.write_text(begin + "".join(f"COPY ({each}) TO STDOUT;\n" for each in statements()))
+    command = [program, "--quiet", "--dbname", server.dsn(url), "--file", str(script)]
+    return lambda: subprocess.Popen(command, stdout=subprocess.DEVNULL)
 
 
-def _read(url: str) -> int:
-    with open_repository(url, _VIEW) as repository:
-        return sum(len(item.metadata) for item in repository.items())
-
-
-def _digest(url: str) -> int:
-    with open_repository(url, _VIEW) as repository:
-        return sum(1 for _ in repository.digests())
-
-
-def _read_some(url: str) -> int:
-    """Read a thousand items, as a day may have changed."""
-    with open_repository(url, _VIEW) as repository:
-        ids = [key for key, _ in repository.digests()]
-        return sum(1 for _ in repository.items_of(ids[:: max(1, len(ids) // 1000)]))
-
-
-def _hidden(url: str) -> int:
-    with open_repository(url, _VIEW) as repository:
-        return sum(1 for _ in repository.hidden())
-
-
-def _import(dump: str, export: str) -> int:
-    return sum(import_dump(Path(dump), Path(export)).rows.values())
-
-
-def _apart(work: Callable[..., int], *arguments: str) -> tuple[float, int, int]:
-    """Do the work in a new process: its seconds, its peak memory (KiB), and what it gives."""
-    with get_context("spawn").Pool(1) as pool:
-        return pool.apply(_measured, (work, *arguments))
-
-
-def _measured(work: Callable[..., int], *arguments: str) -> tuple[float, int, int]:
-    start = time.perf_counter()
-    result = work(*arguments)
-    return time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, result
-
-
-def timed(work: Callable[[], None]) -> float:
-    """Do the work: its seconds."""
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
-
-
-def measure_publishing(server: Server, url: str, folder: Path, copied: float, items: int) -> None:
-    """Publish, change, publish again; and do plainly what both cannot do without."""
-    first, memory = _publish(url, folder, "2025-06-15T12:00:00Z")
-    size, plain = _rewrite(folder / "out", folder / "plain")
-    both = copied + plain
-    print(f"psql COPY {copied:.1f} s, writing the same {size:,} bytes plainly {plain:.1f} s")
-    print(f"the first publication took {first:.1f} s, {first / both:.2f} times both; peak memory {memory} MiB")
-    with psycopg.connect(server.dsn(url), autocommit=True) as connection:
-        connection.execute((_EDIT % {"step": items // _CHANGES or 1}).encode())
-    again, memory = _publish(url, folder, "2025-06-16T12:00:00Z")
-    print(f"with {_CHANGES:,} changes {again:.1f} s, {again / first:.2f} times the first; peak memory {memory} MiB")
-    idle, memory = _publish(url, folder, "2025-06-17T12:00:00Z")
-    print(f"without a change {idle:.1f} s, {idle / first:.2f} times the first; peak memory {memory} MiB")
-
-
-def _publish(url: str, folder: Path, at: str) -> tuple[float, int]:
-    """Publish in a new process: its seconds, and its peak memory in MiB."""
+def _publish(owner: psycopg.Connection[Any], url: str, folder: Path, day: int) -> Cost:
     options = {
         "--database": url,
         "--out": "out",
         "--base-url": "http://127.0.0.1:8000",
         "--ui-url": "https://r.example",
+        "--timezone": "Europe/Berlin",
+        "--at": (_AT + timedelta(days=day)).isoformat(),
+        "--previous": "output",
     }
-    options |= {"--at": at, "--previous": "output"}
     command = [sys.executable, "-m", "repo_bridge", "publish", *(each for pair in options.items() for each in pair)]
-    begin = time.perf_counter()
-    with subprocess.Popen(command, cwd=folder, env={**os.environ, "PYTHONPATH": str(Path.cwd())}) as process:
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode == 0
-    return time.perf_counter() - begin, usage.ru_maxrss // 1024
+    environment = {**os.environ, "PYTHONPATH": str(Path.cwd())}
+    return cost(owner, lambda: subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL))
 
 
-def _rewrite(source: Path, target: Path) -> tuple[int, float]:
-    """Write what is in a folder again, plainly; give the bytes, and the seconds that writing took."""
-    size, seconds = 0, 0.0
+def _rewrite(source: Path, target: Path) -> float:
+    """Write what is in a folder again, plainly; return the CPU seconds that writing took."""
+    seconds = 0.0
     for folder, _, names in os.walk(source):
         (target / Path(folder).relative_to(source)).mkdir(parents=True, exist_ok=True)
         for name in names:
             data = Path(folder, name).read_bytes()
             place = target / Path(folder, name).relative_to(source)
-            begin = time.perf_counter()
+            begin = time.process_time()
             place.write_bytes(data)
-            seconds += time.perf_counter() - begin
-            size += len(data)
-    return size, seconds
+            seconds += time.process_time() - begin
+    return seconds
 
 
 if __name__ == "__main__":

@@ -1,0 +1,224 @@
+"""Row versions: whatever is done to the database, what has changed is found without comparing all digests."""
+
+import random
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from pelican_resourcesync.publication import Row
+from repo_bridge.inventory import Inventory
+from repo_bridge.reading.repository import open_repository
+from repo_bridge.result import Progress
+from repo_bridge.settings import Settings
+from repo_bridge.source import open_source
+from tests.bridge.reading.test_digests import CHANGES, ONE, SAMPLE
+from tests.bridge.support.press import BASE, UI, Heard
+from tests.bridge.support.reading import VIEW
+from tests.bridge.support.repository import rows_of
+from tests.bridge.support.samples import AT, every_case
+from tests.bridge.support.server import Server
+
+#: What may happen to the rows of items, and to what they depend on; `{table.column}` is a value from that column.
+EDITS = [
+    "UPDATE item SET discoverable = NOT discoverable WHERE uuid = {item.uuid}",
+    "UPDATE item SET in_archive = withdrawn, withdrawn = in_archive WHERE uuid = {item.uuid}",
+    "UPDATE item SET last_modified = last_modified + interval '1 day' WHERE uuid = {item.uuid}",
+    "UPDATE item SET owning_collection = {collection.uuid} WHERE uuid = {item.uuid}",
+    "DELETE FROM item WHERE uuid = {item.uuid}",
+    (
+        "UPDATE metadatavalue SET text_value = text_value || 'x' "
+        "WHERE metadata_value_id = {metadatavalue.metadata_value_id}"
+    ),
+    "DELETE FROM metadatavalue WHERE metadata_value_id = {metadatavalue.metadata_value_id}",
+    (
+        "UPDATE metadatavalue SET dspace_object_id = {item.uuid} "
+        "WHERE metadata_value_id = {metadatavalue.metadata_value_id}"
+    ),
+    (
+        "INSERT INTO metadatavalue (metadata_value_id, metadata_field_id, text_value, dspace_object_id) SELECT "
+        "{number}, {metadatafieldregistry.metadata_field_id}, 'new', {item.uuid}"
+    ),
+    "DELETE FROM resourcepolicy WHERE policy_id = {resourcepolicy.policy_id}",
+    "UPDATE resourcepolicy SET start_date = {day} WHERE policy_id = {resourcepolicy.policy_id}",
+    "UPDATE resourcepolicy SET end_date = {day} WHERE policy_id = {resourcepolicy.policy_id}",
+    "UPDATE resourcepolicy SET action_id = 12 - action_id WHERE policy_id = {resourcepolicy.policy_id}",
+    "UPDATE resourcepolicy SET epersongroup_id = {epersongroup.uuid} WHERE policy_id = {resourcepolicy.policy_id}",
+    "UPDATE resourcepolicy SET dspace_object = {bitstream.uuid} WHERE policy_id = {resourcepolicy.policy_id}",
+    (
+        "INSERT INTO resourcepolicy (policy_id, resource_type_id, action_id, epersongroup_id, dspace_object, "
+        "start_date) SELECT {number}, 0, 0, {epersongroup.uuid}, {bitstream.uuid}, {day}"
+    ),
+    "UPDATE bitstream SET deleted = NOT deleted WHERE uuid = {bitstream.uuid}",
+    "UPDATE bitstream SET size_bytes = size_bytes + 1 WHERE uuid = {bitstream.uuid}",
+    "DELETE FROM bundle2bitstream WHERE bitstream_id = {bundle2bitstream.bitstream_id}",
+    (
+        "UPDATE bundle2bitstream SET bundle_id = {item2bundle.bundle_id} "
+        "WHERE bitstream_id = {bundle2bitstream.bitstream_id}"
+    ),
+    "DELETE FROM item2bundle WHERE bundle_id = {item2bundle.bundle_id}",
+    "UPDATE item2bundle SET item_id = {item.uuid} WHERE bundle_id = {item2bundle.bundle_id}",
+    "UPDATE handle SET handle = handle || '.2' WHERE handle_id = {handle.handle_id}",
+    "UPDATE handle SET resource_id = NULL WHERE handle_id = {handle.handle_id}",
+    "DELETE FROM collection2item WHERE item_id = {collection2item.item_id}",
+    "INSERT INTO collection2item (collection_id, item_id) SELECT {collection.uuid}, {item.uuid}",
+    "DELETE FROM group2groupcache WHERE parent_id = {group2groupcache.parent_id}",
+    "UPDATE bitstreamformatregistry SET mimetype = mimetype || 'x' WHERE bitstream_format_id = 2",
+]
+
+#: What changes no row; VACUUM FULL writes all rows anew.
+UPKEEP = ["VACUUM FREEZE item, metadatavalue, resourcepolicy", "VACUUM FULL metadatavalue", *["SELECT 1"] * 4]
+
+SILENT: Progress = Heard()
+
+
+class Life:
+    """A repository in PostgreSQL to which something happens every day, and the inventory that goes on from the last."""
+
+    def __init__(self, server: Server, folder: Path, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.server = server
+        self.url = server.database(rows_of(every_case(), 7), 7)
+        self.folder = folder
+        self.at = AT
+        self.key: tuple[object, ...] = ()
+        self.numbers = iter(range(900_000_000, 2_000_000_000))
+
+    def edit(self, owner: psycopg.Connection[Any]) -> None:
+        """Do something, unless there is nothing left to do it to."""
+        statement = self.random.choice(EDITS)
+        while "{" in statement:
+            name = statement.partition("{")[2].partition("}")[0]
+            value = self._value(owner, name)
+            if value is None:
+                return
+            statement = statement.replace(f"{{{name}}}", value, 1)
+        with suppress(psycopg.errors.UniqueViolation):
+            owner.execute(statement.encode())
+
+    def _value(self, owner: psycopg.Connection[Any], name: str) -> str | None:
+        if name == "number":
+            return str(next(self.numbers))
+        if name == "day":
+            return f"date '{(self.at + timedelta(days=self.random.randrange(-3, 12))).date()}'"
+        table, _, column = name.partition(".")
+        query = f"SELECT {column}::text FROM {table} ORDER BY 1"
+        found = [value for (value,) in owner.execute(query.encode()) if value]
+        if not found:
+            return None
+        value = self.random.choice(found)
+        return value if value.isdecimal() else f"'{value}'"
+
+    def restore(self) -> None:
+        """Let the database be a copy of itself, with other transactions."""
+        other = self.server.empty_database()
+        self.server.drop(other)
+        with psycopg.connect(self.server.dsn(self.server.url), autocommit=True) as owner:
+            names = [url.rpartition("/")[2].partition("?")[0] for url in (other, self.url)]
+            owner.execute(f'CREATE DATABASE "{names[0]}" TEMPLATE "{names[1]}"'.encode())
+        self.server.drop(self.url)
+        self.url = other
+
+    def settings(self) -> Settings:
+        """Return the settings of the day."""
+        given: dict[str, Any] = {"out": self.folder, "beside": self.folder, "base_url": BASE, "ui_url": UI}
+        return Settings(**given, database=self.url, at=self.at)
+
+    def fill(self, file: Path, since: datetime | None = None) -> "Filled":
+        """Fill the inventory in a file."""
+        with open_source(self.settings(), f"{BASE}/records", SILENT, apart=False) as source:
+            if since and file.exists() and source.cache_key != self.key:  # as the cache does
+                file.unlink()
+            self.key = source.cache_key
+            inventory = Inventory(file)
+            source.fill(inventory, None)
+            assert inventory.seen
+            assert source.repository
+            assert source.repository.origin
+            found = Filled(
+                rows=[*inventory.rows(None)],
+                by_digests=inventory.seen.digested == inventory.seen.at,
+                mark=(source.cache_key, source.repository.origin.database, source.repository.total()),
+                dates=source.repository.passed_dates(since or self.at),
+            )
+            inventory.close()
+            return found
+
+
+@dataclass
+class Filled:
+    """The rows of an inventory, whether all digests were compared, the mark of the database, and the passed dates."""
+
+    rows: list[Row]
+    by_digests: bool
+    mark: tuple[object, ...]
+    dates: set[str]
+
+
+def days(life: Life, number: int) -> Iterator[int]:
+    """Let some days pass on which something, nothing or much happens."""
+    for each in range(number):
+        with psycopg.connect(life.server.dsn(life.url), autocommit=True) as owner:
+            for _ in range(life.random.choice([0, 0, 1, 1, 2, 5])):
+                life.edit(owner)
+            owner.execute(life.random.choice(UPKEEP).encode())
+        if life.random.random() < 0.05:
+            life.restore()
+        life.at += timedelta(hours=life.random.choice([1, 6, 20, 24, 24, 24, 40]))
+        yield each
+
+
+def live(server: Server, folder: Path, seed: int, number: int) -> tuple[int, int, int]:
+    """Live some days; return on how many of them row versions did, dates were all, and nothing was to be done."""
+    life, kept = Life(server, folder, seed), folder / "kept.db"
+    before, since, counts = life.fill(kept), life.at, [0, 0, 0]
+    for each in days(life, number):
+        now = life.fill(kept, since)
+        fresh = folder / f"{each}.db"
+        assert now.rows == life.fill(fresh).rows, (seed, each)
+        fresh.unlink()
+        counts[0] += not now.by_digests
+        if now.mark == before.mark:
+            assert now.dates or now.rows == before.rows, (seed, each)
+            counts[1 if now.dates else 2] += 1
+        before, since = now, life.at
+    server.drop(life.url)
+    return counts[0], counts[1], counts[2]
+
+
+def test_each_change_is_found(server: Server) -> None:
+    """Each statement that changes an item, its bundles or its files leads to that item, and to no other."""
+    url = server.database(rows_of(SAMPLE, 7), 7)
+    before: dict[int, str] = {}
+    with psycopg.connect(server.dsn(url), autocommit=True) as owner:
+        for statement in ["SELECT 1", *CHANGES]:
+            owner.execute(statement.encode())
+            with open_repository(url, VIEW) as repository:
+                sums = repository.sums()
+                changed = [each for each in sums.keys() | before.keys() if sums.get(each) != before.get(each)]
+                found = repository.items_in(changed)
+                assert repository.total() == str(sum(map(int, sums.values())))
+            assert not before or found == [ONE], statement
+            before = sums
+    server.drop(url)
+
+
+def test_random_life(server: Server, tmp_path: Path) -> None:
+    """With edits by SQL, vacuums, restores and passing dates, what is found is what a fresh reading finds."""
+    versions, dates, nothing = live(server, tmp_path, 1, 12)
+    assert versions > 4
+    assert dates > 0
+    assert nothing > 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(2, 8))
+def test_random_lives(server: Server, tmp_path: Path, seed: int) -> None:
+    """So it is through 200 days."""
+    versions, dates, nothing = live(server, tmp_path, seed, 200)
+    assert min(versions, dates, nothing) > 10
