@@ -5,32 +5,55 @@ document of any size takes little memory. Faults in a single document raise `Doc
 and docstrings (X10, CH02, …) name the rules of the standard, everywhere in this project.
 """
 
-from pelican_resourcesync.protocol.attributes import LINK, METADATA, XML_SPACE
-from pelican_resourcesync.protocol.model import Document, Entry, Link, Metadata, RenderedEntry
-from pelican_resourcesync.protocol.reader import read
-from pelican_resourcesync.protocol.rendered import EntryText, as_written, parse_links, parse_metadata, read_texts
-from pelican_resourcesync.protocol.renderer import Renderer, render_link, render_metadata
-from pelican_resourcesync.protocol.values import (
-    LONGEST_LOC,
-    Hash,
-    escape_any_text,
-    parse_datetime,
-    parse_hashes,
-    render_datetime,
-    render_hashes,
-    require_absolute,
-)
-from pelican_resourcesync.protocol.vocabulary import (
-    MOST_BYTES,
-    MOST_ENTRIES,
-    RS_NS,
-    SITEMAP_NS,
-    Capability,
-    ChangeFreq,
-    ChangeKind,
-    Root,
-)
-from pelican_resourcesync.protocol.writer import Limits, write, write_parts
+from typing import TYPE_CHECKING
+
+from pelican_resourcesync.lazy import names_from
+
+if TYPE_CHECKING:
+    from pelican_resourcesync.protocol.attributes import LINK, METADATA, XML_SPACE
+    from pelican_resourcesync.protocol.model import Document, Entry, Link, Metadata, RenderedEntry
+    from pelican_resourcesync.protocol.reader import read
+    from pelican_resourcesync.protocol.rendered import EntryText, as_written, parse_links, parse_metadata, read_texts
+    from pelican_resourcesync.protocol.renderer import Renderer, render_link, render_metadata
+    from pelican_resourcesync.protocol.values import (
+        LONGEST_LOC,
+        Hash,
+        escape_any_text,
+        parse_datetime,
+        parse_hashes,
+        render_datetime,
+        render_hashes,
+        require_absolute,
+    )
+    from pelican_resourcesync.protocol.vocabulary import (
+        MOST_BYTES,
+        MOST_ENTRIES,
+        RS_NS,
+        SITEMAP_NS,
+        Capability,
+        ChangeFreq,
+        ChangeKind,
+        Limits,
+        Root,
+    )
+    from pelican_resourcesync.protocol.writer import write, write_parts
+else:
+    __getattr__ = names_from(
+        __name__,
+        {
+            "attributes": "LINK METADATA XML_SPACE",
+            "model": "Document Entry Link Metadata RenderedEntry",
+            "reader": "read",
+            "rendered": "EntryText as_written parse_links parse_metadata read_texts",
+            "renderer": "Renderer render_link render_metadata",
+            "values": (
+                "LONGEST_LOC Hash escape_any_text parse_datetime parse_hashes render_datetime "
+                "render_hashes require_absolute"
+            ),
+            "vocabulary": "MOST_BYTES MOST_ENTRIES RS_NS SITEMAP_NS Capability ChangeFreq ChangeKind Limits Root",
+            "writer": "write write_parts",
+        },
+    )
 
 __all__ = [
     "LINK",

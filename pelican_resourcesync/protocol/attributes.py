@@ -11,8 +11,6 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Any
 
-from lxml import etree
-
 from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.protocol.model import Attributes, Link, Metadata
 from pelican_resourcesync.protocol.values import (
@@ -281,6 +279,8 @@ def _split_name(clark: str) -> tuple[str, str]:
 @lru_cache(maxsize=256)
 def _namespace(uri: str) -> str:
     """Return a namespace if an XML parser accepts it; parsers are stricter about namespaces than about other URIs."""
+    from lxml import etree  # rarely needed
+
     try:
         etree.fromstring(f'<a xmlns:b="{escape_attribute(require_absolute(uri))}"/>')
     except etree.XMLSyntaxError as error:

@@ -4,6 +4,7 @@ Anything larger than these limits is refused. The limits of the standard (X04: 5
 writer and to the checker's rules.
 """
 
+from dataclasses import dataclass
 from enum import StrEnum
 
 SITEMAP_NS = "http://www.sitemaps.org/schemas/sitemap/0.9"
@@ -69,3 +70,11 @@ class ChangeFreq(StrEnum):
     MONTHLY = "monthly"
     YEARLY = "yearly"
     NEVER = "never"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """The limits of one document: entries, and bytes of uncompressed XML (X04)."""
+
+    entries: int = 50_000
+    size: int = 50_000_000

@@ -12,18 +12,10 @@ from typing import BinaryIO
 from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.protocol.model import Document, Entry, Link, Metadata
 from pelican_resourcesync.protocol.renderer import Renderer
-from pelican_resourcesync.protocol.vocabulary import Root
+from pelican_resourcesync.protocol.vocabulary import Limits, Root
 
 _IN_MEMORY = 1_000_000  # bytes of a first part that are kept in memory instead of a file
 _CHUNK = 65_536  # bytes passed to a stream at a time
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """The limits of one document: entries, and bytes of uncompressed XML (X04)."""
-
-    entries: int = 50_000
-    size: int = 50_000_000
 
 
 STANDARD_LIMITS = Limits()

@@ -9,6 +9,9 @@ from pelican_resourcesync.protocol import Limits
 from pelican_resourcesync.publication.model.layout import Layout
 from pelican_resourcesync.publication.model.sanity_checks import FIND_OUT
 
+#: The calendar periods at which ranges can end.
+PERIODS = ("day", "week", "month", "year")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dumps:

@@ -13,9 +13,6 @@ from typing import Protocol
 from pelican_resourcesync.publication.model.clock import TICK
 from pelican_resourcesync.publication.model.history import Change
 
-#: The calendar periods at which ranges can end.
-PERIODS = ("day", "week", "month", "year")
-
 
 class RangeBoundaries(Protocol):
     """The times at which ranges may be cut."""

@@ -6,7 +6,6 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication.model.resource import paired
 
 #: If more than one in this many resources is deleted at once, it counts as a mistake.
 _FEW = 5
@@ -25,14 +24,18 @@ def require_few_deletions(
     listed: Counter[str] = Counter()
     gone: Counter[str] = Counter()
     examples: list[str] = []
-    for old, new in paired(zip(before), zip(now)):
-        if old is None or (uncounted and old[0].startswith(uncounted)):
+    current = iter(now)
+    new = next(current, None)
+    for old in before:
+        while new is not None and new < old:
+            new = next(current, None)
+        if uncounted and old.startswith(uncounted):
             continue
-        kind = _kind(*old)
+        kind = _kind(old)
         listed[kind] += 1
-        if new is None:
+        if new != old:
             gone[kind] += 1
-            examples += old[: max(0, _EXAMPLES - len(examples))]
+            examples += [old] if len(examples) < _EXAMPLES else []
     if gone.total() * _FEW <= listed.total():
         return
     shares = " and ".join(f"{gone[kind]} of {listed[kind]} {kind}" for kind in sorted(listed))
