@@ -35,13 +35,12 @@ class GenerationWriter:
         )
         self._dumps = DumpWriter(writing, self._documents, contents.bytes, on_packed)
 
-    def write(self) -> dict[Capability, str]:
-        """Write every document of the set; return the paths of those that its Capability List names, by capability."""
+    def write(self) -> None:
+        """Write every document of the set; its Capability List names those at the top."""
         archives = ArchiveWriter(self._writing, self._documents, self._dumps, self._contents.at).write(self._contents)
         found = {**self._states(archives), **self._changes(archives), **archives}
         capabilities = {each: found[each] for each in Capability if each in found}
         self._writing.put(self._layout.capability_list, self._documents.capability_list(capabilities))
-        return capabilities
 
     def _states(self, archives: dict[Capability, str]) -> dict[Capability, str]:
         """Write the Resource List and the Resource Dump; return their paths by capability."""

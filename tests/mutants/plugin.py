@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,9 +22,18 @@ def pytest_configure() -> None:
     settings.load_profile("mutants")
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Note how long a test takes, in seconds of processors, because others may load the machine."""
+    before = sum(os.times()[:4])
+    try:
+        return (yield)
+    finally:
+        _seconds[item.nodeid] = sum(os.times()[:4]) - before
+
+
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Add up how long a test takes; one that fails anyway shows nothing."""
-    _seconds[report.nodeid] = _seconds.get(report.nodeid, 0.0) + report.duration
+    """Note that a test fails without any fault: it shows nothing."""
     if report.failed:
         _failed.add(report.nodeid)
 
