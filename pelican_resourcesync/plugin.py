@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 logger = get_logger(__name__)
 
-#: The name of the plug-in in Pelican's `PLUGINS`.
-NAME = "pelican_resourcesync"
+#: The names of the plug-in in Pelican's `PLUGINS`: as listed by the user, or as found by Pelican itself.
+NAMES = frozenset({"pelican_resourcesync", "pelican.plugins.resourcesync"})
 
 #: The current build. A plug-in that makes sub-sites runs Pelican within Pelican: these belong to the outer build.
 _sessions: "list[Session]" = []
@@ -45,7 +45,7 @@ def _initialized(pelican: Pelican) -> None:
     Other plug-ins may rewrite pages in `finalized`, and their order is not defined. Only when `run` has returned are
     the pages final.
     """
-    if NAME in pelican.settings["PLUGINS"] and not getattr(pelican.run, "publishes", False):
+    if not NAMES.isdisjoint(pelican.settings["PLUGINS"]) and not getattr(pelican.run, "publishes", False):
         pelican.run = _publishing(pelican, pelican.run)
 
 

@@ -12,19 +12,21 @@ from pelican_resourcesync.settings import Settings, parse_settings
 from tests.support.sites import ROOT, Site
 
 README = (ROOT / "README.md").read_text("utf-8")
+SETTINGS, DOCUMENTS, TROUBLESHOOTING = (
+    (ROOT / "docs" / name).read_text("utf-8") for name in ("settings.md", "documents.md", "troubleshooting.md")
+)
 DOCS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "sample_site").glob("*.md")])
 
 
-def rows(heading: str) -> list[list[str]]:
-    """Return the cells of the rows of the table below a heading of the README."""
-    section = README.split(f"## {heading}\n", 1)[1].split("\n## ", 1)[0]
-    lines = [line for line in section.splitlines() if line.startswith("| `")]
+def rows(page: str) -> list[list[str]]:
+    """Return the cells of the rows of a page's table."""
+    lines = [line for line in page.splitlines() if line.startswith("| `")]
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
 
 
 def test_settings_table_names_every_setting_with_its_default() -> None:
-    """The README's table and the settings are the same, in the same order."""
-    shown = {cells[0].strip("`"): ast.literal_eval(cells[1].strip("`")) for cells in rows("Settings")}
+    """The table and the settings are the same, in the same order."""
+    shown = {cells[0].strip("`"): ast.literal_eval(cells[1].strip("`")) for cells in rows(SETTINGS)}
     assert [*shown] == [field.name for field in fields(Settings)]
     for name, value in shown.items():
         assert parse_settings({name: value}) == Settings(), name
@@ -32,7 +34,7 @@ def test_settings_table_names_every_setting_with_its_default() -> None:
 
 def test_settings_table_names_every_value_of_choice() -> None:
     """What a setting may be is in its row."""
-    table = {cells[0].strip("`"): cells[2] for cells in rows("Settings")}
+    table = {cells[0].strip("`"): cells[2] for cells in rows(SETTINGS)}
     for value in ("day", "week", "month", "year", "tag", "tag:PATTERN"):
         assert f'`"{value}"`' in table["changes_by"]
     for value in ("_headers", ".htaccess"):
@@ -42,13 +44,18 @@ def test_settings_table_names_every_value_of_choice() -> None:
 
 
 def test_examples_of_settings_are_valid() -> None:
-    """Every Python block of the README runs, and its RESOURCESYNC is accepted."""
-    blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    names: dict[str, object] = {}
-    for block in blocks:
-        exec(compile(block, "README.md", "exec"), names)
-    assert names["PLUGINS"] == ["pelican_resourcesync"]
-    assert parse_settings(names["RESOURCESYNC"]).changes_by == "week"
+    """Every Python block of the README and of the settings runs, and its RESOURCESYNC is accepted."""
+    for page, changes_by in ((README, "month"), (SETTINGS, "week")):
+        names: dict[str, object] = {}
+        for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+            exec(compile(block, "example", "exec"), names)
+        assert parse_settings(names["RESOURCESYNC"]).changes_by == changes_by
+        assert names.get("PLUGINS", ["pelican_resourcesync"]) == ["pelican_resourcesync"]
+
+
+def test_readme_is_short() -> None:
+    """It is read within minutes."""
+    assert len(README.splitlines()) <= 150
 
 
 def test_commands_exist() -> None:
@@ -61,7 +68,7 @@ def test_commands_exist() -> None:
 
 
 def test_documents_of_the_table_are_those_written(site: Site) -> None:
-    """The README's table of what is written names every document of a built site, and no other."""
+    """The table of what is written names every document of a built site, and no other."""
     site.article("a.md")
     site.commit("2024-01-01T12:00:00Z")
     site.article("b.md", title="B title")
@@ -70,7 +77,7 @@ def test_documents_of_the_table_are_those_written(site: Site) -> None:
     folders = [site.output / "resourcesync", site.output / ".well-known"]
     files = [file for folder in folders for file in folder.rglob("*") if file.is_file()]
     written = {re.sub(r"changelist-2.*", "changelist-….xml", str(file.relative_to(site.output))) for file in files}
-    shown = {name for cells in rows("Usage") for name in re.findall(r"`([^`]+)`", cells[0])}
+    shown = {name for cells in rows(DOCUMENTS) for name in re.findall(r"`([^`]+)`", cells[0])}
     assert shown == {*written, ".nojekyll"}
     assert (site.output / ".nojekyll").exists()
 
@@ -98,10 +105,9 @@ def test_links_lead_somewhere(file: Path) -> None:
         assert (ROOT / path).exists(), path
 
 
-def test_messages_that_the_readme_explains_are_messages() -> None:
-    """Each message of the README's table is, word for word, in the code."""
-    section = README.split("### When a build says", 1)[1]
-    told = re.findall(r"^\| (\*.+?\*) \|", section, re.MULTILINE)
+def test_messages_that_are_explained_are_messages() -> None:
+    """Each message of the table is, word for word, in the code."""
+    told = re.findall(r"^\| (\*.+?\*) \|", TROUBLESHOOTING, re.MULTILINE)
     phrases = [phrase for cell in told for phrase in re.findall(r"\*([^*]+)\*", cell)]
     code = " ".join(file.read_text("utf-8") for file in (ROOT / "pelican_resourcesync").rglob("*.py"))
     joined = re.sub(r'"\s*f?"', "", code)

@@ -16,7 +16,7 @@ _NO_DUMPS, _NO_ARCHIVES = Dumps(), Archives()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """The settings in `RESOURCESYNC`, with their defaults; the table in the README explains each.
+    """The settings in `RESOURCESYNC`, with their defaults; `docs/settings.md` explains each.
 
     `changes_by` is a period, `"tag"`, `"tag:PATTERN"` or a number of commits. `exclude` is a list of patterns of output
     paths (`*` matches slashes too). `previous` is one of `PREVIOUS`, an http(s) URL without a trailing slash, or a

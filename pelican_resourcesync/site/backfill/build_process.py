@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-_OURS = "pelican_resourcesync"
+_OURS = ("pelican_resourcesync", "pelican.plugins.resourcesync", "resourcesync")
 #: Errors for a full disk, which are not the commit's fault: it is built again when there is space.
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 #: The maximum length of an error message.
@@ -147,13 +147,11 @@ def _leave_out_plugins(settings: dict[str, Any], missing: list[str]) -> None:
     """Remove this plug-in, and those that cannot be imported today, from `PLUGINS`; add the latter to `missing`."""
     from pelican.plugins._utils import get_namespace_plugins, get_plugin_name, load_legacy_plugin
 
-    if settings["PLUGINS"] is None:
-        return
     found: list[Any] = []
     installed = get_namespace_plugins()
-    for plugin in settings["PLUGINS"]:
+    for plugin in installed if settings["PLUGINS"] is None else settings["PLUGINS"]:
         name = plugin if isinstance(plugin, str) else str(get_plugin_name(plugin))
-        if name == _OURS:
+        if name in _OURS:
             continue
         if isinstance(plugin, str) and not {plugin, f"pelican.plugins.{plugin}"} & installed.keys():
             try:
