@@ -64,17 +64,17 @@ def write_source(www: Path, address: str, names: Sequence[str], size: int) -> No
     write_lists(www, address, entries, [])
 
 
-def write_lists(www: Path, address: str, entries: Sequence[str], changes: Sequence[str]) -> None:
+def write_lists(www: Path, address: str, entries: Sequence[str], changes: Sequence[str], at: str = AT) -> None:
     """Write the documents, the Resource List in parts."""
     up = f"{address}/rs/capabilitylist.xml"
     parts = ""
     for number, begin in enumerate(range(0, len(entries), 50_000)):
-        md = {"capability": "resourcelist", "at": AT}
+        md = {"capability": "resourcelist", "at": at}
         (www / f"rs/part{number}.xml").write_bytes(document("urlset", md, "".join(entries[begin : begin + 50_000]), up))
-        parts += entry(f"{address}/rs/part{number}.xml", {"at": AT}, tag="sitemap")
-    md = {"capability": "resourcelist", "at": AT}
+        parts += entry(f"{address}/rs/part{number}.xml", {"at": at}, tag="sitemap")
+    md = {"capability": "resourcelist", "at": at}
     (www / "rs/resourcelist.xml").write_bytes(document("sitemapindex", md, parts, up))
-    md = {"capability": "changelist", "from": AT}
+    md = {"capability": "changelist", "from": at}
     (www / "rs/changelist.xml").write_bytes(document("urlset", md, "".join(changes), up))
     lists = "".join(entry(f"{address}/rs/{each}.xml", {"capability": each}) for each in ("resourcelist", "changelist"))
     (www / "rs/capabilitylist.xml").write_bytes(document("urlset", {"capability": "capabilitylist"}, lists))
@@ -136,19 +136,26 @@ def resync(address: str, folder: Path) -> tuple[float, float]:
 Run = Callable[[Path], tuple[float, float]]
 
 
-def compare(title: str, runs: dict[str, Run], folder: Path, times: int) -> None:
-    """Run several alternately, and print medians and ratios to the first."""
+def compare(title: str, runs: dict[str, Run], folder: Path, times: int, *, keep: bool = False) -> None:
+    """Run several alternately, and print medians and ratios to the first.
+
+    `keep`: remove the copies at the end only. Where many files were removed, ext4 makes new ones ten times slower
+    for some minutes: it searches for inodes that were not in use lately.
+    """
     found: dict[str, list[tuple[float, float]]] = {name: [] for name in runs}
     for number in range(times):
-        for name, run in runs.items():
-            target = folder / f"run-{number}"
+        for count, (name, run) in enumerate(runs.items()):
+            target = folder / f"run-{number}-{count}"
             found[name].append(run(target))
-            shutil.rmtree(target, ignore_errors=True)
+            if not keep:
+                shutil.rmtree(target, ignore_errors=True)
+    for target in folder.glob("run-*"):
+        shutil.rmtree(target, ignore_errors=True)
     print(f"\n## {title}\n\n| | wall, s | CPU, s | wall, ratio | CPU, ratio |\n|---|---|---|---|---|")
     medians = {name: tuple(statistics.median(each) for each in zip(*all_, strict=True)) for name, all_ in found.items()}
     first = next(iter(medians.values()))
     for name, (wall, cpu) in medians.items():
-        print(f"| {name} | {wall:.2f} | {cpu:.2f} | {wall / first[0]:.2f} | {cpu / first[1]:.2f} |")
+        print(f"| {name} | {wall:.2f} | {cpu:.2f} | {wall / first[0]:.2f} | {cpu / first[1]:.2f} |", flush=True)
 
 
 def baseline(folder: Path, count: int, size: int, times: int, *, others: bool) -> None:
@@ -167,7 +174,7 @@ def baseline(folder: Path, count: int, size: int, times: int, *, others: bool) -
         }
         if others:
             runs["resync 2.0.1"] = lambda target: resync(address, target)
-        compare(f"A first copy of {count:,} files of {size:,} bytes", runs, folder, times)
+        compare(f"A first copy of {count:,} files of {size:,} bytes", runs, folder, times, keep=count > 1_000)
     shutil.rmtree(www)
 
 
@@ -192,7 +199,20 @@ def later(folder: Path, count: int, times: int) -> None:
             (www / "rs/changelist.xml").write_bytes(document("urlset", list_md, "".join(changes)))
             return mirror(address, copy)
 
+        def compared(_: Path) -> tuple[float, float]:
+            stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ")
+            entries = []
+            for number, name in enumerate(names):
+                data = (www / name).read_bytes()
+                if number < 100:
+                    data = f"{time.time()} {name}".encode()
+                    (www / name).write_bytes(data)
+                entries.append(entry(f"{address}/{name}", {"hash": digest(data), "length": str(len(data))}, AT))
+            write_lists(www, address, entries, [], stamp)
+            return mirror(address, copy)
+
         runs["100 changes"] = changed
+        runs["100 changes, the Resource List compared"] = compared
         compare(f"Later runs of {count:,} resources of 20 kB", runs, folder, times)
     shutil.rmtree(www)
     shutil.rmtree(copy)
