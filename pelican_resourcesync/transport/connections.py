@@ -1,21 +1,22 @@
 """Connections that stay open between requests and enforce a deadline, however slowly the other side sends."""
 
-import io
+import re
 import select
 import socket
 import ssl
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from http.client import (
+    BadStatusLine,
     HTTPConnection,
     HTTPException,
-    HTTPResponse,
     HTTPSConnection,
+    IncompleteRead,
     LineTooLong,
+    RemoteDisconnected,
     UnknownProtocol,
 )
-from typing import Any
 
 from pelican_resourcesync.transport.addresses import connect_to_public
 from pelican_resourcesync.transport.headers import Headers
@@ -23,6 +24,10 @@ from pelican_resourcesync.transport.limits import Deadline
 from pelican_resourcesync.transport.urls import Origin
 
 _LONGEST_LINE = 65_536
+_BLOCK = 131_072  # bytes
+_STATUS = re.compile(r"(HTTP/\S*)\s+([1-9][0-9]{2})(?:\s|$)")
+_CHUNK = re.compile(rb"\s*+([0-9a-fA-F]{1,16})\s*+(?:;|$)")
+_CLOSING = ("HTTP/1.0", "HTTP/0.9")  # versions that close connections unless they say otherwise
 MOST_HEADERS = 100
 
 
@@ -32,21 +37,53 @@ class Connection:
     def __init__(self, sock: socket.socket, deadline: Deadline) -> None:
         self._sock = sock
         self._close = weakref.finalize(self, sock.close)
+        self._wait = -1.0
+        self._buffer = b""  # what has come, and is not read from `_at` on
+        self._at = 0
         self.deadline = deadline
         self.idle_since = 0.0
 
     def send(self, data: bytes) -> None:
         """Send a request."""
-        self._sock.settimeout(self.deadline.wait())
+        self._set_timeout()
         self._sock.sendall(data)
 
-    def makefile(self, *_: object) -> io.BufferedReader:
-        """Return a reader of one response."""
-        return io.BufferedReader(_TimedReader(self._sock, self))
+    def _receive(self) -> bytes:
+        """Return some bytes that come; the deadline holds however slowly they do. Empty at the end."""
+        self._set_timeout()
+        return self._sock.recv(_BLOCK)
+
+    def _set_timeout(self) -> None:
+        wait = self.deadline.wait()
+        if wait != self._wait:
+            self._sock.settimeout(wait)
+            self._wait = wait
+
+    def read(self, most: int) -> bytes:
+        """Return some bytes of a body, at most so many; empty at the end."""
+        if self._at == len(self._buffer):
+            self._buffer, self._at = self._receive(), 0
+        data = self._buffer[self._at : self._at + most] if self._at or len(self._buffer) > most else self._buffer
+        self._at += len(data)
+        return data
+
+    def read_line(self, what: str) -> bytes:
+        """Return a line with its end; without, where the other side closed the connection."""
+        while (end := self._buffer.find(b"\n", self._at)) < 0:
+            if len(self._buffer) - self._at > _LONGEST_LINE:
+                raise LineTooLong(what)
+            data = self._receive()
+            self._buffer, self._at = self._buffer[self._at :] + data, 0
+            if not data:
+                end = len(self._buffer) - 1
+                break
+        line = self._buffer[self._at : end + 1]
+        self._at = end + 1
+        return line
 
     def is_quiet(self) -> bool:
         """Return whether the other side neither closed the connection nor sent what nobody asked for."""
-        if isinstance(self._sock, ssl.SSLSocket) and self._sock.pending():
+        if self._at < len(self._buffer) or (isinstance(self._sock, ssl.SSLSocket) and self._sock.pending()):
             return False
         if hasattr(select, "poll"):
             poll = select.poll()
@@ -66,72 +103,81 @@ class Connection:
         self._close()
 
 
-class _TimedReader(io.RawIOBase):
-    """Reads from a socket until the deadline; the socket's own timeout would restart with every byte."""
+class Reply:
+    """The response to a request, read from its connection: the head at once, then the body.
 
-    def __init__(self, sock: socket.socket, connection: Connection) -> None:
-        self._sock = sock
-        self._raw = sock.makefile("rb", buffering=0)
+    `length` is None for a body that shows where it ends. `whole`: all was read, and the connection can be used again.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        """Read the head; interim responses are skipped. Raises the errors of `http.client`."""
         self._connection = connection
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int | None:
-        self._sock.settimeout(self._connection.deadline.wait())
-        return self._raw.readinto(buffer)
-
-    def close(self) -> None:
-        self._raw.close()
-        super().close()
-
-
-class LeanResponse(HTTPResponse):
-    """A response whose head is read without the standard library's parser of e-mail, which takes most of the time."""
-
-    def __init__(self, connection: Connection, method: str) -> None:
-        super().__init__(connection, method=method)  # type: ignore[arg-type]  # only `makefile` is used
-
-    def begin(self) -> None:
-        """Read the head; interim responses are skipped."""
-        while True:
-            version, status, reason = self._read_status()  # type: ignore[attr-defined]
-            lines = self._head()
-            if status >= 200 or status == 101:  # noqa: PLR2004 - the statuses of interim responses
-                break
-        if version in ("HTTP/1.0", "HTTP/0.9"):
-            self.version = 10
-        elif version.startswith("HTTP/1."):
-            self.version = 11
-        else:
-            raise UnknownProtocol(version)
-        self.code = self.status = status
-        self.reason = reason.strip()
-        self.fields = Headers(lines)
-        self.chunked = self.fields.get("Transfer-Encoding").lower() == "chunked"
-        self.chunk_left = None
-        self.length = None
-        length = self.fields.get("Content-Length")
-        if length.isascii() and length.isdigit() and not self.chunked:
+        version = ""
+        self.status = 0
+        while self.status < 200 and self.status != 101:  # noqa: PLR2004 - the statuses of interim responses
+            version, self.status = self._status_line()
+            lines = self._header_lines()
+        self.headers = Headers(lines)
+        self.whole = False
+        self._chunked = self.headers.get("Transfer-Encoding").lower() == "chunked"
+        self.length: int | None = None
+        length = self.headers.get("Content-Length")
+        if length.isascii() and length.isdigit() and not self._chunked:
             self.length = int(length)
-        if status in (204, 304):
+        if self.status in (204, 304):
             self.length = 0
-        connection = self.fields.get("Connection").lower()
-        keep = self.version == 11 or "keep-alive" in connection  # noqa: PLR2004 - HTTP/1.1
-        self.will_close = "close" in connection or not keep or (not self.chunked and self.length is None)
+        kept = self.headers.get("Connection").lower()
+        ends = self._chunked or self.length is not None
+        self._stays = ends and "close" not in kept and (version not in _CLOSING or "keep-alive" in kept)
 
-    def _head(self) -> list[bytes]:
+    def _status_line(self) -> tuple[str, int]:
+        line = self._connection.read_line("status line").decode("latin-1")
+        if not line:
+            message = "the connection was closed"
+            raise RemoteDisconnected(message)
+        found = _STATUS.match(line)
+        if found is None:
+            raise BadStatusLine(line)
+        if not found[1].startswith("HTTP/1.") and found[1] not in _CLOSING:
+            raise UnknownProtocol(found[1])
+        return found[1], int(found[2])
+
+    def _header_lines(self) -> list[bytes]:
         lines: list[bytes] = []
-        while True:
-            line = self.fp.readline(_LONGEST_LINE + 1)
-            if len(line) > _LONGEST_LINE:
-                raise LineTooLong("header line")  # noqa: EM101, TRY003 - as the standard library does
-            if line in (b"\r\n", b"\n", b""):
-                return lines
+        while (line := self._connection.read_line("header line")) not in (b"\r\n", b"\n", b""):
             lines.append(line)
             if len(lines) > MOST_HEADERS:
                 message = f"got more than {MOST_HEADERS} headers"
                 raise HTTPException(message)
+        return lines
+
+    def blocks(self) -> Iterator[bytes]:
+        """Yield the body; raises `IncompleteRead` if it ends early."""
+        if self._chunked:
+            while left := self._chunk_length():
+                yield from self._read(left)
+                self._connection.read_line("chunk")
+            self._header_lines()
+        elif self.length is not None:
+            yield from self._read(self.length)
+        else:
+            while data := self._connection.read(_BLOCK):
+                yield data
+        self.whole = self._stays
+
+    def _chunk_length(self) -> int:
+        found = _CHUNK.match(self._connection.read_line("chunk size"))
+        if found is None:
+            raise IncompleteRead(b"")  # noqa: EM101 - the bytes read so far, not a message
+        return int(found[1], 16)
+
+    def _read(self, left: int) -> Iterator[bytes]:
+        while left:
+            data = self._connection.read(left)
+            if not data:
+                raise IncompleteRead(b"")  # noqa: EM101 - the bytes read so far, not a message
+            left -= len(data)
+            yield data
 
 
 def connect(  # noqa: PLR0913

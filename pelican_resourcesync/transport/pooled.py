@@ -7,7 +7,7 @@ from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
-from http.client import HTTPResponse, IncompleteRead, InvalidURL, RemoteDisconnected
+from http.client import InvalidURL, RemoteDisconnected
 from queue import SimpleQueue
 from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -28,7 +28,7 @@ from pelican_resourcesync.transport.client import (
     too_large,
     too_many_redirects,
 )
-from pelican_resourcesync.transport.connections import Connection, LeanResponse, connect
+from pelican_resourcesync.transport.connections import Connection, Reply, connect
 from pelican_resourcesync.transport.limits import Deadline
 from pelican_resourcesync.transport.urls import Origin, check_url, redirected
 
@@ -144,7 +144,7 @@ class PooledClient(Client):
             key = (place, request.public, proxy)
             with failing(url, deadline, direct=not proxy):
                 connection, response = self._ask(key, _request(url, place, headers, proxy), deadline, batch)
-            head = Response(url=url, status=response.status, headers=response.fields)
+            head = Response(url=url, status=response.status, headers=response.headers)
             with self._kept_after(key, connection, response, batch):
                 if head.status in REDIRECTS and head.status not in request.accept:
                     url = redirected(url, head.headers.get("Location"))
@@ -159,20 +159,18 @@ class PooledClient(Client):
         raise too_many_redirects(request.url, url)
 
     @contextmanager
-    def _kept_after(self, key: _Key, connection: Connection, response: HTTPResponse, batch: _Batch) -> Iterator[None]:
+    def _kept_after(self, key: _Key, connection: Connection, response: Reply, batch: _Batch) -> Iterator[None]:
         """Keep a connection whose response was read to its end; close any other."""
         try:
             yield
         finally:
-            whole = response.isclosed() and not response.will_close and not batch.stopped.is_set()
-            response.close()
             batch.remove(connection)
-            if whole:
+            if response.whole and not batch.stopped.is_set():
                 self._keep(key, connection)
             else:
                 connection.close()
 
-    def _ask(self, key: _Key, data: bytes, deadline: Deadline, batch: _Batch) -> tuple[Connection, LeanResponse]:
+    def _ask(self, key: _Key, data: bytes, deadline: Deadline, batch: _Batch) -> tuple[Connection, Reply]:
         """Send a request over a connection that was kept, or over a new one if there is none or it was closed."""
         connection = self._kept(key)
         if connection is not None:
@@ -225,22 +223,17 @@ class PooledClient(Client):
         connection.close()
 
 
-def _exchange(connection: Connection, data: bytes, deadline: Deadline, batch: _Batch) -> LeanResponse:
+def _exchange(connection: Connection, data: bytes, deadline: Deadline, batch: _Batch) -> Reply:
     """Send a request and read the head of its response; the connection is closed if that fails."""
     connection.deadline = deadline
     batch.add(connection)
-    response: LeanResponse | None = None
     try:
         connection.send(data)
-        response = LeanResponse(connection, method="GET")
-        response.begin()
+        return Reply(connection)
     except BaseException:
-        if response is not None:
-            response.close()
         batch.remove(connection)
         connection.close()
         raise
-    return response
 
 
 def _request(url: str, place: Origin, headers: Mapping[str, str], proxy: str) -> bytes:
@@ -273,22 +266,19 @@ def _proxy_headers(proxy: str) -> dict[str, str]:
     return {"Proxy-Authorization": f"Basic {b64encode(word.encode()).decode()}"}
 
 
-def _blocks(response: HTTPResponse, url: str, size: int, deadline: Deadline) -> Iterator[bytes]:
+def _blocks(response: Reply, url: str, size: int, deadline: Deadline) -> Iterator[bytes]:
     """Yield the bytes of a response; raises `TransportError` if it is incomplete or too large."""
-    come, promised = 0, response.length
-    buffer = bytearray(min(_BLOCK, max(promised, 1)) if promised is not None else _BLOCK)
-    view = memoryview(buffer)
-    while come <= size and (promised is None or promised <= size):
+    left = size
+    blocks = response.blocks()
+    while response.length is None or response.length <= size:
         with failing(url, deadline):
-            # `read` would read everything for a chunk with a negative length.
-            count = 0 if response.isclosed() else response.readinto(buffer)
-            if not count and promised is not None and come < promised:
-                raise IncompleteRead(b"")  # noqa: EM101 - the bytes read so far, not a message
-        if not count:
+            block = next(blocks, None)
+        if block is None:
             return
-        come += count
-        if come <= size:
-            yield bytes(view[:count])
+        left -= len(block)
+        if left < 0:
+            break
+        yield block
     raise too_large(url, size)
 
 
