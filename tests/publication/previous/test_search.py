@@ -9,10 +9,18 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication import STATE, Layout, Output, PlainOutput, Predecessor, PredecessorSearch
+from pelican_resourcesync.publication import (
+    STATE,
+    Layout,
+    Output,
+    PlainOutput,
+    Predecessor,
+    PredecessorSearch,
+    is_published,
+)
 from pelican_resourcesync.site.saved_documents import SavedDocuments
 from tests.publication.support import Source
-from tests.support.live import files, hosts, live
+from tests.support.live import Ask, files, hosts, live, status
 from tests.support.museum import ARCHIVE, MUSEUM, digest
 
 LIVE_FOLDER = Path(".resourcesync", "live")
@@ -175,3 +183,24 @@ def test_what_pelican_cleans_looks_the_same(tmp_path: Path) -> None:
     outputs: list[Output] = [SavedDocuments(tmp_path / "output"), PlainOutput(tmp_path / "output")]
     assert [each.folder for each in outputs] == [tmp_path / "output"] * 2
     assert [each.holds(tmp_path / "output") for each in outputs] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("body", "media_type", "there"),
+    [
+        (b"{}", "application/json", True),
+        (b" {}", "text/html", True),  # some hosts know one media type
+        (b"<html>", "text/html", False),  # a page for any path
+        (b"damaged", "application/json", True),
+    ],
+)
+def test_whether_a_set_is_live(body: bytes, media_type: str, there: bool) -> None:
+    """Whatever is at its address counts, unless it is the page that the host has for any path, or nothing."""
+
+    def answer(ask: Ask) -> None:
+        ask.send(200, body, Content_Type=media_type)
+
+    with live(answer) as host:
+        assert is_published(Layout(host.url)) == there
+    with live(status(404)) as host:
+        assert not is_published(Layout(host.url))
