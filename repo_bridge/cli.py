@@ -20,6 +20,9 @@ DONE, PROBLEMS, UNUSABLE = 0, 1, 2
 #: Packages that only the bridge needs.
 _OPTIONAL = ("sqlalchemy", "psycopg")
 
+#: The settings that `init` takes.
+_ASKED = ("out", "base-url", "database", "ui-url", "server-url", "assetstore", "name", "timezone")
+
 Verbs: TypeAlias = "_SubParsersAction[ArgumentParser]"
 
 
@@ -74,7 +77,7 @@ def parser() -> ArgumentParser:
     top = ArgumentParser(prog=PROGRAM, description="Publish a repository over ResourceSync, from its database.")
     top.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     verbs = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for add in (_add_publish, _add_import, _add_status):
+    for add in (_add_publish, _add_init, _add_import, _add_status):
         verb = add(verbs)
         verb.add_argument("--json", action="store_true", help="print the result as JSON")
         verb.set_defaults(known=[name for action in verb._actions for name in action.option_strings])  # noqa: SLF001 - argparse has no public API for this
@@ -92,6 +95,15 @@ def _add_publish(verbs: Verbs) -> ArgumentParser:
             publish.add_argument(f"--{name}", dest=name, action=BooleanOptionalAction, help=key.help)
     publish.add_argument("--dry-run", action="store_true", help="show what would be published, and write nothing")
     return publish
+
+
+def _add_init(verbs: Verbs) -> ArgumentParser:
+    init = verbs.add_parser("init", help="write the settings and systemd units", allow_abbrev=False)
+    init.set_defaults(verb=_init)
+    init.add_argument("--dspace", type=Path, metavar="DIR", help="where DSpace is installed, to read its settings")
+    for name in _ASKED:
+        init.add_argument(f"--{name}", dest=name, metavar=KEYS[name].metavar, help=KEYS[name].help)
+    return init
 
 
 def _add_import(verbs: Verbs) -> ArgumentParser:
@@ -145,6 +157,17 @@ def _foresee(settings: Settings, options: Namespace) -> int:
         planned = dry_run(settings, progress)
     _say(as_json(planned) if options.json else dry_run_text(planned))
     return PROBLEMS if planned.stopped else DONE
+
+
+def _init(options: Namespace) -> int:
+    from pelican_resourcesync.terminal import as_json
+    from repo_bridge.setup import complete, find_settings, init_text, write_files
+
+    found = find_settings(options.dspace) if options.dspace else {}
+    given = {key: value for key in _ASKED if (value := getattr(options, key)) is not None}
+    written = write_files(Path(), complete({**found, **given}, input if sys.stdin.isatty() else None))
+    _say(as_json(written) if options.json else init_text(written))
+    return DONE
 
 
 def _import(options: Namespace) -> int:

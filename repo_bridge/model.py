@@ -5,8 +5,19 @@ Only what is public becomes such a value: see `access`. Times are in UTC, length
 
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
+
+
+class Reason(StrEnum):
+    """Why an item is not public."""
+
+    WITHDRAWN = "withdrawn"
+    NOT_ARCHIVED = "not archived"
+    PRIVATE = "private"
+    RESTRICTED = "restricted"
+    NOT_TODAY = "not today"
 
 
 class Field(NamedTuple):
@@ -103,13 +114,13 @@ class HiddenBitstream:
 class HiddenItem:
     """An item that is not public or has files that are not, with what its URIs were made from (rules 9, 13, 20).
 
-    The URIs matter if they were once public. `whole` means that the item is not public, and so none of its files.
-    `closed` is the latest time at which that may have happened, as far as the database knows. None of this may be
-    published.
+    The URIs matter if they were once public. `reason` is why the item is not public, and so none of its files; `None`
+    if it is public. `closed` is the latest time at which that may have happened, as far as the database knows. None of
+    this may be published.
     """
 
     id: str
     handle: str | None
-    whole: bool
+    reason: Reason | None
     closed: datetime | None
     bitstreams: tuple[HiddenBitstream, ...] = ()

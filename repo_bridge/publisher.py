@@ -34,8 +34,9 @@ from repo_bridge.errors import InventoryError
 from repo_bridge.files import Files
 from repo_bridge.inventory import Cache, Inventory, RecordFiles, cache_key_of, new_record_files
 from repo_bridge.last_run import LastRun
+from repo_bridge.model import Reason
 from repo_bridge.plan import Plan, needs_records_set, planned
-from repo_bridge.result import MOST_EXAMPLES, DryRun, ExpectedSet, Progress, Result
+from repo_bridge.result import MOST_EXAMPLES, DryRun, ExpectedSet, HiddenItems, Progress, Result
 from repo_bridge.settings import Settings
 from repo_bridge.source import Source, open_source
 
@@ -81,7 +82,22 @@ def dry_run(settings: Settings, progress: Progress) -> DryRun:
         except PublicationError as error:
             stopped = str(error)
         sets = {each.request.options.layout.set_name: _expected(each) for each in plan(requests)}
-        return DryRun(sets=sets, stopped=stopped, **run.counts())
+        hidden, files = _hidden(opened.source)
+        return DryRun(sets=sets, stopped=stopped, hidden=hidden, hidden_files=files, **run.counts())
+
+
+def _hidden(source: Source) -> tuple[dict[Reason, HiddenItems], int]:
+    """Return what is not public, and the number of files of public items that are not."""
+    found = dict.fromkeys(Reason, HiddenItems())
+    files = 0
+    for item in source.repository.hidden() if source.repository else ():
+        if item.reason is None:
+            files += len(item.bitstreams)
+            continue
+        before = found[item.reason]
+        examples = (*before.examples, item.handle or item.id)[:MOST_EXAMPLES]
+        found[item.reason] = HiddenItems(items=before.items + 1, examples=examples)
+    return {reason: each for reason, each in found.items() if each.items}, files
 
 
 def _require_not_ahead(at: datetime) -> None:

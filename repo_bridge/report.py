@@ -6,6 +6,7 @@ from pathlib import Path
 from pelican_resourcesync.printable import printable
 from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.terminal import format_count, summaries
+from repo_bridge.model import Reason
 from repo_bridge.reading import ImportResult
 from repo_bridge.result import Counts, DryRun, ExpectedSet, Result
 
@@ -27,7 +28,7 @@ def result_text(outcome: Result, where: str) -> str:
 def dry_run_text(planned: DryRun) -> str:
     """Return a summary of what would be published, set by set with examples, and of what would stop it."""
     lines = [line for name, each in planned.sets.items() for line in _expected(name, each)]
-    lines += [*_counts(planned), *planned.notes]
+    lines += [*_counts(planned), *_hidden(planned), *planned.notes]
     if planned.stopped:
         lines.append(f"This would stop: {planned.stopped}")
     return "\n".join(map(printable, [*lines, "Nothing was written."]))
@@ -40,6 +41,23 @@ def _expected(name: str, expected: ExpectedSet) -> Iterator[str]:
     examples = {"listed, for example": expected.listed, **{str(kind): each for kind, each in expected.examples.items()}}
     for what, uris in examples.items():
         yield from (f"  {what}: {uri}" for uri in uris)
+
+
+#: How people call the reasons, with the numbers of the rules in `docs/bridge.md`.
+_REASONS = {
+    Reason.WITHDRAWN: "withdrawn (rule 9)",
+    Reason.NOT_ARCHIVED: "not archived, such as submissions and older versions (rules 1 and 19)",
+    Reason.PRIVATE: "private (rule 2)",
+    Reason.RESTRICTED: "not readable by everybody (rule 4)",
+    Reason.NOT_TODAY: "under an embargo, or no longer readable (rule 5)",
+}
+
+
+def _hidden(planned: DryRun) -> Iterator[str]:
+    for reason, each in planned.hidden.items():
+        yield f"Not public: {format_count(each.items, 'item')}, {_REASONS[reason]}, such as {', '.join(each.examples)}."
+    if planned.hidden_files:
+        yield f"Not public: {format_count(planned.hidden_files, 'file')} of public items (rules 4 to 6)."
 
 
 def _counts(counts: Counts) -> Iterator[str]:

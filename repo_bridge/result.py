@@ -6,6 +6,7 @@ from typing import Protocol
 
 from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication import Publication
+from repo_bridge.model import Reason
 
 #: At most this many of the files left out are named.
 MOST_LEFT_OUT = 100
@@ -67,8 +68,22 @@ class ExpectedSet:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HiddenItems:
+    """How many items are not public for the same reason, with handles of at most `MOST_EXAMPLES` of them."""
+
+    items: int = 0
+    examples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DryRun(Counts):
-    """What would be published, by name of the set; `stopped` is the message that would stop it, or empty."""
+    """What would be published, by name of the set; `stopped` is the message that would stop it, or empty.
+
+    `hidden` are the items that are not public, by reason, and `hidden_files` the number of files of public items that
+    are not.
+    """
 
     sets: Mapping[str, ExpectedSet]
     stopped: str = ""
+    hidden: Mapping[Reason, HiddenItems] = field(default_factory=dict)
+    hidden_files: int = 0

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Executable, select
 from repo_bridge.access import AnonymousView, Period, closed, everybody, hidden, opened, readable
 from repo_bridge.dates import parse_day, parse_moment
 from repo_bridge.errors import SchemaError
-from repo_bridge.model import Field, HiddenItem, Item, MetadataValue
+from repo_bridge.model import Field, HiddenItem, Item, MetadataValue, Reason
 from repo_bridge.reading.database import open_database
 from repo_bridge.reading.digests import digest_statement
 from repo_bridge.reading.execution import QueryRunner, Row, RowsByKey, RunStatement
@@ -189,19 +189,24 @@ class Repository:
             files = RowsByKey(run(self._queries.bitstreams(None)), "bitstreams")
             for key, rows in _grouped(run(self._queries.every_item())):
                 found = self._hidden(key, rows, handles.take(key), files_of(files.take(key), self._view))
-                if found.whole or found.bitstreams:
+                if found.reason or found.bitstreams:
                     yield found
 
     def _hidden(self, key: Key, rows: Sequence[Row], handles: Sequence[Row], files: Iterable[File]) -> HiddenItem:
-        shown, periods = rows[0][2], _periods(rows)
-        whole = not (shown and readable(periods, self._view.today))
+        periods = _periods(rows)
+        reason = Reason(rows[0][2]) if rows[0][2] else self._restricted(periods)
         return HiddenItem(
             id=str(key),
             handle=handles[0][1] if handles else None,
-            whole=whole,
-            closed=self._latest(parse_moment(rows[0][1]), closed(periods, self._view) if whole else None),
-            bitstreams=tuple(each.hide(self._view) for each in files if whole or not each.is_public(self._view)),
+            reason=reason,
+            closed=self._latest(parse_moment(rows[0][1]), closed(periods, self._view) if reason else None),
+            bitstreams=tuple(each.hide(self._view) for each in files if reason or not each.is_public(self._view)),
         )
+
+    def _restricted(self, periods: Sequence[Period]) -> Reason | None:
+        if readable(periods, self._view.today):
+            return None
+        return Reason.NOT_TODAY if periods else Reason.RESTRICTED
 
     def _item(self, key: Key, row: Row, since: datetime | None, belongings: "_Belongings") -> Item:
         handles = belongings.handles.take(key)

@@ -26,6 +26,7 @@ from sqlalchemy import (
     cast,
     func,
     literal_column,
+    not_,
     or_,
     select,
     true,
@@ -33,6 +34,7 @@ from sqlalchemy import (
 )
 
 from repo_bridge.access import AnonymousView, discoverable, grants, live, stored, unsecured, unwanted, wanted
+from repo_bridge.model import Reason
 from repo_bridge.schema import INTEGER_KEYS, ObjectType, Tables
 
 #: A key as in rows: an integer in version 5, text in later versions.
@@ -105,11 +107,15 @@ class Statements:
         )
 
     def every_item(self) -> Executable:
-        """Select all items, with whether they are live and discoverable, and the policies that let everybody read."""
+        """Select all items, with why they are hidden, if not by policies, and the policies that let everybody read."""
         item, policy = self.tables.item, self.tables.resourcepolicy
-        shown = case((and_(live(self.tables), discoverable(self.tables)), 1), else_=0)
+        hidden = case(
+            (item.c.withdrawn.is_(True), Reason.WITHDRAWN.value),
+            (not_(live(self.tables)), Reason.NOT_ARCHIVED.value),
+            (not_(discoverable(self.tables)), Reason.PRIVATE.value),
+        )
         return (
-            select(self.key(item.c.id), _text(item.c.last_modified), shown, *_policy(policy))
+            select(self.key(item.c.id), _text(item.c.last_modified), hidden, *_policy(policy))
             .select_from(item.outerjoin(policy, self._policy_of(item, ObjectType.ITEM)))
             .order_by(self.order(item.c.id))
         )

@@ -114,7 +114,7 @@ def hidden_uris(
     hidden: HiddenItem, addresses: Addresses, crosswalks: Sequence[Crosswalk], at: datetime
 ) -> Iterator[HiddenUri]:
     """Yield the URIs that a hidden item would have, each with its time of deletion in case it was listed before."""
-    if hidden.whole:
+    if hidden.reason:
         for crosswalk in crosswalks:
             path = record_path(crosswalk.prefix, hidden.id, hidden.handle)
             yield HiddenUri(addresses.record(path), latest(at, hidden.closed))

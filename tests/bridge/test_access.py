@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from repo_bridge.access import AnonymousView, Period, closed, opened, readable
-from repo_bridge.model import HiddenItem, Item
+from repo_bridge.model import HiddenItem, Item, Reason
 from repo_bridge.reading.repository import open_repository
 from tests.bridge.support.reading import VIEW, read, read_sample, url_of
 from tests.bridge.support.repository import (
@@ -307,7 +307,11 @@ def test_rule_9_withdrawn(tmp_path: Path) -> None:
     """Rule 9: a withdrawn item is hidden since it was last modified; what its URIs were made of is told."""
     thing = Thing(1, in_archive=False, withdrawn=True, bundles=[Bundle(1, files=[File(7, "a.pdf")])])
     (hidden,) = hidden_of(tmp_path, thing)
-    assert (hidden.whole, hidden.handle, hidden.closed) == (True, "123456789/1", utc("2024-03-01T10:00:00"))
+    assert (hidden.reason, hidden.handle, hidden.closed) == (
+        Reason.WITHDRAWN,
+        "123456789/1",
+        utc("2024-03-01T10:00:00"),
+    )
     assert [(file.name, file.sequence_id) for file in hidden.bitstreams] == [("a.pdf", 1)]
 
 
@@ -348,7 +352,7 @@ def test_rule_13_closed(tmp_path: Path) -> None:
     without = File(3, "without", policies=[], order=2)
     ended = File(2, "ended", policies=[Policy(end="2025-06-01"), Policy(end="2025-05-01")])
     (hidden,) = hidden_of(tmp_path, Thing(1, bundles=[Bundle(1, files=[open_file, ended, without, File(4)])]))
-    assert not hidden.whole
+    assert hidden.reason is None
     closed = {file.name: file.closed for file in hidden.bitstreams}
     assert closed == {"never": None, "ended": utc("2025-06-01"), "without": None}
 
@@ -369,17 +373,23 @@ def test_rule_13_opened_by_several(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("thing", "closed"),
+    ("thing", "closed", "reason"),
     [
-        (Thing(1, withdrawn=True, last_modified="2025-06-15T12:00:01+00:00"), None),  # rule 13: nothing of the future
-        (Thing(1, policies=[Policy(end="2025-06-10")]), "2025-06-10"),
-        (Thing(1, policies=[Policy(start="2030-01-01")], last_modified=None), None),  # rule 20: it never was visible
+        # rule 13: nothing of the future
+        (Thing(1, withdrawn=True, last_modified="2025-06-15T12:00:01+00:00"), None, "withdrawn"),
+        (Thing(1, policies=[Policy(end="2025-06-10")]), "2025-06-10", "not today"),
+        # rule 20: it never was visible
+        (Thing(1, policies=[Policy(start="2030-01-01")], last_modified=None), None, "not today"),
+        (Thing(1, policies=[Policy(STAFF)], last_modified=None), None, "restricted"),
+        (Thing(1, discoverable=None, last_modified=None), None, "private"),
+        (Thing(1, in_archive=False, discoverable=False, last_modified=None), None, "not archived"),
+        (Thing(1, withdrawn=None, last_modified=None), None, "not archived"),
     ],
 )
-def test_rules_13_and_20_hidden_items(tmp_path: Path, thing: Thing, closed: str | None) -> None:
-    """Rules 13 and 20: when an item was hidden by a date, as far as that is past and known."""
+def test_rules_13_and_20_hidden_items(tmp_path: Path, thing: Thing, closed: str | None, reason: str) -> None:
+    """Rules 13 and 20: when an item was hidden by a date, as far as that is past and known; and why it is."""
     (hidden,) = hidden_of(tmp_path, thing)
-    assert (hidden.whole, hidden.closed) == (True, closed and utc(closed))
+    assert (hidden.reason, hidden.closed) == (reason, closed and utc(closed))
 
 
 def test_rules_14_to_16_files(tmp_path: Path) -> None:
@@ -406,7 +416,7 @@ def test_hidden_is_what_is_not_read(tmp_path: Path) -> None:
     with open_repository(url_of(file), VIEW) as repository:
         public = {item.id: {each.id for each in item.bitstreams} for item in repository.items()}
         hidden = {each.id: each for each in repository.hidden()}
-    assert public.keys() & {each.id for each in hidden.values() if each.whole} == set()
+    assert public.keys() & {each.id for each in hidden.values() if each.reason} == set()
     assert len(public.keys() | hidden.keys()) == len(every_case().items)
     for each in hidden.values():
         assert {file.id for file in each.bitstreams}.isdisjoint(public.get(each.id, set()))

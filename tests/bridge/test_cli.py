@@ -19,8 +19,9 @@ from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication import Publication
 from repo_bridge.cli import main
+from repo_bridge.model import Reason
 from repo_bridge.report import dry_run_text, result_text
-from repo_bridge.result import DryRun, ExpectedSet, Progress, Result
+from repo_bridge.result import DryRun, ExpectedSet, HiddenItems, Progress, Result
 from repo_bridge.settings import FILE, Settings
 from tests.bridge.reading.test_dump import plain_dump
 from tests.bridge.support.samples import every_case
@@ -262,6 +263,8 @@ FORESIGHT = DryRun(
     records=400,
     files=0,
     notes=("a note",),
+    hidden={Reason.PRIVATE: HiddenItems(items=1200, examples=("1/2", "1/3"))},
+    hidden_files=7,
     stopped="1000 of 2200 resources would be listed as deleted",
 )
 
@@ -290,6 +293,8 @@ def test_what_is_said_of_what_would_be_published() -> None:
         "repository-metadata: 1 resource; first publication.",
         "  listed, for example: https://e.org/1",
         "Public: 400 items, 400 records.",
+        "Not public: 1,200 items, private (rule 2), such as 1/2, 1/3.",
+        "Not public: 7 files of public items (rules 4 to 6).",
         "a note",
         "This would stop: 1000 of 2200 resources would be listed as deleted",
         "Nothing was written.",

@@ -18,13 +18,13 @@ from pelican_resourcesync.publication import Publication
 from pelican_resourcesync.publication.model.sanity_checks import require_few_deletions
 from repo_bridge.access import ALWAYS_HIDDEN, AnonymousView
 from repo_bridge.cli import parser
-from repo_bridge.model import Bitstream, Collection, Item
+from repo_bridge.model import Bitstream, Collection, Item, Reason
 from repo_bridge.reading.dump import ImportResult, import_dump
 from repo_bridge.reading.query import QueryRow
 from repo_bridge.records import CROSSWALKS
 from repo_bridge.records.addresses import Addresses, Interface, record_path
 from repo_bridge.records.resources import resources_of
-from repo_bridge.result import MOST_EXAMPLES, MOST_LEFT_OUT, Counts, DryRun, ExpectedSet, Result
+from repo_bridge.result import MOST_EXAMPLES, MOST_LEFT_OUT, Counts, DryRun, ExpectedSet, HiddenItems, Result
 from repo_bridge.schema import VERSIONS, describe
 from repo_bridge.settings import FILE, KEYS, Settings, read_configuration
 from tests.bridge.support.reading import VIEW, read, url_of
@@ -102,7 +102,9 @@ def _shown(action: argparse.Action) -> str:
 
 def test_commands_that_are_shown_are_commands() -> None:
     """Every line of the docs of the bridge that begins with the program is one that it takes."""
-    lines = re.findall(r"^ *(?:repo-bridge) ((?:publish|import|status).*)$", BRIDGE, re.MULTILINE)
+    lines = re.findall(
+        r"^ *(?:repo-bridge|sudo .*/repo-bridge) ((?:publish|init|import|status).*)$", BRIDGE, re.MULTILINE
+    )
     assert len(lines) >= 2
     for line in lines:
         parser().parse_args(line.split())
@@ -133,7 +135,9 @@ def test_every_key_of_the_json_is_told() -> None:
     assert told("JSON key of an expected set") == names(ExpectedSet)
     assert told("JSON key of an import") == names(ImportResult)
     assert f"{MOST_LEFT_OUT} at most" in publish
-    assert publish.count(f"{MOST_EXAMPLES} at most") == 2
+    assert told("JSON key of hidden items") == names(HiddenItems)
+    assert all(f"`{reason}`" in publish for reason in Reason)
+    assert publish.count(f"{MOST_EXAMPLES} at most") == 3
 
 
 # The page for administrators: tables, rules, links, columns and examples

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
-from repo_bridge.model import Bitstream, Collection, Field, HiddenBitstream, HiddenItem, Item, MetadataValue
+from repo_bridge.model import Bitstream, Collection, Field, HiddenBitstream, HiddenItem, Item, MetadataValue, Reason
 from repo_bridge.reading.repository import open_repository
 from repo_bridge.records import find_crosswalks
 from repo_bridge.records.addresses import Addresses
@@ -145,9 +145,9 @@ def test_times(
 def test_departures() -> None:
     """What is hidden has the URIs that it had or would have, with the time since when."""
     file = HiddenBitstream(id="f1", name="a.pdf", sequence_id=1, closed=AT - DAY)
-    whole = HiddenItem(id="i1", handle="1/2", whole=True, closed=AT - 2 * DAY, bitstreams=(file,))
+    whole = HiddenItem(id="i1", handle="1/2", reason=Reason.PRIVATE, closed=AT - 2 * DAY, bitstreams=(file,))
     assert [*hidden_uris(whole, SITE, OAI_DC, AT)] == [HiddenUri(RECORD, AT - 2 * DAY), HiddenUri(CONTENT, AT - DAY)]
-    part = replace(whole, whole=False, closed=None, bitstreams=(replace(file, closed=AT + DAY),))
+    part = replace(whole, reason=None, closed=None, bitstreams=(replace(file, closed=AT + DAY),))
     assert [*hidden_uris(part, SITE, OAI_DC, AT)] == [HiddenUri(CONTENT, None)]
     assert [*hidden_uris(replace(part, handle=None), replace(SITE, version=5), OAI_DC, AT)] == []
 

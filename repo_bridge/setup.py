@@ -1,0 +1,180 @@
+"""`repo-bridge init`: write `repo_bridge.toml` and systemd units, from options and from DSpace's own configuration."""
+
+import getpass
+import json
+import os
+import re
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from pelican_resourcesync.errors import SettingsError
+from repo_bridge.access import hidden
+from repo_bridge.model import Field
+from repo_bridge.settings import FILE, KEYS, given_options
+
+SERVICE, TIMER = "repo-bridge.service", "repo-bridge.timer"
+
+#: DSpace's files, the one that decides first, below the folder where it is installed.
+_FILES = ("config/local.cfg", "config/dspace.cfg")
+_HIDDEN = "metadata.hide."
+_ROLE = "resourcesync"
+
+#: What has to be known, and how it is asked for.
+_QUESTIONS = {
+    "base-url": "URL at which the published folder will be served",
+    "ui-url": "URL at which people see the repository",
+    "database": "database, such as postgresql://resourcesync@localhost/dspace",
+}
+
+_COMMENTS = {
+    "out": "published into this folder",
+    "base-url": "which is served here",
+    "timezone": "of the machine that DSpace runs on",
+    "hidden": "fields that DSpace hides too",
+}
+
+
+def find_settings(dspace: Path) -> dict[str, object]:
+    """Return the settings that follow from the configuration of a DSpace installed in a folder.
+
+    Raises `SettingsError` if there is none.
+    """
+    texts = [_read(dspace / name) for name in _FILES]
+    if not any(texts):
+        message = f"{dspace} has no {_FILES[1]}: name the folder in which DSpace is installed"
+        raise SettingsError(message)
+    values = {"dspace.dir": str(dspace)}
+    for text in reversed(texts):
+        values |= _parse(text)
+    found: dict[str, object] = {
+        "ui-url": _value(values, "dspace.ui.url") or _value(values, "dspace.url"),
+        "server-url": _value(values, "dspace.server.url"),
+        "database": _database(_value(values, "db.url")),
+        "name": _value(values, "dspace.name"),
+        "hidden": _hidden(values),
+    }
+    store = Path(_value(values, "assetstore.dir") or dspace / "assetstore")
+    if store.is_dir():
+        found["assetstore"] = str(store)
+    return {key: value for key, value in found.items() if value}
+
+
+def complete(given: Mapping[str, object], ask: Callable[[str], str] | None) -> dict[str, object]:
+    """Return the settings to write; what is missing is asked for.
+
+    Raises `SettingsError` for one that is invalid, or is missing without `ask`.
+    """
+    settings: dict[str, object] = {"out": "public", "timezone": _local_zone(), **given}
+    for key, question in _QUESTIONS.items():
+        if key not in settings:
+            if ask is None:
+                message = f"{key} is missing, the {question}: give --{key}"
+                raise SettingsError(message)
+            settings[key] = ask(f"{question}: ").strip()
+    settings = {key: settings[key] for key in KEYS if settings.get(key)}
+    for each in given_options({key: value for key, value in settings.items() if isinstance(value, str)}).values():
+        each.checked()
+    return settings
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The files that were written, and the settings."""
+
+    files: tuple[str, ...]
+    settings: Mapping[str, object]
+
+
+def init_text(written: Written) -> str:
+    """Return what was written, and what comes next."""
+    install = f"cp {SERVICE} {TIMER} /etc/systemd/system/ && systemctl daemon-reload && systemctl enable --now {TIMER}"
+    return (
+        f"Written: {', '.join(written.files)}\n"
+        "Next, look at what would be published: repo-bridge publish --dry-run\n"
+        f"To publish every night, as root: {install}"
+    )
+
+
+def write_files(folder: Path, settings: Mapping[str, object]) -> Written:
+    """Write the settings, for their owner alone, and the units.
+
+    Raises `SettingsError` if one of them exists or cannot be written.
+    """
+    home = folder.absolute()
+    texts = {
+        FILE: "".join(_line(key, value) for key, value in settings.items()),
+        SERVICE: (
+            "[Unit]\nDescription=Publish the repository over ResourceSync\nAfter=network-online.target\n\n"
+            f"[Service]\nType=oneshot\nUser={getpass.getuser()}\nWorkingDirectory={home}\n"
+            f"ExecStart={sys.executable} -m repo_bridge publish\n"
+        ),
+        TIMER: "[Timer]\nOnCalendar=*-*-* 03:15\nPersistent=true\n\n[Install]\nWantedBy=timers.target\n",
+    }
+    for name in texts:
+        if (folder / name).exists():
+            message = f"{folder / name} is there already: remove it to have it written again"
+            raise SettingsError(message)
+    try:
+        for name, text in texts.items():
+            mode = 0o600 if name == FILE else 0o644
+            handle = os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+    except OSError as error:
+        message = f"{error.filename or folder} cannot be written: {error.strerror or error}"
+        raise SettingsError(message) from error
+    return Written(tuple(str(folder / name) for name in texts), settings)
+
+
+def _line(key: str, value: object) -> str:
+    comment = f"  # {_COMMENTS[key]}" if key in _COMMENTS else ""
+    return f"{key} = {json.dumps(value, ensure_ascii=False)}{comment}\n"
+
+
+def _read(file: Path) -> str:
+    """Return the text of one of DSpace's configuration files; empty if there is none."""
+    try:
+        return file.read_text("utf-8", "replace")
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    except OSError as error:
+        message = f"{file} cannot be read: {error.strerror or error}: give the options instead of --dspace"
+        raise SettingsError(message) from error
+
+
+def _parse(text: str) -> dict[str, str]:
+    """Return the properties in the text of a configuration file."""
+    joined = re.sub(r"\\\r?\n[ \t]*", "", text)
+    lines = (re.fullmatch(r"\s*([^#!=:\s][^=:\s]*)\s*[=:]?\s*(.*?)\s*", line) for line in joined.splitlines())
+    return {line[1]: line[2] for line in lines if line}
+
+
+def _value(values: Mapping[str, str], name: str) -> str:
+    """Return a property with the properties that it names as `${…}`."""
+    text = values.get(name, "")
+    for _ in range(10):  # they may name each other
+        text = re.sub(r"\$\{([^}]+)\}", lambda found: values.get(found[1], ""), text)
+    return text.rstrip("/")
+
+
+def _database(url: str) -> str:
+    """Return the URL of the database, with a role of our own, from that of JDBC."""
+    found = re.fullmatch(r"jdbc:postgresql://([^/?]+)/([^/?]+).*", url)
+    return f"postgresql://{_ROLE}@{found[1]}/{found[2]}" if found else ""
+
+
+def _hidden(values: Mapping[str, str]) -> list[str]:
+    """Return the fields that DSpace hides and the bridge does not hide by itself."""
+    names = [name.removeprefix(_HIDDEN) for name in values if name.startswith(_HIDDEN)]
+    wanted = [name for name in names if _value(values, _HIDDEN + name).lower() in ("true", "yes", "on")]
+    return sorted(name for name in wanted if not hidden(Field(*[*name.split("."), ""][:3])))
+
+
+def _local_zone() -> str:
+    """Return the name of this machine's time zone; empty if it is not known."""
+    with suppress(OSError):
+        return str(Path("/etc/localtime").readlink()).partition("zoneinfo/")[2]
+    return ""

@@ -1,0 +1,129 @@
+"""`repo-bridge init`: settings and units, from options and from DSpace's own configuration."""
+
+import stat
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from repo_bridge.cli import main
+from repo_bridge.settings import FILE, read_configuration
+
+DSPACE = r"""
+# what DSpace's own dspace.cfg looks like
+dspace.dir = /dspace
+dspace.ui.url = http://localhost:4000
+dspace.server.url = http://localhost:8080/server
+dspace.name = DSpace at My University
+assetstore.dir = ${dspace.dir}/assetstore
+db.url = jdbc:postgresql://localhost:5432/dspace
+db.username = dspace
+db.password = zqsecret
+metadata.hide.dc.description.provenance = true
+metadata.hide.person.email = true
+metadata.hide.dc.rights = false
+"""
+LOCAL = r"""
+repo.host: repository.example
+dspace.dir = {folder}
+dspace.ui.url = https://${{repo.host}}/
+dspace.server.url = \
+    ${{dspace.ui.url}}server
+dspace.name = Repositório “A\B”
+db.url = jdbc:postgresql://db.repository.example/dspace?ssl=true
+metadata.hide.local.note = true
+metadata.hide.dc.contributor.advisor = yes
+"""
+
+
+@pytest.fixture
+def dspace(tmp_path: Path) -> Path:
+    """Return a folder with DSpace's configuration."""
+    folder = tmp_path / "dspace"
+    (folder / "config").mkdir(parents=True)
+    (folder / "assetstore").mkdir()
+    (folder / "config" / "dspace.cfg").write_text(DSPACE, "utf-8")
+    (folder / "config" / "local.cfg").write_text(LOCAL.format(folder=folder), "utf-8")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in an empty folder, without a terminal."""
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.chdir(home)
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: False)
+    return home
+
+
+def test_of_dspace(dspace: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What DSpace says is taken over, but for its own role and password; the settings can be read again."""
+    assert main(["init", "--dspace", str(dspace), "--base-url", "https://s.example", "--timezone", "Asia/Tokyo"]) == 0
+    settings = tomllib.loads((home / FILE).read_text("utf-8"))
+    assert settings == {
+        "out": "public",
+        "base-url": "https://s.example",
+        "database": "postgresql://resourcesync@db.repository.example/dspace",
+        "assetstore": str(dspace / "assetstore"),
+        "ui-url": "https://repository.example",
+        "server-url": "https://repository.example/server",
+        "name": "Repositório “A\\B”",
+        "hidden": ["dc.contributor.advisor", "local.note"],
+        "timezone": "Asia/Tokyo",
+    }
+    read = read_configuration({})
+    assert read.warnings == ()
+    assert read.settings.hidden == {"dc.contributor.advisor", "local.note"}
+    assert "zqsecret" not in (home / FILE).read_text("utf-8") + capsys.readouterr().out
+    if sys.platform != "win32":
+        assert stat.S_IMODE((home / FILE).stat().st_mode) == 0o600
+    service = (home / "repo-bridge.service").read_text("utf-8")
+    assert f"\nWorkingDirectory={home}\nExecStart={sys.executable} -m repo_bridge publish\n" in service
+    assert "\nOnCalendar=*-*-* 03:15\n" in (home / "repo-bridge.timer").read_text("utf-8")
+
+
+def test_what_is_asked(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a terminal it asks for what is missing; otherwise that is an error."""
+    asked: list[str] = []
+
+    def answer(question: str) -> str:
+        asked.append(question.partition(" ")[0])
+        return "dspace.dump" if question.startswith("database") else "https://e.org/x "
+
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
+    monkeypatch.setattr("builtins.input", answer)
+    assert main(["init", "--ui-url", "https://e.org"]) == 0
+    assert asked == ["URL", "database,"]
+    assert tomllib.loads((home / FILE).read_text("utf-8"))["base-url"] == "https://e.org/x"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "base-url is missing, the URL at which the published folder will be served: give --base-url"),
+        (["--dspace", "nowhere"], "nowhere has no config/dspace.cfg: name the folder in which DSpace is installed"),
+        (["--base-url", "x", "--ui-url", "https://e.org", "--database", "d"], "--base-url is 'x'"),
+        (
+            ["--database", "postgresql://a:b@c/d", "--base-url", "https://e.org", "--ui-url", "https://e.org"],
+            "password",
+        ),
+    ],
+)
+def test_what_is_refused(home: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str) -> None:
+    """What is missing or wrong is one sentence, and nothing is written."""
+    assert main(["init", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+    assert [*home.iterdir()] == []
+
+
+def test_nothing_is_replaced(home: Path, dspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where one of the files is there, none is written; a folder that cannot be written is said."""
+    (home / "repo-bridge.timer").write_text("mine")
+    arguments = ["init", "--dspace", str(dspace), "--base-url", "https://s.example"]
+    assert main(arguments) == 2
+    assert "repo-bridge.timer is there already" in capsys.readouterr().err
+    assert [file.name for file in home.iterdir()] == ["repo-bridge.timer"]
