@@ -54,6 +54,16 @@ def test_what_the_page_of_a_set_says(tmp_path: Path) -> None:
     assert len(latest) == 14
     assert "pelican-resourcesync mirror https://example.org/ example.org" in said
     assert "text/html 14 182 bytes" in said
+    assert page.xpath("//*[@class='share']/@style") == ["width:100%"]
+    bars = [(each.get("class"), each.get("y"), each.get("height")) for each in page.xpath("//rect[@data-count]")]
+    assert bars == [  # of 4, 6 and 9 changes
+        ("c", "55.556", "44.444"),
+        ("c", "44.444", "55.556"),
+        ("u-kind", "33.333", "11.111"),
+        ("c", "33.333", "66.667"),
+        ("u-kind", "11.111", "22.222"),
+        ("d", "0", "11.111"),
+    ]
     assert "Licence CC BY" in said
     assert "about 2.1 changes a week" in said
     names = [each.text for each in page.xpath("//section[@aria-labelledby='copy']//td/a")]

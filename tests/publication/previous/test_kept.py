@@ -86,6 +86,8 @@ def part_twice(files: dict[str, bytes]) -> None:
             f"x.zip is not the package {PACKAGE}.zip with the manifest",
         ),
         (replaced(DUMP, 'until="2024-02-05', 'until="2024-01-05'), "is not in order between"),
+        (replaced(DUMP, 'from="2024-01-05T12:00:00.001Z" until="2024-02-05', 'until="2024-02-05'), "without its from"),
+        (replaced(CHANGES, 'from="2024-02-01T00:00:00Z" until', "until"), "without its from"),
         (replaced(f"{PACKAGE}-manifest.xml", ' path="', ' type="'), "line .*type"),
         (replaced(f"{PACKAGE}-manifest.xml", ' path="/', ' path="'), "-manifest.xml: .*does not begin with /"),
         (lambda files: files.update({f"{PACKAGE}.zip": b"PK"}), f"{PACKAGE}.zip cannot be read: File is not a zip"),

@@ -92,6 +92,17 @@ def test_same_one(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (base / LIVE_FOLDER / STATE).stat().st_ino == kept
 
 
+def test_nothing_is_live(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was last seen live is continued; without it, this is the first publication."""
+    (base.parent / "public" / STATE).unlink()
+    found, generation = find(base, monkeypatch)
+    why = f"there is no publication at {MUSEUM}/{STATE}"
+    assert (found.line, generation) == (f"{why}: this is the first publication", None)
+    Source(base / LIVE_FOLDER, siteurl=MUSEUM).publish({"a.html": b"a"}, "2024-01-05T12:00")
+    found, generation = find(base, monkeypatch)
+    assert (found.line, generation) == (f"{why}: the copy last seen live is continued", 1)
+
+
 def test_nothing_is_left_of_the_search(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was fetched goes with the search; what it found in memory stays."""
     monkeypatch.setattr(tempfile, "tempdir", str(base.parent / "tmp"))
