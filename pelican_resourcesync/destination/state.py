@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pelican_resourcesync.destination.options import STATE_FOLDER, MirrorError
+from pelican_resourcesync.destination.options import STATE_FOLDER, IncompleteError, MirrorError
 
 _FORMAT = 1
 _PAGE = 500  # rows that are read at once
@@ -231,6 +231,10 @@ def open_state(folder: Path, source: str, *, adopt: bool, sync: bool = True) -> 
             usable = False
             message = f"the state in {own} cannot be used ({error}): run it again, and it is checked and made anew"
             raise MirrorError(message) from error
+        except OSError as error:
+            what = error.strerror or type(error).__name__
+            message = f"{folder} cannot be read or written ({what}): correct that; the next run goes on from here"
+            raise IncompleteError(message) from error
         finally:
             found = not usable or not new or state.get("discovered") is not None
             connection.close()

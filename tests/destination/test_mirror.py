@@ -2,6 +2,7 @@
 
 import shutil
 import sqlite3
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -826,6 +827,54 @@ def test_unreadable_state_folder(source: FakeSource, tmp_path: Path) -> None:
     (tmp_path / "copy" / STATE_FOLDER).symlink_to(tmp_path / "elsewhere")
     with pytest.raises(MirrorError, match="symbolic link"):
         mirror(source, tmp_path / "copy").run()
+
+
+def test_in_batches(source: FakeSource, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a batch is synced, others are fetched; no file has its name before it is synced."""
+    from pelican_resourcesync.destination.files import Copy
+
+    for number in range(20):
+        source.put(f"more/{number}.html", f"text {number}")
+    source.publish()
+    synced: list[int] = []
+    sync, install = Copy.sync, Copy.install
+
+    def slow(self: Copy, files: list[str]) -> None:
+        time.sleep(0.02)
+        assert all(Path(file).is_file() for file in files)
+        sync(self, files)
+        synced.extend([len(synced)] * len(files))
+
+    def checked(self: Copy, *arguments: Any, **options: Any) -> None:
+        install(self, *arguments, **options)
+        assert len(files_of(folder)) <= len(synced)
+
+    monkeypatch.setattr("pelican_resourcesync.destination.fetch._BATCH_FILES", 3)
+    monkeypatch.setattr("pelican_resourcesync.destination.fetch._MOST_BATCHES", 2)
+    monkeypatch.setattr(Copy, "sync", slow)
+    monkeypatch.setattr(Copy, "install", checked)
+    result = mirror(source, folder).run()
+    assert (result.fetched, result.complete) == (25, True)
+    assert files_of(folder) == source.resources
+    assert len(set(synced)) >= 3
+
+
+def test_a_disk_that_fails(source: FakeSource, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is one clear message, nothing is recorded that is not on disk, and the next run fetches nothing twice."""
+    from pelican_resourcesync.destination.files import Copy
+
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Copy, "sync", fail)
+        with pytest.raises(IncompleteError, match=r"cannot be read or written \(No space left on device\)"):
+            mirror(source, folder).run()
+    assert files_of(folder) == {}
+    source.site.asked()
+    assert mirror(source, folder).run().complete
+    assert files_of(folder) == source.resources
+    assert not source.site.asked().keys() & source.resources.keys()
 
 
 def test_synced(source: FakeSource, folder: Path) -> None:
