@@ -285,6 +285,34 @@ def test_pace() -> None:
     assert (pace.delay(), pace.delay()) == (0, 2)
 
 
+def test_many_headers(client: Client, site: Live) -> None:
+    """A hundred lines are read, with those that the server adds; more are refused."""
+    site.manner = lambda ask: ask.send(200, b"abc", **{f"X{number}": "y" for number in range(int(ask.path))})
+    client.get(request(f"{site.url}/95"))
+    with pytest.raises(TransportError):
+        client.get(request(f"{site.url}/101"))
+
+
+def test_the_head_comes_before_the_body(client: Client, site: Live) -> None:
+    """A sink knows what comes before it comes, and gets nothing of what is refused."""
+    said: list[object] = []
+
+    class Listening(Sink):
+        def begin(self, response: Response) -> None:
+            said.append(response.status)
+
+        def write(self, data: object) -> int:
+            said.append(data)
+            return super().write(data)  # type: ignore[arg-type]
+
+    client.get(request(f"{site.url}/a", sink=Listening()))
+    assert said == [200, b"abc"]
+    site.manner = lambda ask: ask.send(404, b"not found")
+    with pytest.raises(AbsentError):
+        client.get(request(f"{site.url}/b", sink=Listening()))
+    assert said == [200, b"abc"]
+
+
 def test_long_headers(client: Client, site: Live) -> None:
     """A line of a head has an end."""
     site.manner = lambda ask: ask.send(200, b"abc", X="y" * 200_000)
