@@ -378,7 +378,18 @@ class _Checker:
             raise CheckError(message)
         return list(dict.fromkeys(links))
 
+    def _is_plain_sitemap(self, fetcher: Fetcher, uri: str) -> bool:
+        """Return whether this is a sitemap without ResourceSync, which robots.txt may name, too."""
+        try:
+            with fetcher.open(uri, size=self.request.limits.most_bytes) as found:
+                head = peek(found.stream, self.request.limits)
+        except TransportError:
+            return False
+        return head.root in ("urlset", "sitemapindex") and not head.mds
+
     def _source(self, fetcher: Fetcher, root: str, *starts: str) -> None:
+        if len(starts) > 1:
+            starts = tuple(each for each in starts if not self._is_plain_sitemap(fetcher, each)) or starts
         self.crawler = self._crawler(fetcher, root=root)
         self.crawler.run(*starts)
         if not any(self.crawler.documents.get(start) for start in starts):

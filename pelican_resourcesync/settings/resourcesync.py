@@ -37,6 +37,7 @@ class Settings:
     edition: int = 2017
     html_links: bool = True
     robots: bool = False
+    sitemap: bool = False
     link_headers: tuple[str, ...] = ()
     describedby: str = ""
     license: str = ""
@@ -84,6 +85,7 @@ _CHECKS: Mapping[str, Callable[[Setting, object], Any]] = {
     "edition": checks.edition,
     "html_links": checks.boolean,
     "robots": checks.boolean,
+    "sitemap": checks.boolean,
     "link_headers": checks.link_headers,
     "describedby": checks.describedby,
     "license": checks.text,

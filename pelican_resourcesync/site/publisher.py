@@ -40,6 +40,7 @@ from pelican_resourcesync.site.outputs import (
     links_of,
     removed_layouts,
     removed_set_warnings,
+    update_sitemap,
 )
 
 
@@ -90,6 +91,8 @@ class Publisher:
         requests = [self._request(each, measured, links, histories) for each in site.sets]
         removed = list(removed_layouts(output, self._run.siteurl, self._removed_sets))
         publications = publish_sets(requests, self._on_packed, removed)
+        sitemap = update_sitemap(output, [each.layout for each in site.sets], wanted=self._settings.sitemap)
+        self._hints |= dict.fromkeys(filter(None, [sitemap]))
         self._warnings += [*site.warnings, *removed_set_warnings(self._removed_sets), *_unstable(publications)]
         self._notes += [note for each in publications for note in each.notes]
         names = [each.settings.name for each in site.sets]

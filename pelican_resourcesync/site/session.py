@@ -48,6 +48,7 @@ class Session:
         self._saved: SavedDocuments | None = None
         self._run: Run | None = None
         self._published = False
+        self._sitemaps = _own_sitemaps(self._output)
         self._why_not = why_not_to_publish(
             enabled=self._settings.enabled, siteurl=self._siteurl, environment=os.environ, arguments=sys.argv
         )
@@ -96,7 +97,7 @@ class Session:
 
         Empty where the output is inside Pelican's `PATH`, because Pelican would read the documents as sources.
         """
-        return () if self._output.resolve().is_relative_to(self._path.resolve()) else (FOLDER,)
+        return () if self._output.resolve().is_relative_to(self._path.resolve()) else (FOLDER, *self._sitemaps)
 
     def generated(self, generators: list[Any]) -> None:
         """Record Pelican's generators, when all have read their sources."""
@@ -136,16 +137,15 @@ class Session:
         self._report(outcome)
 
     def _publish(self, publisher: "Publisher") -> "PublishResult":
-        """Publish; where that fails, add to the message what the output holds now that Pelican has written it."""
+        """Publish; where that fails, print what the output has now that Pelican has written it."""
         try:
             return publisher.publish()
-        except ResourceSyncError as error:
+        except ResourceSyncError:
             documents = "the documents of the last publication" if (self._output / FOLDER).is_dir() else "no documents"
-            message = (
-                f"{error}. Nothing was published: the output {self._output} has the new pages and {documents}, so do "
-                "not upload it before a build succeeds"
+            print_line(
+                f"ResourceSync: nothing was published. The output {self._output} has the new pages and {documents}: do "
+                "not upload it before a build succeeds."
             )
-            error.args = (message, *error.args[1:])
             raise
 
     @contextmanager
@@ -179,6 +179,14 @@ class Session:
                 f"ResourceSync: SITEURL has a path, so {self._siteurl}/.well-known/resourcesync is not at the root, "
                 "where Destinations look first. They find the documents by the links in the pages."
             )
+
+
+def _own_sitemaps(output: Path) -> tuple[str, ...]:
+    if not (output / "sitemap.xml").exists():
+        return ()
+    from pelican_resourcesync.site.outputs import own_sitemaps
+
+    return tuple(each.name for each in own_sitemaps(output))
 
 
 @contextmanager

@@ -25,6 +25,7 @@ from pelican_resourcesync.publication import (
     require_same_site,
 )
 from pelican_resourcesync.site.configuration import Configuration, predecessors
+from pelican_resourcesync.site.outputs import own_sitemaps
 from pelican_resourcesync.site.scope import settings_folder_of
 
 
@@ -49,6 +50,7 @@ def forget_in_folder(output: Path, uris: Collection[str]) -> Takedown:
         recover(output)
         sets = {each.layout.set_name: each for each in publications_in(output)}
         forgotten = forget_uris(_required(sets, str(output)), uris, output, built=build_time())
+        _remove_sitemaps(output)
     return Takedown(forgotten=_named(sets, forgotten), output=output, whole=True)
 
 
@@ -74,10 +76,17 @@ def forget_in_site(site: Configuration, uris: Collection[str], output: Path) -> 
                 require_same_site(each.state.siteurl, site.siteurl, "")
             name = str(site.pelican.get("SITENAME") or "")
             forgotten = forget_uris([*sets.values()], uris, output, built=build_time(), site_name=name)
+            _remove_sitemaps(output)
         if any(each.uris for each in forgotten) and site.settings.previous == "live" and not is_loopback(site.siteurl):
             for each in sets.values():
                 _keep(site, each.layout, output)
     return Takedown(forgotten=_named(sets, forgotten), output=output, whole=all(whole for _, whole in newest.values()))
+
+
+def _remove_sitemaps(output: Path) -> None:
+    """Remove our sitemaps, which name the URIs; the next build writes them."""
+    for each in own_sitemaps(output):
+        each.unlink()
 
 
 def _named(sets: Mapping[str, PreviousPublication], forgotten: Iterable[TakedownResult]) -> dict[str, TakedownResult]:

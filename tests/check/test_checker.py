@@ -141,6 +141,24 @@ def test_page_with_a_link(tmp_path: Path) -> None:
             run(address)
 
 
+def test_robots_txt_with_a_plain_sitemap(tmp_path: Path) -> None:
+    """What has nothing of ResourceSync is not checked, unless robots.txt names nothing else."""
+    folder = lay(tmp_path)
+    plain = '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"/>'
+    (folder / "sitemap.xml").write_text(plain, "utf-8")
+    (folder / "other.xml").write_text(plain, "utf-8")
+    robots = folder / "robots.txt"
+    before = check(Request(target=str(robots)))
+    text = robots.read_text("utf-8")
+    base = text.partition("Sitemap: ")[2].rpartition("/")[0]
+    robots.write_text(f"{text}\nSitemap: {base}/sitemap.xml\nSitemap: {base}/gone.xml\n", "utf-8")
+    after = check(Request(target=str(robots)))
+    assert after.documents == before.documents
+    assert "X02 MUST" not in names(after.findings)
+    robots.write_text(f"Sitemap: {base}/sitemap.xml\nSitemap: {base}/other.xml\n", "utf-8")
+    assert "X02 MUST" in names(check(Request(target=str(robots))).findings)
+
+
 def test_host_that_does_not_answer() -> None:
     """The reason is the message; nothing is said of a page that nobody has seen."""
     with pytest.raises(CheckError) as error:

@@ -28,6 +28,7 @@ CHOICES: Mapping[str, Sequence[Any]] = {
     "robots": [False, True],
     "html_links": [True, False],
     "clean_urls": [True, False],
+    "sitemap": [True, False],
     "exclude": [["404.html"], [], ["theme", "*.png"]],
     # Not values of RESOURCESYNC: the site's address, how many publications came before, and whether the last one has
     # git, goes on from what was there, and is at another address.

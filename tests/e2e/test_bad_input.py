@@ -199,6 +199,7 @@ def test_small_site_with_another_theme(bare: Site) -> None:
 def test_failed_build_keeps_the_previous_publication(bare: Site) -> None:
     """A build that fails leaves the means to repeat it: the next one goes on where the last publication ended."""
     page = "Title: {0}\nSave_as: {0}\nUrl: about\n\nText.\n"
+    bare.configure(RESOURCESYNC={"clean_urls": True})
     bare.write("content/pages/about.md", page.format("about.html"))
     bare.commit("2024-01-01T10:00:00Z")
     run(bare)
@@ -209,8 +210,8 @@ def test_failed_build_keeps_the_previous_publication(bare: Site) -> None:
     assert status != 0
     assert "both have the URI https://example.org/about: give one of them another URL, or exclude it" in said
     assert (
-        f"Nothing was published: the output {bare.output} has the new pages and the documents of the last publication, "
-        "so do not upload it before a build succeeds"
+        f"ResourceSync: nothing was published. The output {bare.output} has the new pages and the documents of the "
+        "last publication: do not upload it before a build succeeds."
     ) in said
     bare.write("content/pages/other.md", page.format("other.html"))
     bare.commit("2024-03-01T10:00:00Z")

@@ -15,10 +15,10 @@ _BLOCK = re.compile(rf"^{_BEGIN}\r?$(?:(?!^{_BEGIN}).)*?^{_END}\r?(?:\n|\Z)", re
 HEADER_FILES = ("_headers", ".htaccess")
 
 
-def add_robots_line(output: Path, layout: Layout) -> None:
-    """Add the Resource List to the end of the site's own `robots.txt`, once (`DI04`)."""
+def add_robots_line(output: Path, layout: Layout, sitemap: str = "") -> None:
+    """Add the Resource List, or the `sitemap` at a path, to the end of the site's own `robots.txt`, once (`DI04`)."""
     file = output / "robots.txt"
-    line = f"Sitemap: {layout.uri(layout.resource_list)}"
+    line = f"Sitemap: {layout.uri(sitemap or layout.resource_list)}"
     text = _text(file)
     if line not in (each.strip() for each in text.splitlines()):
         _save(file, _with_newline(text) + line + "\n")

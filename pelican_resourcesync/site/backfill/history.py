@@ -30,7 +30,6 @@ from pelican_resourcesync.publication import (
     RangeBoundaries,
     Representation,
     Workspace,
-    add_robots_line,
     build_time,
     changes_since,
     media_type,
@@ -51,6 +50,7 @@ from pelican_resourcesync.site.outputs import (
     Exclusion,
     ResourceSet,
     Selector,
+    add_robots_lines,
     is_linkable,
     with_link,
 )
@@ -185,8 +185,7 @@ class BuildOutputs:
             return with_link(data, change) or data
         file = self._folder / ROBOTS
         file.write_bytes(data)
-        for layout in self._layouts.values():
-            add_robots_line(self._folder, layout)
+        add_robots_lines(self._folder, self._settings, self._layouts)
         return file.read_bytes()
 
 

@@ -31,7 +31,7 @@ from pelican_resourcesync.publication import (
 from pelican_resourcesync.site.backfill.history import BuildHistory, BuildOutputs, Published, history_of_builds
 from pelican_resourcesync.site.backfill.records import BuildRecord, BuildRecordStore, as_text
 from pelican_resourcesync.site.configuration import Configuration
-from pelican_resourcesync.site.outputs import Selector, add_discovery_files, removed_layouts
+from pelican_resourcesync.site.outputs import Selector, add_discovery_files, removed_layouts, update_sitemap
 from pelican_resourcesync.site.publisher import options_of
 from pelican_resourcesync.transport import sha256
 from pelican_resourcesync.version import __version__
@@ -227,7 +227,9 @@ class BackfillPublisher:
                 )
             )
         removed = list(removed_layouts(output, self._today.siteurl, self._removed_sets))
-        return dict(zip(layouts, publish_sets(requests, removed_sets=removed), strict=True))
+        published = publish_sets(requests, removed_sets=removed)
+        update_sitemap(output, list(layouts.values()), wanted=self._today.settings.sitemap)
+        return dict(zip(layouts, published, strict=True))
 
 
 def _known(note: Mapping[str, str] | None) -> KnownGeneration | None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pelican_resourcesync.publication import Layout, add_link_headers, add_robots_line, keep_dot_folders, replace_file
 from pelican_resourcesync.settings import Settings
+from pelican_resourcesync.site.outputs.sitemap import SITEMAP
 from pelican_resourcesync.site.outputs.uris import is_html
 
 #: First the constructs that may contain text that only looks like a tag, then the relevant tags.
@@ -31,11 +32,18 @@ def add_discovery_files(output: Path, settings: Settings, layouts: Mapping[str, 
     """
     keep_dot_folders(output)
     if settings.robots:
-        for layout in layouts.values():
-            add_robots_line(output, layout)
+        add_robots_lines(output, settings, layouts)
     whole = next((each.name for each in settings.sets if each.selection.everything), None)
     if whole is not None:
         add_link_headers(output, layouts[whole], settings.link_headers)
+
+
+def add_robots_lines(folder: Path, settings: Settings, layouts: Mapping[str, Layout]) -> None:
+    """Add the Resource List of each set, and the sitemap if there is one, to `robots.txt` in a folder."""
+    for layout in layouts.values():
+        add_robots_line(folder, layout)
+    if settings.sitemap:
+        add_robots_line(folder, next(iter(layouts.values())), SITEMAP)
 
 
 def link_pages(output: Path, pages: Mapping[str, Layout], paths: Collection[str]) -> None:
