@@ -25,7 +25,8 @@ class AnonymousView:
 
     `zone` is the server's time zone, in which days begin (rule 5); without it, an object is public only while it is
     public in every time zone. `bundles` are the names of the bundles whose files
-    are published, in this order (rule 7). `hidden` are fields to hide in addition to those that are always hidden, as
+    are published, in this order (rule 7). `entities` are the types of entities that are published, with all items that
+    have no type (rule 2). `hidden` are fields to hide in addition to those that are always hidden, as
     `schema.element.qualifier` (rule 8). `fingerprints` is false if the server alters files as it serves them, so that
     hash and length are not known (rule 16).
     """
@@ -33,6 +34,7 @@ class AnonymousView:
     at: datetime
     zone: ZoneInfo | None = None
     bundles: tuple[str, ...] = ("ORIGINAL",)
+    entities: tuple[str, ...] = ("Publication",)
     hidden: frozenset[str] = frozenset()
     fingerprints: bool = True
 
@@ -79,6 +81,9 @@ def unwanted(title: FromClause, bundles: Iterable[str]) -> ColumnElement[bool]:
     """
     return or_(title.c.text_value.is_(None), title.c.text_value.not_in([*bundles]))
 
+
+#: The field with the type of an entity, such as `Person`: it decides what is public, even if its values are hidden.
+ENTITY_TYPE = Field("dspace", "entity", "type")
 
 #: Fields that DSpace hides by default: names and addresses of people who submitted, approved or withdrew an item, or
 #: are described.

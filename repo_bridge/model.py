@@ -16,6 +16,7 @@ class Reason(StrEnum):
     WITHDRAWN = "withdrawn"
     NOT_ARCHIVED = "not archived"
     PRIVATE = "private"
+    ENTITY = "entity"
     RESTRICTED = "restricted"
     NOT_TODAY = "not today"
 

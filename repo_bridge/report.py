@@ -48,6 +48,7 @@ _REASONS = {
     Reason.WITHDRAWN: "withdrawn (rule 9)",
     Reason.NOT_ARCHIVED: "not archived, such as submissions and older versions (rules 1 and 19)",
     Reason.PRIVATE: "private (rule 2)",
+    Reason.ENTITY: "an entity that is not a publication (rule 2)",
     Reason.RESTRICTED: "not readable by everybody (rule 4)",
     Reason.NOT_TODAY: "under an embargo, or no longer readable (rule 5)",
 }

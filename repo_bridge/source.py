@@ -161,6 +161,7 @@ def _view(settings: Settings) -> AnonymousView:
         at=settings.at,
         zone=settings.timezone,
         bundles=settings.bundles,
+        entities=settings.entities,
         hidden=settings.hidden,
         fingerprints=settings.fingerprints,
     )

@@ -11,7 +11,7 @@ from operator import itemgetter
 
 from sqlalchemy import Connection, Executable, select
 
-from repo_bridge.access import AnonymousView, Period, closed, everybody, hidden, opened, readable
+from repo_bridge.access import ENTITY_TYPE, AnonymousView, Period, closed, everybody, hidden, opened, readable
 from repo_bridge.dates import parse_day, parse_moment
 from repo_bridge.errors import SchemaError
 from repo_bridge.model import Field, HiddenItem, Item, MetadataValue, Reason
@@ -52,7 +52,10 @@ def open_repository(
 
 
 class Repository:
-    """What is public in an open database, for one view. Memory use does not grow with the number of items."""
+    """What is public in an open database, for one view.
+
+    Memory use does not grow with the number of items, except for the keys of entities that are left out.
+    """
 
     def __init__(self, connection: Connection, tables: Tables, view: AnonymousView) -> None:
         """Read the registries, collections and communities, which are small."""
@@ -70,6 +73,9 @@ class Repository:
         self._queries = Statements(tables=tables, view=view, titles=titles, dialect=connection.dialect.name)
         self.hierarchy = read_hierarchy(connection, self._queries)
         self._shared = read_shared(connection, tables)
+        types = [number for number, field in fields.items() if field == ENTITY_TYPE]
+        found = connection.execute(self._queries.entities(types)) if types else ()
+        self._left_out = frozenset(key for (key,) in found)
 
     def close(self) -> None:
         """End all reading that is still in progress."""
@@ -97,14 +103,16 @@ class Repository:
         """
         with self._runner.each() as run:
             for key, digest in run(digest_statement(self._queries, self._fields)):
-                yield str(key), digest
+                if key not in self._left_out:
+                    yield str(key), digest
 
     def digests_of(self, ids: Iterable[str]) -> Iterator[tuple[str, str]]:
         """Yield the same for those of these items that may be public."""
         for some in _batches(ids, _KEYS):
             if keys := self._queries.keys(some):
                 for key, digest in self._runner.all(digest_statement(self._queries, self._fields, keys)):
-                    yield str(key), digest
+                    if key not in self._left_out:
+                        yield str(key), digest
 
     def passed_dates(self, since: datetime) -> set[str]:
         """Return the dates of policies, as text, on which something may have become public or hidden since then."""
@@ -163,7 +171,7 @@ class Repository:
             sorted(hierarchy.communities.items()),
             sorted(hierarchy.collections.items()),
             self._shared,
-            (str(view.zone), view.bundles, sorted(view.hidden), view.fingerprints),
+            (str(view.zone), view.bundles, view.entities, sorted(view.hidden), view.fingerprints),
         )
         return sha256(repr(shared).encode()).hexdigest()
 
@@ -179,7 +187,7 @@ class Repository:
         )
         for key, rows in _grouped(run(queries.items(keys))):
             periods = _periods(rows)
-            if readable(periods, self._view.today):
+            if key not in self._left_out and readable(periods, self._view.today):
                 yield self._item(key, rows[0], opened(periods, self._view), belongings)
 
     def hidden(self) -> Iterator[HiddenItem]:
@@ -194,7 +202,7 @@ class Repository:
 
     def _hidden(self, key: Key, rows: Sequence[Row], handles: Sequence[Row], files: Iterable[File]) -> HiddenItem:
         periods = _periods(rows)
-        reason = Reason(rows[0][2]) if rows[0][2] else self._restricted(periods)
+        reason = Reason(rows[0][2]) if rows[0][2] else self._restricted(key, periods)
         return HiddenItem(
             id=str(key),
             handle=handles[0][1] if handles else None,
@@ -203,7 +211,9 @@ class Repository:
             bitstreams=tuple(each.hide(self._view) for each in files if reason or not each.is_public(self._view)),
         )
 
-    def _restricted(self, periods: Sequence[Period]) -> Reason | None:
+    def _restricted(self, key: Key, periods: Sequence[Period]) -> Reason | None:
+        if key in self._left_out:
+            return Reason.ENTITY
         if readable(periods, self._view.today):
             return None
         return Reason.NOT_TODAY if periods else Reason.RESTRICTED

@@ -72,6 +72,12 @@ class Statements:
             .where(live(self.tables), discoverable(self.tables))
         )
 
+    def entities(self, fields: Collection[int]) -> Statement:
+        """Select the keys of entities of other types than those wanted; `fields` are the numbers of the field."""
+        value = self.tables.metadatavalue
+        wanted = func.coalesce(value.c.text_value, "").in_([*self.view.entities])
+        return select(self.key(value.c.object_id)).where(value.c.metadata_field_id.in_([*fields]), not_(wanted))
+
     def dated(self) -> Statement:
         """Select the dates of all policies that let everybody read, each pair of them once."""
         policy = self.tables.resourcepolicy

@@ -109,6 +109,11 @@ def bundles(setting: Setting, value: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(line(setting, each) for each in asked))
 
 
+def entities(setting: Setting, value: object) -> tuple[str, ...]:
+    """Check the types of entities; items without a type are published even with an empty list."""
+    return tuple(texts(setting, value, "types of entities, such as ['Publication', 'Person']"))
+
+
 def hidden(setting: Setting, value: object) -> frozenset[str]:
     """Check metadata fields: an invalid one would hide nothing without anyone noticing."""
     asked = texts(setting, value, _FIELDS)

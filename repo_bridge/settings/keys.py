@@ -109,6 +109,13 @@ _WHAT = {
     "bundles": Key(
         field="bundles", check=checks.bundles, read=items, metavar="NAMES", help="bundles of files (ORIGINAL)"
     ),
+    "entities": Key(
+        field="entities",
+        check=checks.entities,
+        read=items,
+        metavar="TYPES",
+        help="types of entities to publish (Publication)",
+    ),
     "hidden": Key(field="hidden", check=checks.hidden, read=items, metavar="FIELDS", help="more fields to hide"),
     "fingerprints": Key(field="fingerprints", check=shared.boolean, help="say hash and length of files (yes)"),
     "schema": Key(

@@ -36,6 +36,7 @@ class Settings:
     describedby: str = ""
     metadata: tuple[str, ...] = ("oai_dc",)
     bundles: tuple[str, ...] = ("ORIGINAL",)
+    entities: tuple[str, ...] = ("Publication",)
     hidden: frozenset[str] = frozenset()
     fingerprints: bool = True
     schema: int | None = None

@@ -15,7 +15,7 @@ from typing import BinaryIO, NoReturn, cast
 from sqlalchemy import Boolean, Text
 from sqlalchemy.types import TypeEngine
 
-from repo_bridge.access import hidden
+from repo_bridge.access import ENTITY_TYPE, hidden
 from repo_bridge.errors import DumpError
 from repo_bridge.model import Field
 from repo_bridge.reading.database import open_database
@@ -318,7 +318,11 @@ def _remove_hidden(connection: sqlite3.Connection, hidden_fields: AbstractSet[st
         "JOIN metadataschemaregistry USING (metadata_schema_id)"
     )
     fields = ((number, Field(*(name or "" for name in names))) for number, *names in rows)
-    numbers = [number for number, field in fields if field.schema == _PEOPLE or hidden(field, hidden_fields)]
+    numbers = [
+        number
+        for number, field in fields
+        if field != ENTITY_TYPE and (field.schema == _PEOPLE or hidden(field, hidden_fields))
+    ]
     marks = ", ".join("?" * len(numbers))
     statement = f"DELETE FROM metadatavalue WHERE metadata_field_id IN ({marks})"  # noqa: S608 - question marks alone
     return connection.execute(statement, numbers).rowcount
