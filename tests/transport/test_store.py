@@ -70,6 +70,8 @@ def test_a_budget_is_for_all(store: Store) -> None:
     now = 0.0
     whole = budget(size=3, seconds=10, clock=lambda: now)  # type: ignore[arg-type]
     assert (whole.bounds().size, whole.bounds().total, whole.bounds(2).size) == (3, 10, 2)
+    with pytest.raises(TransportError, match="larger than 2 bytes"):
+        store.read("page", whole, 2)
     store.read("a", whole, 2)
     assert (whole.bounds().size, whole.bounds(2).size, whole.bounds(7).size) == (2, 2, 2)
     whole.take(2)
