@@ -16,7 +16,7 @@ from repo_bridge.errors import QueryError
 from repo_bridge.inventory.inventory import Entry, Inventory, ItemEntries, Seen
 from repo_bridge.inventory.record_files import PublishedFile, RecordFiles, StoredFile, parse_location
 from repo_bridge.model import Item
-from repo_bridge.reading import BUCKETS, Origin, QueryRow, Repository
+from repo_bridge.reading import Origin, QueryRow, Repository
 from repo_bridge.records import (
     Addresses,
     Crosswalk,
@@ -164,13 +164,9 @@ class InventoryLoader:
         if seen is None or not may_compare_row_versions(seen, repository.origin, at):
             return None
         buckets = [number for number in sums.keys() | before.keys() if sums.get(number) != before.get(number)]
-        if len(buckets) * _MANY > BUCKETS:
-            return None
-        known = self.inventory.items()
-        found = (
-            {*repository.items_in(buckets), *self.inventory.unsettled()} if buckets else {*self.inventory.unsettled()}
-        )
-        found |= known.difference(repository.ids()) if buckets else set()
+        known, found = self.inventory.items(), {*self.inventory.unsettled()}
+        if buckets:
+            found.update(repository.items_in(buckets), known.difference(repository.ids()))
         return None if len(found) * _MANY > len(known) else found
 
     def from_archive(self, items: Iterable[Item], builder: EntryBuilder) -> None:

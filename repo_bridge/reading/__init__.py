@@ -4,11 +4,10 @@ from repo_bridge.reading.database import open_database
 from repo_bridge.reading.dump import ImportResult, import_dump
 from repo_bridge.reading.query import QueryRow, read_query
 from repo_bridge.reading.repository import Repository, open_repository
-from repo_bridge.reading.row_versions import BUCKETS, Origin
+from repo_bridge.reading.row_versions import Origin
 from repo_bridge.reading.saf import read_archive
 
 __all__ = [
-    "BUCKETS",
     "ImportResult",
     "Origin",
     "QueryRow",

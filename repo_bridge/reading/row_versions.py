@@ -35,7 +35,7 @@ from sqlalchemy.sql import ColumnElement
 from repo_bridge.reading.statements import Statements
 
 #: The number of buckets: objects in the same bucket are looked at together.
-BUCKETS = 1 << 16
+_BUCKETS = 1 << 16
 
 #: Given the column with the keys of objects, returns the condition that an object is meant.
 Condition = Callable[[ColumnElement[Any]], ColumnElement[bool]]
@@ -145,4 +145,4 @@ def _hashed(key: ColumnElement[Any]) -> ColumnElement[int]:
 
 def _bucket(key: ColumnElement[Any]) -> ColumnElement[int]:
     number = func.hashint8(cast(key, BigInteger)) if isinstance(key.type, Integer) else func.uuid_hash(key)
-    return number.op("&")(literal(BUCKETS - 1, Integer()))
+    return number.op("&")(literal(_BUCKETS - 1, Integer()))

@@ -208,6 +208,21 @@ def test_each_change_is_found(server: Server) -> None:
     server.drop(url)
 
 
+def test_views_have_no_versions(server: Server) -> None:
+    """A role that sees views instead of tables gets the same items, but nobody knows who wrote their rows."""
+    url = server.database(rows_of(SAMPLE, 7), 7)
+    with open_repository(url, VIEW) as repository:
+        items = [*repository.items()]
+        assert repository.origin
+    with psycopg.connect(server.dsn(url), autocommit=True) as owner:
+        owner.execute("ALTER TABLE bitstream RENAME TO files")
+        owner.execute("CREATE VIEW bitstream AS SELECT * FROM files")
+    with open_repository(url, VIEW) as repository:
+        assert repository.origin is None
+        assert [*repository.items()] == items
+    server.drop(url)
+
+
 def test_random_life(server: Server, tmp_path: Path) -> None:
     """With edits by SQL, vacuums, restores and passing dates, what is found is what a fresh reading finds."""
     versions, dates, nothing = live(server, tmp_path, 1, 12)
