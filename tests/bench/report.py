@@ -10,19 +10,37 @@ from tests.bench.runner import Case, Results, misses
 
 _BAR, _LABEL, _WIDTH = 24, 260, 760
 
+_INTRODUCTION = """\
+Written by `make bench`: whole processes, in turns, {rounds} times each, on {machine}. Times are those of the processor,
+imports included; the spread is the distance from the fastest run to the slowest. Compare the ratios, which are to the
+first variant of each table: seconds differ from machine to machine. When this was written, the load average was {load}:
+where that is more than the number of processors, other work made all times longer and less regular."""
+_OTHERS = """\
+`make bench CASE=NAME` measures one case, and `tests/bench/cases.py` has larger ones than those shown here. The
+[mirror](mirror.md) and the [bridge](bridge.md) have benchmarks of their own, because they need servers. What was tried
+and did not help stands in [decision 15](decisions/0015-read-and-write-in-batches.md)."""
+
 
 def table(case: Case, results: Results) -> str:
     """Return the results of a case as a table in Markdown; ratios are to its first variant."""
     bare = next(iter(results.values())).seconds
-    lines = [
-        "| variant | CPU, median | spread | clock, best | memory | ratio |",
-        "|---|---|---|---|---|---|",
-        *(
-            f"| {name} | {each.seconds:.2f} s | {each.spread:.0%} | {min(each.clock):.2f} s "
-            f"| {min(each.memory) / 1e6:.0f} MB | {each.seconds / bare:.2f} |"
-            for name, each in results.items()
-        ),
+    head = ["variant", "CPU, median", "spread", "clock, best", "memory", "ratio"]
+    rows = [
+        [
+            name,
+            f"{each.seconds:.2f} s",
+            f"{each.spread:.0%}",
+            f"{min(each.clock):.2f} s",
+            f"{min(each.memory) / 1e6:.0f} MB",
+            f"{each.seconds / bare:.2f}",
+        ]
+        for name, each in results.items()
     ]
+    if case.each:
+        head.append("more than the first, each")
+        for row, measured in zip(rows, results.values(), strict=True):
+            row.append(f"{(measured.seconds - bare) / case.each * 1e6:.1f} µs")
+    lines = [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)]
     missed = "".join(f"\n\nMissed: {each}." for each in misses(case, results))
     return "\n".join(lines) + missed
 
@@ -51,11 +69,8 @@ def write(docs: Path, found: Mapping[str, tuple[Case, Results]], rounds: int) ->
     """Write `performance.md` and its plots."""
     (docs / "performance").mkdir(parents=True, exist_ok=True)
     machine = f"{os.cpu_count()} processors ({platform.machine()}) with Python {platform.python_version()}"
-    text = [
-        "# Performance",
-        f"Written by `make bench`: whole processes, in turns, {rounds} times each, on {machine}. Times are of the CPU.",
-        "Compare the ratios: seconds differ from machine to machine.",
-    ]
+    load = f"{os.getloadavg()[0]:.0f}"
+    text = ["# Performance", _INTRODUCTION.format(rounds=rounds, machine=machine, load=load), _OTHERS]
     for name, (case, results) in found.items():
         (docs / "performance" / f"{name}.svg").write_text(plot(results), "utf-8")
         text += [f"## {case.title}", f"![{case.title}](performance/{name}.svg)", table(case, results)]

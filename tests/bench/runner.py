@@ -34,13 +34,15 @@ class Variant:
 class Case:
     """Work that is done in several ways. `prepare` makes the inputs and returns the variants, the bare one first.
 
-    `goals` are the most that the ratio of the CPU time of a variant to that of another may be.
+    `goals` are the most that the ratio of the CPU time of a variant to that of another may be. If the work has parts,
+    such as resources, `each` is their number.
     """
 
     name: str
     title: str
     prepare: Callable[[Path], Sequence[Variant]]
     goals: Sequence[tuple[str, str, float]] = ()
+    each: int = 0
 
 
 @dataclass
@@ -82,7 +84,7 @@ def run_case(case: Case, folder: Path, rounds: int) -> Results:
 
 def measure(command: Sequence[str], folder: Path) -> tuple[float, float, int]:
     """Run a command; return its seconds by the clock and of CPU, with those of its children, and its peak memory."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     starter = [sys.executable, "-S", "-E", "-c", _STARTER, *command]
     done = subprocess.run(starter, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -95,4 +97,4 @@ def measure(command: Sequence[str], folder: Path) -> tuple[float, float, int]:
 def misses(case: Case, results: Results) -> list[str]:
     """Return the goals of a case that its results miss."""
     ratios = [(one, other, results[one].seconds / results[other].seconds, most) for one, other, most in case.goals]
-    return [f"{one} / {other} is {ratio:.2f}, the goal {most}" for one, other, ratio, most in ratios if ratio > most]
+    return [f"{one} / {other} is {ratio:.2f}, the goal {most:.2f}" for one, other, ratio, most in ratios if ratio > most]
