@@ -97,4 +97,4 @@ def measure(command: Sequence[str], folder: Path) -> tuple[float, float, int]:
 def misses(case: Case, results: Results) -> list[str]:
     """Return the goals of a case that its results miss."""
     ratios = [(one, other, results[one].seconds / results[other].seconds, most) for one, other, most in case.goals]
-    return [f"{one} / {other} is {ratio:.2f}, the goal {most:.2f}" for one, other, ratio, most in ratios if ratio > most]
+    return [f"{one} / {other} is {ratio:.2f}, goal {most:.2f}" for one, other, ratio, most in ratios if ratio > most]
