@@ -27,8 +27,8 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as folder:
             found[name] = CASES[name], run_case(CASES[name], Path(folder), arguments.rounds)
         print(f"\n{CASES[name].title}\n\n{table(*found[name])}", flush=True)
-    if arguments.write:
-        write(DOCS, found, arguments.rounds)
+        if arguments.write:  # after each case, so that a later one that fails does not lose it
+            write(DOCS, found, arguments.rounds)
     return 0
 
 

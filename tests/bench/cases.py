@@ -114,7 +114,7 @@ def _backfill(folder: Path, articles: int, commits: int) -> Sequence[Variant]:
     site = make_site(folder / "site", commits, articles)
     loop = (
         "for commit in $(git rev-list main); do git worktree add -f --detach -q ../tree $commit && "
-        f"(cd ../tree && {sys.executable} -m pelican --quiet -e 'PLUGINS=[]') && rm -rf ../tree; done"
+        f"(cd ../tree && mkdir -p content && {sys.executable} -m pelican --quiet -e 'PLUGINS=[]') && rm -rf ../tree; done"
     )
 
     def begin() -> None:

@@ -217,6 +217,7 @@ def _decoded(text: str) -> str:
         return text
 
 
+@lru_cache(maxsize=4096)  # many files are in the same folders
 def _folder_name(segment: str) -> str:
     return fit((safe(_decoded(segment)), ""), 1, LONGEST_NAME, segment)
 
