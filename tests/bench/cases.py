@@ -113,8 +113,9 @@ def _backfill(folder: Path, articles: int, commits: int) -> Sequence[Variant]:
     """Build every commit: in a loop over worktrees, and with one and two jobs of `backfill`."""
     site = make_site(folder / "site", commits, articles)
     loop = (
-        "for commit in $(git rev-list main); do git worktree add -f --detach -q ../tree $commit && "
-        f"(cd ../tree && mkdir -p content && {sys.executable} -m pelican --quiet -e 'PLUGINS=[]') && rm -rf ../tree; done"
+        "for commit in $(git rev-list main); do git worktree add -f --detach -q ../tree $commit; "
+        f"(cd ../tree && mkdir -p content && {sys.executable} -m pelican --quiet -e 'PLUGINS=[]') && "
+        "rm -rf ../tree; done"
     )
 
     def begin() -> None:
