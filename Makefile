@@ -13,11 +13,14 @@ export PYTHONDONTWRITEBYTECODE :=
 PORT ?= 8000
 WORKERS ?= 2
 # Whole programs and campaigns: tracing their lines takes long, and shows little that the other tests do not.
-UNTRACED := tests/truth \
-  $(filter-out %/test_live.py %/test_live_sets.py %/test_previous.py,$(wildcard tests/e2e/test_*.py)) \
-  $(patsubst %,tests/%.py,bridge/test_leaks bridge/test_living check/test_matrix publication/disk/test_faults \
-    publication/disk/test_power_failure publication/pages/test_browser publication/test_carried \
-    publication/test_carried_dumps publication/test_scale site/history/test_property)
+UNTRACED := tests/truth $(filter-out %/test_live.py %/test_previous.py,$(wildcard tests/e2e/test_*.py)) \
+  $(patsubst %,tests/bridge/%.py,inventory/test_loading reading/test_digests reading/test_plans test_leaks test_living \
+    test_power_failure test_sources) \
+  $(patsubst %,tests/check/%.py,test_campaigns test_matrix) \
+  $(patsubst %,tests/publication/%.py,disk/test_faults disk/test_power_failure pages/test_browser test_carried \
+    test_carried_dumps test_scale) \
+  $(patsubst %,tests/site/%.py,backfill/test_killed backfill/test_packages backfill/test_power_failure history/test_cases \
+    history/test_property)
 
 .PHONY: all demo test lint types imports unit untraced bench mutants lowest wheel clean
 
