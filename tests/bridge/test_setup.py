@@ -127,3 +127,19 @@ def test_nothing_is_replaced(home: Path, dspace: Path, capsys: pytest.CaptureFix
     assert main(arguments) == 2
     assert "repo-bridge.timer is there already" in capsys.readouterr().err
     assert [file.name for file in home.iterdir()] == ["repo-bridge.timer"]
+
+
+def test_what_cannot_be_read_or_written(
+    home: Path, dspace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A configuration that cannot be read, and a file that cannot be written, are one sentence."""
+    (home / "odd" / "config" / "local.cfg").mkdir(parents=True)
+    assert main(["init", "--dspace", "odd", "--base-url", "https://s.example"]) == 2
+    assert "cannot be read" in capsys.readouterr().err
+
+    def fail(*_: object) -> int:
+        raise OSError(28, "No space left on device", FILE)
+
+    monkeypatch.setattr("repo_bridge.setup.os.open", fail)
+    assert main(["init", "--dspace", str(dspace), "--base-url", "https://s.example"]) == 2
+    assert capsys.readouterr().err == f"repo-bridge: {FILE} cannot be written: No space left on device\n"

@@ -208,6 +208,28 @@ def test_each_change_is_found(server: Server) -> None:
     server.drop(url)
 
 
+@pytest.mark.parametrize("version", [5, 6, 10])
+def test_every_version(server: Server, version: int) -> None:
+    """In every version of DSpace, a change of a file leads to its item."""
+    url = server.database(rows_of(SAMPLE, version), version)
+    with open_repository(url, VIEW) as repository:
+        before = repository.sums()
+        assert sorted(repository.items_in(before)) == sorted(repository.ids())
+        digests = dict(repository.digests())
+        assert dict(repository.digests_of(repository.ids())) == digests
+    with psycopg.connect(server.dsn(url), autocommit=True) as owner:
+        last = "SELECT max(internal_id) FROM bitstream"
+        owner.execute(f"UPDATE bitstream SET size_bytes = 1234 WHERE internal_id = ({last})".encode())
+    with open_repository(url, VIEW) as repository:
+        assert repository.origin
+        assert repository.total() == str(sum(map(int, repository.sums().values())))
+        changed = [number for number, text in repository.sums().items() if before[number] != text]
+        found = {each for each, digest in repository.digests() if digests[each] != digest}
+        assert len(found) == 1
+        assert found <= {*repository.items_in(changed)}
+    server.drop(url)
+
+
 def test_views_have_no_versions(server: Server) -> None:
     """A role that sees views instead of tables gets the same items, but nobody knows who wrote their rows."""
     url = server.database(rows_of(SAMPLE, 7), 7)
