@@ -48,6 +48,7 @@ def test_site_with_urls_that_end_in_a_slash_is_followed(site: Site) -> None:
             (1, "{url}", "{save_as}"),
             (2, "{base_name}/page/{number}/", "{base_name}/page/{number}/index.html"),
         ),
+        RESOURCESYNC={"allow_deletions": True},
     )
     for name in ("first", "second", "third"):
         site.article(f"{name}.md", name.capitalize())

@@ -210,6 +210,7 @@ def test_what_an_error_says_is_no_command_to_the_terminal(tmp_path: Path) -> Non
 def test_two_files_of_one_address(tmp_path: Path) -> None:
     """A build that has them is left out, like one that fails; `exclude` mends it without another build."""
     site = a_site(tmp_path, ARTICLE_URL="{slug}", ARTICLE_SAVE_AS="{slug}.html")
+    site.configure(RESOURCESYNC={**(site.settings.get("RESOURCESYNC") or {}), "clean_urls": True})
     site.article("first.md", "First")
     site.commit(TIMES[0])
     site.write("content/extra/first", "Text")
