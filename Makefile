@@ -8,8 +8,6 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 DEMO := demo
-# Tests start hundreds of processes: let Python keep what it compiled, wherever a container says otherwise.
-export PYTHONDONTWRITEBYTECODE :=
 PORT ?= 8000
 WORKERS ?= 2
 # Whole programs and campaigns: tracing their lines takes long, and shows little that the other tests do not.
@@ -22,7 +20,7 @@ UNTRACED := tests/truth $(filter-out %/test_live.py %/test_previous.py,$(wildcar
   $(patsubst %,tests/site/%.py,backfill/test_killed backfill/test_packages backfill/test_power_failure history/test_cases \
     history/test_property)
 
-.PHONY: all demo test lint types imports unit untraced bench mutants lowest wheel clean
+.PHONY: all demo test lint types imports compiled unit untraced bench mutants lowest wheel clean
 
 all: test
 
@@ -43,11 +41,15 @@ types: $(VENV)/installed
 imports: $(VENV)/installed
 	$(BIN)/lint-imports
 
-unit: $(VENV)/installed
+# Tests start hundreds of processes, and let none of them write compiled modules.
+compiled: $(VENV)/installed
+	$(BIN)/python -m compileall -q pelican_resourcesync repo_bridge sample_site tests
+
+unit: compiled
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(addprefix --ignore ,$(UNTRACED)) \
 	  --cov --cov-report=term-missing:skip-covered $(if $(LONG),--long)
 
-untraced: $(VENV)/installed
+untraced: compiled
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(UNTRACED) $(if $(LONG),--long)
 
 bench: $(VENV)/installed

@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -83,6 +84,7 @@ def plain_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str 
 
     Git does all that it does by default, but installs no sample hooks, flushes nothing and never cleans up. Ctrl-C
     stops the processes of tests, also where a shell started this one in the background. Their lines are not traced.
+    Settings files are not compiled: Python would take one of the same size and second for the one that it compiled.
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
     trace = os.environ.get(TRACE)
@@ -92,6 +94,8 @@ def plain_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str 
         patch.setenv("HOME", str(home))
         patch.setenv("GIT_CONFIG_NOSYSTEM", "1")
         patch.setenv("GIT_CONFIG_GLOBAL", str(home / "gitconfig"))
+        patch.setattr(sys, "dont_write_bytecode", True)
+        patch.setenv("PYTHONDONTWRITEBYTECODE", "1")
         for name in ("SOURCE_DATE_EPOCH", TRACE, *PREVIEWS):
             patch.delenv(name, raising=False)
         yield trace

@@ -3,7 +3,6 @@
 import json
 import logging
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -87,8 +86,6 @@ class Site:
         """Write a file of the site."""
         file = self.folder / path
         file.parent.mkdir(parents=True, exist_ok=True)
-        if file.suffix == ".py":  # Python takes a file of the same size and second for the one that it compiled
-            shutil.rmtree(file.parent / "__pycache__", ignore_errors=True)
         file.write_bytes(text if isinstance(text, bytes) else text.encode())
         return file
 
