@@ -186,13 +186,13 @@ def _report(report: "Plan | Result | list[Difference]", arguments: Namespace) ->
 
     if isinstance(report, list):
         status, lines = (PROBLEMS if report else DONE), _audit_lines(report, arguments.folder)
-        told: dict[str, Any] = {"differences": [asdict(each) for each in report]}
+        report_json: dict[str, Any] = {"differences": [asdict(each) for each in report]}
     elif isinstance(report, Plan):
-        status, lines, told = DONE, _plan_lines(report), {"plan": asdict(report)}
+        status, lines, report_json = DONE, _plan_lines(report), {"plan": asdict(report)}
     else:
         status = DONE if report.complete else INCOMPLETE
-        lines, told = _result_lines(report, arguments.folder), asdict(report) | {"complete": report.complete}
-    text = json.dumps(told, indent=1) if arguments.json else "\n".join(printable(line) for line in lines)
+        lines, report_json = _result_lines(report, arguments.folder), asdict(report) | {"complete": report.complete}
+    text = json.dumps(report_json, indent=1) if arguments.json else "\n".join(printable(line) for line in lines)
     sys.stdout.write(f"{printable_lines(text)}\n")
     sys.stdout.flush()
     return status

@@ -176,10 +176,10 @@ class Fetch:
             return self._failed(sink, error, attempt)
         self._installer.add(sink.file, held, ours=self._is_ours(pending))
         self._source.pace.take(held.length)
-        told = self._result
-        told.fetched += 1
-        told.size += held.length
-        self._progress(told.fetched, told.plan.fetch, told.size, told.plan.size)
+        total = self._result
+        total.fetched += 1
+        total.size += held.length
+        self._progress(total.fetched, total.plan.fetch, total.size, total.plan.size)
         return None
 
     def _failed(self, sink: PartSink, error: TransportError, attempt: int) -> float | None:

@@ -58,7 +58,7 @@ class PartSink:
         return 0, ""
 
     def begin(self, response: Response) -> None:
-        """Make ready for the body: at the end of the part if that is what comes, else anew."""
+        """Make ready for the body: at the end of the part if that is what comes, else from its start."""
         self.close()
         self._hash = self._sha256 = hashlib.sha256()
         name = ALGORITHMS.get(self.pending.hash.partition(":")[0], "sha256")

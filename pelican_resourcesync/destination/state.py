@@ -229,7 +229,7 @@ def open_state(folder: Path, source: str, *, adopt: bool, sync: bool = True) -> 
             yield state
         except sqlite3.DatabaseError as error:
             usable = False
-            message = f"the state in {own} cannot be used ({error}): run it again, and it is checked and made anew"
+            message = f"the state in {own} cannot be used ({error}): run it again to rebuild it from the copy"
             raise MirrorError(message) from error
         except OSError as error:
             what = error.strerror or type(error).__name__

@@ -124,7 +124,7 @@ def covered(comparison: SnapshotComparison) -> Iterable[EntryFault]:
 
 
 @rule("pair", "CH04", MUST, "Every change is listed: the last one has the hash of the Resource List", "core §12.1")
-def told(comparison: SnapshotComparison) -> Iterable[EntryFault]:
+def last_change_is_listed(comparison: SnapshotComparison) -> Iterable[EntryFault]:
     return () if comparison.pair.mixed else comparison.other_than_changed()
 
 

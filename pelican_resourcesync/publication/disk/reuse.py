@@ -73,15 +73,15 @@ def _take(old: Path, new: Path) -> None:
         belong(new, old)
 
 
-def compare_records(holdings: str, new: Path, old: Path) -> tuple[list[str], list[str]]:
-    """Return the paths of new or changed records in the folder `new`, and of those only in `old`, both sorted.
+def compare_records(path: str, new: Path, old: Path) -> tuple[list[str], list[str]]:
+    """Return the paths of new or changed records below `path` in `new`, and of those only in `old`, both sorted.
 
-    A record is unchanged if it is the same file. All paths are relative to these folders. Raises `OSError` if the
+    A record is unchanged if it is the same file. Paths are relative to `new` and `old`. Raises `OSError` if the
     folders cannot be read.
     """
     moved: list[str] = []
     gone: list[str] = []
-    _compare(holdings, new, old, moved, gone)
+    _compare(path, new, old, moved, gone)
     return sorted(moved), sorted(gone)
 
 
