@@ -173,7 +173,7 @@ class Life(RuleBasedStateMachine):
         }
 
         def manner(ask: Ask) -> None:
-            if next(counted) in numbers and (self.source.hashes or ask.path not in self.source.resources):
+            if next(counted) in numbers and (self.source.hashes or ask.path not in self.seen):
                 manners[fault](ask)
             else:
                 answer(ask)
