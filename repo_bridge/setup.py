@@ -108,8 +108,8 @@ def write_files(folder: Path, settings: Mapping[str, object]) -> Written:
         FILE: "".join(_line(key, value) for key, value in settings.items()),
         SERVICE: (
             "[Unit]\nDescription=Publish the repository over ResourceSync\nAfter=network-online.target\n\n"
-            f"[Service]\nType=oneshot\nUser={getpass.getuser()}\nWorkingDirectory={home}\n"
-            f"ExecStart={sys.executable} -m repo_bridge publish\n"
+            f"[Service]\nType=oneshot\nUser={getpass.getuser()}\nWorkingDirectory={_unit_text(home)}\n"
+            f"ExecStart={_unit_word(sys.executable)} -m repo_bridge publish\n"
         ),
         TIMER: "[Timer]\nOnCalendar=*-*-* 03:15\nPersistent=true\n\n[Install]\nWantedBy=timers.target\n",
     }
@@ -127,6 +127,16 @@ def write_files(folder: Path, settings: Mapping[str, object]) -> Written:
         message = f"{error.filename or folder} cannot be written: {error.strerror or error}"
         raise SettingsError(message) from error
     return Written(tuple(str(folder / name) for name in texts), settings)
+
+
+def _unit_text(value: object) -> str:
+    """Return a text as the value of a unit's setting, where `%` begins a specifier."""
+    return str(value).replace("%", "%%")
+
+
+def _unit_word(value: str) -> str:
+    """Return a text as one word of a unit's command line."""
+    return '"' + re.sub(r'["\\]', r"\\\g<0>", _unit_text(value)) + '"'
 
 
 def _line(key: str, value: object) -> str:

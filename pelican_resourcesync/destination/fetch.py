@@ -1,4 +1,4 @@
-"""Fetch what is to be fetched, verify it, and give it its names batch by batch."""
+"""Fetch what is pending, verify it, and move it to its paths in batches."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ _BATCH_FILES = 1_000
 _BATCH_SIZE = 64_000_000  # bytes
 _BATCH_TIME = 5.0  # seconds
 _MOST_BATCHES = 4  # that wait while one is being synced
-_INSTALLING = "installing"  # the key of the batch that is getting its names
+_INSTALLING = "installing"  # the key of the batch that is being renamed
 
 
 @dataclass(slots=True, kw_only=True)
@@ -199,10 +199,10 @@ _Part = tuple[str, Held, bool]
 
 
 class Installer:
-    """Gives verified parts their names, in batches.
+    """Moves verified parts to the paths of their resources, in batches.
 
-    A batch is synced, in a thread beside the transfers. Then the state records it, and that it is about to get its
-    names; then it gets them. `recover` does so where a run was interrupted.
+    A batch is synced in a thread, while transfers go on. Then the state records its resources, and that their files are
+    being renamed; then they are renamed. `recover` continues where a run was interrupted.
     """
 
     def __init__(self, state: State, copy: Copy) -> None:
@@ -212,7 +212,7 @@ class Installer:
         self._syncing: list[_Part] = []
         self._thread: Thread | None = None
         self._failure: BaseException | None = None
-        self._interrupted = False  # while files get their names
+        self._interrupted = False  # while files are being renamed
         self._kept: list[Held] = []
         self._set_aside: dict[str, str] = {}
         self.paths: set[str] = set()  # in lower case, of new resources that the state does not have yet
@@ -232,7 +232,7 @@ class Installer:
         self.paths.discard(path.lower())
 
     def go_on(self) -> None:
-        """Record what is synced, and sync what has come if it is enough; the rest waits."""
+        """Install the batch that is synced, and sync the next one if there is enough for it."""
         if self._thread and not self._thread.is_alive():
             self._install()
         files = len(self._batch) + len(self._kept) + len(self._set_aside)
@@ -244,7 +244,7 @@ class Installer:
             self._sync()
 
     def finish(self) -> None:
-        """Give all that has come its names, and wait until these are on disk."""
+        """Install everything that was fetched, and wait until the names of the files are on disk."""
         if self._interrupted:
             self.recover()
         if self._thread:
@@ -258,7 +258,7 @@ class Installer:
         self.paths.clear()
 
     def recover(self) -> None:
-        """Give the parts of the last batch their names, where a run was interrupted before it could."""
+        """Install the rest of the last batch of a run that was interrupted."""
         left = self._state.get(_INSTALLING) or []
         for uri, ours in left:
             held = self._state.held(uri)
@@ -283,7 +283,7 @@ class Installer:
             self._failure = error
 
     def _install(self) -> None:
-        """Wait for the sync; then record the batch, and give it its names."""
+        """Wait for the sync; then record the batch, and rename its files."""
         if self._thread:
             self._thread.join()
             self._thread = None

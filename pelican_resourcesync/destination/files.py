@@ -71,7 +71,7 @@ class Copy:
         try:
             os.replace(part, target)  # noqa: PTH105 - one of many
         except FileNotFoundError:
-            if not self.matches(each):  # it had its name before the last run was interrupted
+            if not self.matches(each):  # it was renamed before the last run was interrupted
                 raise
         except IsADirectoryError as error:
             message = f"{each.path} is a folder"

@@ -22,7 +22,7 @@ class FolderClient(Client):
     """Reads the output folder of a site as a static host would serve it, at the URL that its documents name."""
 
     def __init__(self, folder: Path) -> None:
-        """Take the folder. Raises `MirrorError` if no document tells its URL."""
+        """Take the folder. Raises `MirrorError` if no document contains its URL."""
         self._folder = folder.resolve()
         self.start, self._base = self._learn()
 
@@ -52,8 +52,8 @@ class FolderClient(Client):
         self,
         requests: Iterator[Request],
         *,
-        jobs: int,  # noqa: ARG002
-        pace: Pace | None = None,  # noqa: ARG002
+        jobs: int,  # noqa: ARG002 - a folder is read by one
+        pace: Pace | None = None,  # noqa: ARG002 - and without pauses
     ) -> Iterator[tuple[Request, Response | TransportError]]:
         """Read files one after another."""
         for request in requests:
@@ -63,7 +63,7 @@ class FolderClient(Client):
                 yield request, error
 
     def close(self) -> None:
-        """Hold nothing open."""
+        """Do nothing: no connection is open."""
 
     def _learn(self) -> tuple[str, str]:
         for name in _STARTS:

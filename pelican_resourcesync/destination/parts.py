@@ -1,4 +1,4 @@
-"""Part files: what is fetched is written and verified here, before it gets its name."""
+"""Part files: where a resource is written and verified before it is moved to its path."""
 
 import hashlib
 import os
@@ -58,7 +58,7 @@ class PartSink:
         return 0, ""
 
     def begin(self, response: Response) -> None:
-        """Make ready for the body: at the end of the part if that is what comes, else from its start."""
+        """Prepare for the body: to continue the part if the response does, otherwise to replace it."""
         self.close()
         self._hash = self._sha256 = hashlib.sha256()
         name = ALGORITHMS.get(self.pending.hash.partition(":")[0], "sha256")

@@ -141,21 +141,21 @@ def _bitstreams(folder: Path, view: AnonymousView) -> Iterator[Bitstream]:
 def _contents(file: Path) -> Iterator[_Line]:
     for line in _text(file).split("\n"):
         name, *options = line.strip("\r").split("\t")
-        said = _said(options)
+        parsed = _parse_options(options)
         registered = _REGISTERED.fullmatch(name.strip())
         if registered:
-            yield _Line(registered[2].strip(), said, int(registered[1]))
+            yield _Line(registered[2].strip(), parsed, int(registered[1]))
         elif name.strip():
-            yield _Line(name.strip(), said)
+            yield _Line(name.strip(), parsed)
 
 
-def _said(options: Iterable[str]) -> dict[str, str]:
+def _parse_options(options: Iterable[str]) -> dict[str, str]:
     """Return a file's options by name; one given twice is empty, so that contradictory permissions deny access."""
-    said: dict[str, str] = {}
+    parsed: dict[str, str] = {}
     for key, _, value in (option.partition(":") for option in options):
         name = key.strip().casefold()
-        said[name] = "" if name in said else value.strip()
-    return said
+        parsed[name] = "" if name in parsed else value.strip()
+    return parsed
 
 
 def _file(folder: Path, name: str) -> Path:

@@ -9,6 +9,7 @@ import pytest
 
 from repo_bridge.cli import main
 from repo_bridge.settings import FILE, read_configuration
+from repo_bridge.setup import write_files
 
 DSPACE = r"""
 # what DSpace's own dspace.cfg looks like
@@ -80,8 +81,19 @@ def test_of_dspace(dspace: Path, home: Path, capsys: pytest.CaptureFixture[str])
     if sys.platform != "win32":
         assert stat.S_IMODE((home / FILE).stat().st_mode) == 0o600
     service = (home / "repo-bridge.service").read_text("utf-8")
-    assert f"\nWorkingDirectory={home}\nExecStart={sys.executable} -m repo_bridge publish\n" in service
+    assert f'\nWorkingDirectory={home}\nExecStart="{sys.executable}" -m repo_bridge publish\n' in service
     assert "\nOnCalendar=*-*-* 03:15\n" in (home / "repo-bridge.timer").read_text("utf-8")
+
+
+def test_units_of_odd_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a unit, `%` begins a specifier, and a space ends a word."""
+    folder = tmp_path / "100%n sure"
+    folder.mkdir()
+    monkeypatch.setattr(sys, "executable", '/opt/my "python"/3%')
+    write_files(folder, {})
+    service = (folder / "repo-bridge.service").read_text("utf-8")
+    assert f"\nWorkingDirectory={tmp_path}/100%%n sure\n" in service
+    assert '\nExecStart="/opt/my \\"python\\"/3%%" -m repo_bridge publish\n' in service
 
 
 def test_what_is_asked(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

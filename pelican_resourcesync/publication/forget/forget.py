@@ -71,7 +71,7 @@ def forget_uris(
     these cases nothing is written.
     """
     takings = [_Taking(each, output, site_name) for each in sets]
-    found = find_uris(asked, {uri for each in takings for uri in each.said})
+    found = find_uris(asked, {uri for each in takings for uri in each.published})
     taken = [each.take(found, built) for each in takings]
     notes = _write(taken, output) if any(each.forgotten.uris for each in taken) else ()
     return [replace(each.forgotten, notes=notes if each is taken[0] else ()) for each in taken]
@@ -120,11 +120,11 @@ class _Taking:
     def __init__(self, previous: PreviousPublication, output: Path, site_name: str | None) -> None:
         self._previous, self._output, self._site_name = previous, output, site_name
         self._ranges = _ranges(previous)
-        self.said = self._said()
+        self.published = self._published()
 
     def take(self, asked: Collection[str], built: datetime) -> _Taken:
         """Remove these URIs, as the publication writes them, if it contains more about them than their deletion."""
-        uris = {uri for uri in asked if self.said.get(uri, _GONE) != _GONE}
+        uris = {uri for uri in asked if self.published.get(uri, _GONE) != _GONE}
         previous = self._previous
         layout = layout_after(previous.layout, None, previous) if uris else previous.layout
         options = options_as_before(previous, self._output, layout, self._site_name)
@@ -151,16 +151,16 @@ class _Taking:
         last = make_times_unique(gone, floor=self._previous.last, limit=limit)
         return _with(_without(self._ranges, uris), last, self._previous, limit)
 
-    def _said(self) -> Mapping[str, set[ChangeKind | None]]:
+    def _published(self) -> Mapping[str, set[ChangeKind | None]]:
         """Return what is published about each URI: the kinds of its changes, and `None` for anything else."""
-        said: dict[str, set[ChangeKind | None]] = {}
+        published: dict[str, set[ChangeKind | None]] = {}
         for change in chain.from_iterable(each.changes for each in self._ranges):
-            said.setdefault(change.uri, set()).add(change.kind)
+            published.setdefault(change.uri, set()).add(change.kind)
         for uri in self._previous.resources:
-            said.setdefault(uri, set()).add(None)
+            published.setdefault(uri, set()).add(None)
         for entry in _elsewhere(self._previous):
-            said.setdefault(entry.loc, set()).add(entry.md.change if entry.md else None)
-        return said
+            published.setdefault(entry.loc, set()).add(entry.md.change if entry.md else None)
+        return published
 
 
 def _elsewhere(previous: PreviousPublication) -> Iterator[Entry]:

@@ -91,11 +91,11 @@ class KeptDocuments:
         child = self._path(pointer.loc)
         if child not in self._times:
             self._read(child, capability, md, index)
-        said = self._times[child]
+        own = self._times[child]
         for name, found, expected in (
-            ("at", said.at, md.at),
-            ("from", said.from_, md.from_),
-            ("until", said.until, md.until),
+            ("at", own.at, md.at),
+            ("from", own.from_, md.from_),
+            ("until", own.until, md.until),
         ):
             require_same_time(child, name, found, expected)
         name = self._name(capability, md)
@@ -240,10 +240,10 @@ class KeptDocuments:
         """Return what a manifest says of its members, by name."""
         kind = Capability.RESOURCEDUMP_MANIFEST if times.at else Capability.CHANGEDUMP_MANIFEST
         entries = [*self._texts(manifest, kind)]
-        said = self._times[manifest]
-        require_same_time(manifest, "at", said.at, times.at)
-        require_same_time(manifest, "from", said.from_, times.from_)
-        require_same_time(manifest, "until", said.until, times.until)
+        own = self._times[manifest]
+        require_same_time(manifest, "at", own.at, times.at)
+        require_same_time(manifest, "from", own.from_, times.from_)
+        require_same_time(manifest, "until", own.until, times.until)
         checked: Iterator[object] = self._resources(manifest, entries)
         if times.from_ and times.until:
             checked = self._changes(manifest, entries, times.from_, times.until)

@@ -39,11 +39,11 @@ def explain_damage(where: str) -> Iterator[None]:
         if isinstance(error, OSError):  # its path may be that of a temporary folder
             _, _, path = str(error.filename).replace("\\", "/").rpartition(f"/{FOLDER}/")
             why = f"{FOLDER}/{shown(path)}: {error.strerror or type(error).__name__}"
-        said = printable(why)
-        if len(said) > _LONGEST:  # because of a long URI in its middle
-            said = f"{said[: _LONGEST // 2]}…{said[-_LONGEST // 2 :]}"
+        reason = printable(why)
+        if len(reason) > _LONGEST:  # because of a long URI in its middle
+            reason = f"{reason[: _LONGEST // 2]}…{reason[-_LONGEST // 2 :]}"
         message = (
-            f"the publication {place} is damaged: {said}: upload it again, or name another with the setting"
+            f"the publication {place} is damaged: {reason}: upload it again, or name another with the setting"
             " `previous` ('none' starts over under new addresses)"
         )
         raise PublicationError(message) from error

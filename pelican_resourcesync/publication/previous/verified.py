@@ -162,8 +162,8 @@ def _count_entries(file: Path) -> int:
 def change_of(text: EntryText, path: str) -> Change:
     """Return the change in an entry of the document at `path`."""
     time = time_of_change(text, path)
-    said = parse_representation(text.md) if text.described else None
-    return Change(time, text.loc, ChangeKind(text.change), said, parse_links(text.links))
+    representation = parse_representation(text.md) if text.described else None
+    return Change(time, text.loc, ChangeKind(text.change), representation, parse_links(text.links))
 
 
 def row_of(text: EntryText) -> Row:
