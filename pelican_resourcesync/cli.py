@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from pelican_resourcesync.commands import mirror
-from pelican_resourcesync.commands.arguments import add_jobs, add_max_documents, count
+from pelican_resourcesync.commands import check, mirror
+from pelican_resourcesync.commands.arguments import count
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError
 from pelican_resourcesync.printable import printable, printable_lines
 from pelican_resourcesync.version import __version__
@@ -22,8 +22,6 @@ CODE_OF_THE_PAST = (
     "Backfill runs code of the past: the settings files, plug-ins and themes of all commits that it builds, with your "
     "permissions. For a repository that you do not trust, run it in a container."
 )
-#: The editions of the standard.
-EDITIONS = (2014, 2017)
 
 Verbs: TypeAlias = "_SubParsersAction[ArgumentParser]"
 
@@ -102,24 +100,9 @@ def _add_backfill(verbs: Verbs) -> None:
 
 
 def _add_check(verbs: Verbs) -> None:
-    check = verbs.add_parser("check", help="check a Source, a document or a package against the standard")
-    check.set_defaults(verb=_check)
-    check.add_argument("target", nargs="?", metavar="TARGET", help="a folder, a document, a ZIP package or a URL")
-    check.add_argument("--deep", action="store_true", help="also read the resources and packages, and compare them")
-    check.add_argument("--follow", action="store_true", help="also check what a single document links to")
-    check.add_argument(
-        "--edition",
-        type=int,
-        choices=EDITIONS,
-        metavar="YEAR",
-        help="check all documents against one edition of the standard",
-    )
-    check.add_argument("--ignore", action="append", default=[], metavar="RULE", help="skip a rule, by its identifier")
-    check.add_argument("--strict", action="store_true", help="count warnings in the exit status")
-    check.add_argument("--json", action="store_true", help="print JSON")
-    check.add_argument("--rules", action="store_true", help="list the rules and exit")
-    add_max_documents(check)
-    add_jobs(check, 4)
+    verb = verbs.add_parser("check", help="check a Source, a document or a package against the standard")
+    verb.set_defaults(verb=check.run)
+    check.add_arguments(verb)
 
 
 def _add_mirror(verbs: Verbs) -> None:
@@ -176,12 +159,6 @@ def _backfill(options: Namespace) -> int:
     done = run_backfill(options.settings or Path(SETTINGS), wanted, sys.stderr, options.output)
     _say(as_text(done))
     return DONE
-
-
-def _check(options: Namespace) -> int:
-    from pelican_resourcesync.check import run_command
-
-    return run_command(options)
 
 
 def _say(text: str) -> None:

@@ -5,7 +5,7 @@ holds the rules as data: small functions, each with an identifier, level, senten
 that cannot be checked from outside.
 """
 
-from pelican_resourcesync.check.checker import Request, check, run_command
+from pelican_resourcesync.check.checker import Request, check
 from pelican_resourcesync.check.report import CheckError, Report, list_rules
 from pelican_resourcesync.check.rule import UNCHECKED, Finding, Level
 from pelican_resourcesync.check.rules import RULES
@@ -20,5 +20,4 @@ __all__ = [
     "Request",
     "check",
     "list_rules",
-    "run_command",
 ]

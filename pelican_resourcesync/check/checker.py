@@ -1,14 +1,11 @@
-"""Check a target: find out what it is, read it, run the rules, and print the report."""
+"""Check a target: find out what it is, read it, and run the rules."""
 
-import sys
 import zipfile
-from argparse import Namespace
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from time import monotonic
 from typing import BinaryIO
 from urllib.parse import urlsplit
 
@@ -18,62 +15,14 @@ from pelican_resourcesync.check.document import Options
 from pelican_resourcesync.check.fetchers import Fetched, Fetcher, FolderFetcher, WebFetcher
 from pelican_resourcesync.check.limits import STANDARD_LIMITS, CheckLimits
 from pelican_resourcesync.check.package import Package, check_package
-from pelican_resourcesync.check.report import CheckError, Report, list_rules
+from pelican_resourcesync.check.report import CheckError, Report
 from pelican_resourcesync.check.resources import ResourceChecker, looks_like_page, sitemaps
 from pelican_resourcesync.check.rule import UNCHECKED, Findings
 from pelican_resourcesync.check.rules import RULES
 from pelican_resourcesync.check.scan import Head, Scan, UnreadableError
 from pelican_resourcesync.errors import TransportError
-from pelican_resourcesync.printable import printable, printable_lines
+from pelican_resourcesync.protocol import EDITIONS
 from pelican_resourcesync.transport import links_of_headers, links_of_page
-
-_EVERY = 0.2  # seconds
-_WIDTH = 100
-
-
-def run_command(arguments: Namespace) -> int:
-    """Run the check, print the report and return the exit status: 0 if the target conforms, 1 if it does not.
-
-    Raises `CheckError` if nothing can be checked (exit status 2).
-    """
-    if arguments.rules:
-        sys.stdout.write(f"{printable_lines(list_rules(RULES))}\n")
-        return 0
-    if not arguments.target:
-        message = "say what to check: a folder, a document, a ZIP package or a URL"
-        raise CheckError(message)
-    progress = _progress() if sys.stderr.isatty() else lambda _: None
-    report = check(
-        Request(
-            target=arguments.target,
-            deep=arguments.deep,
-            follow=arguments.follow,
-            edition=arguments.edition,
-            ignore=tuple(arguments.ignore),
-            max_documents=arguments.max_documents,
-            jobs=arguments.jobs,
-            progress=progress,
-        )
-    )
-    if sys.stderr.isatty():
-        sys.stderr.write(f"\r{' ' * _WIDTH}\r")
-    sys.stdout.write(f"{printable_lines(report.as_json() if arguments.json else report.as_text())}\n")
-    return report.status(strict=arguments.strict)
-
-
-def _progress() -> Callable[[str], None]:
-    """Return a function that shows what is being read on the terminal, at most five times a second."""
-    shown = 0.0
-
-    def show(uri: str) -> None:
-        nonlocal shown
-        if monotonic() - shown > _EVERY:
-            shown = monotonic()
-            sys.stderr.write(f"\r{printable(uri)[:_WIDTH]:{_WIDTH}}")
-            sys.stderr.flush()
-
-    return show
-
 
 WELL_KNOWN = ".well-known/resourcesync"
 SOURCES = ("description", "capabilitylist")
@@ -172,9 +121,6 @@ def _check_source(crawler: Crawler) -> None:
             if rule.scope == "pair":
                 for number, line, message in rule.check(comparison):
                     crawler.findings.add(rule.finding(crawler.name(number), line, message))
-
-
-EDITIONS = (2014, 2017)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,8 @@ from enum import StrEnum
 from threading import Lock
 from typing import Any
 
+from pelican_resourcesync.protocol import EDITIONS
+
 
 class Level(StrEnum):
     """How strictly the standard requires something."""
@@ -103,7 +105,7 @@ class Rule:
     check: Check
     on: frozenset[str] = frozenset()
     index: bool | None = None
-    editions: frozenset[int | None] = frozenset((2014, 2017, None))
+    editions: frozenset[int | None] = frozenset((*EDITIONS, None))
     needs: frozenset[str] = frozenset()
     by_names: bool = False
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         require_absolute,
     )
     from pelican_resourcesync.protocol.vocabulary import (
+        EDITIONS,
         MOST_BYTES,
         MOST_ENTRIES,
         RS_NS,
@@ -50,12 +51,15 @@ else:
                 "LONGEST_LOC Hash escape_any_text parse_datetime parse_hashes render_datetime "
                 "render_hashes require_absolute"
             ),
-            "vocabulary": "MOST_BYTES MOST_ENTRIES RS_NS SITEMAP_NS Capability ChangeFreq ChangeKind Limits Root",
+            "vocabulary": (
+                "EDITIONS MOST_BYTES MOST_ENTRIES RS_NS SITEMAP_NS Capability ChangeFreq ChangeKind Limits Root"
+            ),
             "writer": "write write_parts",
         },
     )
 
 __all__ = [
+    "EDITIONS",
     "LINK",
     "LONGEST_LOC",
     "METADATA",

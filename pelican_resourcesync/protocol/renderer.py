@@ -21,9 +21,8 @@ from pelican_resourcesync.protocol.values import (
     render_datetime,
     require_absolute,
 )
-from pelican_resourcesync.protocol.vocabulary import RS_NS, SITEMAP_NS, Root
+from pelican_resourcesync.protocol.vocabulary import EDITIONS, RS_NS, SITEMAP_NS, Root
 
-_EDITIONS = (2014, 2017)
 # Nearly every loc is like this: valid, and without anything to escape.
 _PLAIN_LOC = "[A-Za-z][A-Za-z0-9+.-]*+:[!#-%(-;=?-~]++"
 _INDENT = "    "
@@ -47,8 +46,8 @@ class Renderer:
 
     def __init__(self, root: Root, edition: int) -> None:
         """Prepare what depends on the root and the edition, once for all entries."""
-        if edition not in _EDITIONS:
-            message = f"there is no edition {edition} of the core specification; choose one of {_EDITIONS}"
+        if edition not in EDITIONS:
+            message = f"there is no edition {edition} of the core specification; choose one of {EDITIONS}"
             raise DocumentError(message)
         self._root = root
         self._entry = root.entry

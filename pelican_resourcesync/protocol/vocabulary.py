@@ -10,6 +10,9 @@ from enum import StrEnum
 SITEMAP_NS = "http://www.sitemaps.org/schemas/sitemap/0.9"
 RS_NS = "http://www.openarchives.org/rs/terms/"
 
+EDITIONS = (2014, 2017)
+"""The editions of the core specification, by year."""
+
 MOST_BYTES = 100_000_000
 """The size of a whole document in bytes."""
 MOST_ENTRIES = 200_000

@@ -8,6 +8,7 @@ from typing import Any, TypeGuard
 from urllib.parse import urlsplit
 
 from pelican_resourcesync.errors import SettingsError
+from pelican_resourcesync.protocol import EDITIONS
 from pelican_resourcesync.publication import HEADER_FILES, PERIODS, Archives, Dumps
 from pelican_resourcesync.settings.setting import Setting, Wording, suggestion
 
@@ -57,8 +58,6 @@ def is_web_url(text: str) -> bool:
         return False
     return bool(usable and _URI.fullmatch(text))
 
-
-EDITIONS = (2014, 2017)
 
 #: The keywords for where the previous publication is; any other value is a URL or a folder.
 PREVIOUS = ("live", "output", "none")
