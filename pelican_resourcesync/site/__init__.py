@@ -10,18 +10,16 @@ from pelican_resourcesync.lazy import names_from
 
 if TYPE_CHECKING:
     from pelican_resourcesync.site.backfill import BackfillOptions, BackfillSummary, run_backfill
-    from pelican_resourcesync.site.configuration import Configuration, read_configuration
+    from pelican_resourcesync.site.configuration import Configuration, options_of, read_configuration
     from pelican_resourcesync.site.forecast import Forecast, NewCommits, forecast_build, unknown_forecast
-    from pelican_resourcesync.site.publisher import options_of
     from pelican_resourcesync.site.session import Session
     from pelican_resourcesync.site.takedown import Takedown, forget_in_folder, forget_in_site
 else:
     __getattr__ = names_from(
         __name__,
         {
-            "configuration": "Configuration read_configuration",
+            "configuration": "Configuration options_of read_configuration",
             "forecast": "Forecast NewCommits forecast_build unknown_forecast",
-            "publisher": "options_of",
             "session": "Session",
             "takedown": "Takedown forget_in_folder forget_in_site",
             "backfill": "BackfillOptions BackfillSummary run_backfill",

@@ -9,7 +9,8 @@ from pathlib import Path
 from pelican_resourcesync.errors import HistoryError, PublicationError, SettingsError
 from pelican_resourcesync.git import Repository, find_repository
 from pelican_resourcesync.publication import Predecessor, predecessor_messages
-from pelican_resourcesync.site.configuration import Configuration, predecessors
+from pelican_resourcesync.site.configuration import Configuration
+from pelican_resourcesync.site.predecessors import predecessors
 from pelican_resourcesync.site.should_publish import why_not_to_publish
 
 

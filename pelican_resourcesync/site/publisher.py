@@ -1,23 +1,15 @@
 """Publishes a finished build: passes the resources of the output and their history in git to `publication`."""
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote
-
-from pelican.utils import DateFormatter
 
 from pelican_resourcesync.protocol import Link
 from pelican_resourcesync.publication import (
-    Archives,
     ChangeHistory,
     FileResources,
     Layout,
-    Options,
-    PageOptions,
     Predecessor,
     Publication,
     Representation,
@@ -26,7 +18,8 @@ from pelican_resourcesync.publication import (
     publish_sets,
     whole_milliseconds,
 )
-from pelican_resourcesync.settings import SetSettings, Settings
+from pelican_resourcesync.settings import Settings
+from pelican_resourcesync.site.configuration import options_of
 from pelican_resourcesync.site.history import GitHistory, PreviousState, SetHistory
 from pelican_resourcesync.site.outputs import (
     OutputFile,
@@ -156,56 +149,6 @@ class Publisher:
         file = Path(self._run.settings["PATH"]) / written.source if written.source else None
         stat = (file if file and file.is_file() else self._run.output / written.path).stat()
         return whole_milliseconds(datetime.fromtimestamp(stat.st_mtime, UTC))
-
-
-#: The environment variable that allows many deletions in one build.
-ALLOW_DELETIONS = "RESOURCESYNC_ALLOW_DELETIONS"
-_ON_DELETIONS = (
-    "a plug-in may not be installed here, a folder of sources may be missing, or a setting may have changed URLs. If "
-    f"the deletions are right, build once with {ALLOW_DELETIONS}=1 in the environment, or with RESOURCESYNC = "
-    "{'allow_deletions': True}"
-)
-
-
-def options_of(pelican: Mapping[str, Any], settings: Settings, layout: Layout, own: SetSettings) -> Options:
-    """Return the options for publishing a set, from the settings of Pelican and the plug-in and the set's `own`."""
-    return Options(
-        output=Path(pelican["OUTPUT_PATH"]),
-        layout=layout,
-        site_name=str(pelican.get("SITENAME") or ""),
-        edition=settings.edition,
-        describedby=settings.describedby,
-        dumps=settings.dumps if own.dumps is None else own.dumps,
-        archives=_archives(settings.archives if own.archives is None else own.archives, settings.keep),
-        allow_deletions=settings.allow_deletions or os.environ.get(ALLOW_DELETIONS) == "1",
-        uncounted_below=layout.uri(f"{quote(str(pelican['THEME_STATIC_DIR']).strip('/'))}/"),
-        on_deletions=_ON_DELETIONS,
-        moved_from=settings.moved_from,
-        page=_page_options(pelican, settings),
-    )
-
-
-def _page_options(pelican: Mapping[str, Any], settings: Settings) -> PageOptions:
-    """Return what the pages for people show, in the site's language, with the templates of its theme."""
-    overrides = (Path(each) for each in pelican.get("THEME_TEMPLATES_OVERRIDES") or ())
-    theme = Path(pelican.get("THEME") or "", "templates")
-    return PageOptions(
-        language=str(pelican.get("DEFAULT_LANG") or "en"),
-        license=settings.license,
-        contact=settings.contact,
-        templates=(*overrides, theme),
-        variables={name: value for name, value in pelican.items() if name.isupper()},
-        filters={"strftime": DateFormatter(), **(pelican.get("JINJA_FILTERS") or {})},
-    )
-
-
-def _archives(archives: Archives, keep: int | None) -> Archives:
-    """Return `archives` with the setting `keep` as the number of closed ranges, where it does not set one itself."""
-    return replace(
-        archives,
-        changelist=keep if archives.changelist is None else archives.changelist,
-        changedump=keep if archives.changedump is None else archives.changedump,
-    )
 
 
 def _unstable(publications: Sequence[Publication]) -> Iterator[str]:

@@ -82,8 +82,8 @@ class Session:
         self, settings: Mapping[str, Any], base: Path, saved: "SavedDocuments", stack: ExitStack
     ) -> None:
         from pelican_resourcesync.publication import predecessor_messages
-        from pelican_resourcesync.site.configuration import find_predecessors
         from pelican_resourcesync.site.outputs import Run, find_removed_sets
+        from pelican_resourcesync.site.predecessors import find_predecessors
 
         self._predecessors = find_predecessors(settings, self._settings, self._siteurl, saved, stack)
         self._removed_sets = find_removed_sets(self._predecessors, self._settings, self._siteurl, saved, base)

@@ -24,8 +24,9 @@ from pelican_resourcesync.publication import (
     recover,
     require_same_site,
 )
-from pelican_resourcesync.site.configuration import Configuration, predecessors
+from pelican_resourcesync.site.configuration import Configuration
 from pelican_resourcesync.site.outputs import own_sitemaps
+from pelican_resourcesync.site.predecessors import predecessors
 from pelican_resourcesync.site.scope import settings_folder_of
 
 

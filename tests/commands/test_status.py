@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.site.configuration import predecessors, read_configuration
+from pelican_resourcesync.site.configuration import read_configuration
+from pelican_resourcesync.site.predecessors import predecessors
 from tests.commands.support import URL, as_public, told
 from tests.support.live import files, live, status
 from tests.support.sites import Site
@@ -172,7 +173,7 @@ def test_a_disk_that_fails_is_one_sentence(published: Site, monkeypatch: pytest.
     def fail(*_: object) -> None:
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(f"pelican_resourcesync.site.configuration.{where}", fail)
+    monkeypatch.setattr(f"pelican_resourcesync.site.predecessors.{where}", fail)
     site = read_configuration(published.folder / "pelicanconf.py")
     with pytest.raises(PublicationError, match="Input/output error"), predecessors(site, published.output):
         pass

@@ -13,7 +13,7 @@ from pelican.settings import read_settings
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication import HashedState
-from pelican_resourcesync.site.configuration import earlier_addresses
+from pelican_resourcesync.site.predecessors import earlier_addresses
 from tests.support.live import Ask, Manner, content, files, first, hosts, late, page, status
 from tests.support.museum import ARCHIVE, HOME, KEPT, MUSEUM, STATE, Museum, digest, tree
 from tests.support.sites import ROOT, Row, Site

@@ -30,9 +30,8 @@ from pelican_resourcesync.publication import (
 )
 from pelican_resourcesync.site.backfill.history import BuildHistory, BuildOutputs, Published, history_of_builds
 from pelican_resourcesync.site.backfill.records import BuildRecord, BuildRecordStore, as_text
-from pelican_resourcesync.site.configuration import Configuration
+from pelican_resourcesync.site.configuration import Configuration, options_of
 from pelican_resourcesync.site.outputs import Selector, add_discovery_files, removed_layouts, update_sitemap
-from pelican_resourcesync.site.publisher import options_of
 from pelican_resourcesync.transport import sha256
 from pelican_resourcesync.version import __version__
 

@@ -26,9 +26,10 @@ from pelican_resourcesync.site.backfill.builds import TIMEOUT, BuildConfiguratio
 from pelican_resourcesync.site.backfill.publishing import BackfillPublisher, PastBuilds
 from pelican_resourcesync.site.backfill.records import BuildRecord, BuildRecordStore, Site, ends_of
 from pelican_resourcesync.site.backfill.selection import MOST, Selection, choose, first_commit, since
-from pelican_resourcesync.site.configuration import Configuration, predecessors, read_configuration
+from pelican_resourcesync.site.configuration import Configuration, read_configuration
 from pelican_resourcesync.site.history import cuts_of, repository_of
 from pelican_resourcesync.site.outputs import find_removed_sets, removed_set_warnings
+from pelican_resourcesync.site.predecessors import predecessors
 from pelican_resourcesync.site.scope import settings_folder_of
 from pelican_resourcesync.terminal import Progress, format_count
 
