@@ -1,30 +1,23 @@
 """What a copy needs to be in step with its Source: by Change Lists where they reach back far enough, else by lists."""
 
-import datetime as dt
-import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
-from itertools import pairwise
-from string import punctuation
-from urllib.parse import quote, urljoin
 
+from pelican_resourcesync.destination.changes import ChangeLists, text_of, uri_of
 from pelican_resourcesync.destination.discovery import Discovery, ResourceSet
 from pelican_resourcesync.destination.hashes import strongest
 from pelican_resourcesync.destination.options import IncompleteError, MirrorError, Options
 from pelican_resourcesync.destination.source import Entries, Source
 from pelican_resourcesync.destination.state import State
 from pelican_resourcesync.errors import AbsentError, DocumentError
-from pelican_resourcesync.protocol import Capability, ChangeKind, Document, Entry, Metadata, Root
+from pelican_resourcesync.protocol import Capability, ChangeKind, Entry, Metadata
 from pelican_resourcesync.transport import origin, shown
 
 _NONE = Metadata()
-#: A Change List: its URI, the times that it covers, empty if unknown or open, and the document if it was read already.
-_Range = tuple[str, str, str, Document | None]
 _MOST_HOSTS = 3  # of those that are not asked, which are named
 _MORE = {ChangeKind.CREATED: 1, ChangeKind.UPDATED: 0, ChangeKind.DELETED: -1}
 _BATCH = 1_000  # entries that are written at once
-_PLAIN = re.compile(r"[!-~]*")
 _FEW = 3  # deletions that are never too many, unless they are all there is
 _SAME = """(e.hash <> '' AND (e.hash = r.listed OR e.hash = 'sha-256:' || r.digest)
     OR e.hash = '' AND e.time <> '' AND e.time <= r.time AND (e.length IS NULL OR e.length = r.length))"""
@@ -141,10 +134,11 @@ class _Planner:
         self._foreign = 0
         last, seen, mark = since, "mark" not in position, position.get("mark", "")
         try:
-            changes = self._changes(since, position.get("completed", since), anyway=anyway)
+            lists = ChangeLists(self._source, self._options, self._set)
+            changes = lists.since(since, position.get("completed", since), self._note, anyway=anyway)
             if changes is None:
                 return False
-            for entry, md, time in _in_order(changes):
+            for entry, md, time in changes:
                 more = _MORE[md.change] if seen and md.change else 0
                 seen = seen or position["mark"] == f"{time} {entry.loc}"
                 if time >= since:
@@ -162,60 +156,6 @@ class _Planner:
         self._state.set(self._key, {**position, "at": last, **({"mark": mark} if mark else {})})
         return True
 
-    def _changes(self, since: str, reach: str, *, anyway: bool) -> Iterator[tuple[Entry, Metadata]] | None:
-        """Return the changes since a time; None if the lists do not reach back to it, unless that is accepted.
-
-        `reach`: when the list that was compared was completed, where some publishers begin their Change Lists.
-        """
-        lists = self._set.documents
-        opened = self._open(lists[Capability.CHANGELIST], Capability.CHANGELIST)
-        ranges: list[_Range] = [(lists[Capability.CHANGELIST], _text((opened.md or _NONE).from_), "", opened)]
-        if opened.root is Root.SITEMAPINDEX:
-            ranges = self._ranges(lists[Capability.CHANGELIST], opened)
-        begin = ranges[0][1] if ranges else ""
-        if Capability.CHANGELIST_ARCHIVE in lists and (not begin or begin > since):
-            uri = lists[Capability.CHANGELIST_ARCHIVE]
-            archived = self._ranges(uri, self._open(uri, Capability.CHANGELIST_ARCHIVE))
-            ranges = [each for each in archived if each[2] and each[2] <= (begin or each[2])] + ranges
-        wanted = [each for each in ranges if not each[2] or each[2] >= since]
-        if not wanted:
-            return iter(())
-        gap = ""
-        if not wanted[0][1] or wanted[0][1] > max(since, reach):
-            gap = f"the Change Lists begin at {wanted[0][1] or 'an unknown time'}, the copy is of {since}"
-        for (_, _, until, _), (uri, begin, _, _) in pairwise(wanted):
-            if until and begin > until:  # without an end, a list covers all that comes
-                gap = gap or f"there is a gap before {shown(uri)}"
-        if gap:
-            self._note(f"{gap}: {'what changed between is not known' if anyway else 'the Resource List is compared'}")
-        return None if gap and not anyway else self._of(wanted)
-
-    def _of(self, ranges: Iterable[_Range]) -> Iterator[tuple[Entry, Metadata]]:
-        for uri, _, _, opened in ranges:
-            for entry in (opened or self._open(uri, Capability.CHANGELIST)).entries:
-                yield entry, entry.md or _NONE
-
-    def _ranges(self, uri: str, index: Document) -> list[_Range]:
-        """Return the lists that an index or archive names, each with its times."""
-        found: list[_Range] = []
-        for entry in index.entries:
-            md = entry.md or _NONE
-            loc, document = urljoin(uri, entry.loc), None
-            if md.from_ is None:
-                document = self._open(loc, Capability.CHANGELIST)
-                md = document.md or _NONE
-            found.append((loc, _text(md.from_), _text(md.until), document))
-            if len(found) > self._options.max_documents:
-                message = f"{shown(uri)} names more than {self._options.max_documents} lists (--max-documents)"
-                raise DocumentError(message)
-        return found
-
-    def _open(self, uri: str, capability: Capability) -> Document:
-        """Read a document whole: Change Lists are short, and one that is cut short must not be used."""
-        with closing(self._source.whole_document(uri, capability)) as opened:
-            document = opened.document
-            return Document(root=document.root, md=document.md, links=document.links, entries=tuple(document.entries))
-
     # By the Resource List
 
     def _by_list(self, uri: str, capability: str, *, reconcile: bool) -> None:
@@ -226,7 +166,7 @@ class _Planner:
                 self._compare(entries, entries.root.md or _NONE, before["at"] if before else "")
 
     def _compare(self, entries: Entries, md: Metadata, before: str) -> None:
-        at = _text(md.at)
+        at = text_of(md.at)
         if before and at and at < before and not self._options.accept_older:
             message = (
                 f"the Resource List of the set {self._set.name!a} is of {at}, older than the copy ({before}): nothing "
@@ -240,12 +180,12 @@ class _Planner:
                 most = f"{self._options.max_resources} resources (--max-resources)"
                 message = f"the set {self._set.name!a} has more than {most}"
                 raise MirrorError(message)
-            time = _text(entry.lastmod)
+            time = text_of(entry.lastmod)
             latest = max(latest, time)
             self._add(entry, entry.md or _NONE, gone=False, time=time, more=1)
         self._merge(complete=True)
         self._set_foreign(self._foreign, list(self._hosts))
-        completed = {"completed": _text(md.completed)} if md.completed else {}
+        completed = {"completed": text_of(md.completed)} if md.completed else {}
         self._state.set(self._key, {"at": at or latest, **completed} if at or latest else None)
 
     # Both
@@ -260,9 +200,7 @@ class _Planner:
 
     def _add(self, entry: Entry, md: Metadata, *, gone: bool, time: str, more: int) -> None:
         """Note an entry, and how many resources more or less its set then has."""
-        uri = entry.loc if origin(entry.loc) else urljoin(self._set.uri, entry.loc)
-        if not _PLAIN.fullmatch(uri):
-            uri = quote(uri, safe=punctuation)
+        uri = uri_of(entry, self._set.uri)
         wanted = gone or self._options.wants(uri, md.type)
         if wanted and not self._source.allows(uri):
             self._foreign += more
@@ -312,24 +250,6 @@ class _Planner:
         db.execute("DROP TABLE lost")
 
 
-def _in_order(changes: Iterable[tuple[Entry, Metadata]]) -> Iterator[tuple[Entry, Metadata, str]]:
-    """Yield changes with their times, that of the one before where there is none.
-
-    Raises `DocumentError` if the first has no time, if one has no kind, or is out of order.
-    """
-    latest = ""
-    for entry, md in changes:
-        time = _text(md.datetime or entry.lastmod) or latest
-        if not time or md.change is None:
-            message = f"{shown(entry.loc)} is listed as changed without a time or kind of change"
-            raise DocumentError(message)
-        if time < latest:
-            message = f"{shown(entry.loc)} is listed out of order"
-            raise DocumentError(message)
-        latest = time
-        yield entry, md, time
-
-
 def _drop_removed_sets(state: State, current: set[str], made: Plan) -> None:
     """Delete what belonged only to sets that the Source no longer has, or that are no longer wanted."""
     bits = state.get("bits") or []
@@ -342,11 +262,6 @@ def _drop_removed_sets(state: State, current: set[str], made: Plan) -> None:
         "INSERT OR REPLACE INTO pending (uri, gone, hash, length, time, sets) "
         "SELECT uri, 1, '', NULL, '', 0 FROM resource WHERE sets = 0"
     )
-
-
-def _text(time: dt.datetime | None) -> str:
-    """Return a time as text that sorts like it."""
-    return "" if time is None else f"{time.astimezone(dt.UTC).replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
 
 
 #: Tells people what is going on: resources and bytes done, of how many.
