@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 
 from pelican_resourcesync.protocol import MOST_BYTES, MOST_ENTRIES
+from pelican_resourcesync.transport import ZipLimits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CheckLimits:
+class CheckLimits(ZipLimits):
     """How much is read and kept; sizes are in bytes, after any decoding.
 
     `entries` and `document_size` are the limits of the standard (X04). A larger document is faulty but still read, up
@@ -15,9 +16,7 @@ class CheckLimits:
     in one entry, and outside the entries. `attributes` limits how many attributes an `rs:md` or `rs:ln` has, and `text`
     how many characters these attributes, or one text, have in total.
 
-    For a package, `directory` limits the size of the member list, `members` the number of members, `member_size` one
-    member, and `unpacked` everything that is read. `ratio` limits how much larger than its compressed bytes a member,
-    or everything read from a package, may be.
+    `package_size` limits a package; the other limits for it are those of `ZipLimits`.
     """
 
     entries: int = 50_000
@@ -32,13 +31,7 @@ class CheckLimits:
     attributes: int = 100
     findings: int = 20
     search: int = 10_000
-    directory: int = 16_000_000
-    members: int = 100_000
-    member_size: int = 2_000_000_000
     package_size: int = 4_000_000_000
-    unpacked: int = 16_000_000_000
-    ratio: int = 200
-    page: int = 1_048_576
     resource_size: int = 2_000_000_000
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         uri_of_path,
     )
     from pelican_resourcesync.transport.web import Received, Web
+    from pelican_resourcesync.transport.zipreader import DamagedZipError, ZipLimits, ZipReader
 else:
     __getattr__ = names_from(
         __name__,
@@ -38,6 +39,7 @@ else:
             "store": "Store",
             "urls": "Origin check_url is_plain origin path_of_uri served_paths shown uri_of_path",
             "web": "Received Web",
+            "zipreader": "DamagedZipError ZipLimits ZipReader",
         },
     )
 
@@ -46,6 +48,7 @@ __all__ = [
     "Bounds",
     "Budget",
     "Client",
+    "DamagedZipError",
     "Headers",
     "Origin",
     "Pace",
@@ -56,6 +59,8 @@ __all__ = [
     "Sink",
     "Store",
     "Web",
+    "ZipLimits",
+    "ZipReader",
     "check_url",
     "connect_to_public",
     "is_plain",

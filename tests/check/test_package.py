@@ -160,31 +160,31 @@ CASES: dict[str, tuple[bytes, list[str], str]] = {
     "before other bytes": (zipped(GOOD, comment=b"a comment"), [], ""),
     "a comment that is cut": (zipped(GOOD, comment=b"a comment")[:-3], [], ""),
     "a package in it": (nested(), [], ""),
-    "cut in the list": (zipped(GOOD)[:-30], [NO_ZIP], "BadZipFile"),
-    "cut in a member": (zipped(GOOD)[60:], [NO_ZIP], "BadZipFile"),
-    "a list said to be longer": (zipped(GOOD, size=10**9), [NO_ZIP], "BadZipFile"),
-    "a list said to be shorter": (zipped(GOOD, size=10), [NO_ZIP], "BadZipFile"),
+    "cut in the list": (zipped(GOOD)[:-30], [NO_ZIP], "no end of a ZIP file"),
+    "cut in a member": (zipped(GOOD)[60:], [NO_ZIP], "outside the file"),
+    "a list said to be longer": (zipped(GOOD, size=10**9), [NO_ZIP], "before the file"),
+    "a list said to be shorter": (zipped(GOOD, size=10), [NO_ZIP], "cut or damaged"),
     "a list said to be empty": (zipped(GOOD, size=0), [NO_MANIFEST], "no manifest.xml"),
-    "a list said to be elsewhere": (zipped(GOOD, offset=2**31), [NO_ZIP], "BadZipFile"),
+    "a list said to be elsewhere": (zipped(GOOD, offset=2**31), [NO_ZIP], "outside the file"),
     "many members said": (zipped(GOOD, count=65_535), [], ""),
     "no members said": (zipped(GOOD, count=0), [], ""),
     "no members": (zipped([]), [NO_MANIFEST], "no manifest.xml"),
     "a huge list": (zipped([], after=b"", size=10**9, before=bytes(1000)), [NO_ZIP], ""),
     "another name in the list": (zipped([MANIFEST, replace(ALPHA, listed=b"b.txt"), BETA]), [WRONG, UNLISTED], ""),
     "another name before the member": (
-        zipped([MANIFEST, replace(ALPHA, name=b"b.txt", listed=b"a.txt"), BETA]), [WRONG], "read (BadZipFile)",
+        zipped([MANIFEST, replace(ALPHA, name=b"b.txt", listed=b"a.txt"), BETA]), [WRONG], "read (it has another name",
     ),
     "no member where it is said to be": (zipped([MANIFEST, replace(ALPHA, at=7), BETA]), [NO_MANIFEST], "can be read"),
-    "a size that is too small": (zipped([MANIFEST, replace(ALPHA, size=2), BETA]), [WRONG], "read (BadZipFile)"),
-    "a size that is too large": (zipped([MANIFEST, replace(ALPHA, size=9), BETA]), [], ""),
+    "a size that is too small": (zipped([MANIFEST, replace(ALPHA, size=2), BETA]), [WRONG], "read (it is longer"),
+    "a size that is too large": (zipped([MANIFEST, replace(ALPHA, size=9), BETA]), [WRONG], "read (it is shorter"),
     "a size of more than there is room": (
         zipped([MANIFEST, replace(ALPHA, size=2**32 - 2), BETA]), [WRONG], "bytes, which is not unpacked",
     ),
     "packed bytes that are too few": (zipped([MANIFEST, replace(ALPHA, packed_size=1), BETA]), [WRONG], ""),
-    "another checksum": (zipped([MANIFEST, replace(ALPHA, crc=1), BETA]), [WRONG], "read (BadZipFile)"),
-    "another checksum of the manifest": (zipped([replace(MANIFEST, crc=1), ALPHA, BETA]), [NO_ZIP], "BadZipFile"),
+    "another checksum": (zipped([MANIFEST, replace(ALPHA, crc=1), BETA]), [WRONG], "read (its checksum"),
+    "another checksum of the manifest": (zipped([replace(MANIFEST, crc=1), ALPHA, BETA]), [NO_ZIP], "its checksum"),
     "nothing that can be unpacked": (
-        zipped([MANIFEST, replace(ALPHA, packed=b"\xff" * 9), BETA]), [WRONG], "cannot be read (error)",
+        zipped([MANIFEST, replace(ALPHA, packed=b"\xff" * 9), BETA]), [WRONG], "cannot be unpacked",
     ),
     "sizes of 2^62": (zipped([MANIFEST, replace(ALPHA, extra=ZIP64, size=2**32 - 1, packed_size=2**32 - 1), BETA]),
                       [WRONG], "overlaps another"),
@@ -208,8 +208,8 @@ CASES: dict[str, tuple[bytes, list[str], str]] = {
     "an unknown compression": (zipped([MANIFEST, replace(ALPHA, method=99), BETA]), [WRONG], "neither stored"),
     "an unknown compression of the manifest": (zipped([replace(MANIFEST, method=99)]), [NO_MANIFEST], "can be read"),
     "encrypted": (zipped([MANIFEST, replace(ALPHA, flags=ENCRYPTED), BETA]), [WRONG], "is encrypted"),
-    "strongly encrypted": (zipped([MANIFEST, replace(ALPHA, flags=0x40), BETA]), [WRONG], "NotImplementedError"),
-    "patched": (zipped([MANIFEST, replace(ALPHA, flags=0x20), BETA]), [WRONG], "NotImplementedError"),
+    "strongly encrypted": (zipped([MANIFEST, replace(ALPHA, flags=0x40), BETA]), [WRONG], "is encrypted"),
+    "patched": (zipped([MANIFEST, replace(ALPHA, flags=0x20), BETA]), [WRONG], "neither stored"),
     "one member under two names": (
         zipped([MANIFEST, ALPHA, Piece(name=b"sub/b.txt", data=A, at=len(zipped([MANIFEST])) - 80, hidden=True)]),
         [WRONG], "",
@@ -225,7 +225,7 @@ CASES: dict[str, tuple[bytes, list[str], str]] = {
     "a name with a drive": (of_path("/C:/a", Piece(name=b"C:/a", data=A)), [WRONG], "no folder could hold"),
     "a name with backslashes": (of_path("/..\\a", Piece(name=b"..\\a", data=A)), [WRONG], "no folder could hold"),
     "a name with NUL": (of_path("/a", Piece(name=b"a\0.txt", data=A)), [], ""),
-    "a name that is no UTF-8": (of_path("/a", Piece(name=b"\xff\xfe", data=A, flags=UTF8)), [NO_ZIP], "Unicode"),
+    "a name that is no UTF-8": (of_path("/a", Piece(name=b"\xff\xfe", data=A, flags=UTF8)), [NO_ZIP], "not in UTF-8"),
     "a name of another code page": (of_path("/\u00e9", Piece(name=b"\x82", data=A)), [], ""),
     "a name without characters": (of_path("/", Piece(name=b"", data=A)), [WRONG], "no folder could hold"),
     "a symbolic link": (of_path("/a", Piece(name=b"a", data=b"/etc/passwd", attributes=LINK)), [WRONG], "symbolic"),
@@ -253,8 +253,11 @@ def test_member_that_is_named_again_and_again() -> None:
 def test_list_of_members_within_limits() -> None:
     """A list of members that is too long, or of too many, is not taken into memory."""
     data = zipped(GOOD)
-    for limits in (replace(STANDARD_LIMITS, directory=163), replace(STANDARD_LIMITS, members=2)):
-        assert found(data, limits) == ([NO_ZIP], "the package: it cannot be read as a ZIP file (ValueError)")
+    for limits, most in (
+        (replace(STANDARD_LIMITS, directory=163), "its list of members has more than 163 bytes"),
+        (replace(STANDARD_LIMITS, members=2), "it has more than 2 members"),
+    ):
+        assert found(data, limits) == ([NO_ZIP], f"the package: it cannot be read as a ZIP file ({most})")
     assert found(data, replace(STANDARD_LIMITS, members=3))[0] == []
 
 
