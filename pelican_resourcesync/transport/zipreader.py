@@ -161,7 +161,7 @@ class ZipReader:
             raise DamagedZipError(message)
         begin = place + _LISTED.size
         extra = data[begin + name_size : begin + name_size + extra_size]
-        end = begin + name_size + extra_size + comment_size
+        end: int = begin + name_size + extra_size + comment_size
         if end > len(data):
             message = "its list of members is cut or damaged"
             raise DamagedZipError(message)
