@@ -1,51 +1,38 @@
 """Run a package's tests in a copy of the project, in which one module at a time has a fault.
 
-One traced run without any fault finds which tests run each line and how long they take. After that, a process that has
-imported the other packages is forked for each fault, and runs the tests of the faulty lines, the fastest first, until
-one of them fails.
+One traced run without any fault finds which tests run each line and how long they take. After that, one process
+collects the tests, and for each fault a fork of it (`plugin.py`) runs the tests of the faulty lines, the fastest first,
+until one of them fails.
 """
 
-import contextlib
-import importlib
 import json
 import os
-import resource
 import shutil
-import signal
 import subprocess
 import sys
-import time
-import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import pytest
 from coverage import CoverageData
 
 from tests.mutants.faults import Fault
-from tests.mutants.plugin import NOTES
+from tests.mutants.plugin import COSTS, FAULTS, RESULTS
 from tests.support.sites import ROOT
 
 _COPIED = ("pelican_resourcesync", "repo_bridge", "tests", "sample_site", "docs")
-_OURS = ("pelican_resourcesync", "repo_bridge", "tests", "sample_site")
-_PYTEST = ("-q", "-p", "no:cacheprovider", "-p", "tests.mutants.plugin", "--hypothesis-seed=1")
-_FORKED = ("-W", "ignore::pytest.PytestAssertRewriteWarning")  # plugins were imported before
-#: A run of the tests for one fault: how many seconds of tests, how many times as long it may take, and how much more.
-_BUDGET, _PATIENCE, _WAIT = 60.0, 10.0, 60.0
-_MEMORY = 6 << 30  # bytes
-_MTIME = 1_000_000_000  # of the first faulty module; each has another, so that no compiled one is mistaken for it
+_PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.mutants.plugin", "--hypothesis-seed=1")
+_BUDGET = 60.0  # seconds of tests for one fault
 
 
-@dataclass
+@dataclass(frozen=True)
 class Trial:
-    """A copy of the project in `folder`, which of the tests run which line, and the seconds that each takes."""
+    """A copy of the project in `folder`, which of the tests run which line, and what each costs."""
 
     folder: Path
+    tests: str
     data: CoverageData
-    seconds: Mapping[str, float]
-    tried: int = 0
+    costs: Mapping[str, tuple[float, float]]
 
     @classmethod
     def begin(cls, code: str, tests: str, folder: Path) -> "Trial":
@@ -54,51 +41,56 @@ class Trial:
             shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
         for file in (each for each in ROOT.iterdir() if each.is_file()):
             shutil.copy(file, folder)
-        notes = folder / "notes.json"
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            *_PYTEST,
-            f"--cov={Path(code).parts[0]}",
-            "--cov-context=test",
-            "--cov-report=",
-        ]
-        environment = {**os.environ, "PYTHONPATH": str(folder), NOTES: str(notes)}
+        traced = (f"--cov={Path(code).parts[0]}", "--cov-context=test", "--cov-report=", "--cov-fail-under=0")
         done = subprocess.run(
-            [*command, "--cov-fail-under=0", tests], cwd=folder, env=environment, capture_output=True, check=False
+            [sys.executable, *_PYTEST, *traced, tests],
+            cwd=folder,
+            env=cls._environment(folder),
+            capture_output=True,
+            check=False,
         )
         if done.returncode:
             print(f"tests of {code} fail without any fault, and are left out:\n{done.stdout[-2000:].decode()}")
-        noted = json.loads(notes.read_text("utf-8"))
-        with warnings.catch_warnings(action="ignore"):
-            for name in noted["modules"]:
-                with contextlib.suppress(Exception):
-                    importlib.import_module(name)
         data = CoverageData(str(folder / ".coverage"))
         data.read()
         if not data.measured_files():
             message = f"no test runs {code}"
             raise RuntimeError(message)
-        trial = cls(folder, data, noted["seconds"])
-        if trial._fails(trial._within_budget(trial.seconds)):
-            message = f"the tests of {code} fail in a forked process without any fault"
-            raise RuntimeError(message)
-        return trial
+        return cls(folder, tests, data, json.loads((folder / "costs.json").read_text("utf-8")))
 
-    def is_noticed(self, fault: Fault) -> bool:
-        """Return whether a test that runs the faulty lines fails, or does not end."""
-        tests = self._tests_of(fault)
-        file = self.folder / fault.path
-        source, before = file.read_text("utf-8"), file.stat()
-        self.tried += 1
-        file.write_text(fault.apply(source), "utf-8")
-        os.utime(file, (_MTIME + self.tried, _MTIME + self.tried))
-        try:
-            return bool(tests) and self._fails(tests)
-        finally:
-            file.write_text(source, "utf-8")
-            os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    @staticmethod
+    def _environment(folder: Path) -> dict[str, str]:
+        return {**os.environ, "PYTHONPATH": str(folder), COSTS: str(folder / "costs.json")}
+
+    def results(self, faults: Sequence[Fault]) -> Iterator[bool]:
+        """Yield of each fault whether a test that runs the faulty lines fails, or does not end."""
+        tests = [self._tests_of(fault) for fault in faults]
+        sources = {fault.path: (self.folder / fault.path).read_text("utf-8") for fault in faults}
+        trials = [(each.path, each.apply(sources[each.path]), names) for each, names in zip(faults, tests, strict=True)]
+        path, source = next(iter(sources.items()))
+        undisturbed = path, source, self._within_budget(self.costs)
+        (self.folder / "faults.json").write_text(
+            json.dumps([undisturbed, *(each for each in trials if each[2])]), "utf-8"
+        )
+        reading, writing = os.pipe()
+        environment = {FAULTS: str(self.folder / "faults.json"), RESULTS: str(writing)}
+        with (
+            os.fdopen(reading) as answers,
+            subprocess.Popen(
+                [sys.executable, *_PYTEST, "-x", self.tests],
+                cwd=self.folder,
+                env=self._environment(self.folder) | environment,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=[writing],
+            ),
+        ):
+            os.close(writing)
+            if next(answers, "") != "0\n":
+                message = f"{self.tests} fail in a forked process without any fault"
+                raise RuntimeError(message)
+            for names in tests:
+                yield bool(names) and int(next(answers)) != 0
 
     def _tests_of(self, fault: Fault) -> Sequence[str]:
         """Return the tests that run the faulty lines, the fastest first.
@@ -112,51 +104,16 @@ class Trial:
             found |= {name for each in contexts.values() for name in each}
         names = {name.rpartition("|")[0] for name in found if name}
         shared = {name.partition("::")[0] for name in found if name.endswith("|setup")}
-        names = {name for name in self.seconds if name in names or name.partition("::")[0] in shared}
-        return self._within_budget(names or (self.seconds if found else ()), Path(fault.path).stem)
+        names = {name for name in self.costs if name in names or name.partition("::")[0] in shared}
+        return self._within_budget(names or (self.costs if found else ()), Path(fault.path).stem)
 
     def _within_budget(self, names: Iterable[str], module: str = "") -> Sequence[str]:
-        """Return the tests of the module, then the fastest, as many as can run in a minute of one processor."""
+        """Return the tests of the module, then the fastest, as many as can run in a minute."""
         chosen: list[str] = []
         total = 0.0
-        for name in sorted(names, key=lambda each: (f"/test_{module}.py" not in each, self.seconds.get(each, 0.0))):
-            total += self.seconds.get(name, 0.0)
+        for name in sorted(names, key=lambda each: (f"/test_{module}.py" not in each, self.costs[each][1])):
+            total += self.costs[name][1]
             if chosen and total > _BUDGET:
                 break
             chosen.append(name)
         return chosen
-
-    def _fails(self, tests: Sequence[str]) -> bool:
-        limit = _WAIT + _PATIENCE * sum(self.seconds.get(name, 0.0) for name in tests)
-        child = os.fork()
-        if not child:
-            self._run(tests)
-        end = time.monotonic() + limit
-        while time.monotonic() < end:
-            ended, status = os.waitpid(child, os.WNOHANG)
-            if ended:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(child, signal.SIGKILL)  # what the tests started
-                return status != 0
-            time.sleep(0.02)
-        os.killpg(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-        return True
-
-    def _run(self, tests: Sequence[str]) -> None:
-        """Run tests in a forked process, which ends with their status."""
-        status: Any = 1
-        try:
-            os.setsid()
-            resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
-            nothing = os.open(os.devnull, os.O_RDWR)
-            for number in range(3):
-                os.dup2(nothing, number)
-            for name in [each for each in sys.modules if each.partition(".")[0] in _OURS]:
-                del sys.modules[name]
-            os.chdir(self.folder)
-            sys.path.insert(0, str(self.folder))
-            os.environ["PYTHONPATH"] = str(self.folder)
-            status = pytest.main(["-x", *_PYTEST, *_FORKED, *tests])
-        finally:
-            os._exit(int(status))

@@ -1,6 +1,7 @@
 """The faults: each is one change of a module that Python still understands."""
 
 import ast
+import importlib
 from pathlib import Path
 from textwrap import dedent
 
@@ -8,6 +9,7 @@ import pytest
 
 from tests.mutants.__main__ import interval
 from tests.mutants.faults import faults_in
+from tests.mutants.plugin import replace_functions
 
 MODULE = '''
     """A module: a docstring that is left alone."""
@@ -54,3 +56,27 @@ def test_faults_of_a_module(tmp_path: Path) -> None:
 def test_confidence() -> None:
     """Wilson's interval, as published tables have it for 9 of 10."""
     assert interval(9, 10) == pytest.approx((0.5958, 0.9821), abs=0.0005)
+
+
+def test_a_fault_in_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Functions get a fault wherever they are known, also wrapped; what a module does when it is imported stays."""
+    file = tmp_path / "faulty_in_place.py"
+    source = dedent("""
+        from functools import cache
+
+        class One:
+            def value(self): return [each + 1 for each in (1, 2)]
+
+        @cache
+        def two(number=3): return number + 4
+    """)
+    file.write_text(source, "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module(file.stem)
+    one, two = module.One(), module.two
+    assert (one.value(), two(0)) == ([2, 3], 4)
+    assert not replace_functions(file, source, source)
+    assert not replace_functions(file, source, source.replace("number=3", "number=5"))
+    assert replace_functions(file, source, source.replace("each + 1", "each + 6"))
+    assert replace_functions(file, source, source.replace("number + 4", "number + 7"))
+    assert (one.value(), two(1), two()) == ([7, 8], 8, 10)
