@@ -24,8 +24,10 @@ from hypothesis import Phase, settings
 
 #: Files: what each test costs without any fault, which faults to try with which tests, and where to write the results.
 COSTS, FAULTS, RESULTS = "MUTANTS_COSTS", "MUTANTS_FAULTS", "MUTANTS_RESULTS"
+#: The last of pytest's options: tests follow.
+LAST = "-x"
 #: A test may take so many times as long as without any fault, and so many seconds more: of processors, and in all.
-_PATIENCE, _PROCESSOR, _WALL = 10.0, 5.0, 30.0
+_PATIENCE, _PROCESSOR, _WALL = 10.0, 5.0, 12.0
 _MEMORY = 4 << 30  # bytes
 _MTIME = 1_000_000_000  # of the first faulty module; each has another, so that no compiled one is mistaken for it
 _limits: dict[str, tuple[float, float]] = {}
@@ -90,7 +92,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
                 os.environ["TMPDIR"] = tempfile.tempdir = temporary
                 resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
                 if faulty != source and not replace_functions(file, source, faulty):
-                    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:-1], *tests])
+                    os.execv(sys.executable, [*sys.orig_argv[: sys.orig_argv.index(LAST) + 1], *tests])
                 session.items = [items[name] for name in tests]
                 return None
             result = _wait(child, 2 * _WALL + _PATIENCE * sum(_limits[name][1] for name in tests))

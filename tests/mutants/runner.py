@@ -17,7 +17,7 @@ from pathlib import Path
 from coverage import CoverageData
 
 from tests.mutants.faults import Fault
-from tests.mutants.plugin import COSTS, FAULTS, RESULTS
+from tests.mutants.plugin import COSTS, FAULTS, LAST, RESULTS
 from tests.support.sites import ROOT
 
 _COPIED = ("pelican_resourcesync", "repo_bridge", "tests", "sample_site", "docs")
@@ -30,12 +30,12 @@ class Trial:
     """A copy of the project in `folder`, which of the tests run which line, and what each costs."""
 
     folder: Path
-    tests: str
+    tests: Sequence[str]
     data: CoverageData
     costs: Mapping[str, tuple[float, float]]
 
     @classmethod
-    def begin(cls, code: str, tests: str, folder: Path) -> "Trial":
+    def begin(cls, code: str, tests: Sequence[str], folder: Path) -> "Trial":
         """Copy the project, and run the tests of some code once, traced and undisturbed."""
         for name in _COPIED:
             shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -43,7 +43,7 @@ class Trial:
             shutil.copy(file, folder)
         traced = (f"--cov={Path(code).parts[0]}", "--cov-context=test", "--cov-report=", "--cov-fail-under=0")
         done = subprocess.run(
-            [sys.executable, *_PYTEST, *traced, tests],
+            [sys.executable, *_PYTEST, *traced, *tests],
             cwd=folder,
             env=cls._environment(folder),
             capture_output=True,
@@ -77,7 +77,7 @@ class Trial:
         with (
             os.fdopen(reading) as answers,
             subprocess.Popen(
-                [sys.executable, *_PYTEST, "-x", self.tests],
+                [sys.executable, *_PYTEST, LAST, *self.tests],
                 cwd=self.folder,
                 env=self._environment(self.folder) | environment,
                 stdout=subprocess.DEVNULL,
@@ -87,7 +87,7 @@ class Trial:
         ):
             os.close(writing)
             if next(answers, "") != "0\n":
-                message = f"{self.tests} fail in a forked process without any fault"
+                message = f"{' '.join(self.tests)} fail in a forked process without any fault"
                 raise RuntimeError(message)
             for names in tests:
                 yield bool(names) and int(next(answers)) != 0

@@ -125,7 +125,12 @@ class Addresses:
 
         `elsewhere` are the addresses of other servers that the Resource List may name; `None` if these are not known,
         so that a repository may list any. The state alone does not decide, because it is as untrusted as the rest.
+        Raises `DamagedError` if it names a former address that no site has.
         """
+        for each in state.former:
+            if not _is_public(each):
+                message = f"publication.json: the former address {shown(each)} is not one that a site has"
+                raise DamagedError(message)
         past = tuple(each for each in (*state.former, *former) if each)
         self._elsewhere = elsewhere
         self._all = (state.siteurl, *past, *(elsewhere or ()))

@@ -150,6 +150,16 @@ def test_former_addresses_are_recorded(source: Source) -> None:
     assert read_previous(moved.output, moved.layout, former=[SITEURL])  # with the setting moved_from
 
 
+@pytest.mark.parametrize("former", ["javascript:alert(1)", "file:", "https://u:p@other.example", "https:/", ""])
+def test_former_addresses_are_those_of_sites(source: Source, former: str) -> None:
+    """A state may name any former address, because no other record of it is left, but not for scripts or passwords."""
+    forge(source, OPEN, f"<loc>{SITEURL}/a.html", f"<loc>{former}/a.html")
+    source.reseal(former=["https://other.example", former])
+    said = f"publication.json: the former address {former.replace('u:p', '***')} is not one that a site has: upload it"
+    with pytest.raises(PublicationError, match=re.escape(said)):
+        read_at(source)
+
+
 def test_a_repository_lists_what_other_servers_deliver(source: Source) -> None:
     """A publication read as of a time is of a repository; even there a URI is http(s), without a user."""
     evaluated = {"evaluated": "2024-03-05T12:00:00Z"}
