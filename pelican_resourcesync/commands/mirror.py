@@ -21,7 +21,9 @@ from pelican_resourcesync.errors import ResourceSyncError, SettingsError
 from pelican_resourcesync.printable import printable, printable_lines
 
 if TYPE_CHECKING:
-    from pelican_resourcesync.destination import Difference, Options, Plan, Result
+    from datetime import datetime
+
+    from pelican_resourcesync.destination import Difference, Moment, Options, Plan, Result
 
 DONE, PROBLEMS, INCOMPLETE = 0, 1, 3
 _MOST_SHOWN = 20
@@ -32,7 +34,9 @@ USER, PASSWORD = "RESOURCESYNC_USER", "RESOURCESYNC_PASSWORD"
 def add_arguments(verb: ArgumentParser) -> None:
     """Add the arguments of the command."""
     verb.add_argument("source", metavar="SOURCE", help="a site, a page, a Source Description, a list, or a folder")
-    verb.add_argument("folder", type=Path, metavar="FOLDER", help="the folder of the copy")
+    verb.add_argument(
+        "folder", type=Path, nargs="?", metavar="FOLDER", help="the folder of the copy (not for --list-times)"
+    )
     _add_selection(verb)
     _add_tasks(verb)
     _add_requests(verb)
@@ -58,6 +62,15 @@ def _add_tasks(verb: ArgumentParser) -> None:
     does.add_argument("--repair", action="store_true", help="compare the copy with the Source's list, and mend it")
     does.add_argument(
         "--every", type=seconds, metavar="TIME", help="keep running, and look again after TIME, such as 10m"
+    )
+    does.add_argument(
+        "--list-times", action="store_true", help="list the times that --at can restore, and whether completely"
+    )
+    how.add_argument(
+        "--at", type=moment, metavar="TIME", help="restore the Source as it was, into another folder: 2024-01-31T12:00Z"
+    )
+    how.add_argument(
+        "--by", choices=("auto", "lists", "dumps"), default="auto", help="fetch one by one, or in packages (auto)"
     )
     how.add_argument("--adopt", action="store_true", help="use what a folder has already that is not a copy yet")
     how.add_argument("--accept-older", action="store_true", help="follow a Source that was set back to an older state")
@@ -101,8 +114,24 @@ def _add_limits(verb: ArgumentParser) -> None:
     )
 
 
+def moment(text: str) -> "datetime":
+    """Return the time that a text names. Raises `ArgumentTypeError`."""
+    from argparse import ArgumentTypeError
+
+    from pelican_resourcesync.protocol import parse_datetime
+
+    try:
+        return parse_datetime(text)
+    except ResourceSyncError as error:
+        message = f"{text!a} is not a time like 2024-01-31 or 2024-01-31T12:00:00Z"
+        raise ArgumentTypeError(message) from error
+
+
 def run(arguments: Namespace) -> int:
     """Mirror, report and return the exit status: 0 done, 1 the audit found differences, 3 incomplete."""
+    if arguments.folder is None and not arguments.list_times:
+        message = "name the FOLDER of the copy"
+        raise SettingsError(message)
     with _stoppable() as stopped:
         status = DONE
         while True:
@@ -171,7 +200,9 @@ def _once(arguments: Namespace) -> int:
                 progress.say(_progress(done, of, size, whole, now - begin))
 
         progress.say("reading the lists of the Source")
-        mirror = Mirror(arguments.source, arguments.folder, options_of(arguments), show)
+        mirror = Mirror(arguments.source, arguments.folder or Path(), options_of(arguments), show)
+        if arguments.list_times:
+            return _report_times(mirror.times(), arguments)
         if arguments.dry_run:
             report: Any = mirror.plan()
         elif arguments.audit:
@@ -198,6 +229,25 @@ def _report(report: "Plan | Result | list[Difference]", arguments: Namespace) ->
     return status
 
 
+def _report_times(found: "list[Moment]", arguments: Namespace) -> int:
+    if arguments.json:
+        text = json.dumps({"times": [asdict(each) for each in found]}, indent=1)
+    else:
+        text = "\n".join(printable(line) for line in _times_lines(found))
+    sys.stdout.write(f"{printable_lines(text)}\n")
+    return DONE
+
+
+def _times_lines(found: "list[Moment]") -> list[str]:
+    lines = []
+    for each in found:
+        missing = f"{each.missing:,} of them cannot be had" if each.missing else "all can be had"
+        time = each.time.replace(".000000Z", "Z")
+        what = "a list or dump" if each.snapshot else "a change"
+        lines.append(f"{time}  {each.set}: {_counted(each.resources, 'resource')}, {missing} ({what})")
+    return lines or ["No time of the past is in reach: the Source has no archives and no Change Lists."]
+
+
 def _progress(done: int, of: int, size: int, whole: int, seconds: float) -> str:
     """Return how far it has come: resources, bytes, speed, and the time left."""
     share = min(size / whole, 1) if whole else done / of
@@ -208,11 +258,24 @@ def _progress(done: int, of: int, size: int, whole: int, seconds: float) -> str:
 
 def _plan_lines(plan: "Plan") -> list[str]:
     size = _bytes(plan.size) + (f" and {plan.unknown:,} of unknown size" if plan.unknown else "")
+    ways = [
+        f"Way by {way.name}: {_counted(way.requests, 'request')}, {_bytes(way.size)}"
+        + (f", {way.missing:,} resources missing" if way.missing else "")
+        for way in plan.ways
+    ]
+    how = "in as many requests" if not plan.packages else f"with {_counted(len(plan.packages), 'package')}"
     return [
         *(f"Note: {note}." for note in plan.notes),
-        f"To fetch: {_counted(plan.fetch, 'resource')} ({size}), in as many requests; to delete: {plan.delete:,}.",
+        *(f"{way}{' (chosen)' if taken else ''}." for way, taken in zip(ways, _taken(plan), strict=True)),
+        f"To fetch: {_counted(plan.fetch, 'resource')} ({size}), {how}; to delete: {plan.delete:,}.",
         f"Planning took {_counted(plan.requests, 'request')}.",
     ]
+
+
+def _taken(plan: "Plan") -> list[bool]:
+    """Return which ways are taken: of each set the first."""
+    sets = [way.name.partition(": ")[0] for way in plan.ways]
+    return [name not in sets[:number] for number, name in enumerate(sets)]
 
 
 def _audit_lines(found: "list[Difference]", folder: Path) -> list[str]:
@@ -268,6 +331,8 @@ def options_of(arguments: Namespace) -> "Options":
         max_documents=arguments.max_documents,
         max_resources=arguments.max_resources,
         credentials=_credentials(arguments),
+        by=arguments.by,
+        at=arguments.at,
     )
 
 

@@ -3,6 +3,7 @@
 from pelican_resourcesync.destination.fetch import Result
 from pelican_resourcesync.destination.mirror import Difference, Mirror
 from pelican_resourcesync.destination.options import STATE_FOLDER, IncompleteError, MirrorError, Options
+from pelican_resourcesync.destination.past import Moment
 from pelican_resourcesync.destination.paths import conflict_path_of, path_of
 from pelican_resourcesync.destination.plan import Plan
 
@@ -12,6 +13,7 @@ __all__ = [
     "IncompleteError",
     "Mirror",
     "MirrorError",
+    "Moment",
     "Options",
     "Plan",
     "Result",

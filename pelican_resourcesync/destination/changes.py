@@ -17,7 +17,7 @@ from pelican_resourcesync.transport import origin, shown
 
 _NONE = Metadata()
 #: A Change List: its URI, the times that it covers, empty if unknown or open, and the document if it was read already.
-_Range = tuple[str, str, str, Document | None]
+ChangeRange = tuple[str, str, str, Document | None]
 _PLAIN = re.compile(r"[!-~]*")
 
 
@@ -37,14 +37,10 @@ class ChangeLists:
         if the lists do not reach back to it, which is noted, unless that is accepted (`anyway`). Raises `DocumentError`
         for lists that cannot be used, also while they are read.
         """
-        opened = self._open(self._lists[Capability.CHANGELIST], Capability.CHANGELIST)
-        ranges: list[_Range] = [(self._lists[Capability.CHANGELIST], text_of((opened.md or _NONE).from_), "", opened)]
-        if opened.root is Root.SITEMAPINDEX:
-            ranges = self._ranges(self._lists[Capability.CHANGELIST], opened)
+        ranges = self._all(self._lists[Capability.CHANGELIST], Capability.CHANGELIST)
         begin = ranges[0][1] if ranges else ""
         if Capability.CHANGELIST_ARCHIVE in self._lists and (not begin or begin > since):
-            uri = self._lists[Capability.CHANGELIST_ARCHIVE]
-            archived = self._ranges(uri, self._open(uri, Capability.CHANGELIST_ARCHIVE))
+            archived = self._all(self._lists[Capability.CHANGELIST_ARCHIVE], Capability.CHANGELIST_ARCHIVE)
             ranges = [each for each in archived if each[2] and each[2] <= (begin or each[2])] + ranges
         wanted = [each for each in ranges if not each[2] or each[2] >= since]
         if not wanted:
@@ -57,16 +53,41 @@ class ChangeLists:
                 gap = gap or f"there is a gap before {shown(uri)}"
         if gap:
             note(f"{gap}: {'what changed between is not known' if anyway else 'the Resource List is compared'}")
-        return None if gap and not anyway else _in_order(self._of(wanted))
+        return None if gap and not anyway else in_order(self._of(wanted))
 
-    def _of(self, ranges: Iterable[_Range]) -> Iterator[tuple[Entry, Metadata]]:
-        for uri, _, _, opened in ranges:
-            for entry in (opened or self._open(uri, Capability.CHANGELIST)).entries:
+    def every(self) -> list[ChangeRange]:
+        """Return all lists in reach, with their times: those of the archive too."""
+        found: dict[str, ChangeRange] = {}
+        for capability in (Capability.CHANGELIST_ARCHIVE, Capability.CHANGELIST):
+            if capability in self._lists:
+                for each in self._all(self._lists[capability], capability):
+                    found[each[0]] = each
+        return list(found.values())
+
+    def read(self, each: ChangeRange) -> Iterable[Entry]:
+        """Return the changes that a list names."""
+        return (each[3] or self._open(each[0], Capability.CHANGELIST)).entries
+
+    def _all(self, uri: str, capability: Capability, depth: int = 3) -> list[ChangeRange]:
+        """Return the lists that a document of a capability names, or that it is."""
+        opened = self._open(uri, capability)
+        index = opened.root is Root.SITEMAPINDEX
+        if index and capability == Capability.CHANGELIST_ARCHIVE:
+            inner = [urljoin(uri, each.loc) for each in opened.entries] if depth else []
+            return [found for each in inner for found in self._all(each, capability, depth - 1)]
+        if index or capability == Capability.CHANGELIST_ARCHIVE:
+            return self._ranges(uri, opened)
+        md = opened.md or _NONE
+        return [(uri, text_of(md.from_), text_of(md.until), opened)]
+
+    def _of(self, ranges: Iterable[ChangeRange]) -> Iterator[tuple[Entry, Metadata]]:
+        for each in ranges:
+            for entry in self.read(each):
                 yield entry, entry.md or _NONE
 
-    def _ranges(self, uri: str, index: Document) -> list[_Range]:
+    def _ranges(self, uri: str, index: Document) -> list[ChangeRange]:
         """Return the lists that an index or archive names, each with its times."""
-        found: list[_Range] = []
+        found: list[ChangeRange] = []
         for entry in index.entries:
             md = entry.md or _NONE
             loc, document = urljoin(uri, entry.loc), None
@@ -86,7 +107,7 @@ class ChangeLists:
             return Document(root=document.root, md=document.md, links=document.links, entries=tuple(document.entries))
 
 
-def _in_order(changes: Iterable[tuple[Entry, Metadata]]) -> Iterator[tuple[Entry, Metadata, str]]:
+def in_order(changes: Iterable[tuple[Entry, Metadata]]) -> Iterator[tuple[Entry, Metadata, str]]:
     """Yield changes with their times, that of the one before where there is none.
 
     Raises `DocumentError` if the first has no time, if one has no kind, or is out of order.

@@ -16,12 +16,13 @@ from pelican_resourcesync.destination.plan import Plan, Progress
 from pelican_resourcesync.destination.source import Source, waiting_time
 from pelican_resourcesync.destination.state import Held, Pending, State
 from pelican_resourcesync.errors import AbsentError, StatusError, TransportError
-from pelican_resourcesync.transport import Bounds, Request, Response
+from pelican_resourcesync.transport import Bounds, Headers, Request, Response
 
 _BATCH_FILES = 1_000
 _BATCH_SIZE = 64_000_000  # bytes
 _BATCH_TIME = 5.0  # seconds
 _MOST_BATCHES = 4  # that wait while one is being synced
+_UNPACKED = Response(url="", status=HTTPStatus.OK, headers=Headers())  # the head of what a package holds
 _INSTALLING = "installing"  # the key of the batch that is being renamed
 
 
@@ -71,6 +72,28 @@ class Fetch:
             if not self._attempt(attempt):
                 break
         return self._changed
+
+    def sinks(self, page: list[Pending]) -> Iterator[PartSink]:
+        """Yield sinks for resources whose bytes come from elsewhere, such as a package; `take` what they receive."""
+        for pending, path in self._with_paths(page):
+            part = self._copy.part(pending.uri)
+            sink = PartSink(pending, path, part, begun=part in self._begun)
+            sink.begin(_UNPACKED)
+            yield sink
+
+    def take(self, sink: PartSink) -> None:
+        """Take a resource whose bytes are complete; raises `MismatchedError` if it is not as listed."""
+        self._take(sink, sink.verified(_UNPACKED))
+        self._installer.go_on()
+
+    def leave(self, sink: PartSink) -> None:
+        """Give up what a resource received."""
+        sink.discard()
+        self._installer.paths.discard(sink.path.lower())
+
+    def finish(self) -> None:
+        """Install everything that was taken."""
+        self._installer.finish()
 
     def _attempt(self, attempt: int) -> int:
         """Fetch what is pending once; return how many failed in a way that may pass."""
@@ -174,13 +197,16 @@ class Fetch:
         except TransportError as error:
             sink.close()
             return self._failed(sink, error, attempt)
-        self._installer.add(sink.file, held, ours=self._is_ours(pending))
+        self._take(sink, held)
         self._source.pace.take(held.length)
+        return None
+
+    def _take(self, sink: PartSink, held: Held) -> None:
+        self._installer.add(sink.file, held, ours=self._is_ours(sink.pending))
         total = self._result
         total.fetched += 1
         total.size += held.length
         self._progress(total.fetched, total.plan.fetch, total.size, total.plan.size)
-        return None
 
     def _failed(self, sink: PartSink, error: TransportError, attempt: int) -> float | None:
         last = attempt == self._options.retries

@@ -7,9 +7,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
 
+from pelican_resourcesync.destination.changes import text_of
+from pelican_resourcesync.destination.discovery import Discovery
 from pelican_resourcesync.destination.fetch import Fetch, Installer, Result
 from pelican_resourcesync.destination.files import Copy
 from pelican_resourcesync.destination.options import STATE_FOLDER, MirrorError, Options
+from pelican_resourcesync.destination.packages import Packages
+from pelican_resourcesync.destination.past import Moment, Past
 from pelican_resourcesync.destination.plan import Plan, Progress, plan
 from pelican_resourcesync.destination.source import Source
 from pelican_resourcesync.destination.state import State, open_state
@@ -60,6 +64,13 @@ class Mirror:
         with self._opened() as (state, source):
             return self._run(state, source, reconcile=False)
 
+    def times(self) -> list[Moment]:
+        """Return the times of the past that can be restored, and what cannot be had any more; nothing is changed."""
+        with TemporaryDirectory() as folder, self._opened(Path(folder)) as (state, source):
+            sets = Discovery(source, state, self._options).sets()
+            found = [each for part in sets for each in Past(state, source, self._options, part).moments()]
+            return sorted(found, key=lambda each: each.time)
+
     def audit(self) -> list[Difference]:
         """Compare the copy with the Source's list, without downloading resources; nothing is changed."""
         self._require_copy()
@@ -88,6 +99,7 @@ class Mirror:
     def _opened(self, folder: Path | None = None) -> Iterator[tuple[State, Source]]:
         options = self._options
         with open_state(folder or self._folder, self._where, adopt=options.adopt, sync=options.sync) as state:
+            self._check_time(state)
             Installer(state, Copy(state.folder, sync=options.sync)).recover()
             source = Source(self._where, self._options, state)
             try:
@@ -95,6 +107,15 @@ class Mirror:
                 yield state, source
             finally:
                 source.close()
+
+    def _check_time(self, state: State) -> None:
+        """Raise `MirrorError` if the folder has the Source as it was at another time; remember the time."""
+        time, there = text_of(self._options.at), state.get("time") or ""
+        if time != there and state.count():
+            what = f"as it was at {there}" if there else "as it is now"
+            message = f"{self._folder} has the Source {what}: name another folder"
+            raise MirrorError(message)
+        state.set("time", time)
 
     def _require_copy(self) -> None:
         if not (self._folder / STATE_FOLDER).is_dir():
@@ -107,18 +128,21 @@ class Mirror:
             state.db.execute("UPDATE pending SET reason = ''")
             result = Result(plan=plan(state, source, self._options, reconcile=reconcile))
         fetch = Fetch(state, source, self._options, result, self._progress)
+        Packages(state, source, self._options, result.plan.notes.append).take(result.plan.packages, fetch)
         for left in reversed(range(_ROUNDS)):
             changed = fetch.run()
             if not changed:
                 break
             if left:  # they have changed since the lists were made
                 with state.transaction():
-                    result.plan.notes += plan(state, source, self._options, reconcile=left == 1).notes
+                    again = replace(self._options, by="lists")
+                    result.plan.notes += plan(state, source, again, reconcile=left == 1).notes
         self._delete(state, result)
         result.missing = state.missing(_SHOWN)
         result.left = state.number("SELECT count(*) FROM pending")
         if not result.left:
             state.rebuilt = False
+            state.set("packages", [])
             for part in state.parts.iterdir():
                 part.unlink()
         result.resources = state.count()
@@ -148,4 +172,4 @@ class Mirror:
 
 def _patient(options: Options) -> Options:
     """Return options for a comparison that changes nothing: it need not stop for what could do harm."""
-    return replace(options, max_deletions=100.0, accept_older=True)
+    return replace(options, max_deletions=100.0, accept_older=True, by="lists")

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from fnmatch import fnmatchcase
 from mimetypes import guess_type
 from urllib.parse import urlsplit
@@ -27,7 +28,8 @@ class Options:
     """The options of a mirror. Sizes are in bytes, times in seconds, rates per second; 0 means no limit of the rate.
 
     `sets`, `only` and `types` select resources: names of sets, patterns of URLs, media types. `hosts` are other hosts
-    that may be asked. `credentials` are headers for the Source's own origin.
+    that may be asked. `credentials` are headers for the Source's own origin. `by` is how to get what is to be fetched:
+    `lists`, one by one; `dumps`, from packages where there are some; or `auto`. `at` is a time of the past to restore.
     """
 
     sets: tuple[str, ...] = ()
@@ -54,6 +56,8 @@ class Options:
     max_resources: int = 10_000_000
     credentials: Mapping[str, str] = field(default_factory=dict, repr=False)
     sync: bool = True
+    by: str = "auto"
+    at: datetime | None = None
 
     def wants(self, uri: str, media_type: str | None) -> bool:
         """Return whether a resource is selected."""

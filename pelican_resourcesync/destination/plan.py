@@ -6,15 +6,20 @@ from dataclasses import dataclass, field
 
 from pelican_resourcesync.destination.changes import ChangeLists, text_of, uri_of
 from pelican_resourcesync.destination.discovery import Discovery, ResourceSet
+from pelican_resourcesync.destination.dumps import AT_TIME, Dumps, Package, Way, find_ways
 from pelican_resourcesync.destination.hashes import strongest
 from pelican_resourcesync.destination.options import IncompleteError, MirrorError, Options
+from pelican_resourcesync.destination.past import Past
 from pelican_resourcesync.destination.source import Entries, Source
 from pelican_resourcesync.destination.state import State
-from pelican_resourcesync.errors import AbsentError, DocumentError
+from pelican_resourcesync.errors import AbsentError, DocumentError, TransportError
 from pelican_resourcesync.protocol import Capability, ChangeKind, Entry, Metadata
 from pelican_resourcesync.transport import origin, shown
 
 _NONE = Metadata()
+_DUMPS = {
+    Capability.RESOURCEDUMP, Capability.RESOURCEDUMP_ARCHIVE, Capability.CHANGEDUMP, Capability.CHANGEDUMP_ARCHIVE,
+}  # fmt: skip
 _MOST_HOSTS = 3  # of those that are not asked, which are named
 _MORE = {ChangeKind.CREATED: 1, ChangeKind.UPDATED: 0, ChangeKind.DELETED: -1}
 _BATCH = 1_000  # entries that are written at once
@@ -27,7 +32,8 @@ _SAME = """(e.hash <> '' AND (e.hash = r.listed OR e.hash = 'sha-256:' || r.dige
 class Plan:
     """What is to be done: numbers of resources, their bytes as far as they are known, and remarks for people.
 
-    `foreign` resources are on other hosts that may not be asked; `hosts` are the first of these.
+    `foreign` resources are on other hosts that may not be asked; `hosts` are the first of these. `ways` are those to
+    get what is to be fetched, for each set the one that is taken first; `packages` are the packages of these.
     """
 
     fetch: int = 0
@@ -38,6 +44,8 @@ class Plan:
     notes: list[str] = field(default_factory=list)
     foreign: int = 0
     hosts: list[str] = field(default_factory=list)
+    ways: list[Way] = field(default_factory=list)
+    packages: list[Package] = field(default_factory=list)
 
 
 def plan(state: State, source: Source, options: Options, *, reconcile: bool = False) -> Plan:
@@ -62,10 +70,14 @@ def _plan(state: State, source: Source, options: Options, *, reconcile: bool) ->
     begin = source.requests
     reconcile = reconcile or state.rebuilt or state.get("selection") not in (None, options.selection)
     sets = Discovery(source, state, options).sets()
-    for each in sets:
-        _Planner(state, source, options, made, each).plan(reconcile=reconcile)
+    planners = [_Planner(state, source, options, made, each) for each in sets]
+    for planner in planners:
+        planner.plan(reconcile=reconcile)
     _drop_removed_sets(state, {each.uri for each in sets}, made)
     state.set("selection", options.selection)
+    if options.by == "dumps" or not (options.adopt or state.rebuilt):  # those may have the files already
+        for planner in planners:
+            planner.find_ways()
     made.requests = source.requests - begin
     foreign: list[tuple[int, list[str]]] = [state.get(f"foreign {each.uri}") or (0, []) for each in sets]
     made.foreign = sum(count for count, _ in foreign)
@@ -92,6 +104,7 @@ class _Planner:
         self._key = f"at {part.uri}"
         self._foreign = 0
         self._hosts: dict[str, None] = {}  # of these, the first
+        self._archived: list[tuple[str, str]] = []  # Resource Dumps, with their times
         self._rows: list[tuple[str, bool, str, int | None, str, bool]] = []  # entries that are not in the state yet
         known = state.get("bits") or []
         if part.uri not in known:
@@ -103,6 +116,9 @@ class _Planner:
             raise MirrorError(message)
 
     def plan(self, *, reconcile: bool) -> None:
+        if self._options.at is not None:
+            self._by_past(text_of(self._options.at))
+            return
         position = None if reconcile else self._state.get(self._key)
         lists = self._set.documents
         if position and Capability.CHANGELIST in lists and self._by_changes(position):
@@ -121,6 +137,42 @@ class _Planner:
 
     def _note(self, text: str) -> None:
         self._made.notes.append(f"{self._set.name}: {text}")
+
+    def find_ways(self) -> None:
+        """Find the cheapest way to what is pending."""
+        if not self._set.documents.keys() & _DUMPS or self._options.by == "lists":
+            return
+        try:
+            dumps = Dumps(self._source, self._options, self._set)
+            ways = find_ways(self._state, dumps, self._options, self._bit, self._archived)
+        except (TransportError, DocumentError, MirrorError) as error:
+            self._note(f"the dumps cannot be used: {error}")
+            return
+        for each in ways:
+            each.name = f"{self._set.name}: {each.name}"
+        self._made.ways += ways
+        self._made.packages += ways[0].packages
+
+    # The past
+
+    def _by_past(self, time: str) -> None:
+        past = Past(self._state, self._source, self._options, self._set)
+        past.load(time)
+        self._clear()
+        self._foreign = 0
+        db = self._state.db
+        there = "FROM version WHERE begin <= ? AND until > ?"
+        for uri, media_type, found, length, begin in db.execute(
+            f"SELECT uri, type, hash, length, time {there}", (time, time)
+        ):
+            self._add(uri, media_type, found, length, gone=False, time=begin, more=1)
+        self._merge(complete=True)
+        self._set_foreign(self._foreign, list(self._hosts))
+        db.execute(AT_TIME)
+        db.execute("DELETE FROM at_time")
+        db.execute(f"INSERT INTO at_time SELECT uri, until, known {there}", (time, time))
+        past.mark(self._bit)
+        self._archived = past.dumps
 
     # By Change Lists
 
@@ -143,7 +195,7 @@ class _Planner:
                 seen = seen or position["mark"] == f"{time} {entry.loc}"
                 if time >= since:
                     last, mark = time, f"{time} {entry.loc}"
-                    self._add(entry, md, gone=md.change is ChangeKind.DELETED, time=time, more=more)
+                    self._add_entry(entry, md, gone=md.change is ChangeKind.DELETED, time=time, more=more)
         except DocumentError as error:
             self._note(f"the Change Lists cannot be used, so the Resource List is compared: {error}")
             return False
@@ -182,7 +234,7 @@ class _Planner:
                 raise MirrorError(message)
             time = text_of(entry.lastmod)
             latest = max(latest, time)
-            self._add(entry, entry.md or _NONE, gone=False, time=time, more=1)
+            self._add_entry(entry, entry.md or _NONE, gone=False, time=time, more=1)
         self._merge(complete=True)
         self._set_foreign(self._foreign, list(self._hosts))
         completed = {"completed": text_of(md.completed)} if md.completed else {}
@@ -198,17 +250,22 @@ class _Planner:
         self._rows.clear()
         self._state.db.execute("DELETE FROM entry")
 
-    def _add(self, entry: Entry, md: Metadata, *, gone: bool, time: str, more: int) -> None:
-        """Note an entry, and how many resources more or less its set then has."""
+    def _add_entry(self, entry: Entry, md: Metadata, *, gone: bool, time: str, more: int) -> None:
+        length = md.length if md.length is not None and md.length >= 0 and not md.encoding else None
         uri = uri_of(entry, self._set.uri)
-        wanted = gone or self._options.wants(uri, md.type)
+        self._add(uri, md.type, strongest(md.hash), length, gone=gone, time=time, more=more)
+
+    def _add(  # noqa: PLR0913 - a row
+        self, uri: str, media_type: str | None, found: str, length: int | None, *, gone: bool, time: str, more: int
+    ) -> None:
+        """Note a resource, and how many resources more or less its set then has."""
+        wanted = gone or self._options.wants(uri, media_type)
         if wanted and not self._source.allows(uri):
             self._foreign += more
             wanted, host = False, origin(uri)
             if host and len(self._hosts) < _MOST_HOSTS:
                 self._hosts[host[1]] = None
-        length = md.length if md.length is not None and md.length >= 0 and not md.encoding else None
-        self._rows.append((uri, gone, strongest(md.hash), length, time, wanted))
+        self._rows.append((uri, gone, found, length, time, wanted))
         if len(self._rows) >= _BATCH:
             self._write()
 

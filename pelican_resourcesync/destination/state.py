@@ -5,7 +5,7 @@ import os
 import shutil
 import sqlite3
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -67,6 +67,10 @@ class Pending(NamedTuple):
     time: str
     sets: int
     held: Held | None
+
+
+def _pending(row: tuple[Any, ...]) -> Pending:
+    return Pending._make((*row[:5], None if row[5] is None else Held(*row[5:])))
 
 
 class State:
@@ -149,7 +153,13 @@ class State:
         query = f"""SELECT p.uri, p.hash, p.length, p.time, p.sets, {_COLUMNS} FROM pending p
             LEFT JOIN resource r ON r.uri = p.uri WHERE p.uri > ? AND p.gone = 0 AND p.reason = '' ORDER BY p.uri"""  # noqa: S608
         for rows in self._pages(query):
-            yield [Pending._make((*row[:5], None if row[5] is None else Held(*row[5:]))) for row in rows]
+            yield [_pending(row) for row in rows]
+
+    def pending(self, uris: Collection[str]) -> dict[str, Pending]:
+        """Return which of some resources, of a page at most, are to be fetched, set aside or not."""
+        query = f"""SELECT p.uri, p.hash, p.length, p.time, p.sets, {_COLUMNS} FROM pending p
+            LEFT JOIN resource r ON r.uri = p.uri WHERE p.uri IN ({", ".join("?" * len(uris))}) AND p.gone = 0"""  # noqa: S608
+        return {row[0]: _pending(row) for row in self.db.execute(query, tuple(uris))}
 
     def to_delete(self) -> list[Held]:
         """Return what is to be deleted."""
