@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from pelican_resourcesync.commands import check, mirror
 from pelican_resourcesync.commands.arguments import count
-from pelican_resourcesync.errors import ResourceSyncError, SettingsError
+from pelican_resourcesync.errors import ResourceSyncError
 from pelican_resourcesync.printable import printable, printable_lines
 from pelican_resourcesync.version import __version__
 
@@ -48,17 +48,18 @@ def parser() -> ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     verbs = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for add in (_add_status, _add_forget, _add_backfill, _add_check, _add_mirror):
+    for add in (_add_show, _add_forget, _add_backfill, _add_check, _add_mirror):
         add(verbs)
     return top
 
 
-def _add_status(verbs: Verbs) -> None:
-    status = verbs.add_parser("status", help="show what is published, and what the next build would do")
-    status.set_defaults(verb=_status)
-    status.add_argument("target", nargs="?", metavar="TARGET", help="an output folder, or the URL of a site")
-    _add_settings(status)
-    status.add_argument("--json", action="store_true", help="print JSON")
+def _add_show(verbs: Verbs) -> None:
+    show = verbs.add_parser("show", help="show what is published, and what the next build would do")
+    show.set_defaults(verb=_show)
+    show.add_argument("target", nargs="?", metavar="TARGET", help="an output folder, or the URL of a site")
+    _add_settings(show)
+    show.add_argument("--estimates", action="store_true", help="also estimate what dumps and archives take")
+    show.add_argument("--json", action="store_true", help="print JSON")
 
 
 def _add_forget(verbs: Verbs) -> None:
@@ -115,22 +116,19 @@ def _add_settings(verb: ArgumentParser) -> None:
     verb.add_argument("--settings", type=Path, metavar="FILE", help=f"Pelican's settings file ({SETTINGS})")
 
 
-def _status(options: Namespace) -> int:
-    from pelican_resourcesync.commands.status import as_text, report_on
+def _show(options: Namespace) -> int:
+    from pelican_resourcesync.commands.show import as_sections, report_on
     from pelican_resourcesync.site import read_configuration
-    from pelican_resourcesync.terminal import as_json, spinner
+    from pelican_resourcesync.terminal import as_json, spinner, write_sections
 
-    site, why = None, ""
-    try:
-        site = read_configuration(options.settings or Path(SETTINGS))
-    except SettingsError as error:
-        if options.settings or not options.target:
-            raise
-        why = str(error)
-    doing = f"inspecting {options.target or 'the output'} and the publication that the next build continues"
-    with spinner(doing, PROGRAM):
-        report = report_on(options.target, site, why)
-    _say(as_json(report) if options.json else as_text(report))
+    asked = options.settings or not options.target
+    site = read_configuration(options.settings or Path(SETTINGS)) if asked else None
+    with spinner(f"reading {options.target or 'the output'}", PROGRAM):
+        report = report_on(options.target, site, estimates=options.estimates)
+    if options.json:
+        _say(as_json(report))
+    else:
+        write_sections(as_sections(report), sys.stdout)
     return DONE if report.publication else PROBLEMS
 
 

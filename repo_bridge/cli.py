@@ -13,7 +13,7 @@ from pelican_resourcesync.errors import ResourceSyncError, SettingsError
 from pelican_resourcesync.printable import printable, printable_lines
 from pelican_resourcesync.settings import suggestion
 from pelican_resourcesync.version import __version__
-from repo_bridge.settings import FILE, KEYS, Settings, given_options, read_configuration, read_output, shown
+from repo_bridge.settings import FILE, KEYS, Settings, given_options, read_configuration, shown
 
 PROGRAM = "repo-bridge"
 DONE, PROBLEMS, UNUSABLE = 0, 1, 2
@@ -77,7 +77,7 @@ def parser() -> ArgumentParser:
     top = ArgumentParser(prog=PROGRAM, description="Publish a repository over ResourceSync, from its database.")
     top.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     verbs = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for add in (_add_publish, _add_init, _add_import, _add_status):
+    for add in (_add_publish, _add_init, _add_import):
         verb = add(verbs)
         verb.add_argument("--json", action="store_true", help="print the result as JSON")
         verb.set_defaults(known=[name for action in verb._actions for name in action.option_strings])  # noqa: SLF001 - argparse has no public API for this
@@ -114,14 +114,6 @@ def _add_import(verbs: Verbs) -> ArgumentParser:
     for key in ("schema", "hidden"):
         importing.add_argument(f"--{key}", metavar=KEYS[key].metavar, help=KEYS[key].help)
     return importing
-
-
-def _add_status(verbs: Verbs) -> ArgumentParser:
-    status = verbs.add_parser("status", help="show what is published", allow_abbrev=False)
-    status.set_defaults(verb=_status)
-    status.add_argument("target", nargs="?", metavar="TARGET", help="a folder, or the URL where one is served")
-    _add_config(status)
-    return status
 
 
 def _add_config(verb: ArgumentParser) -> None:
@@ -184,16 +176,6 @@ def _import(options: Namespace) -> int:
         )
     _say(as_json(result) if options.json else import_text(result, options.export))
     return DONE
-
-
-def _status(options: Namespace) -> int:
-    from pelican_resourcesync.terminal import as_json, look_at, render_blocks, spinner, status_blocks
-
-    with spinner(f"looking at {options.target or 'the output'}", PROGRAM):
-        output = options.target or str(read_output(options.config))
-        found = look_at(output, needed=bool(options.target))
-    _say(as_json(found) if options.json else render_blocks(status_blocks(found, {})))
-    return DONE if found.publication else PROBLEMS
 
 
 def _require_no_more(rest: Sequence[str], known: Sequence[str]) -> None:

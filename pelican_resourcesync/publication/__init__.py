@@ -72,6 +72,7 @@ if TYPE_CHECKING:
         whole_milliseconds,
     )
     from pelican_resourcesync.publication.next_generation import PlannedPublication, Request
+    from pelican_resourcesync.publication.pages import DOCUMENTS, Amount, Overview, RangeOverview, mirror_command
     from pelican_resourcesync.publication.previous import (
         Ancestry,
         HashedState,
@@ -100,7 +101,6 @@ if TYPE_CHECKING:
         WellKnownStatus,
         costs_of,
         local_status,
-        most_of_dump,
         remote_status,
     )
     from pelican_resourcesync.publication.workspace import WORK_FOLDER, Workspace
@@ -116,11 +116,13 @@ _PARTS = (
     "next_generation",
     "publish",
     "forget",
+    "pages",
     "status",
 )
 
 __all__ = [
     "DESCRIPTION",
+    "DOCUMENTS",
     "FOLDER",
     "HEADER_FILES",
     "MD5",
@@ -133,6 +135,7 @@ __all__ = [
     "UNKNOWN_TYPE",
     "WELL_KNOWN",
     "WORK_FOLDER",
+    "Amount",
     "Ancestry",
     "Archives",
     "Calendar",
@@ -151,6 +154,7 @@ __all__ = [
     "Listing",
     "Options",
     "Output",
+    "Overview",
     "PageOptions",
     "PlainOutput",
     "PlannedPublication",
@@ -159,6 +163,7 @@ __all__ = [
     "PreviousPublication",
     "Publication",
     "RangeBoundaries",
+    "RangeOverview",
     "Representation",
     "Request",
     "Resource",
@@ -187,7 +192,7 @@ __all__ = [
     "local_status",
     "locked",
     "media_type",
-    "most_of_dump",
+    "mirror_command",
     "parse_representation",
     "parse_state",
     "parse_time",

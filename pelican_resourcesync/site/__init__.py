@@ -11,7 +11,7 @@ from pelican_resourcesync.lazy import names_from
 if TYPE_CHECKING:
     from pelican_resourcesync.site.backfill import BackfillOptions, BackfillSummary, run_backfill
     from pelican_resourcesync.site.configuration import Configuration, options_of, read_configuration
-    from pelican_resourcesync.site.forecast import Forecast, NewCommits, forecast_build, unknown_forecast
+    from pelican_resourcesync.site.forecast import Forecast, NewCommits, forecast_build
     from pelican_resourcesync.site.session import Session
     from pelican_resourcesync.site.takedown import Takedown, forget_in_folder, forget_in_site
 else:
@@ -19,7 +19,7 @@ else:
         __name__,
         {
             "configuration": "Configuration options_of read_configuration",
-            "forecast": "Forecast NewCommits forecast_build unknown_forecast",
+            "forecast": "Forecast NewCommits forecast_build",
             "session": "Session",
             "takedown": "Takedown forget_in_folder forget_in_site",
             "backfill": "BackfillOptions BackfillSummary run_backfill",
@@ -40,5 +40,4 @@ __all__ = [
     "options_of",
     "read_configuration",
     "run_backfill",
-    "unknown_forecast",
 ]

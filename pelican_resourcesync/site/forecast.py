@@ -22,7 +22,6 @@ class Action(StrEnum):
     START_OVER = "start over"
     NOTHING = "publish nothing"
     STOP = "stop"
-    UNKNOWN = "not known"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,11 +47,6 @@ class Forecast:
     why: str = ""
     generation: int | None = None
     news: NewCommits | None = None
-
-
-def unknown_forecast(why: str) -> Forecast:
-    """Return the forecast for when the next build is unknown."""
-    return Forecast(action=Action.UNKNOWN, why=why)
 
 
 def forecast_build(site: Configuration, output: Path) -> Forecast:

@@ -6,39 +6,18 @@ from pelican_resourcesync.lazy import names_from
 
 if TYPE_CHECKING:
     from pelican_resourcesync.terminal.progress import Progress, spinner
-    from pelican_resourcesync.terminal.status import Costs, TargetStatus, look_at, status_blocks
+    from pelican_resourcesync.terminal.sections import Section, write_sections
     from pelican_resourcesync.terminal.summary import summaries
-    from pelican_resourcesync.terminal.text import (
-        UNKNOWN,
-        Block,
-        as_json,
-        format_bytes,
-        format_count,
-        render_blocks,
-    )
+    from pelican_resourcesync.terminal.text import as_json, format_bytes, format_count
 else:
     __getattr__ = names_from(
         __name__,
         {
             "progress": "Progress spinner",
-            "status": "Costs TargetStatus look_at status_blocks",
+            "sections": "Section write_sections",
             "summary": "summaries",
-            "text": "UNKNOWN Block as_json format_bytes format_count render_blocks",
+            "text": "as_json format_bytes format_count",
         },
     )
 
-__all__ = [
-    "UNKNOWN",
-    "Block",
-    "Costs",
-    "Progress",
-    "TargetStatus",
-    "as_json",
-    "format_bytes",
-    "format_count",
-    "look_at",
-    "render_blocks",
-    "spinner",
-    "status_blocks",
-    "summaries",
-]
+__all__ = ["Progress", "Section", "as_json", "format_bytes", "format_count", "spinner", "summaries", "write_sections"]

@@ -1,19 +1,15 @@
-"""Text for people, in which nothing can control the terminal, and JSON for programs."""
+"""Numbers for people, and JSON for programs."""
 
 import json
-from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from pelican_resourcesync.printable import printable
 from pelican_resourcesync.protocol import render_datetime
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-
-UNKNOWN = "not known"
 
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 _STEP = 1000
@@ -30,24 +26,6 @@ def format_bytes(number: int) -> str:
     while size >= _STEP and unit < len(_UNITS) - 1:
         size, unit = size / _STEP, unit + 1
     return f"{size:.1f} {_UNITS[unit]}" if unit else format_count(number, "byte")
-
-
-#: Lines of text, each with its label; the label of a continuation line is empty.
-Block = list[tuple[str, str]]
-
-
-def render_blocks(blocks: Iterable[Block]) -> str:
-    """Return the blocks as text, without control characters."""
-    return "\n\n".join("\n".join(_line(*row) for row in each) for each in blocks)
-
-
-def labelled(name: str, texts: Sequence[str]) -> Block:
-    """Return a line for each text, of which only the first is labelled."""
-    return [("" if number else name, text) for number, text in enumerate(texts)]
-
-
-def _line(name: str, text: str) -> str:
-    return f"{name + ':' if name else '':<14} {printable(text)}"
 
 
 def as_json(value: "DataclassInstance") -> str:

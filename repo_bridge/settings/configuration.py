@@ -137,18 +137,6 @@ def read_configuration(options: Mapping[str, str | bool], config: Path | None = 
     return Configuration(settings=Settings(beside=beside, **values), warnings=tuple(file.warnings()) if file else ())
 
 
-def read_output(config: Path | None = None) -> Path:
-    """Return only the output folder named in the settings file; `SettingsError` if there is none."""
-    file = find_file(config)
-    given = file.given() if file else {}
-    if "out" not in given:
-        where = f"{file.path} does not say" if file else f"there is no {FILE} that says"
-        message = f"{where} where the publication is: name a folder or a URL"
-        raise SettingsError(message)
-    out: Path = given["out"].checked()
-    return out
-
-
 def _merged(of_file: Mapping[str, RawSetting], of_options: Mapping[str, RawSetting]) -> dict[str, RawSetting]:
     """Merge options over the file; a source given as an option replaces the file's settings of other sources."""
     instead = {"database": ("saf",), "saf": ("database", "password", "query")}

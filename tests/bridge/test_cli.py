@@ -25,8 +25,6 @@ from repo_bridge.result import DryRun, ExpectedSet, HiddenItems, Progress, Resul
 from repo_bridge.settings import FILE, Settings
 from tests.bridge.reading.test_dump import plain_dump
 from tests.bridge.support.samples import every_case
-from tests.publication.support import Source
-from tests.support.servers import served
 from tests.support.sites import ROOT
 
 CREATED, UPDATED, DELETED = ChangeKind.CREATED, ChangeKind.UPDATED, ChangeKind.DELETED
@@ -81,7 +79,7 @@ def test_usage() -> None:
         ),
         ("publish here", "'here' is not expected: see --help"),
         ("publish --no-keep", "there is no option --no-keep"),
-        ("status --dry-run x", "there is no option --dry-run"),
+        ("import --dry-run x y", "there is no option --dry-run"),
         ("publish", "there is nothing to publish from: give --database or --saf"),
         ("publish --config wrong.toml", "wrong.toml has no setting 'ot': did you mean 'out'?"),
         ("publish --config none.toml", "none.toml cannot be read: No such file or directory"),
@@ -173,55 +171,6 @@ def test_import_of_what_cannot_be(
     assert message in told(capsys, "import", *arguments, exits=2)
     assert {each.name for each in folder.iterdir()} == {"cut.sql"}
     assert (folder / "cut.sql").read_text("utf-8") == cut
-
-
-# status
-
-
-@pytest.fixture
-def published(folder: Path) -> Source:
-    """Return two publications of a set, in the folder `public`."""
-    source = Source(folder / "public", set_name="repository")
-    source.publish({"1.xml": b"a", "2.xml": b"b"}, "2024-01-01T12:00")
-    source.publish({"1.xml": b"c", "2.xml": b"b"}, "2024-01-02T12:00")
-    return source
-
-
-def test_status(published: Source, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What is published in a folder is told; without a name it is the folder of the settings, wherever these are."""
-    text = told(capsys, "status", "public")
-    assert re.search(r"^site: +https://example.org$", text, re.MULTILINE)
-    assert re.search(r"^resources: +2$", text, re.MULTILINE)
-    assert re.search(r"^changes: +3 in 1 Change List$", text, re.MULTILINE)
-    (folder / FILE).write_text("out = 'public'", "utf-8")
-    assert told(capsys, "status") == text
-    (folder / "conf").mkdir()
-    (folder / "conf/my.toml").write_text("out = '../public'", "utf-8")
-    assert told(capsys, "status", "--config", "conf/my.toml") == text
-
-
-def test_status_as_json(published: Source, capsys: pytest.CaptureFixture[str]) -> None:
-    """Programs are told the same, of a folder and of what is served."""
-    with served(published.output) as url:
-        for target in ("public", url):
-            found = json.loads(told(capsys, "status", target, "--json"))
-            assert [*found] == ["target", "publication", "problem"]
-            (one,) = found["publication"]["sets"]
-            assert (one["name"], one["resources"], one["changes"], one["generation"]) == ("repository", 2, 3, 2)
-            assert found["problem"] is None
-
-
-def test_status_of_what_is_not_whole(published: Source, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Where there is nothing, or something damaged, the exit is 1; where there is no folder, 2."""
-    (folder / "empty").mkdir()
-    assert "there is no publication at empty" in told(capsys, "status", "empty", exits=1)
-    (folder / FILE).write_text("out = 'not yet'", "utf-8")
-    assert "there is no publication at not yet" in told(capsys, "status", exits=1)
-    next(published.output.rglob("resourcelist.xml")).write_bytes(b"<damaged/>")
-    assert json.loads(told(capsys, "status", "public", "--json", exits=1))["publication"] is None
-    assert "none is neither a folder nor a URL" in told(capsys, "status", "none", exits=2)
-    (folder / FILE).unlink()
-    assert "there is no repo_bridge.toml that says" in told(capsys, "status", exits=2)
 
 
 # publish
@@ -423,7 +372,7 @@ def test_stopped(folder: Path, number: signal.Signals, status: int, doing: str) 
 def test_signals_are_left_as_they_were(capsys: pytest.CaptureFixture[str]) -> None:
     """Whoever calls the command gets its signals back; in another thread there are none to have."""
     before = [signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGINT)]
-    told(capsys, "status", "none", exits=2)
+    told(capsys, "import", "none", "export.db", exits=2)
     assert [signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGINT)] == before
     with ThreadPoolExecutor() as pool:
-        assert pool.submit(main, ["status", "none"]).result() == 2
+        assert pool.submit(main, ["import", "none", "export.db"]).result() == 2

@@ -53,16 +53,16 @@ def test_every_exit_is_documented() -> None:
 
 
 def test_documented_keys_are_those_of_the_json(published: Site, capsys: pytest.CaptureFixture[str]) -> None:
-    """The tables of `status --json` and of `forget --json` name every key, in the order in which they come."""
-    found = json.loads(told(capsys, "status", "--json"))
+    """The tables of `show --json` and of `forget --json` name every key, in the order in which they come."""
+    found = json.loads(told(capsys, "show", "--estimates", "--json"))
     done = json.loads(told(capsys, "forget", f"{URL}/one-title.html", "--json"))
     [one] = found["publication"]["sets"]
     tables = [
         ("key", found),
         ("key of `publication`", found["publication"]),
         ("key of a set", one),
-        ("key of `volume`", one["volume"]),
-        ("key of a cost", found["costs"]["site"]["dumps.changedump"]),
+        ("key of `overview`", one["overview"]),
+        ("key of an estimate", found["estimates"]["site"]["dumps.changedump"]),
         ("key", done),
         ("key of a set", done["forgotten"]["site"]),
     ]
@@ -79,11 +79,11 @@ def test_exits_of_the_process(published: Site) -> None:
     """0 done, 1 problems found, 2 wrong usage or unusable input; one sentence and no traceback."""
     version = our_command(published.folder, "--version", check=False)
     assert (version.returncode, version.stdout) == (0, f"pelican-resourcesync {__version__}\n")
-    done = our_command(published.folder, "status", check=False)
+    done = our_command(published.folder, "show", check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "next build" in done.stdout
+    assert "Next build" in done.stdout
     (published.output / "resourcesync/site/resourcelist.xml").write_bytes(b"another")
-    damaged = our_command(published.folder, "status", "output", "--json", check=False)
+    damaged = our_command(published.folder, "show", "output", "--json", check=False)
     assert (damaged.returncode, damaged.stderr) == (1, "")
     assert "is damaged" in json.loads(damaged.stdout)["problem"]
     unusable = our_command(
@@ -93,7 +93,7 @@ def test_exits_of_the_process(published: Site) -> None:
     assert re.fullmatch(r"pelican-resourcesync: there is no settings file none\.py: .*\n", unusable.stderr)
 
 
-@pytest.mark.parametrize("arguments", [[], ["unheard-of"], ["status", "--unheard-of"], ["forget"]])
+@pytest.mark.parametrize("arguments", [[], ["unheard-of"], ["show", "--unheard-of"], ["forget"]])
 def test_wrong_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """It is said, with the usage, and exits with 2."""
     with pytest.raises(SystemExit) as exit_:
@@ -118,7 +118,7 @@ def test_progress_is_for_terminals(
 ) -> None:
     """And never on standard output, which a pipe may take."""
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    assert main(["status", "output", "--json"]) == 0
+    assert main(["show", "output", "--json"]) == 0
     out, err = capsys.readouterr()
     assert json.loads(out)["problem"] is None
-    assert "pelican-resourcesync: inspecting output" in err
+    assert "pelican-resourcesync: reading output" in err

@@ -132,7 +132,7 @@ def test_a_build_before_it_is_public_goes_on_from_it(
         told(capsys, "forget", f"{URL}/one-title.html")
         kept = published.folder / ".resourcesync/live"
         assert len(named(kept, "one-title")) == 1
-        assert "carry forward generation 2: the live site is back at generation 1" in told(capsys, "status")
+        assert "carry forward generation 2: the live site is back at generation 1" in told(capsys, "show")
         published.remove("content/one.md")
         published.commit("2024-03-05T12:00:00Z")
         published.build()

@@ -1,6 +1,24 @@
 """The pages for people, and the overview of a set that they show."""
 
-from pelican_resourcesync.publication.pages.overview import Overview, overview_of, overview_of_stage
+from pelican_resourcesync.publication.pages.overview import (
+    DOCUMENTS,
+    Amount,
+    Overview,
+    RangeOverview,
+    mirror_command,
+    overview_of,
+    overview_of_stage,
+)
 from pelican_resourcesync.publication.pages.pages import PageSet, write_pages
 
-__all__ = ["Overview", "PageSet", "overview_of", "overview_of_stage", "write_pages"]
+__all__ = [
+    "DOCUMENTS",
+    "Amount",
+    "Overview",
+    "PageSet",
+    "RangeOverview",
+    "mirror_command",
+    "overview_of",
+    "overview_of_stage",
+    "write_pages",
+]

@@ -21,6 +21,23 @@ LATEST = 15
 #: At most so many Change Lists are read for them, and so many changes of each.
 _MOST_READ, _MOST_CHANGES = 3, 1_000
 
+#: The days of the periods in which changes are counted.
+_YEAR = 365.25
+_PERIODS = ((1, "day"), (7, "week"), (30.4, "month"))
+
+#: What the documents are called, and what is in them.
+DOCUMENTS = {
+    Capability.CAPABILITYLIST: ("Capability List", "all documents of this set"),
+    Capability.RESOURCELIST: ("Resource List", "all resources as they are now"),
+    Capability.RESOURCEDUMP: ("Resource Dump", "all resources as they are now, in packages"),
+    Capability.CHANGELIST: ("Change List Index", "all Change Lists, the oldest first"),
+    Capability.CHANGEDUMP: ("Change Dump Index", "all changes with their bytes, in packages"),
+    Capability.RESOURCELIST_ARCHIVE: ("Resource List Archive", "earlier Resource Lists"),
+    Capability.RESOURCEDUMP_ARCHIVE: ("Resource Dump Archive", "earlier Resource Dumps"),
+    Capability.CHANGELIST_ARCHIVE: ("Change List Archive", "closed Change Lists"),
+    Capability.CHANGEDUMP_ARCHIVE: ("Change Dump Archive", "closed Change Dumps"),
+}
+
 _CHANGE = re.compile(rb'\schange="(created|updated|deleted)"')
 
 
@@ -77,7 +94,6 @@ class Overview:
     `of_repository` is whether the resources are those of a repository and not of a site.
     """
 
-    layout: Layout
     at: datetime
     documents: Mapping[Capability, str]
     total: Amount
@@ -97,11 +113,27 @@ class Overview:
         return self.ranges[-1] if self.ranges and self.ranges[-1].until is None else None
 
     @property
-    def rate(self) -> float | None:
-        """The number of changes a day since the first listed one; `None` if it is too early to say."""
-        if not self.ranges or self.at - self.ranges[0].start < timedelta(days=1):
+    def changes(self) -> int:
+        """The number of listed changes."""
+        return sum(each.changes for each in self.ranges)
+
+    @property
+    def rate(self) -> tuple[float, str] | None:
+        """The number of changes in the shortest period with at least one, and that period, such as `week`.
+
+        `None` if nothing changes, or if it is too early to say.
+        """
+        if not self.changes or self.at - self.ranges[0].start < timedelta(days=1):
             return None
-        return sum(each.changes for each in self.ranges) / ((self.at - self.ranges[0].start) / timedelta(days=1))
+        daily = self.changes / ((self.at - self.ranges[0].start) / timedelta(days=1))
+        return next(((daily * days, period) for days, period in _PERIODS if daily * days >= 1), (daily * _YEAR, "year"))
+
+
+def mirror_command(siteurl: str) -> str:
+    """Return the command that copies a site into a folder named after its host, quoted for any shell."""
+    host = siteurl.partition("://")[2].partition("/")[0]
+    folder = re.sub(r"[^A-Za-z0-9.-]+", "-", host).strip("-.") or "copy"
+    return f"pelican-resourcesync mirror {_quoted(f'{siteurl}/')} {_quoted(folder)}"
 
 
 def overview_of(publication: PreviousPublication) -> Overview:
@@ -139,9 +171,9 @@ def _read(publication: PreviousPublication) -> Overview:
         for each in read_dumped(publication)
     ]
     return Overview(
-        layout=layout,
         at=publication.state.at,
-        documents={
+        documents={Capability.CAPABILITYLIST: layout.capability_list}
+        | {
             Capability(entry.md.capability): entry.loc.removeprefix(f"{layout.siteurl}/")
             for entry in publication.entries(layout.capability_list)
             if entry.md and entry.md.capability
@@ -204,6 +236,11 @@ def _archives(publication: PreviousPublication) -> Iterator[tuple[Capability, Ar
         known = [time for time in times if time]
         if known:
             yield capability, ArchiveOverview(len(entries), min(known))
+
+
+def _quoted(argument: str) -> str:
+    """Return an argument as every shell takes it, quoted only where it must be."""
+    return argument if re.fullmatch(r"[A-Za-z0-9_@%+=:,./-]+", argument) else "'" + argument.replace("'", "%27") + "'"
 
 
 def _length(entry: Entry) -> int:

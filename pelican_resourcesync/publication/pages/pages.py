@@ -21,7 +21,7 @@ from pelican_resourcesync.publication.disk.staging import Stage
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, FOLDER, HTML_PAGE, Layout
 from pelican_resourcesync.publication.model.options import Options, PageOptions
 from pelican_resourcesync.publication.model.state import parse_state
-from pelican_resourcesync.publication.pages.overview import Amount, Overview, RangeOverview
+from pelican_resourcesync.publication.pages.overview import DOCUMENTS, Amount, Overview, RangeOverview, mirror_command
 from pelican_resourcesync.publication.pages.translations import Language
 
 #: How much a page shows: bars, rows of tables, characters of a URI.
@@ -29,24 +29,13 @@ _MOST_BARS, _MOST_ROWS, _MOST_TYPES, _MOST_CHARACTERS = 200, 24, 20, 200
 #: The width of the chart and of its bars, and the height of the highest bar, in units of the drawing.
 _CHART, _WIDEST, _NARROWEST, _HIGHEST = 900, 40, 4, 100
 
-_NAMES = {
-    Capability.CAPABILITYLIST: ("Capability List", "all documents of this set"),
-    Capability.RESOURCELIST: ("Resource List", "all resources as they are now"),
-    Capability.RESOURCEDUMP: ("Resource Dump", "all resources as they are now, in packages"),
-    Capability.CHANGELIST: ("Change List Index", "all Change Lists, the oldest first"),
-    Capability.CHANGEDUMP: ("Change Dump Index", "all changes with their bytes, in packages"),
-    Capability.RESOURCELIST_ARCHIVE: ("Resource List Archive", "earlier Resource Lists"),
-    Capability.RESOURCEDUMP_ARCHIVE: ("Resource Dump Archive", "earlier Resource Dumps"),
-    Capability.CHANGELIST_ARCHIVE: ("Change List Archive", "closed Change Lists"),
-    Capability.CHANGEDUMP_ARCHIVE: ("Change Dump Archive", "closed Change Dumps"),
+#: How often something changes, by the period.
+_RATES = {
+    "day": "about %(number)s changes a day",
+    "week": "about %(number)s changes a week",
+    "month": "about %(number)s changes a month",
+    "year": "about %(number)s changes a year",
 }
-#: How often something changes: the days of a period, and its text.
-_RATES = (
-    (1, "about %(number)s changes a day"),
-    (7, "about %(number)s changes a week"),
-    (30.4, "about %(number)s changes a month"),
-    (365.25, "about %(number)s changes a year"),
-)
 _OTHERS = re.compile(r"(<!-- other sets: begin -->\n).*?(<!-- other sets: end -->)", re.DOTALL)
 _LANGUAGE = re.compile(r'<html lang="([A-Za-z0-9-]+)"')
 _CAPABILITY_LIST = re.compile(rf"(?:.*/)?{FOLDER}/([^/]+)/(?:[0-9]+/)?capabilitylist\.xml")
@@ -169,14 +158,13 @@ class _Pages:
 
     def _render(self, template: str, sets: Sequence[PageSet], **values: Any) -> str:
         layout, page = sets[0].options.layout, self._options.page
-        command = f"pelican-resourcesync mirror {_quoted(f'{layout.siteurl}/')} {_quoted(_folder(layout))}"
         return self._template(
             template,
             sets=[self._set(each) for each in sets],
             site_name=self._options.site_name,
             language=self._language.code,
             at=max(each.overview.at for each in sets),
-            command=command,
+            command=mirror_command(layout.siteurl),
             facts=page.facts if len(sets) == 1 else (),
             license=page.license,
             contact=page.contact,
@@ -214,7 +202,7 @@ class _Pages:
         return {
             "name": layout.set_name,
             "total": overview.total,
-            "changes": sum(each.changes for each in overview.ranges),
+            "changes": overview.changes,
             "last": overview.last,
             "open": overview.open,
             "bars": bars,
@@ -284,10 +272,9 @@ class _Pages:
                 for each, found in overview.archives.items()
             },
         }
-        paths = {Capability.CAPABILITYLIST: overview.layout.capability_list, **overview.documents}
-        for capability, (name, purpose) in _NAMES.items():
-            if capability in paths:
-                yield self._document(name, paths[capability], purpose, amounts.get(capability, ""))
+        for capability, (name, purpose) in DOCUMENTS.items():
+            if capability in overview.documents:
+                yield self._document(name, overview.documents[capability], purpose, amounts.get(capability, ""))
             if capability is Capability.CHANGELIST and overview.open:
                 since = self._text("the changes since %(date)s; it still grows") % {
                     "date": self._language.date(overview.open.start)
@@ -301,13 +288,12 @@ class _Pages:
         values = {"number": self._language.number(amount.number), "size": self._language.size(amount.size)}
         return self._text("Packages: %(number)s, %(size)s") % values
 
-    def _rate(self, daily: float | None) -> str:
-        """Return how often something changes, in the shortest period with at least one change."""
-        for days, text in _RATES:
-            if daily and (daily * days >= 1 or text is _RATES[-1][1]):
-                number = daily * days
-                return self._text(text) % {"number": self._language.number(number, int(number < 10))}  # noqa: PLR2004
-        return ""
+    def _rate(self, rate: tuple[float, str] | None) -> str:
+        """Return how often something changes."""
+        if rate is None:
+            return ""
+        number, period = rate
+        return self._text(_RATES[period]) % {"number": self._language.number(number, int(number < 10))}  # noqa: PLR2004
 
 
 class _CompiledTemplates(BytecodeCache):
@@ -398,16 +384,6 @@ def _decimal(number: float) -> str:
 
 def _unit(bars: int) -> int:
     return max(_NARROWEST, min(_WIDEST, _CHART // max(1, bars)))
-
-
-def _folder(layout: Layout) -> str:
-    """Return a name for the folder of a copy: the host of the site."""
-    return re.sub(r"[^A-Za-z0-9.-]+", "-", layout.siteurl.partition("://")[2].partition("/")[0]).strip("-.") or "copy"
-
-
-def _quoted(argument: str) -> str:
-    """Return an argument as every shell takes it, quoted only where it must be."""
-    return argument if re.fullmatch(r"[A-Za-z0-9_@%+=:,./-]+", argument) else "'" + argument.replace("'", "%27") + "'"
 
 
 def _badge_text(overview: Overview) -> str:

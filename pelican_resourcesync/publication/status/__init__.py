@@ -1,7 +1,7 @@
 """The status of publications, in a folder or at a URL, and what dumps and archives cost."""
 
 from pelican_resourcesync.publication.status.remote import remote_status
-from pelican_resourcesync.publication.status.sizes import Cost, FileTotals, Volume, costs_of, most_of_dump
+from pelican_resourcesync.publication.status.sizes import Cost, FileTotals, Volume, costs_of
 from pelican_resourcesync.publication.status.status import SetStatus, Status, WellKnownStatus, local_status
 
 __all__ = [
@@ -13,6 +13,5 @@ __all__ = [
     "WellKnownStatus",
     "costs_of",
     "local_status",
-    "most_of_dump",
     "remote_status",
 ]

@@ -24,11 +24,12 @@ OWN = Layout("").set_name
 _CAPABILITY_LIST = re.compile(rf"(.*)/{FOLDER}/([^/]+)/(?:[0-9]+/)?capabilitylist\.xml")
 
 
-def remote_status(url: str, into: Path) -> Status | None:
+def remote_status(url: str, into: Path, *, volumes: bool = False) -> Status | None:
     """Return the status of the publications at a URL, or `None` if there are none.
 
     This includes the site's own set, and those that its Source Description names. The documents are saved in `into`, a
-    folder that must not exist yet. Packages are not fetched; their sizes come from the documents.
+    folder that must not exist yet. Packages are not fetched; their sizes come from the documents. `volumes` is as for
+    `local_status`.
 
     Raises `PublicationError` if a publication is damaged, and `TransportError` if it cannot be determined what is
     there.
@@ -42,7 +43,7 @@ def remote_status(url: str, into: Path) -> Status | None:
     found = [each for each in fetched if each and _is_named(each.layout, sites)]
     if not found:
         return None
-    status = status_of(found, into)
+    status = status_of(found, into, volumes=volumes)
     return replace(status, well_known=_ask(web, status.well_known, into / DESCRIPTION))
 
 

@@ -12,9 +12,6 @@ from pelican_resourcesync.publication.model.layout import DESCRIPTION, HTML_PAGE
 from pelican_resourcesync.publication.model.options import Archives, Dumps
 from pelican_resourcesync.publication.previous.previous import PreviousPublication
 
-#: The capabilities that can be archived.
-ARCHIVED = (Capability.RESOURCELIST, Capability.RESOURCEDUMP, Capability.CHANGELIST, Capability.CHANGEDUMP)
-
 _PACKAGES = "packages"
 
 
@@ -46,12 +43,6 @@ def shared_sizes(folder: Path) -> dict[str, FileTotals]:
 def summed(parts: Iterable[Mapping[str, FileTotals]]) -> dict[str, FileTotals]:
     """Return the totals of several results."""
     return _counted((kind, each.size, each.number) for part in parts for kind, each in part.items())
-
-
-def archived_in(previous: PreviousPublication) -> dict[str, int]:
-    """Return the number of archived documents, by capability."""
-    found = {str(each): len(previous.entries(previous.layout.archive(each))) for each in ARCHIVED}
-    return {kind: number for kind, number in found.items() if number}
 
 
 def _counted(found: Iterable[tuple[str, int] | tuple[str, int, int]]) -> dict[str, FileTotals]:

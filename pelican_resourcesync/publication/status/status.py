@@ -12,26 +12,16 @@ from pelican_resourcesync.publication.disk.reuse import same_bytes
 from pelican_resourcesync.publication.documents.discovery import well_known_reachable
 from pelican_resourcesync.publication.model.clock import is_ahead
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, WELL_KNOWN
+from pelican_resourcesync.publication.pages import Overview, overview_of
 from pelican_resourcesync.publication.previous.previous import PreviousPublication, publications_in
 from pelican_resourcesync.publication.status.sizes import (
     FileTotals,
     Volume,
-    archived_in,
     shared_sizes,
     sizes_of,
     summed,
     volume_of,
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RangeStatus:
-    """A Change List: its `uri`, its interval (`until` is `None` while it is open) and the number of its changes."""
-
-    uri: str
-    start: datetime
-    until: datetime | None
-    changes: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,26 +41,21 @@ class WellKnownStatus:
 class SetStatus:
     """The publication of one set, which is complete.
 
-    `ahead` is whether its time is still to come, by more than a day. `archived` counts the archived documents by
-    capability. `sizes` are the files of the set by kind, and `total_size` their bytes. Costs are estimated from
-    `volume`.
+    `ahead` is whether its time is still to come, by more than a day. `sizes` are the files of the set by kind, and
+    `total_size` their bytes. `volume`, from which costs are estimated, is `None` unless it was asked for.
     """
 
     name: str
     siteurl: str
     generation: int
     start: int
-    at: datetime
     ahead: bool
     commit: str | None
     landed: datetime | None
-    resources: int
-    changes: int
-    ranges: tuple[RangeStatus, ...]
-    archived: Mapping[str, int]
+    overview: Overview
     sizes: Mapping[str, FileTotals]
     total_size: int
-    volume: Volume
+    volume: Volume | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,22 +74,24 @@ class Status:
     well_known: WellKnownStatus
 
 
-def local_status(folder: Path) -> Status | None:
+def local_status(folder: Path, *, volumes: bool = False) -> Status | None:
     """Return the status of the publications in a folder laid out like an output, or `None` if there are none.
+
+    `volumes` is whether the volume of each set is measured, for which all resources are read.
 
     Raises `PublicationError` if one is damaged.
     """
     try:
         found = publications_in(folder)
-        return status_of(found, folder) if found else None
+        return status_of(found, folder, volumes=volumes) if found else None
     except OSError as error:
         message = f"the publication in {folder} cannot be read: {error}: make its files readable"
         raise PublicationError(message) from error
 
 
-def status_of(publications: Sequence[PreviousPublication], folder: Path) -> Status:
+def status_of(publications: Sequence[PreviousPublication], folder: Path, *, volumes: bool) -> Status:
     """Return the status of the publications of a site; the files that the sets share are in `folder`."""
-    sets = tuple(map(_set, publications))
+    sets = tuple(_set(each, volumes=volumes) for each in publications)
     sizes = summed([*(each.sizes for each in sets), shared_sizes(folder)])
     return Status(
         siteurl=sets[0].siteurl,
@@ -125,37 +112,20 @@ def capability_lists_in(folder: Path) -> tuple[str, ...] | None:
         return None
 
 
-def _set(previous: PreviousPublication) -> SetStatus:
+def _set(previous: PreviousPublication, *, volumes: bool) -> SetStatus:
     state, sizes = previous.state, sizes_of(previous)
     return SetStatus(
         name=previous.layout.set_name,
         siteurl=state.siteurl,
         generation=state.generation,
         start=state.restart_number,
-        at=state.at,
         ahead=is_ahead(state.at, previous.host_time),
         commit=state.commit,
         landed=state.landed,
-        resources=len(previous.resources),
-        changes=state.changes,
-        ranges=_ranges(previous),
-        archived=archived_in(previous),
+        overview=overview_of(previous),
         sizes=sizes,
         total_size=_total(sizes),
-        volume=volume_of(previous, sizes),
-    )
-
-
-def _ranges(previous: PreviousPublication) -> tuple[RangeStatus, ...]:
-    opened = [previous.open] if previous.open else []
-    return tuple(
-        RangeStatus(
-            uri=previous.layout.uri(previous.layout.change_list(each.start)),
-            start=each.start,
-            until=each.until,
-            changes=len(each.changes) or previous.listed_in([each]),
-        )
-        for each in [*previous.closed, *opened]
+        volume=volume_of(previous, sizes) if volumes else None,
     )
 
 

@@ -18,7 +18,7 @@ from pelican_resourcesync.publication import Archives, Dumps
 from pelican_resourcesync.settings.setting import Setting
 from repo_bridge.records.addresses import Interface
 from repo_bridge.schema import VERSIONS
-from repo_bridge.settings import FILE, KEYS, Settings, read_configuration, read_output
+from repo_bridge.settings import FILE, KEYS, Settings, read_configuration
 from repo_bridge.settings.checks import SCHEMAS
 from repo_bridge.settings.configuration import RawSetting
 from repo_bridge.settings.messages import OF_OPTIONS, has_password, of_file, shown
@@ -456,16 +456,6 @@ def test_output_that_would_make_the_settings_public(folder: Path, out: str) -> N
         assert str(folder / "conf") in str(error.value)
     with pytest.raises(SettingsError, match=f"^--out is .*{message}$"):
         read_configuration({**NEEDED, "out": "."})
-
-
-def test_output() -> None:
-    """The folder that is published into is known without all the rest."""
-    with pytest.raises(SettingsError, match=r"there is no repo_bridge\.toml that says where the publication is"):
-        read_output()
-    file = write("keep = 'wrong'\nout = 'public'", "conf/x.toml")
-    assert read_output(file) == Path("conf/public")
-    with pytest.raises(SettingsError, match=r"conf/x\.toml does not say where the publication is"):
-        read_output(write("keep = 1", "conf/x.toml"))
 
 
 def sentence(of: Callable[[], object]) -> str:

@@ -126,7 +126,7 @@ def test_every_text_is_translated() -> None:
     """Each catalog has every text of the templates and of the code, with the same values, and no other."""
     folder = files("pelican_resourcesync.publication.pages")
     templates = "".join(each.read_text("utf-8") for each in (folder / "templates/resourcesync").iterdir())
-    code = (folder / "pages.py").read_text("utf-8")
+    code = "".join((folder / name).read_text("utf-8") for name in ("pages.py", "overview.py"))
     used = set(re.findall(r'_\("([^"]+)"', templates)) - {"name"}
     catalogs = {tag: json.loads((folder / f"languages/{tag}.json").read_text("utf-8")) for tag in TRANSLATED}
     for catalog in catalogs.values():

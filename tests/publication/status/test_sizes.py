@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from pelican_resourcesync.protocol import Capability
 from pelican_resourcesync.publication.dumps.packing import FRAME_SIZE, HEAD_SIZE
 from pelican_resourcesync.publication.model import Archives, Dumps
-from pelican_resourcesync.publication.status import Cost, SetStatus, Volume, costs_of, local_status, most_of_dump
+from pelican_resourcesync.publication.status import Cost, SetStatus, Volume, costs_of, local_status
+from pelican_resourcesync.publication.status.sizes import most_of_dump
 from tests.publication.support import Source
 
 BOTH = Dumps(resourcedump=True, changedump=True)
@@ -33,12 +35,13 @@ PACKAGE = FRAME_SIZE + HEAD_SIZE + 2_000
 DUMP = 20_000 + 3_000 + PACKAGE + HEAD_SIZE
 
 
-def told(source: Source) -> SetStatus:
-    """Look at the one set that was published."""
-    seen = local_status(source.output)
+def told(source: Source) -> tuple[SetStatus, Volume]:
+    """Look at the one set that was published, and measure it."""
+    seen = local_status(source.output, volumes=True)
     assert seen
     [found] = seen.sets
-    return found
+    assert found.volume
+    return found, found.volume
 
 
 def bytes_of(source: Source, *begins: str) -> int:
@@ -107,7 +110,7 @@ def test_the_most_holds(tmp_path: Path, sizes: list[int], package_size: int) -> 
     source = Source(tmp_path / "output")
     dumps = Dumps(resourcedump=True, package_size=package_size)
     source.publish(contents, "2024-03-01T12:00", dumps=dumps)
-    volume = told(source).volume
+    _, volume = told(source)
     assert (volume.number, volume.resources) == (len(sizes), sum(sizes))
     real, most = bytes_of(source, "resourcedump"), most_of_dump(volume, package_size)
     assert real <= most
@@ -121,7 +124,7 @@ def test_volume_of_what_was_dumped(tmp_path: Path) -> None:
     every: Mapping[str, Any] = {"dumps": BOTH, "archives": Archives()}
     for time, data in [("01-05", b"a"), ("02-05", b"b" * 3_000), ("02-06", b"c"), ("03-06", b"d")]:
         source.publish({"a": data, "b": b"12345"}, f"2024-{time}T12:00", **every)
-    volume = told(source).volume
+    _, volume = told(source)
     assert (volume.number, volume.resources) == (2, 6)
     assert volume.resource_list == bytes_of(source, "resourcelist.xml")
     lists = bytes_of(source, "changelist.xml", "changelist-2")
@@ -141,9 +144,9 @@ def test_what_is_kept_takes_no_more(tmp_path: Path) -> None:
         for day in (5, 6):
             contents = {name: random.randbytes(60_000) for name in "abc"}
             source.publish(contents, f"2024-{month:02}-{day:02}T12:00", dumps=BOTH, archives=archives)
-            costs = costs_of(told(source).volume, BOTH, archives)
+            costs = costs_of(told(source)[1], BOTH, archives)
             most = (costs["dumps.resourcedump"].most or 0) + (costs["archives.resourcedump"].most or 0)
             real = bytes_of(source, "resourcedump-2", "resourcedump.xml", "archive/resourcedump")
             assert real <= most
-    assert told(source).archived["resourcedump"] == 2
+    assert told(source)[0].overview.archives[Capability.RESOURCEDUMP_ARCHIVE].number == 2
     assert real > 0.85 * most

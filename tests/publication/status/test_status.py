@@ -6,8 +6,17 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.protocol import Limits
-from pelican_resourcesync.publication import Archives, ChangeHistory, Dumps, FileTotals, SetStatus, Status, local_status
+from pelican_resourcesync.protocol import Capability, Limits
+from pelican_resourcesync.publication import (
+    Amount,
+    Archives,
+    ChangeHistory,
+    Dumps,
+    FileTotals,
+    SetStatus,
+    Status,
+    local_status,
+)
 from tests.publication.support import SITEURL, UPDATED, Source, change, tree, utc
 
 HISTORY = (
@@ -50,12 +59,15 @@ def test_a_folder_is_told_as_it_is(source: Source) -> None:
     seen, state = alone(status), source.state()
     assert (status.siteurl, status.capability_lists) == (SITEURL, (f"{SITEURL}/resourcesync/site/capabilitylist.xml",))
     assert (seen.name, seen.siteurl, seen.generation, seen.start) == ("site", SITEURL, state["generation"], 1)
-    assert (seen.commit, seen.landed, seen.at) == ("c1", HISTORY[-1].time, source.at())
-    assert (seen.resources, seen.changes, seen.archived) == (2, 3, {"changelist": 1})
-    assert [(each.uri, each.changes) for each in seen.ranges] == [
+    overview = seen.overview
+    assert (seen.commit, seen.landed, overview.at) == ("c1", HISTORY[-1].time, source.at())
+    assert (overview.total.number, overview.changes) == (2, 3)
+    assert overview.archives[Capability.CHANGELIST_ARCHIVE].number == 1
+    assert seen.volume is None
+    assert [(f"{SITEURL}/{each.path}", each.changes) for each in overview.ranges] == [
         (item.uri, len(each.entries)) for item, each in source.change_lists()
     ]
-    assert [(each.start, each.until) for each in seen.ranges] == [
+    assert [(each.start, each.until) for each in overview.ranges] == [
         (utc("2024-01-01"), utc("2024-02-01")),
         (utc("2024-02-01"), None),
     ]
@@ -126,7 +138,11 @@ def test_sizes_of_packages(tmp_path: Path) -> None:
         "superseded packages": amount("resourcedump-20240205T120000Z-00001.zip"),
     }
     assert seen.sizes == expected
-    assert seen.archived == {"resourcelist": 1, "resourcedump": 1, "changelist": 1}
+    assert {each.removesuffix("-archive"): found.number for each, found in seen.overview.archives.items()} == {
+        "resourcelist": 1,
+        "resourcedump": 1,
+        "changelist": 1,
+    }
 
 
 def test_parts_of_a_list_are_counted(tmp_path: Path) -> None:
@@ -145,8 +161,7 @@ def test_sets_are_told_each(source: Source) -> None:
     Source(source.output, set_name="letters").publish({"l": b"1"}, "2024-03-02T12:00")
     seen = looked(source.output)
     assert [each.name for each in seen.sets] == ["site", "letters", "papers"]
-    assert [each.resources for each in seen.sets] == [2, 1, 1]
-    assert [each.volume.resources for each in seen.sets] == [2, 1, 5]
+    assert [each.overview.total for each in seen.sets] == [Amount(2, 2), Amount(1, 1), Amount(1, 5)]
     assert [each.commit for each in seen.sets] == ["c1", None, None]
     assert seen.capability_lists == tuple(
         f"{SITEURL}/resourcesync/{name}/capabilitylist.xml" for name in ("letters", "papers", "site")
