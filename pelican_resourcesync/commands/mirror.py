@@ -70,7 +70,11 @@ def _add_tasks(verb: ArgumentParser) -> None:
         "--at", type=moment, metavar="TIME", help="restore the Source as it was, into another folder: 2024-01-31T12:00Z"
     )
     how.add_argument(
-        "--by", choices=("auto", "lists", "dumps"), default="auto", help="fetch one by one, or in packages (auto)"
+        "--by",
+        choices=("auto", "lists", "dumps"),
+        default="auto",
+        metavar="WAY",
+        help="lists, dumps or auto: fetch files one by one, or in packages",
     )
     how.add_argument("--adopt", action="store_true", help="use what a folder has already that is not a copy yet")
     how.add_argument("--accept-older", action="store_true", help="follow a Source that was set back to an older state")
