@@ -63,7 +63,7 @@ class Connection:
         """Return some bytes of a body, at most so many; empty at the end."""
         if self._at == len(self._buffer):
             self._buffer, self._at = self._receive(), 0
-        data = self._buffer[self._at : self._at + most] if self._at or len(self._buffer) > most else self._buffer
+        data = self._buffer[self._at : self._at + most]
         self._at += len(data)
         return data
 

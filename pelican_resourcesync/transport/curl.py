@@ -11,7 +11,7 @@ from typing import Any
 import pycurl
 
 from pelican_resourcesync.errors import NoHostError, TransportError
-from pelican_resourcesync.transport.addresses import check_literal, is_public
+from pelican_resourcesync.transport.addresses import is_public
 from pelican_resourcesync.transport.client import (
     HEADERS,
     MOST_REDIRECTS,
@@ -158,10 +158,8 @@ class _Transfer:
         curl.setopt(pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS)
         curl.setopt(pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_1_1)
         curl.setopt(pycurl.PROXY, "")
-        curl.setopt(pycurl.NOPROXY, "*")
         curl.setopt(pycurl.NOSIGNAL, 1)
         curl.setopt(pycurl.PATH_AS_IS, 1)
-        curl.setopt(pycurl.HTTP_TRANSFER_DECODING, 1)
         curl.setopt(pycurl.BUFFERSIZE, 524_288)
         curl.setopt(pycurl.HTTPHEADER, _LINES)
         curl.setopt(pycurl.LOW_SPEED_LIMIT, 1)
@@ -185,8 +183,6 @@ class _Transfer:
         self._response: Response | None = None
         self._received = 0
         self._failure: BaseException | None = None
-        if request.public:
-            check_literal(place[1])
         lines = _LINES
         if request.headers or (request.credentials and place == self._first):
             headers = {**HEADERS, **request.headers, **(request.credentials if place == self._first else {})}

@@ -28,7 +28,10 @@ _OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
 
 @dataclass(frozen=True, order=True)
 class Fault:
-    """One change of a module: what stands at a place, and what is put there instead."""
+    """One change of a module: what stands at a place, and what is put there instead.
+
+    `within` is the line that a number or a truth value stands in, which says what it is.
+    """
 
     path: str
     line: int
@@ -37,6 +40,7 @@ class Fault:
     end_column: int
     before: str
     after: str
+    within: str = ""
 
     def apply(self, source: str) -> str:
         """Return the source with the fault in it."""
@@ -46,7 +50,13 @@ class Fault:
         return (head + self.after.encode() + tail).decode()
 
     def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {' '.join(self.before.split())} -> {' '.join(self.after.split())}"
+        return f"{self.path}:{self.line}: {self.text}"
+
+    @property
+    def text(self) -> str:
+        """The change, in one line."""
+        within = f" in: {self.within}" if self.within else ""
+        return f"{' '.join(self.before.split())} -> {' '.join(self.after.split())}{within}"
 
 
 def faults_in(file: Path, path: str) -> list[Fault]:
@@ -58,9 +68,12 @@ def faults_in(file: Path, path: str) -> list[Fault]:
 class _Finder:
     def __init__(self, source: str, path: str) -> None:
         self._source, self._path = source, path
+        self._lines = source.splitlines()
 
     def faults(self, tree: ast.AST) -> Iterator[Fault]:
-        """Yield the faults of a node and of all in it, but for annotations, messages and docstrings."""
+        """Yield the faults of a node and of all in it, but for annotations, messages, docstrings and what `no cover` says."""
+        if "pragma: no cover" in self._line(tree):
+            return
         yield from self._of(tree)
         for name, value in ast.iter_fields(tree):
             if name in {"annotation", "returns", "decorator_list"} or isinstance(tree, ast.JoinedStr):
@@ -95,13 +108,19 @@ class _Finder:
             case ast.Continue():
                 yield self._fault(node, ast.Break())
 
+    def _line(self, node: ast.AST) -> str:
+        return self._lines[node.lineno - 1] if isinstance(node, ast.stmt | ast.expr) else ""
+
     def _fault(self, node: ast.stmt | ast.expr, other: ast.AST) -> Fault:
         text = ast.unparse(ast.fix_missing_locations(other))
         before = ast.get_source_segment(self._source, node) or ""
         assert node.end_lineno is not None
         assert node.end_col_offset is not None
         after = f"({text})" if isinstance(other, ast.expr) else text
-        return Fault(self._path, node.lineno, node.col_offset, node.end_lineno, node.end_col_offset, before, after)
+        within = " ".join(self._line(node).split()) if isinstance(node, ast.Constant) else ""
+        return Fault(
+            self._path, node.lineno, node.col_offset, node.end_lineno, node.end_col_offset, before, after, within
+        )
 
 
 def _is_text(node: ast.BinOp) -> bool:

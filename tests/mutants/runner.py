@@ -22,7 +22,7 @@ from tests.support.sites import ROOT
 
 _COPIED = ("pelican_resourcesync", "repo_bridge", "tests", "sample_site", "docs")
 _PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.mutants.plugin", "--hypothesis-seed=1")
-_BUDGET = 60.0  # seconds of tests for one fault
+_BUDGET = 30.0  # seconds of tests for one fault
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Trial:
         return self._within_budget(names or (self.costs if found else ()), Path(fault.path).stem)
 
     def _within_budget(self, names: Iterable[str], module: str = "") -> Sequence[str]:
-        """Return the tests of the module, then the fastest, as many as can run in a minute."""
+        """Return the tests of the module, then the fastest, as many as take half a minute."""
         chosen: list[str] = []
         total = 0.0
         for name in sorted(names, key=lambda each: (f"/test_{module}.py" not in each, self.costs[each][1])):

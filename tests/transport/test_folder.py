@@ -38,10 +38,10 @@ def test_a_file_of_two_names(tmp_path: Path) -> None:
     """What takes the place of one is not the other; what a symbolic link leads to is copied."""
     file, target, copy = (tmp_path / name for name in ("file", "target", "copy"))
     file.write_bytes(b"one")
-    link_or_copy(file, target)
+    assert link_or_copy(file, target)
     assert target.samefile(file)
     (tmp_path / "link").symlink_to(file)
-    link_or_copy(tmp_path / "link", copy)
+    assert not link_or_copy(tmp_path / "link", copy)
     assert (copy.read_bytes(), copy.is_symlink(), copy.samefile(file)) == (b"one", False, False)
 
 

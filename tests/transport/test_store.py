@@ -74,6 +74,8 @@ def test_a_budget_is_for_all(store: Store) -> None:
         store.read("page", whole, 2)
     store.read("a", whole, 2)
     assert (whole.bounds().size, whole.bounds(2).size, whole.bounds(7).size) == (2, 2, 2)
+    now = 9.5
+    assert whole.bounds().total == 0.5
     whole.take(2)
     with pytest.raises(TransportError, match=r"^all of it is larger than 3 bytes"):
         whole.bounds()
