@@ -165,7 +165,7 @@ class PooledClient(Client):
             yield
         finally:
             batch.remove(connection)
-            if response.whole and not batch.stopped.is_set():
+            if response.whole:
                 self._keep(key, connection)
             else:
                 connection.close()

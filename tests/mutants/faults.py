@@ -71,7 +71,7 @@ class _Finder:
         self._lines = source.splitlines()
 
     def faults(self, tree: ast.AST) -> Iterator[Fault]:
-        """Yield the faults of a node and of all in it, but for annotations, messages, docstrings and what `no cover` says."""
+        """Yield the faults of a node and of all in it, but for annotations, messages, docstrings and `no cover`."""
         if "pragma: no cover" in self._line(tree):
             return
         yield from self._of(tree)
