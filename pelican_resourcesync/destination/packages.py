@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from pelican_resourcesync.destination.changes import text_of, uri_of
 from pelican_resourcesync.destination.dumps import Package
-from pelican_resourcesync.destination.hashes import ALGORITHMS, hash_of, strongest
+from pelican_resourcesync.destination.hashes import ALGORITHMS, strongest
 from pelican_resourcesync.destination.options import MirrorError, Options
 from pelican_resourcesync.destination.parts import MismatchedError, PartSink, part_name
 from pelican_resourcesync.destination.source import Source, waiting_time
@@ -57,6 +57,15 @@ class Packages:
             return
         with self._archive(package) as archive, archive.open(MANIFEST) as stream:
             yield self._entries(package, stream)
+
+    def read(self, package: Package) -> Iterator[Entry]:
+        """Yield the entries of the manifest of a package. Raises `DocumentError` if it is damaged."""
+        try:
+            with self.entries(package) as entries:
+                yield from entries
+        except DamagedZipError as error:
+            message = f"the package {shown(package.uri)} cannot be used: {error}"
+            raise DocumentError(message) from error
 
     def take(self, packages: Iterable[Package], fetch: "Fetch") -> None:
         """Take what is pending from some packages; one that cannot be used is noted, and its file removed."""
@@ -146,22 +155,23 @@ class Packages:
         return document.entries
 
     def _file(self, package: Package) -> Path:
-        return self._state.parts / f"{part_name(package.uri)}.zip"
+        """Return the file of a package; it has this name when it is complete."""
+        return self._state.parts / f"{part_name(package.key)}.zip"
 
     def _fetch(self, package: Package, file: Path) -> None:
         """Fetch a package, from where an earlier attempt ended, unless it is there."""
         source, options = self._source, self._options
+        if file.exists():
+            return
         if not source.allows(package.uri):
             message = "it is on another host"
             raise MirrorError(message)
         wanted = Pending(package.uri, package.hash, package.length, "", 0, None)
-        algorithm, _, digest = package.hash.partition(":")
-        if digest and hash_of(str(file), package.length, ALGORITHMS[algorithm])[0] == digest:
-            return
+        part = file.with_suffix("")
         for attempt in range(options.retries + 1):
             while delay := source.pace.delay():
                 sleep(delay)
-            sink = PartSink(wanted, "", str(file), begun=file.exists())
+            sink = PartSink(wanted, "", str(part), begun=part.exists())
             source.requests += 1
             try:
                 response = source.client.get(source.request(package.uri, sink, self._bounds, sink.headers()))
@@ -177,6 +187,7 @@ class Packages:
                 sink.close()
                 raise
             else:
+                part.replace(file)
                 return
 
 
@@ -193,4 +204,4 @@ def _fits(pending: Pending, md: Metadata, entry: Entry) -> bool:
 
 
 def _about(name: str, problem: str) -> str:
-    return f"its member {name!a} {problem.removeprefix('names a member that ')}"
+    return f"its member {name!a} {problem.removeprefix('names a member ').removeprefix('that ')}"

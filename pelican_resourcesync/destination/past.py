@@ -10,7 +10,7 @@ from urllib.parse import urljoin
 
 from pelican_resourcesync.destination.changes import ChangeLists, in_order, text_of, uri_of
 from pelican_resourcesync.destination.discovery import ResourceSet
-from pelican_resourcesync.destination.dumps import NEVER, Dumps, Package
+from pelican_resourcesync.destination.dumps import NEVER, Dumps
 from pelican_resourcesync.destination.hashes import strongest
 from pelican_resourcesync.destination.options import MirrorError, Options
 from pelican_resourcesync.destination.packages import Packages
@@ -18,11 +18,10 @@ from pelican_resourcesync.destination.source import Source
 from pelican_resourcesync.destination.state import State
 from pelican_resourcesync.errors import DocumentError, TransportError
 from pelican_resourcesync.protocol import Capability, ChangeKind, Entry, Metadata, Root
-from pelican_resourcesync.transport import DamagedZipError
 
 _NONE = Metadata()
 _DEPTH = 3  # of indexes
-_FAILURES = (TransportError, DocumentError, DamagedZipError)
+_FAILURES = (TransportError, DocumentError)
 _STATES = (
     (Capability.RESOURCELIST, Capability.RESOURCELIST_ARCHIVE),
     (Capability.RESOURCEDUMP, Capability.RESOURCEDUMP_ARCHIVE),
@@ -175,7 +174,7 @@ class Past:
             parts = [_Part(each[1], each[2] or NEVER, partial(lists.read, each)) for each in lists.every()]
         else:
             packages = self._dumps.of_changes("")
-            parts = [_Part(each.begin, each.until or NEVER, partial(self._of_package, each)) for each in packages]
+            parts = [_Part(each.begin, each.until or NEVER, partial(self._packages.read, each)) for each in packages]
         runs: list[list[_Part]] = []
         for part in sorted((each for each in parts if each.begin), key=lambda each: each[:2]):
             if runs and part.begin <= max(each.until for each in runs[-1]):
@@ -183,10 +182,6 @@ class Past:
             else:
                 runs.append([part])
         return runs
-
-    def _of_package(self, package: Package) -> Iterator[Entry]:
-        with self._packages.entries(package) as entries:
-            yield from entries
 
     def _run_of(self, snapshot: Snapshot, time: str) -> list[_Part] | None:
         """Return the lists of all changes between a snapshot and a time, None if some are missing."""
@@ -261,7 +256,7 @@ class Past:
                 yield entries
         else:
             packages = self._dumps.in_dump(snapshot.uri, snapshot.at)
-            yield (entry for each in packages for entry in self._of_package(each))
+            yield (entry for each in packages for entry in self._packages.read(each))
 
     # What can be had
 
@@ -303,7 +298,7 @@ class Past:
             try:
                 rows = (
                     (uri_of(each, package.uri), strongest(md.hash), text_of(md.datetime or each.lastmod))
-                    for each in self._of_package(package)
+                    for each in self._packages.read(package)
                     for md in [each.md or _NONE]
                     if md.path
                 )

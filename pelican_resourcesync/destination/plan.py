@@ -1,6 +1,6 @@
 """What a copy needs to be in step with its Source: by Change Lists where they reach back far enough, else by lists."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import dataclass, field
 
@@ -9,8 +9,9 @@ from pelican_resourcesync.destination.discovery import Discovery, ResourceSet
 from pelican_resourcesync.destination.dumps import AT_TIME, Dumps, Package, Way, find_ways
 from pelican_resourcesync.destination.hashes import strongest
 from pelican_resourcesync.destination.options import IncompleteError, MirrorError, Options
+from pelican_resourcesync.destination.packages import Packages
 from pelican_resourcesync.destination.past import Past
-from pelican_resourcesync.destination.source import Entries, Source
+from pelican_resourcesync.destination.source import Source
 from pelican_resourcesync.destination.state import State
 from pelican_resourcesync.errors import AbsentError, DocumentError, TransportError
 from pelican_resourcesync.protocol import Capability, ChangeKind, Entry, Metadata
@@ -131,8 +132,13 @@ class _Planner:
         elif "" in lists:
             self._by_list(lists[""], "", reconcile=reconcile)
             self._note("a sitemap shows what exists and its dates; it does not prove that the bytes are complete")
+        elif Capability.RESOURCEDUMP in lists:
+            self._by_dump(lists[Capability.RESOURCEDUMP], reconcile=reconcile)
+            position = self._state.get(self._key)
+            if Capability.CHANGELIST in lists and position:
+                self._by_changes(position, anyway=True)
         else:
-            message = f"the set {self._set.name!a} has no Resource List, so that a copy cannot begin or be compared"
+            message = f"the set {self._set.name!a} has no list of resources: a copy cannot begin or be compared"
             raise MirrorError(message)
 
     def _note(self, text: str) -> None:
@@ -217,7 +223,20 @@ class _Planner:
             if entries.root is not None:  # it was modified
                 self._compare(entries, entries.root.md or _NONE, before["at"] if before else "")
 
-    def _compare(self, entries: Entries, md: Metadata, before: str) -> None:
+    def _by_dump(self, uri: str, *, reconcile: bool) -> None:
+        """Compare the manifests of a Resource Dump."""
+        before = self._state.get(self._key)
+        dumps = Dumps(self._source, self._options, self._set)
+        packages = Packages(self._state, self._source, self._options, self._note)
+        found = dumps.of_resources()
+        at = max((each.until for each in found), default="")
+        if before and before["at"] == at and not reconcile:
+            return
+        with closing(self._source.whole_document(uri, Capability.RESOURCEDUMP)) as opened:
+            md = opened.document.md or _NONE
+        self._compare((entry for each in found for entry in packages.read(each)), md, before["at"] if before else "")
+
+    def _compare(self, entries: Iterable[Entry], md: Metadata, before: str) -> None:
         at = text_of(md.at)
         if before and at and at < before and not self._options.accept_older:
             message = (

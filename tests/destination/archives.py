@@ -1,0 +1,169 @@
+"""A Source for tests with dumps and archives, written by hand after the standard."""
+
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from io import BytesIO
+
+from tests.destination.sources import FakeSource, digest, document, entry, stamp
+from tests.support.live import live
+
+UP = "rs/capabilitylist.xml"
+
+
+def manifest(kind: str, entries: str, **md: str) -> bytes:
+    """Write the manifest of a package."""
+    return document("urlset", {"capability": f"{kind}-manifest", **md}, entries)
+
+
+def package(listed: bytes, members: Mapping[str, bytes]) -> bytes:
+    """Write a package."""
+    stream = BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+        archive.writestr("manifest.xml", listed)
+    return stream.getvalue()
+
+
+@dataclass
+class Published:
+    """What was published once: when, the resources with their times, and what had changed since the last time."""
+
+    at: datetime
+    begin: datetime
+    resources: dict[str, bytes]
+    times: dict[str, datetime]
+
+
+@dataclass
+class ArchivedSource(FakeSource):
+    """A Source that also has dumps, and archives of the last `keep` publications of each kind."""
+
+    dumps: bool = True
+    archives: bool = True
+    contents: bool = True
+    keep: int | None = None
+    history: list[Published] = field(default_factory=list)
+    last: datetime | None = None
+
+    def publish(self) -> None:
+        """Let the host serve what there is now, and what is kept of the past."""
+        begin = self.last or self.begin
+        if not self.history or self.now > self.history[-1].at:
+            self.history.append(Published(self.now, begin, dict(self.resources), dict(self.times)))
+        self.last = self.now
+        super().publish()
+        named = ""
+        if self.dumps:
+            named += self._change_dumps() + self._resource_dump("rs/resourcedump.xml", self.history[-1])
+        if self.archives:
+            named += self._archived("resourcelist") + (self._archived("resourcedump") if self.dumps else "")
+        self.published[UP] = self.published[UP].replace(b"</urlset>", f"{named}</urlset>".encode())
+
+    def state_at(self, time: datetime) -> dict[str, bytes]:
+        """Return what the resources were at a time."""
+        found: dict[str, bytes] = {}
+        for moment, path, _, data in self.all_changes:
+            if moment <= time:
+                found.pop(path, None)
+                if data is not None:
+                    found[path] = data
+        return found
+
+    @property
+    def all_changes(self) -> list[tuple[datetime, str, str, bytes | None]]:
+        """All changes that were ever made, also those that are no longer published."""
+        return self.forgotten_changes + self.changes
+
+    forgotten_changes: list[tuple[datetime, str, str, bytes | None]] = field(default_factory=list)
+
+    def retain(self, since: datetime) -> None:
+        """Keep the Change Lists since a time only."""
+        self.begin = since
+        self.forgotten_changes += [each for each in self.changes if each[0] <= since]
+        self.changes = [each for each in self.changes if each[0] > since]
+
+    def forget(self, path: str) -> None:
+        """Take a resource down from everything that is published."""
+        self.resources.pop(path, None)
+        for each in self.history:
+            each.resources.pop(path, None)
+        self.changes = [each for each in self.changes if each[1] != path]
+        self.forgotten_changes = [each for each in self.forgotten_changes if each[1] != path]
+
+    def _kept(self) -> list[Published]:
+        return self.history[-self.keep :] if self.keep else self.history
+
+    def _package(self, path: str, listed: bytes, members: dict[str, bytes], md: dict[str, str]) -> str:
+        data = package(listed, members)
+        self.published[path] = data
+        link = ""
+        if self.contents:
+            self.published[f"{path}.xml"] = listed
+            link = f'<rs:ln rel="contents" href="{self.url}{path}.xml" type="application/xml"/>'
+        found = {"type": "application/zip", "length": str(len(data)), "hash": digest(data), **md}
+        return entry(self.url + path, found).replace("</url>", f"{link}</url>")
+
+    def _resource_dump(self, path: str, each: Published) -> str:
+        at = stamp(each.at)
+        entries = "".join(
+            entry(self.url + name, {**self._md(data), "path": f"/resources/{name}"}, stamp(each.times[name]))
+            for name, data in each.resources.items()
+        )
+        members = {f"resources/{name}": data for name, data in each.resources.items()}
+        listed = manifest("resourcedump", entries, at=at)
+        pointer = self._package(f"rs/dump-{at.replace(':', '')}.zip", listed, members, {"at": at})
+        self.published[path] = document("urlset", {"capability": "resourcedump", "at": at}, pointer, up=self.url + UP)
+        return entry(self.url + path, {"capability": "resourcedump"})
+
+    def _change_dumps(self) -> str:
+        pointers = ""
+        for each in self._kept():
+            entries, members = "", {}
+            for number, (time, path, kind, data) in enumerate(self.changes):
+                if each.begin < time <= each.at:
+                    md = {"change": kind}
+                    if data is not None:
+                        md |= {**self._md(data), "path": f"/{number}/{path}"}
+                        members[f"{number}/{path}"] = data
+                    entries += entry(self.url + path, md, stamp(time))
+            md = {"from": stamp(each.begin), "until": stamp(each.at)}
+            name = f"rs/changedump-{stamp(each.at).replace(':', '')}.zip"
+            pointers += self._package(name, manifest("changedump", entries, **md), members, md)
+        md = {"capability": "changedump", "from": stamp(self._kept()[0].begin)}
+        self.published["rs/changedump.xml"] = document("urlset", md, pointers, up=self.url + UP)
+        return entry(f"{self.url}rs/changedump.xml", {"capability": "changedump"})
+
+    def _archived(self, kind: str) -> str:
+        pointers = ""
+        for each in self._kept():
+            at = stamp(each.at)
+            path = f"rs/archive/{kind}-{at.replace(':', '')}.xml"
+            if kind == "resourcedump":
+                self._resource_dump(path, each)
+            else:
+                entries = "".join(
+                    entry(self.url + name, self._md(data), stamp(each.times[name]))
+                    for name, data in each.resources.items()
+                )
+                self.published[path] = document("urlset", {"capability": kind, "at": at}, entries, up=self.url + UP)
+            pointers += entry(self.url + path, {"at": at})
+        path = f"rs/{kind}-archive.xml"
+        self.published[path] = document("urlset", {"capability": f"{kind}-archive"}, pointers, up=self.url + UP)
+        return entry(self.url + path, {"capability": f"{kind}-archive"})
+
+
+@contextmanager
+def archived_source(resources: Mapping[str, str | bytes] | None = None) -> Iterator[ArchivedSource]:
+    """Yield a Source on loopback, published with some resources."""
+    with live(lambda ask: None) as site:
+        site.keep_alive = True
+        source = ArchivedSource(site)
+        site.manner = source.answer
+        for path, data in (resources or {}).items():
+            source.put(path, data)
+        source.publish()
+        yield source

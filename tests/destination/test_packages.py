@@ -1,0 +1,301 @@
+"""A mirror takes resources from packages where that is cheaper, and believes nothing that a package says."""
+
+import hashlib
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pelican_resourcesync.destination import Mirror, Options, Plan, Result
+from tests.check.zips import ENCRYPTED, LINK, STORED, UTF8, Piece, zipped
+from tests.destination.archives import ArchivedSource, archived_source, manifest
+from tests.destination.sources import FAST, digest, document, entry, files_of, stamp
+from tests.support.live import Ask, status
+
+PAGES = {f"{number % 3}/{number}.html": f"page {number} " * 20 for number in range(30)}
+DUMPS = replace(FAST, by="dumps")
+
+
+@pytest.fixture
+def source() -> Iterator[ArchivedSource]:
+    """Yield a Source with dumps."""
+    with archived_source(PAGES) as source:
+        yield source
+
+
+def run(source: ArchivedSource, folder: Path, options: Options = FAST) -> tuple[Result, int]:
+    """Mirror; the copy is exact. Give the result, and how many resources were fetched singly."""
+    source.site.asked()
+    result = Mirror(source.url, folder, options).run()
+    assert result.complete, result.missing
+    assert files_of(folder) == source.resources
+    asked = source.site.asked()
+    return result, sum(asked[path] for path in source.resources)
+
+
+def test_first_copy(source: ArchivedSource, tmp_path: Path) -> None:
+    """All comes from one package; by lists, nothing does, and the copies are the same."""
+    assert run(source, tmp_path / "auto")[1] == 0
+    assert run(source, tmp_path / "dumps", DUMPS)[1] == 0
+    result, singly = run(source, tmp_path / "lists", replace(FAST, by="lists"))
+    assert (result.fetched, singly) == (30, 30)
+    assert not list((tmp_path / "auto/.mirror/parts").iterdir())
+
+
+def test_ways(source: ArchivedSource, tmp_path: Path) -> None:
+    """The plan shows the candidates, the cheapest first; few resources are fetched singly."""
+    plan = Mirror(source.url, tmp_path / "copy", FAST).plan()
+    size = sum(map(len, source.resources.values()))
+    ways = {way.name: (way.requests, way.size) for way in plan.ways}
+    at = stamp(source.now)
+    lengths = {path: len(data) for path, data in source.published.items() if path.endswith(".zip")}
+    assert ways == {
+        "rs: lists": (30, size),
+        "rs: Change Dumps": (1, lengths[f"rs/changedump-{at.replace(':', '')}.zip"]),
+        f"rs: Resource Dump of {at}": (1, lengths[f"rs/dump-{at.replace(':', '')}.zip"]),
+    }
+    assert plan.ways[-1].name == "rs: lists"
+    run(source, tmp_path / "copy")
+    source.put("0/0.html", "again")
+    source.publish()
+    assert run(source, tmp_path / "copy")[1] == 1
+    source.put("0/0.html", "and again")
+    source.publish()
+    assert run(source, tmp_path / "copy", DUMPS)[1] == 0
+
+
+def test_changes_come_from_change_dumps(source: ArchivedSource, tmp_path: Path) -> None:
+    """Of a resource that changed several times, the last state is taken; deletions need no bytes."""
+    run(source, tmp_path / "copy")
+    for round_ in range(3):
+        for number in range(0, 30, 2):
+            source.put(f"{number % 3}/{number}.html", f"round {round_} of {number}")
+        source.publish()
+    source.delete("1/1.html")
+    source.publish()
+    source.site.asked()
+    result = Mirror(source.url, tmp_path / "copy", FAST).run()
+    asked = source.site.asked()
+    assert (result.fetched, result.deleted, result.complete) == (15, 1, True)
+    assert files_of(tmp_path / "copy") == source.resources
+    assert sum(asked[path] for path in source.resources) == 0
+    assert [path for path in asked if path.endswith(".zip")] == [
+        f"rs/changedump-{stamp(source.history[-2].at).replace(':', '')}.zip"
+    ]
+
+
+def test_mixture(source: ArchivedSource, tmp_path: Path) -> None:
+    """An old dump brings what is still the same; what has changed since is fetched singly."""
+    old = {path: data for path, data in source.published.items() if "dump" in path}
+    source.put("new.html", "new")
+    source.put("0/0.html", "changed")
+    source.delete("1/1.html")
+    source.publish()
+    source.published |= old
+    result, singly = run(source, tmp_path / "copy")
+    assert (result.fetched, singly) == (30, 2)
+
+
+def test_source_without_hashes(source: ArchivedSource, tmp_path: Path) -> None:
+    """Without hashes, the times say which bytes are the right ones."""
+    source.hashes = False
+    source.history.clear()
+    source.last = None
+    source.put("0/0.html", "changed")
+    source.publish()
+    old = {path: data for path, data in source.published.items() if "dump" in path}
+    source.put("0/3.html", "changed later")
+    source.publish()
+    source.published |= old
+    assert run(source, tmp_path / "copy")[1] == 1
+
+
+def test_package_continues(source: ArchivedSource, tmp_path: Path) -> None:
+    """A package that was cut short is continued where its host has a strong ETag."""
+    source.put("big.bin", random.Random(1).randbytes(300_000))
+    source.publish()
+    ranges: list[str | None] = []
+
+    def cut(ask: Ask) -> None:
+        ranges.append(ask.headers["Range"])
+        if len(ranges) > 1:
+            source.answer(ask)
+            return
+        data = source.published[ask.path]
+        ask.begin(200, Content_Length=str(len(data)), ETag=f'"{hashlib.md5(data).hexdigest()}"')
+        ask.write(data[:250_000])
+        ask.handler.close_connection = True
+
+    source.site.manners |= {path: cut for path in source.published if path.endswith(".zip")}
+    assert run(source, tmp_path / "copy", DUMPS)[1] == 0
+    assert ranges[0] is None
+    assert str(ranges[1]).startswith("bytes=")
+
+
+def test_interrupted(source: ArchivedSource, tmp_path: Path) -> None:
+    """Killed while it unpacks, the next run goes on; what was verified is not fetched again."""
+    done = iter(range(100))
+
+    def kill(*_: int) -> None:
+        if next(done) == 9:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Mirror(source.url, tmp_path / "copy", FAST, kill).run()
+    assert run(source, tmp_path / "copy")[1] == 0
+
+
+def test_dump_without_lists(source: ArchivedSource, tmp_path: Path) -> None:
+    """A set that has no Resource List begins with its Resource Dump, with or without a copy of the manifest."""
+    for contents in (True, False):
+        source.contents = contents
+        source.publish()
+        lists = source.published["rs/capabilitylist.xml"]
+        source.published["rs/capabilitylist.xml"] = lists.replace(b'"resourcelist"', b'"other"')
+        copy = tmp_path / f"copy {contents}"
+        assert run(source, copy)[1] == 0
+        assert Mirror(source.url, copy, FAST).audit() == []
+
+
+def listing(*, path: str = "/a", data: bytes = b"data", uri: str = "0/0.html", **md: str) -> str:
+    """Write an entry of a manifest."""
+    return entry(f"/{uri}", {"hash": digest(data), "length": str(len(data)), "path": path, **md})
+
+
+DATA = ("page 0 " * 20).encode()
+ZEROS = bytes(3_000_000)
+GOOD = Piece(name=b"a", data=DATA)
+TRUE = listing(data=DATA)
+
+
+def packed(*pieces: Piece, entries: str = TRUE, kind: str = "resourcedump", listed: bytes | None = None) -> bytes:
+    """Write a package of a manifest and pieces."""
+    text = manifest(kind, entries, at="2024-01-01T00:00:00Z") if listed is None else listed
+    return zipped([Piece(name=b"manifest.xml", data=text), *pieces])
+
+
+def named(name: str, **more: int) -> bytes:
+    """Write a package with one member of a name."""
+    return packed(Piece(name=name.encode(), data=DATA, **more), entries=listing(data=DATA, path=f"/{name}"))  # type: ignore[arg-type]
+
+
+#: Packages that lie, and what is said of them; an empty text: nothing, because there is nothing wrong that matters.
+HOSTILE: dict[str, tuple[bytes, str]] = {
+    "a good one": (packed(GOOD), ""),
+    "not a ZIP file": (b"<html>Not found</html>", "no end of a ZIP file"),
+    "nothing": (b"", "no end of a ZIP file"),
+    "truncated": (packed(GOOD)[:-60], "no end of a ZIP file"),
+    "cut in front": (packed(GOOD)[40:], "outside the file"),
+    "no manifest": (zipped([GOOD]), "it has no manifest.xml"),
+    "a manifest in a folder": (zipped([Piece(name=b"x/manifest.xml", data=b""), GOOD]), "it has no manifest.xml"),
+    "two manifests": (packed(GOOD, Piece(name=b"manifest.xml", data=b"")), "the name of two members"),
+    "a manifest of another kind": (packed(GOOD, kind="changedump"), "a document of kind 'changedump-manifest'"),
+    "a manifest that is no XML": (packed(GOOD, listed=b"hello"), "manifest.xml"),
+    "a manifest with a DOCTYPE": (packed(GOOD, listed=b"<!DOCTYPE a><urlset/>"), "DOCTYPE"),
+    "a manifest that is cut": (packed(GOOD, listed=manifest("resourcedump", TRUE)[:-9]), "not well-formed"),
+    "a manifest that is a bomb": (packed(GOOD, listed=ZEROS), "which is not unpacked"),
+    "a manifest with another checksum": (
+        zipped([Piece(name=b"manifest.xml", data=manifest("resourcedump", TRUE), crc=1), GOOD]), "its checksum",
+    ),
+    "two members of one name": (packed(GOOD, GOOD), "the name of two members"),
+    "members that overlap": (
+        packed(Piece(name=b"b", data=bytes(99), method=STORED, packed_size=4_000), GOOD), "overlaps another",
+    ),
+    "one member under two names": (packed(GOOD, Piece(name=b"b", data=DATA, at=0, hidden=True)), "overlaps another"),
+    "a path upwards": (named("../a"), "no folder could hold"),
+    "a path upwards inside": (named("a/../../b"), "no folder could hold"),
+    "an absolute path": (named("/etc/passwd"), "no folder could hold"),
+    "a drive": (named("C:/a"), "no folder could hold"),
+    "backslashes": (named("..\\a"), "no folder could hold"),
+    "a device": (named("a/con:"), "no folder could hold"),
+    "a name that is no UTF-8": (packed(Piece(name=b"\xff\xfe", data=DATA, flags=UTF8)), "not in UTF-8"),
+    "a symbolic link": (packed(Piece(name=b"a", data=b"/etc/passwd", attributes=LINK)), "a symbolic link"),
+    "an encrypted member": (packed(Piece(name=b"a", data=DATA, flags=ENCRYPTED)), "is encrypted"),
+    "a strongly encrypted member": (packed(Piece(name=b"a", data=DATA, flags=0x40)), "is encrypted"),
+    "another method": (packed(Piece(name=b"a", data=DATA, method=12)), "neither stored nor deflated"),
+    "an unknown method": (packed(Piece(name=b"a", data=DATA, method=99)), "neither stored nor deflated"),
+    "a bomb": (packed(GOOD, Piece(name=b"b", data=ZEROS)), "which is not unpacked"),
+    "a bomb that says it is small": (packed(Piece(name=b"a", data=ZEROS, size=len(DATA))), "longer than"),
+    "another checksum": (packed(Piece(name=b"a", data=DATA, crc=7)), "its checksum is another"),
+    "bytes that cannot be unpacked": (packed(Piece(name=b"a", data=DATA, packed=b"\xff" * 99)), "cannot be unpacked"),
+    "a member that is cut": (packed(Piece(name=b"a", data=DATA, packed_size=3)), "it is cut"),
+    "a member that is longer": (packed(Piece(name=b"a", data=DATA, size=len(DATA) - 1)), "longer than"),
+    "a member that is shorter": (packed(Piece(name=b"a", data=DATA, size=len(DATA) + 1)), "shorter than"),
+    "another name where it lies": (packed(Piece(name=b"b", listed=b"a", data=DATA)), "has another name"),
+    "a member elsewhere": (packed(Piece(name=b"a", data=DATA, at=5)), "overlaps"),
+    "other bytes": (packed(Piece(name=b"a", data=DATA[::-1])), "another hash"),
+    "other bytes, and a manifest that agrees": (packed(Piece(name=b"a", data=b"data"), entries=listing()), ""),
+    "other bytes of the same length, without hash": (
+        packed(Piece(name=b"a", data=DATA[::-1]), entries=entry("/0/0.html", {"path": "/a"})), "",
+    ),
+    "another hash in another algorithm": (
+        packed(GOOD, entries=entry("/0/0.html", {"path": "/a", "hash": f"md5:{'0' * 32}"})), "another hash (md5)",
+    ),
+    "a path of no member": (packed(GOOD, entries=listing(path="/b", data=DATA)), "names no member of the package"),
+    "a path of a folder": (
+        packed(GOOD, Piece(name=b"b/"), entries=listing(path="/b/", data=DATA)), "names no member of the package",
+    ),
+    "resources that nobody listed": (
+        packed(GOOD, entries=listing(uri="evil.html", data=DATA) + listing(uri="../up.html", data=DATA)), "",
+    ),
+    "resources of another host": (packed(GOOD, entries=entry("http://other.test/a", {"path": "/a"})), ""),
+    "a resource that is listed again and again": (packed(GOOD, entries=TRUE * 3_000), ""),
+    "an entry without a path": (packed(GOOD, entries=entry("/0/0.html", {"hash": digest(DATA)})), ""),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def hostile() -> Iterator[ArchivedSource]:
+    """Yield a Source that is published once for all hostile packages."""
+    with archived_source(dict(list(PAGES.items())[:2])) as source:
+        source.dumps = source.archives = False
+        source.publish()
+        yield source
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_hostile_package(hostile: ArchivedSource, tmp_path: Path, case: str) -> None:
+    """No traceback, nothing outside, nothing believed: what it was to bring is fetched singly; the copy is exact."""
+    data, said = HOSTILE[case]
+    md = {"hash": digest(data), "length": str(len(data))} if len(data) % 2 else {}
+    pointer = entry(f"{hostile.url}rs/dump.zip", {"type": "application/zip", **md})
+    at = {"capability": "resourcedump", "at": stamp(hostile.now)}
+    hostile.publish()
+    hostile.published |= {"rs/dump.zip": data, "rs/resourcedump.xml": document("urlset", at, pointer)}
+    named_dump = entry(f"{hostile.url}rs/resourcedump.xml", {"capability": "resourcedump"}).encode()
+    lists = hostile.published["rs/capabilitylist.xml"]
+    hostile.published["rs/capabilitylist.xml"] = lists.replace(b"</urlset>", named_dump + b"</urlset>")
+    result, _ = run(hostile, tmp_path / "in/copy", DUMPS)
+    assert [each.name for each in (tmp_path / "in").iterdir()] == ["copy"]
+    assert [each.name for each in tmp_path.iterdir()] == ["in"]
+    notes = "\n".join(result.plan.notes)
+    assert said in notes
+    assert bool(said) == ("cannot be used, so what it holds is fetched singly" in notes)
+
+
+def test_dump_that_cannot_be_read(source: ArchivedSource, tmp_path: Path) -> None:
+    """Dumps that are missing or wrong cost requests, and nothing else."""
+    source.site.manners["rs/resourcedump.xml"] = status(404)
+    result, singly = run(source, tmp_path / "absent", DUMPS)
+    assert singly == 30
+    assert "the dumps cannot be used" in result.plan.notes[0]
+    del source.site.manners["rs/resourcedump.xml"]
+    for path in [each for each in source.published if each.endswith(".zip")]:
+        source.site.manners[path] = status(404)
+    result, singly = run(source, tmp_path / "gone")
+    assert singly == 30
+    assert "not found (404" in result.plan.notes[0]
+
+
+def test_plan_as_text(source: ArchivedSource, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The command shows the ways with their costs, and which is chosen."""
+    from pelican_resourcesync.cli import main
+
+    assert main(["mirror", source.url, str(tmp_path / "copy"), "--dry-run", "--retries", "0"]) == 0
+    said = capsys.readouterr().out
+    assert "Way by rs: lists: 30 requests" in said
+    assert said.count("(chosen)") == 1
+    assert "with 1 package" in said
+    assert isinstance(Mirror(source.url, tmp_path / "copy", FAST).plan(), Plan)
