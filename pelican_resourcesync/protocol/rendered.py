@@ -19,7 +19,7 @@ from pelican_resourcesync.printable import printable
 from pelican_resourcesync.protocol.model import Document, Entry, Link, Metadata
 from pelican_resourcesync.protocol.reader import read
 from pelican_resourcesync.protocol.renderer import Renderer, render_loc
-from pelican_resourcesync.protocol.values import LONGEST_LOC, Hash, render_datetime, render_hashes
+from pelican_resourcesync.protocol.values import LONGEST_LOC, Hash, render_datetime, render_hashes, unescape
 from pelican_resourcesync.protocol.vocabulary import LARGEST_ELEMENT, MOST_BYTES, MOST_ENTRIES, RS_NS, SITEMAP_NS, Root
 
 _CHUNK = 131_072  # bytes
@@ -45,7 +45,6 @@ _MD = re.compile(
     rf'(?: type="({_WORD})")?/>\n'
 )
 _BEGIN, _END, _TAIL = b"\n  <url>\n", "  </url>\n", "</urlset>\n"
-_ESCAPED = (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&apos;", "'"), ("&amp;", "&"))
 _AROUND = f'<urlset xmlns="{SITEMAP_NS}" xmlns:rs="{RS_NS}"><url><loc>urn:x</loc>', "</url></urlset>"
 _EDITION = 2017
 _RENDERER = Renderer(Root.URLSET, _EDITION)
@@ -161,7 +160,7 @@ def parse_links(text: str) -> tuple[Link, ...]:
     found, end = [], 0
     for match in iter(_LINK.scanner(text).match, None):  # type: ignore[attr-defined]  # unknown to typeshed
         rel, href, type_ = match.groups()
-        found.append(Link(rel=rel, href=_unescape(href) if "&" in href else href, type=type_))
+        found.append(Link(rel=rel, href=unescape(href), type=type_))
         end = match.end()
     return tuple(found) if end == len(text) else _parse(text).links
 
@@ -184,7 +183,7 @@ def _matches(stream: BinaryIO, begin: bytes) -> Iterator[EntryText | None]:
         at = 0
         for found in iter(scanner.match, None):
             loc, lastmod, change, time, described, hash_, length, path, links = found.groups("")
-            loc = _unescape(loc) if "&" in loc else loc
+            loc = unescape(loc)
             if len(loc) >= LONGEST_LOC or not (_is_time(lastmod) and _is_time(time)):
                 break
             at = found.end()
@@ -209,12 +208,6 @@ def _is_time(text: str) -> bool:
         return not text or bool(datetime.fromisoformat(text))
     except ValueError:
         return False
-
-
-def _unescape(text: str) -> str:
-    for written, mark in _ESCAPED:
-        text = text.replace(written, mark)
-    return text
 
 
 def _text_of(entry: Entry, name: str) -> EntryText:

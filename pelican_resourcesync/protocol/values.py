@@ -190,3 +190,12 @@ def _escape(value: str, table: Iterable[tuple[str, str]]) -> str:
         if mark in value:
             value = value.replace(mark, written)
     return value
+
+
+def unescape(value: str) -> str:
+    """Return text without the escapes of `escape_text`: the opposite."""
+    if "&" not in value:
+        return value
+    for mark, written in reversed(_TEXT_ESCAPES):
+        value = value.replace(written, mark)
+    return value

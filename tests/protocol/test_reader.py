@@ -1,6 +1,7 @@
 """Documents are read, and anything else is one declared error, within bounded memory."""
 
 import datetime as dt
+import re
 import tracemalloc
 from collections.abc import Callable, Iterator
 from io import BytesIO
@@ -392,3 +393,74 @@ def test_messages_are_short_and_plain(data: bytes) -> None:
         tuple(read(BytesIO(data), name="list.xml").entries)
     assert len(str(caught.value)) < 2_600  # a loc may take up to 2,048
     assert str(caught.value).isascii()
+
+
+#: What may follow entries that a regular expression matches; each is read or refused as by the parser alone.
+UNUSUAL = [
+    "",
+    MD,
+    "<rs:ln rel='up' href='https://example.com/'/>",
+    "<!-- --><?p?>",
+    f"<!-- {URL} -->",
+    f"<a>{URL}</a>",
+    f"<url ><loc>urn:b</loc></url>{URL}",
+    "<url><loc>urn:b</loc><changefreq>daily</changefreq></url>",
+    "<url><loc>caf\u00e9</loc></url>",
+    "<url><loc>https://example.com/?a&amp;lt;&lt;&amp;b</loc></url>",
+    "<url><loc>urn:b</loc><lastmod>2013-13</lastmod></url>",
+    "<url>\n<loc>\nurn:b\n</loc><rs:md hash='md5:1a'/></url>",
+    '<url><loc>urn:b</loc><rs:md length="1" length="2"/></url>',
+    '<url><loc>urn:b</loc><rs:md length="x"/></url>',
+    '<url><loc>urn:b</loc><rs:md type="a&amp;&quot;b" c:d="e" xmlns:c="urn:c"/></url>',
+    '<url><loc>urn:b</loc><rs:md type="a&amp;&quot;b" change="created"\n hash="md5:1 odd"/></url>',
+    '<url><loc>urn:b</loc><rs:ln rel="a" href="urn:&amp;"/><rs:ln href="urn:c" pri="1" /></url>',
+    "<url><loc>urn:b</loc><loc>urn:c</loc></url>",
+    "<url xmlns='urn:other'><loc>urn:b</loc></url>",
+    "<url><loc>urn:b</loc></ur",
+    "</urlset><urlset>",
+    "<sitemap><loc>urn:b</loc></sitemap>",
+    "&amp;<![CDATA[<url>]]>",
+    "x" * 400_000,
+]
+
+
+@pytest.mark.parametrize("count", [0, 1, 1_000])
+@pytest.mark.parametrize("after", UNUSUAL)
+def test_unusual_entries_are_left_to_the_parser(after: str, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever comes after usual entries, the document is read or refused as if all entries were parsed."""
+    usual = '<url><loc>urn:a</loc><lastmod>2013-01-02</lastmod><rs:md hash="md5:1a" length="1"/></url>\n'
+    around = urlset(MD + usual * count + after + usual), urlset(after + usual), urlset(usual * count) + after.encode()
+    for data in around:
+        found = outcome(data)
+        with monkeypatch.context() as patch:
+            patch.setattr(reader, "_URL", re.compile("(?!)"))
+            assert outcome(data) == found
+
+
+@pytest.mark.parametrize(
+    "change", [("<url>", "<url><!-- -->"), ("xmlns:rs=", "xmlns:r="), ("sitemap/0.9", "sitemap/1")]
+)
+def test_other_namespaces_are_left_to_the_parser(change: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Entries match only where the prefixes mean what they usually do."""
+    data = urlset(f'<url>{LOC}<rs:md length="1"/></url>').decode().replace(*change).encode()
+    found = outcome(data)
+    monkeypatch.setattr(reader, "_URL", re.compile("(?!)"))
+    assert outcome(data) == found
+
+
+def outcome(data: bytes) -> tuple[list[Entry], object]:
+    """Return the entries of a document with its metadata and links, or what is wrong with it."""
+    try:
+        document = read(BytesIO(data), name="a document")
+        entries = [*document.entries]
+    except DocumentError as error:
+        return [], str(error)
+    return entries, (document.md, document.links)
+
+
+def test_size_of_usual_entries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit of a document also holds for entries that need no parser."""
+    monkeypatch.setattr(reader, "MOST_BYTES", 100_000)
+    assert read_whole(urlset(URL * 2_000)).entries
+    with pytest.raises(DocumentError, match="larger than 100,000 bytes"):
+        read_whole(urlset(URL * 3_000))
