@@ -1,6 +1,7 @@
 """Keep an exact copy of a Source: what the standard calls a Destination."""
 
 from pelican_resourcesync.destination.fetch import Result
+from pelican_resourcesync.destination.following import Change, Following, follow
 from pelican_resourcesync.destination.mirror import Difference, Mirror
 from pelican_resourcesync.destination.options import STATE_FOLDER, IncompleteError, MirrorError, Options
 from pelican_resourcesync.destination.past import Moment
@@ -9,7 +10,9 @@ from pelican_resourcesync.destination.plan import Plan
 
 __all__ = [
     "STATE_FOLDER",
+    "Change",
     "Difference",
+    "Following",
     "IncompleteError",
     "Mirror",
     "MirrorError",
@@ -18,5 +21,6 @@ __all__ = [
     "Plan",
     "Result",
     "conflict_path_of",
+    "follow",
     "path_of",
 ]

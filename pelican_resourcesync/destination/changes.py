@@ -52,7 +52,7 @@ class ChangeLists:
             if until and begin > until:  # without an end, a list covers all that comes
                 gap = gap or f"there is a gap before {shown(uri)}"
         if gap:
-            note(f"{gap}: {'what changed between is not known' if anyway else 'the Resource List is compared'}")
+            note(gap)
         return None if gap and not anyway else in_order(self._of(wanted))
 
     def every(self) -> list[ChangeRange]:

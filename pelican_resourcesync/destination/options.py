@@ -59,9 +59,13 @@ class Options:
     by: str = "auto"
     at: datetime | None = None
 
+    def wants_uri(self, uri: str) -> bool:
+        """Return whether a resource with a URI may be selected."""
+        return not self.only or any(fnmatchcase(uri, each) or fnmatchcase(uri, f"*{each}") for each in self.only)
+
     def wants(self, uri: str, media_type: str | None) -> bool:
         """Return whether a resource is selected."""
-        if self.only and not any(fnmatchcase(uri, each) or fnmatchcase(uri, f"*{each}") for each in self.only):
+        if not self.wants_uri(uri):
             return False
         if not self.types:
             return True

@@ -193,7 +193,9 @@ class _Planner:
         last, seen, mark = since, "mark" not in position, position.get("mark", "")
         try:
             lists = ChangeLists(self._source, self._options, self._set)
-            changes = lists.since(since, position.get("completed", since), self._note, anyway=anyway)
+            what = "what changed between is not known" if anyway else "the Resource List is compared"
+            reach = position.get("completed", since)
+            changes = lists.since(since, reach, lambda gap: self._note(f"{gap}: {what}"), anyway=anyway)
             if changes is None:
                 return False
             for entry, md, time in changes:
@@ -246,11 +248,7 @@ class _Planner:
             raise IncompleteError(message)
         self._clear()
         self._foreign, latest = 0, ""
-        for count, entry in enumerate(entries):
-            if count >= self._options.max_resources:
-                most = f"{self._options.max_resources} resources (--max-resources)"
-                message = f"the set {self._set.name!a} has more than {most}"
-                raise MirrorError(message)
+        for entry in entries:
             time = text_of(entry.lastmod)
             latest = max(latest, time)
             self._add_entry(entry, entry.md or _NONE, gone=False, time=time, more=1)

@@ -228,7 +228,12 @@ class Entries:
 
     def __iter__(self) -> Iterator[Entry]:
         if self._first is not None:
-            yield from self._of(self._first, self._uri, _DEPTH)
+            for count, entry in enumerate(self._of(self._first, self._uri, _DEPTH)):
+                if count >= self._options.max_resources:
+                    most = f"{self._options.max_resources} resources (--max-resources)"
+                    message = f"{shown(self._uri)} has more than {most}"
+                    raise MirrorError(message)
+                yield entry
 
     def close(self) -> None:
         """Close the documents that are being read."""

@@ -19,6 +19,7 @@ from hypothesis.stateful import (
 )
 
 from pelican_resourcesync.destination import Mirror
+from pelican_resourcesync.destination.plan import Progress
 from pelican_resourcesync.errors import ResourceSyncError
 from tests.destination.sources import FAST, FakeSource, fake_source, files_of
 from tests.support.live import Ask, Manner
@@ -111,24 +112,35 @@ class Life(RuleBasedStateMachine):
                 raise KeyboardInterrupt
 
         try:
-            result = Mirror(self.source.url, self.folder, PATIENT, kill).run()
+            complete = self.run(kill)
         except (ResourceSyncError, KeyboardInterrupt):
             return
-        if result.complete:
-            assert files_of(self.folder) in self.source.states
+        if complete:
+            assert self.held() in self.source.states
 
     @invariant()
     def holds_what_was_published(self) -> None:
-        """Every file of the copy is one state that the Source had."""
-        if self.folder.exists():
-            for path, data in files_of(self.folder).items():
-                assert data in self.seen.get(path, set()), path
+        """Everything it holds is one state that the Source had."""
+        for path, data in self.held().items():
+            assert data in self.seen.get(path, set()), path
+
+    def run(self, progress: Progress) -> bool:
+        """Run once; give whether it is complete."""
+        result = Mirror(self.source.url, self.folder, PATIENT, progress).run()
+        return result.complete
+
+    def held(self) -> dict[str, bytes]:
+        """Return what was copied, by path."""
+        return files_of(self.folder) if self.folder.exists() else {}
+
+    def confirm(self) -> None:
+        """See that nothing is left to be done."""
+        assert Mirror(self.source.url, self.folder, PATIENT).audit() == []
 
     def _follow_undisturbed(self) -> None:
-        result = Mirror(self.source.url, self.folder, PATIENT).run()
-        assert result.complete, result.missing
-        assert files_of(self.folder) == self.source.states[-1]
-        assert Mirror(self.source.url, self.folder, PATIENT).audit() == []
+        assert self.run(lambda *_: None)
+        assert self.held() == self.source.states[-1]
+        self.confirm()
 
     def _remember(self) -> None:
         for path, data in self.source.resources.items():

@@ -1,0 +1,371 @@
+"""Follow a Source from a program: what comes, in which order, and what the cursor keeps."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from pelican_resourcesync.destination import IncompleteError, MirrorError, Options, follow
+from tests.destination.sources import FAST, FakeSource, digest, document, entry, fake_source, stamp
+from tests.support.live import status
+
+
+@pytest.fixture
+def source() -> Iterator[FakeSource]:
+    """Yield a Source with three resources."""
+    with fake_source({"a.html": "one", "b/c.html": "two", "d.bin": "three"}) as source:
+        yield source
+
+
+def told(source: FakeSource, cursor: str = "", options: Options = FAST) -> tuple[list[str], str]:
+    """Return what comes, each as one text, and the cursor at the end."""
+    changes = follow(source.url, cursor, options)
+    found = [
+        f"{each.kind} {each.uri.removeprefix(source.url)} {each.content.read().decode() if each.content else ''}"
+        for each in changes
+    ]
+    return [each.strip() for each in found], changes.cursor
+
+
+def test_begin_and_go_on(source: FakeSource) -> None:
+    """First all resources, by URI, then what changed, by time; each is described, and has its bytes."""
+    begin, cursor = told(source)
+    assert begin == ["created a.html one", "created b/c.html two", "created d.bin three"]
+    assert told(source, cursor) == ([], cursor)
+    source.put("d.bin", "new")
+    source.put("e.txt", "four")
+    source.put("d.bin", "newer")
+    source.delete("a.html")
+    source.publish()
+    source.published["rs/changelist.xml"] = source.published["rs/changelist.xml"].replace(
+        b'change="created" hash', b'change="created" type="text/plain; charset=utf-8" hash'
+    )
+    changes = follow(source.url, cursor, FAST)
+    first = next(changes)
+    assert changes.cursor == cursor  # it may not have been handled
+    assert (first.uri, first.kind, first.time) == (
+        f"{source.url}e.txt",
+        "created",
+        datetime.fromisoformat("2024-01-01T00:05:00Z"),
+    )
+    assert (first.hash, first.length) == (digest(b"four"), 4)
+    assert first.type == "text/plain; charset=utf-8"
+    assert first.content
+    assert first.content.read() == b"four"
+    second = next(changes)
+    assert first.content.closed
+    assert changes.cursor == first.cursor
+    assert (second.uri, second.kind) == (f"{source.url}d.bin", "updated")
+    third = next(changes)
+    assert (third.uri, third.kind, third.content, third.hash) == (f"{source.url}a.html", "deleted", None, "")
+    assert next(changes, None) is None
+    assert changes.cursor == third.cursor
+    assert [each.split()[1] for each in told(source, first.cursor)[0]] == ["d.bin", "a.html"]
+    assert told(source, second.cursor)[0] == ["deleted a.html"]
+
+
+def test_links(source: FakeSource) -> None:
+    """The links of an entry come with it."""
+    link = b'<rs:ln rel="describes" href="https://example.org/?a=1&amp;b" type="text/html"/><rs:ln rel="up" href="u"/>'
+    old = source.published["rs/resourcelist.xml"]
+    source.published["rs/resourcelist.xml"] = old.replace(b"</url>", link + b"</url>", 1)
+    first = next(follow(source.url, None, FAST))
+    assert [(each.rel, each.href, each.type) for each in first.links] == [
+        ("describes", "https://example.org/?a=1&b", "text/html"),
+        ("up", "u", None),
+    ]
+
+
+def test_interrupted_beginning(source: FakeSource) -> None:
+    """It goes on within the Resource List; what changed meanwhile comes too, and nothing twice."""
+    cursor = next(follow(source.url, None, FAST)).cursor
+    assert told(source, cursor)[0] == ["created b/c.html two", "created d.bin three"]
+    source.put("a.html", "new")
+    source.delete("b/c.html")
+    source.put("aa.html", "aa")
+    source.publish()
+    assert told(source, cursor)[0] == [
+        "created aa.html aa",
+        "created d.bin three",
+        "updated a.html new",
+        "deleted b/c.html",
+    ]
+
+
+def test_large(source: FakeSource) -> None:
+    """What is large is not held in memory, and one that is longer than listed is refused."""
+    data = b"0123456789" * 100_000
+    source.put("d.bin", data)
+    source.publish()
+    changes = follow(source.url, None, replace(FAST, only=("*.bin",)))
+    change = next(changes)
+    assert change.content
+    assert isinstance(change.content.name, int)  # a file without a name
+    assert change.content.read() == data
+    assert next(changes, None) is None
+    source.put("d.bin", "x" * 99)
+    source.publish()
+    source.published["d.bin"] = data
+    changes = follow(source.url, changes.cursor, replace(FAST, only=("*.bin",)))
+    with pytest.raises(IncompleteError, match="longer"):
+        next(changes)
+
+
+@pytest.mark.parametrize("cut", [True, False])
+def test_reset(source: FakeSource, cut: bool) -> None:
+    """Where the changes do not reach back, what is known is void, and everything comes again."""
+    _, cursor = told(source)
+    source.put("a.html", "new")
+    if cut:
+        source.begin = source.now
+        source.changes.clear()
+    else:  # the last change that was followed is gone from the list
+        del source.changes[2]
+    source.delete("d.bin")
+    source.publish()
+    changes = follow(source.url, cursor, FAST)
+    reset = next(changes)
+    assert (reset.kind, reset.uri, reset.content) == ("reset", "", None)
+    assert changes.cursor == cursor
+    assert len(changes.notes) == 1
+    assert changes.notes[0].endswith("everything is read again")
+    again = ["created a.html new", "created b/c.html two"]
+    assert told(source, reset.cursor)[0] == again
+    assert told(source, cursor)[0] == ["reset", *again]
+
+
+def test_other_selection(source: FakeSource) -> None:
+    """Another selection begins again, and one that is no longer selected is deleted."""
+    cursor = told(source)[1]
+    found, cursor = told(source, cursor, replace(FAST, types=("text/html",)))
+    assert found == ["reset", "created a.html one", "created b/c.html two"]
+    source.put("a.html", "picture")
+    source.put("e.bin", "five")
+    source.put("f.html", "six")
+    source.publish()
+    for name in ("rs/changelist.xml", "rs/resourcelist.xml"):
+        source.published[name] = source.published[name].replace(
+            digest(b"picture").encode() + b'"', digest(b"picture").encode() + b'" type="image/png"'
+        )
+    assert told(source, cursor, replace(FAST, types=("text/html",)))[0] == ["deleted a.html", "created f.html six"]
+    found, cursor = told(source, "", replace(FAST, only=("/b/*",)))
+    assert found == ["created b/c.html two"]
+    source.delete("f.html")
+    source.publish()
+    found, later = told(source, cursor, replace(FAST, only=("/b/*",)))
+    assert found == []
+    assert later != cursor  # it covers what is not selected
+
+
+def test_owed(source: FakeSource) -> None:
+    """One that cannot be fetched stops nothing, and comes later, unless it changes before."""
+    cursor = told(source)[1]
+    for name in ("a.html", "b/c.html", "d.bin"):
+        source.put(name, f"new {name}")
+    source.publish()
+    source.site.manners |= {"a.html": status(403), "b/c.html": status(503)}
+    changes = follow(source.url, cursor, FAST)
+    assert [each.uri for each in [next(changes)]] == [f"{source.url}d.bin"]
+    with pytest.raises(IncompleteError, match=r"2 of the resources cannot be fetched.*a\.html.*403.*503"):
+        next(changes)
+    source.site.manners.clear()
+    source.put("b/c.html", "newer")
+    source.put("e.html", "five")
+    source.publish()
+    assert told(source, changes.cursor)[0] == [
+        "updated a.html new a.html",
+        "updated b/c.html newer",
+        "created e.html five",
+    ]
+    source.delete("a.html")
+    source.publish()
+    found, later = told(source, changes.cursor)
+    assert found == ["updated b/c.html newer", "created e.html five", "deleted a.html"]
+    assert "owed" not in json.loads(later)
+
+
+def test_too_many_owed(source: FakeSource, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nothing can be had, it stops."""
+    monkeypatch.setattr("pelican_resourcesync.destination.following._MOST_OWED", 1)
+    source.site.manners |= {"a.html": status(403), "b/c.html": status(403)}
+    changes = follow(source.url, None, FAST)
+    with pytest.raises(IncompleteError, match="more than 1 resources cannot be fetched"):
+        next(changes)
+    source.site.manners.clear()
+    assert len(told(source, changes.cursor)[0]) == 3
+
+
+def test_changed_meanwhile(source: FakeSource) -> None:
+    """Bytes that are not those of the change belong to a later one, which the lists have when they are read again."""
+    cursor = told(source)[1]
+    source.put("a.html", "new")
+    source.put("d.bin", "bin")
+    source.publish()
+
+    def overtaken(ask: object) -> None:
+        source.site.manners.clear()
+        source.put("a.html", "newest")
+        source.publish()
+        source.answer(ask)  # type: ignore[arg-type]
+
+    source.site.manners["a.html"] = overtaken
+    assert told(source, cursor)[0] == ["updated d.bin bin", "updated a.html newest"]
+
+
+def test_no_change_lists(source: FakeSource) -> None:
+    """Without Change Lists, only that the list has changed is known."""
+    source.change_lists = False
+    source.publish()
+    cursor = told(source)[1]
+    assert told(source, cursor)[0] == []
+    source.delete("a.html")
+    source.publish()
+    found, cursor = told(source, cursor)
+    assert found == ["reset", "created b/c.html two", "created d.bin three"]
+    halfway = next(follow(source.url, None, FAST)).cursor
+    assert told(source, halfway)[0] == ["created d.bin three"]
+
+
+def test_changes_begin_late(source: FakeSource) -> None:
+    """A Source whose Change Lists begin after its list is followed from there, and not read again each time."""
+    listed = source.published["rs/resourcelist.xml"]
+    source.begin = source.now = source.now.replace(hour=5)
+    source.changes.clear()
+    source.publish()
+    source.published["rs/resourcelist.xml"] = listed
+    changes = follow(source.url, None, FAST)
+    halfway = next(changes).cursor
+    assert len([*changes]) == 2
+    assert changes.notes[0].endswith("what changed between is not known")
+    assert told(source, halfway)[0] == ["created b/c.html two", "created d.bin three"]
+    source.put("a.html", "new")
+    source.publish()
+    assert told(source, changes.cursor)[0] == ["updated a.html new"]
+
+
+def test_older(source: FakeSource) -> None:
+    """Lists older than what was followed stop it, unless the Source was set back."""
+    old = dict(source.published)
+    source.put("a.html", "new")
+    source.publish()
+    cursor = told(source)[1]
+    source.published = old
+    with pytest.raises(IncompleteError, match="--accept-older"):
+        told(source, cursor)
+    found, cursor = told(source, cursor, replace(FAST, accept_older=True))
+    assert found == ["reset", "created a.html one", "created b/c.html two", "created d.bin three"]
+    assert told(source, cursor)[0] == []
+
+
+def test_lists_that_cannot_be_used(source: FakeSource) -> None:
+    """Damaged Change Lists stop it: nothing is lost, and nothing is read again for them."""
+    cursor = told(source)[1]
+    source.published["rs/changelist.xml"] = source.published["rs/changelist.xml"].replace(b' change="created"', b"")
+    with pytest.raises(IncompleteError, match="the Change Lists of the set 'rs' cannot be used"):
+        told(source, cursor)
+
+
+def test_other_hosts(source: FakeSource) -> None:
+    """What is on other hosts is not asked for, and counted."""
+    more = entry("http://b.test/") + entry("http://c.test/")
+    source.published["rs/resourcelist.xml"] = source.resource_list().replace(b"</urlset>", f"{more}</urlset>".encode())
+    changes = follow(source.url, None, FAST)
+    assert len([*changes]) == 3
+    assert changes.notes == ["resources on other hosts, which were not asked for: 2"]
+    change = entry("http://d.test/", {"change": "created"}, stamp(source.now))
+    source.published["rs/changelist.xml"] = source.published["rs/changelist.xml"].replace(
+        b"</urlset>", f"{change}</urlset>".encode()
+    )
+    changes = follow(source.url, changes.cursor, FAST)
+    assert [*changes] == []
+    assert changes.notes == ["resources on other hosts, which were not asked for: 1"]
+
+
+def add_set(source: FakeSource, listed: Mapping[str, bytes], changes: str) -> None:
+    """Publish a second set, `more`."""
+    up, base = f"{source.url}more/capabilitylist.xml", f"{source.url}more"
+    times = stamp(source.now)
+    entries = "".join(entry(source.url + path, {"hash": digest(data)}, times) for path, data in listed.items())
+    named = entry(f"{base}/resourcelist.xml", {"capability": "resourcelist"})
+    named += entry(f"{base}/changelist.xml", {"capability": "changelist"})
+    source.published |= {
+        "more/capabilitylist.xml": document("urlset", {"capability": "capabilitylist"}, named),
+        "more/resourcelist.xml": document("urlset", {"capability": "resourcelist", "at": times}, entries, up),
+        "more/changelist.xml": document(
+            "urlset", {"capability": "changelist", "from": stamp(source.begin)}, changes, up
+        ),
+        ".well-known/resourcesync": source.published[".well-known/resourcesync"].replace(
+            b"</urlset>", (entry(up, {"capability": "capabilitylist"}) + "</urlset>").encode()
+        ),
+    }
+
+
+def test_several_sets(source: FakeSource) -> None:
+    """What several sets have comes once; what one of them loses is only deleted if no other has it."""
+    shared = {"a.html": b"one", "d.bin": b"three"}
+    cursor = told(source)[1]
+    add_set(source, shared, "")
+    found, both = told(source, cursor)
+    assert found == ["reset", "created a.html one", "created b/c.html two", "created d.bin three"]
+    assert told(source, both)[0] == []
+    source.put("z.html", "z")
+    data = source.resources["a.html"]
+    source.delete("a.html")
+    source.delete("b/c.html")
+    source.delete("d.bin")
+    source.publish()
+    source.published |= {"a.html": data, "d.bin": b"bin"}
+    change = entry(f"{source.url}d.bin", {"change": "updated", "hash": digest(b"bin")}, stamp(source.now))
+    gone = entry(f"{source.url}z.html", {"change": "deleted"}, stamp(source.now))
+    add_set(source, {**shared, "z.html": b"z"}, change + gone)
+    found, cursor = told(source, both)
+    assert found == ["updated a.html one", "deleted b/c.html", "updated d.bin bin", "created z.html z"]
+    assert told(source, cursor)[0] == []
+    assert told(source, cursor, replace(FAST, sets=("more",)))[0] == [
+        "reset",
+        "created a.html one",
+        "created d.bin bin",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x",
+        "[]",
+        "{}",
+        '{"version":2,"selection":"","sets":{}}',
+        '{"version":1,"selection":1,"sets":{}}',
+        '{"version":1,"selection":"","sets":{"a":["",0,"",""]}}',
+        '{"version":1,"selection":"","sets":{"a":["","0","","",""]}}',
+        '{"version":1,"selection":"","sets":{},"owed":[["a","updated","","1","","","[]"]]}',
+        '{"version":1,"selection":"","sets":{},"owed":[["a","updated","",1,"","","[[1,2,3]]"]]}',
+        "[" * 100_000,
+    ],
+)
+def test_not_a_cursor(text: str) -> None:
+    """A text that is no cursor is refused at once."""
+    with pytest.raises(MirrorError, match="not a cursor"):
+        follow("https://example.org/", text)
+
+
+def test_folder(source: FakeSource, tmp_path: Path) -> None:
+    """An output folder can be followed, too; hashes are then those of its files."""
+    for path, data in source.published.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_bytes(data)
+    changes = [*follow(str(tmp_path), None, FAST)]
+    assert [each.length for each in changes] == [3, 3, 5]
+    assert changes[0].hash == f"sha-256:{hashlib.sha256(b'one').hexdigest()}"
+
+
+def test_no_resource_list(source: FakeSource) -> None:
+    """Without any list of what there is, it cannot begin."""
+    capabilities = source.published["rs/capabilitylist.xml"].replace(b'"resourcelist"', b'"other"')
+    source.published["rs/capabilitylist.xml"] = capabilities
+    with pytest.raises(MirrorError, match="has no Resource List"):
+        told(source)
