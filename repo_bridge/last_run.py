@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,32 +25,38 @@ class LastRun:
     """The last run that published; a later one `looked` and found that nothing had changed.
 
     `key` is what a publication depends on besides the rows of items, `seen` and `total` say which rows these were (see
-    `reading.row_versions`), `digests` and `files` what is published. `counts` and `publications` are those of `Result`.
+    `reading.row_versions`), `digests`, `paths` and `files` what is published and where. If not `settled`, some items
+    have to be read on every run. `counts` and `publications` are those of `Result`.
     """
 
     key: str
     seen: Seen
+    settled: bool
     looked: str
     total: str
     digests: Mapping[str, str]
+    paths: Sequence[str]
     files: str
     counts: Mapping[str, Any]
     publications: Mapping[str, Mapping[str, Any]]
 
     @classmethod
     def of(cls, settings: Settings, source: Source, inventory: Inventory, plan: Plan, result: Result) -> Self | None:
-        """Return a run that has just published; `None` if its source cannot tell whether something changed."""
+        """Return a run that has just published; `None` if its source is no database of a repository."""
         seen, repository = inventory.seen, source.repository
-        if repository is None or seen is None or not seen.origin or inventory.unsettled():
+        if repository is None or seen is None:
             return None
+        paths = _paths(plan)
         counts = asdict(Counts(**{name: getattr(result, name) for name in Counts.__slots__}))
         return cls(
             key=_key(settings, source),
             seen=seen,
+            settled=not inventory.unsettled(),
             looked=seen.at,
-            total=repository.total(),
+            total=repository.total() if seen.origin else "",
             digests=_digests(settings, plan),
-            files=_files_digest(settings.out, plan),
+            paths=paths,
+            files=_files_digest(settings.out, paths),
             counts=counts,
             publications={
                 name: {**asdict(each), "first": False, "new": {}, "gone": 0}
@@ -71,7 +77,8 @@ class LastRun:
         """Return whether a run with these settings would read the same from this source."""
         repository, looked = source.repository, parse_time(self.looked)
         return (
-            repository is not None
+            self.settled
+            and repository is not None
             and repository.origin is not None
             and looked is not None
             and looked <= settings.at
@@ -88,8 +95,13 @@ class LastRun:
             not plan.former
             and {name: previous and previous.digest for name, previous in continued.items()} == self.digests
             and _digests(settings, plan) == self.digests
-            and _files_digest(settings.out, plan) == self.files
+            and _paths(plan) == list(self.paths)
+            and self.files_are_unchanged(settings)
         )
+
+    def files_are_unchanged(self, settings: Settings) -> bool:
+        """Return whether all files that this run published are still there and were not modified, and no others are."""
+        return _files_digest(settings.out, self.paths) == self.files
 
     def result(self, notes: Sequence[str], seconds: float) -> Result:
         """Return the result of a run that changed nothing."""
@@ -115,11 +127,16 @@ def _digests(settings: Settings, plan: Plan) -> dict[str, str]:
     return {name: state.digest for name, state in states.items() if state}
 
 
-def _files_digest(output: Path, plan: Plan) -> str:
-    """Return a digest of the names, sizes and times of all published files."""
+def _paths(plan: Plan) -> list[str]:
+    """Return the paths of the files and folders of all sets."""
     layouts = [each.options.layout for each in plan.sets]
+    return sorted({name for layout in layouts for name in (layout.home, *layout.entry_points)})
+
+
+def _files_digest(output: Path, paths: Iterable[str]) -> str:
+    """Return a digest of the names, sizes and times of the files at or below these paths."""
     digest = hashlib.sha256()
-    for name in sorted({name for layout in layouts for name in (layout.home, *layout.entry_points)}):
+    for name in paths:
         for line in _lines(output / name):
             digest.update(line.encode("utf-8", "surrogateescape"))
     return digest.hexdigest()

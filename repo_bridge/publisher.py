@@ -165,11 +165,14 @@ def _open_run(opened: _Opened, *, writes: bool) -> Iterator["_Run"]:
     whole = Layout(settings.base_url, settings.set_name)
     with ExitStack() as stack:
         work = stack.enter_context(cache.work_directory() if writes else Cache.temporary_work_directory())
-        ready = new_record_files(settings.out, settings.out / whole.records) if writes else None
-        record_files = stack.enter_context(ready) if ready else None
         key = cache_key_of(*source.cache_key) if source.cache_key else ""
-        if key:
-            cache.inventory(key, settings.at, cache.inventory_in(work))
+        last = opened.last if key and cache.inventory(key, settings.at, cache.inventory_in(work)) else None
+        record_files = None
+        if writes:
+            unchanged = last is not None and last.files_are_unchanged(settings)
+            records = settings.out / whole.records
+            made = new_record_files(settings.out, records, cache.spare_records, unchanged=unchanged)
+            record_files = stack.enter_context(made)
         inventory = Inventory(cache.inventory_in(work))
         stack.callback(_close, inventory)
         source.fill(inventory, record_files)
@@ -185,7 +188,8 @@ def _open_run(opened: _Opened, *, writes: bool) -> Iterator["_Run"]:
             record_files=record_files,
             files=Files(record_files.folder if record_files else None, settings.assetstore),
             plan=stack.enter_context(planned(settings, cache, source, inventory.counts(), inventory.sets())),
-            looked=parse_time(opened.last.looked) if opened.last else None,
+            looked=parse_time(last.looked) if last and last.seen.origin else None,
+            published=last.digests if last else {},
         )
 
 
@@ -204,6 +208,7 @@ class _Run:
     files: Files
     plan: Plan
     looked: datetime | None
+    published: Mapping[str, str]
 
     def publish(self) -> Mapping[str, Publication]:
         """Publish; if a file turns out to have other bytes than the database says, leave out all such files."""
@@ -236,7 +241,7 @@ class _Run:
         numbered = zip(count(), self.plan.sets, strict=False)
         return [
             Request(
-                resources=self.inventory.resources(each.within, self.files.find),
+                resources=self.inventory.resources(each.within, self.files.find, self.published.get(each.name, "")),
                 history=self._history(each.predecessor.previous),
                 boundaries=Calendar(self.settings.changes_by),
                 options=each.options,

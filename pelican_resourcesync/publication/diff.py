@@ -99,7 +99,7 @@ def compare(now: Resources, previous: PreviousPublication | None, link_changes_b
     found.see_changes(previous.open.changes if previous.open else ())
     found.see_listing(previous.resources)
     differing: list[Row] = []
-    for new, old in paired(now.rows(), previous.resources.rows()):
+    for new, old in _pairs(now, previous):
         if new is None:
             found.gone += [old.uri] if old else []
             found.candidates += found.gone[-1:]
@@ -113,6 +113,15 @@ def compare(now: Resources, previous: PreviousPublication | None, link_changes_b
             found.take(new, differing)
     found.differing = differing if len(differing) <= _MOST else None
     return found
+
+
+def _pairs(now: Resources, previous: PreviousPublication) -> Iterable[tuple[Row | None, Row | None]]:
+    """Return the current and the previous row of each resource that may differ, sorted by URI."""
+    changed = now.changed_since(previous.digest)
+    if changed is None:
+        return paired(now.rows(), previous.resources.rows())
+    pairs = ((row, previous.resources.row(uri)) for uri, row in changed)
+    return (pair for pair in pairs if pair != (None, None))
 
 
 def _may_differ(new: Row, old: Row) -> bool:

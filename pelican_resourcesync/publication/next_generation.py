@@ -39,7 +39,8 @@ class Request:
     `previous` is the publication to continue. Without it the set starts over under new addresses, and with
     `restarted_from`, a known publication, it continues the numbering of that one's generations (see `layout_after`).
     `records` is a folder with the set's records. It is in a folder of its own in the output, whose name begins like
-    that of a stage, and is moved from there. `listing` is a file in which to keep the listing, if given.
+    that of a stage, and is moved from there; what it replaces is moved back to it. `listing` is a file in which to keep
+    the listing, if given.
     """
 
     resources: Resources

@@ -13,7 +13,7 @@ from pelican_resourcesync.publication.documents.other_publishers import find_oth
 from pelican_resourcesync.publication.documents.writer import DocumentWriter
 from pelican_resourcesync.publication.generation import GenerationWriter, write_state
 from pelican_resourcesync.publication.model.layout import Layout
-from pelican_resourcesync.publication.model.sanity_checks import require_few_deletions
+from pelican_resourcesync.publication.model.sanity_checks import are_few, require_few_deletions
 from pelican_resourcesync.publication.next_generation import PlannedPublication, Request, plan_next
 from pelican_resourcesync.publication.pages import PageSet, overview_of_stage, write_pages
 
@@ -71,6 +71,9 @@ def publish_sets(
         pages = [_write_state(stage, each, [other.options.layout.set_name for other in planned]) for each in planned]
         write_pages(stage, pages, others.entries)
         stage.install(layouts)
+        for request in requests:
+            if request.records:
+                stage.return_records(request.options.layout, request.records)
     return [replace(results[0], notes=others.notes), *results[1:]]
 
 
@@ -82,11 +85,11 @@ def require_plausible(requests: Sequence[Request]) -> None:
     """
     before: list[Iterable[str]] = []
     now: list[Iterable[str]] = []
-    for request in requests:
+    limited = [each for each in requests if not (each.options.allow_deletions or _has_moved(each))]
+    if all(map(_few_gone, limited)):
+        return
+    for request in limited:
         previous, options = request.previous, request.options
-        moved = previous is not None and previous.state.siteurl != options.layout.siteurl
-        if moved or options.allow_deletions:
-            continue
         if previous:
             before.append(previous.resources)
             if not len(request.resources):
@@ -96,6 +99,18 @@ def require_plausible(requests: Sequence[Request]) -> None:
     require_few_deletions(
         _each_once(before), _each_once(now), uncounted=options.uncounted_below, advice=options.on_deletions
     )
+
+
+def _has_moved(request: Request) -> bool:
+    return request.previous is not None and request.previous.state.siteurl != request.options.layout.siteurl
+
+
+def _few_gone(request: Request) -> bool:
+    """Return whether it is known, without comparing all resources, that only a few of them are gone."""
+    if request.previous is None:
+        return True
+    changed = request.resources.changed_since(request.previous.digest)
+    return changed is not None and are_few(sum(row is None for _, row in changed), len(request.previous.resources))
 
 
 def plan(requests: Sequence[Request]) -> list[PlannedPublication]:

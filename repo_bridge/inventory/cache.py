@@ -51,14 +51,20 @@ class Cache:
         except OSError as error:
             logger.warning("ResourceSync: nothing can be cached in %s for the next run: %s", self._place, error)
 
-    def inventory(self, key: str, at: datetime, file: Path) -> None:
-        """Copy the cached inventory to `file`, if it has the same `key` and was not made after `at`."""
+    @property
+    def spare_records(self) -> Path:
+        """The folder of the records that the last run replaced, from which the next one starts."""
+        return self._place.with_name(f"{self._place.name}.spare") / "records"
+
+    def inventory(self, key: str, at: datetime, file: Path) -> bool:
+        """Copy the cached inventory to `file`, if it has the same `key` and was not made after `at`; return whether."""
         made = str(self._index.get("at"))
         if self._index.get("basis") == key and made <= _moment(at) and self._is_whole(_INVENTORY):
             with suppress(OSError):
                 shutil.copyfile(self._place / _INVENTORY, file)
-                return
+                return True
             file.unlink(missing_ok=True)
+        return False
 
     def listing(self, digest: str, edition: int) -> Listing | None:
         """Return the listing of the publication with this digest; `None` if it is not cached."""

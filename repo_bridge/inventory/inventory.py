@@ -87,6 +87,9 @@ class Inventory:
             if not begun:
                 self._database.executescript(_TABLES)
             self._database.execute("CREATE TEMP TABLE now (id TEXT PRIMARY KEY, digest TEXT NOT NULL) WITHOUT ROWID")
+            self._database.execute("CREATE TEMP TABLE touched (uri TEXT PRIMARY KEY) WITHOUT ROWID")
+            self._complete = not begun
+            self._looked_at: Collection[str] | None = None
             self._database.execute("BEGIN")
             self._database.execute("DELETE FROM gone")  # determined again on every run
 
@@ -101,11 +104,15 @@ class Inventory:
 
     def take_digests(self, digests: Iterable[tuple[str, str]], of: Collection[str] | None = None) -> None:
         """Store the current digests of all items, or of the items `of` alone: all others have the same as before."""
+        self._looked_at = of
         with _kept(self._file):
-            if of is not None:
-                self._database.execute("INSERT INTO now SELECT id, digest FROM item")
-                self._database.executemany("DELETE FROM now WHERE id = ?", ((item,) for item in of))
             self._database.executemany("INSERT INTO now VALUES (?, ?)", digests)
+
+    def keep_digests(self, items: Iterable[str]) -> None:
+        """Let items that were not looked at have the same digests as before."""
+        of_items = ((item,) for item in items)
+        with _kept(self._file):
+            self._database.executemany("INSERT OR IGNORE INTO now SELECT id, digest FROM item WHERE id = ?", of_items)
 
     def read_again(self, items: Iterable[str]) -> None:
         """Let items be read again, whatever their digests."""
@@ -156,7 +163,12 @@ class Inventory:
 
     def vanished(self) -> list[str]:
         """Return the ids of items that no longer have a digest, in order."""
-        return self._names("SELECT id FROM item WHERE id NOT IN (SELECT id FROM now) ORDER BY 1")
+        gone = "SELECT id FROM item WHERE id NOT IN (SELECT id FROM now)"
+        if self._looked_at is None:
+            return self._names(f"{gone} ORDER BY 1")
+        with _kept(self._file):
+            found = (self._database.execute(f"{gone} AND id = ?", (item,)).fetchone() for item in self._looked_at)
+            return sorted(row[0] for row in found if row)
 
     def settle_digests(self) -> None:
         """Save the current digests of items, except of those to be read again on every run.
@@ -173,7 +185,11 @@ class Inventory:
 
     def clear(self) -> None:
         """Remove everything but the current digests of items."""
+        self._complete = True
         with _kept(self._file):
+            if self._looked_at is not None:
+                self.keep_digests(self.items().difference(self._looked_at))
+                self._looked_at = None
             for table in ("item", "of_item", "resource", "member", "gone"):
                 self._database.execute(f"DELETE FROM {table}")  # noqa: S608 - no user input
 
@@ -199,6 +215,8 @@ class Inventory:
                 "INSERT OR IGNORE INTO of_item VALUES (?, ?)",
                 ((each.item, entry.uri) for each in items for entry in each.entries),
             )
+            if not self._complete:
+                self._database.executemany("INSERT OR IGNORE INTO touched VALUES (?)", ((row[0],) for row in rows))
             self._database.executemany(
                 "INSERT OR IGNORE INTO member VALUES (?, ?)",
                 ((name, entry.uri) for each in items for entry in each.entries for name in entry.sets),
@@ -251,6 +269,7 @@ class Inventory:
         of_items = [(item,) for item in items]
         uris = "(SELECT uri FROM of_item WHERE item = ?)"
         with _kept(self._file):
+            self._database.executemany(f"INSERT OR IGNORE INTO touched SELECT uri FROM {uris}", of_items)  # noqa: S608 - no user input
             for table in ("resource", "member"):
                 self._database.executemany(f"DELETE FROM {table} WHERE uri IN {uris}", of_items)  # noqa: S608 - no user input
             self._database.executemany("DELETE FROM of_item WHERE item = ?", of_items)
@@ -268,9 +287,34 @@ class Inventory:
             found = ((uri, self._database.execute(statement, (uri,)).fetchone()) for uri in uris)
             return {uri: row[0] for uri, row in found if row and row[0]}
 
-    def places(self) -> Iterator[tuple[str, str]]:
-        """Return the item of each resource that is published with the set, and where its bytes are."""
-        return self._rows("SELECT item, place FROM resource WHERE place LIKE '[\"%'")
+    def places(self, of: Iterable[str] | None = None) -> Iterator[tuple[str, str]]:
+        """Return the item of each resource that is published with the set, and where its bytes are.
+
+        `of` are the items to look at, of all if it is `None`.
+        """
+        select = "SELECT item, place FROM resource"
+        if of is None:
+            yield from self._rows(f"{select} WHERE place LIKE '[\"%'")
+        for item in of or ():
+            statement = f"{select} WHERE uri IN (SELECT uri FROM of_item WHERE item = ?) AND place LIKE '[\"%'"  # noqa: S608 - no user input
+            yield from self._rows(statement, item)
+
+    def touched(self, set_name: str | None) -> Iterator[tuple[str, Row | None]] | None:
+        """Return the URIs of all items added or removed since the inventory was opened, with their rows in a set.
+
+        Returns `None` if that may be all of them.
+        """
+        if self._complete:
+            return None
+        member = (
+            "" if set_name is None else "AND EXISTS (SELECT 1 FROM member WHERE set_name = ? AND member.uri = t.uri)"
+        )
+        rows = self._rows(
+            "SELECT t.uri, resource.uri, representation, links, changed FROM touched t"  # noqa: S608 - no user input
+            f" LEFT JOIN resource ON resource.uri = t.uri {member} ORDER BY 1",
+            *([set_name] if set_name is not None else []),
+        )
+        return ((uri, Row._make(row) if row[0] else None) for uri, *row in rows)
 
     def holds(self, uri: str) -> bool:
         """Return whether there is a resource with this URI."""
@@ -290,9 +334,12 @@ class Inventory:
         """Return the names of the sets that have resources, without the complete set."""
         return self._names("SELECT DISTINCT set_name FROM member ORDER BY 1")
 
-    def resources(self, set_name: str | None, find: FindFile) -> "SetResources":
-        """Return the resources of a set, `None` for the complete set; `find` finds their files."""
-        return SetResources(self, set_name, find)
+    def resources(self, set_name: str | None, find: FindFile, published: str = "") -> "SetResources":
+        """Return the resources of a set, `None` for the complete set; `find` finds their files.
+
+        `published` is the digest of the publication of what was in the inventory when it was opened, if it is known.
+        """
+        return SetResources(self, set_name, find, published)
 
     def rows(self, set_name: str | None) -> Iterator[Row]:
         """Yield the resources of a set as rows, sorted by URI."""
@@ -347,8 +394,9 @@ class Inventory:
 class SetResources(Resources):
     """The resources of one set of an inventory."""
 
-    def __init__(self, inventory: Inventory, set_name: str | None, find: FindFile) -> None:
+    def __init__(self, inventory: Inventory, set_name: str | None, find: FindFile, published: str = "") -> None:
         """Read the set `set_name` (`None` for the complete set) of an inventory; `find` finds the files."""
+        self._published = published
         self._inventory = inventory
         self._set_name = set_name
         self._find = find
@@ -377,6 +425,10 @@ class SetResources(Resources):
             measured=parse_representation(row.representation),
             links=parse_links(row.links),
         )
+
+    def changed_since(self, digest: str) -> Iterable[tuple[str, Row | None]] | None:
+        """Return the URIs that may differ from the publication with this digest, sorted, with their rows."""
+        return self._inventory.touched(self._set_name) if digest == self._published else None
 
 
 def _twice(uris: Iterable[str]) -> str:

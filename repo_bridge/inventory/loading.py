@@ -146,9 +146,11 @@ class InventoryLoader:
             self.inventory.clear()
             self._read(repository.items(), builder)
         else:
-            self.inventory.remove(self.inventory.vanished())  # first, or their records would be kept
-            again = sorted({*changed, *self._keep(changed, builder)})
-            self.inventory.remove(again)
+            vanished = self.inventory.vanished()
+            lost = self._keep({*changed, *vanished}, builder)
+            self.inventory.keep_digests(lost)
+            again = sorted({*changed, *lost})
+            self.inventory.remove([*vanished, *again])
             self._read(repository.items_of(again), builder)
         self.inventory.settle_digests()
         digested = seen.digested if seen and suspects is not None else render_time(builder.at)
@@ -198,18 +200,25 @@ class InventoryLoader:
         if record_files is None:
             return ()
         self.progress.say("keeping the records that did not change")
+        if record_files.unchanged:
+            record_files.keep_all()
+            self._drop(changed, record_files)
+            return ()
         places = ((item, parse_location(place)) for item, place in self._reporting(self.inventory.places()))
         lost = {
             item
             for item, place in places
             if item not in skipped and isinstance(place, PublishedFile) and not record_files.keep(place)
         }
-        if lost:
-            for item, text in self.inventory.places():
-                place = parse_location(text)
-                if item in lost and isinstance(place, PublishedFile):
-                    record_files.drop(place.path)
+        self._drop(lost, record_files)
         return sorted(lost)
+
+    def _drop(self, items: Iterable[str], record_files: RecordFiles) -> None:
+        """Remove the files of items again."""
+        for _, text in self.inventory.places(items):
+            place = parse_location(text)
+            if isinstance(place, PublishedFile):
+                record_files.drop(place.path)
 
     def _reporting(self, things: Iterable[Thing]) -> Iterator[Thing]:
         """Yield things unchanged, and report every so often how many there were."""

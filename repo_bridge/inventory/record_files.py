@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from pelican_resourcesync.publication import RECORDS, TEMPORARY_PREFIX, remove_tree, same_bytes
@@ -64,13 +64,20 @@ class RecordFiles:
     errors.
     """
 
-    def __init__(self, folder: Path, old: Path) -> None:
-        """Prepare files in `folder`; the published ones are in `old`."""
+    def __init__(self, folder: Path, old: Path, spare: Path | None = None, *, unchanged: bool = False) -> None:
+        """Prepare files in `folder`, which is empty; the published ones are in `old`.
+
+        `spare` is a folder that the last run left behind: it has nearly the same files as `old`. `unchanged` says that
+        all files in `old` are as they were when they were published, and no others are there.
+        """
         self.folder = folder
         self._old = old
+        self._spare = spare
+        self.unchanged = unchanged
         self._has_old = old.is_dir()
         self._top = str(folder)
         self._made: set[str] = set()
+        self._dropped: list[str] = []
 
     def write(self, path: str, content: bytes) -> PublishedFile:
         """Write a file with this content, reusing the published one if its content is the same."""
@@ -109,10 +116,35 @@ class RecordFiles:
             link_or_copy(old, self._room(published.path))
             return True
 
+    def keep_all(self) -> None:
+        """Keep all published files as they are; the folder must be empty."""
+        with _failing(str(self.folder)):
+            if self._spare is not None:
+                with suppress(OSError):  # it is on another file system, or there is none
+                    self._spare.rename(self.folder)
+            if self._has_old:
+                _match(self._top, str(self._old), same_disk=_disk(self._top) == _disk(str(self._old)))
+
     def drop(self, path: str) -> None:
-        """Remove a file, if it is there."""
+        """Remove a file, if it is there, and folders that become empty."""
+        self._dropped.append(path)
         with _failing(path):
             (self.folder / path).unlink(missing_ok=True)
+            for parent in PurePosixPath(path).parents[:-1]:
+                with suppress(OSError):  # it is not empty, or was not there
+                    (self.folder / parent).rmdir()
+                    self._made.discard(str(parent))
+
+    def leave(self) -> None:
+        """Leave what is in the folder as the spare one, without the files that were dropped."""
+        if self._spare is None or not _entries(self._top):
+            return
+        for path in self._dropped:
+            (self.folder / path).unlink(missing_ok=True)
+        self._spare.parent.mkdir(0o700, exist_ok=True)
+        if self._spare.exists():
+            remove_tree(self._spare)
+        self.folder.rename(self._spare)
 
     def _room(self, path: str) -> str:
         folder = path.rpartition("/")[0]
@@ -124,6 +156,35 @@ class RecordFiles:
     def _published(self, path: str) -> PublishedFile:
         stat = os.lstat(f"{self._top}/{path}")
         return PublishedFile(path, stat.st_size, stat.st_mtime_ns)
+
+
+def _match(new: str, old: str, *, same_disk: bool) -> None:
+    """Let the folder `new` have the very files of the folder `old`; only names and inode numbers are compared."""
+    there = {each.name: each for each in _entries(new)}
+    for each in _entries(old):
+        was, name = there.pop(each.name, None), f"{new}/{each.name}"
+        is_folder = each.is_dir(follow_symlinks=False)
+        if is_folder and was is not None and was.is_dir(follow_symlinks=False):
+            _match(name, each.path, same_disk=same_disk)
+        elif was is None or is_folder or was.inode() != each.inode() or not same_disk:
+            if was is not None:
+                remove_tree(Path(name))
+            if is_folder:
+                Path(name).mkdir()
+                _match(name, each.path, same_disk=same_disk)
+            else:
+                link_or_copy(each.path, name)
+    for left in there.values():
+        remove_tree(Path(left.path))
+
+
+def _disk(folder: str) -> int:
+    return Path(folder).stat().st_dev
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    with os.scandir(folder) as found:
+        return [*found]
 
 
 def _write(file: str, content: bytes) -> None:
@@ -141,15 +202,23 @@ def _holds(file: Path, content: bytes) -> bool:
 
 
 @contextmanager
-def new_record_files(output: Path, old: Path) -> Iterator[RecordFiles]:
-    """Yield a temporary folder in the output for the files of a set; what is left in it is removed at the end."""
+def new_record_files(
+    output: Path, old: Path, spare: Path | None = None, *, unchanged: bool = False
+) -> Iterator[RecordFiles]:
+    """Yield a temporary folder in the output for the files of a set; see `RecordFiles` for the arguments.
+
+    What is left in it at the end, usually the files published before, becomes `spare`, from which the next run starts.
+    """
     with _failing(str(output)):
         output.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix=TEMPORARY_PREFIX, dir=output))
     try:
         with _failing(str(output)):
             (folder / RECORDS).mkdir()
-        yield RecordFiles(folder / RECORDS, old)
+        files = RecordFiles(folder / RECORDS, old, spare, unchanged=unchanged)
+        yield files
+        with suppress(OSError):
+            files.leave()
     finally:
         with suppress(OSError):
             remove_tree(folder)

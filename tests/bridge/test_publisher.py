@@ -65,7 +65,8 @@ def temporary(press: Press) -> list[Path]:
     """Return what lies about in the output and beside the settings."""
     beside = press.beside / ".resourcesync"
     found = [*press.public.glob(".resourcesync-*"), *press.public.glob("resourcesync/.*")]
-    return found + [each for each in beside.glob("*") if each.name not in (".gitignore", press.kept.name)]
+    kept = (".gitignore", press.kept.name, f"{press.kept.name}.spare")
+    return found + [each for each in beside.glob("*") if each.name not in kept]
 
 
 # What is public, and nothing else

@@ -42,8 +42,9 @@ class _Installation:
         there = self._there()
         moved = [path for path in self._staged if path not in there or not self._stays(path)]
         held = [compare_records(each.records, self._documents, output) for each in layouts]
+        self._records = [path for new, _ in held for path in new]
         self._moves = InstallPlan(
-            (*(path for new, _ in held for path in new), *in_install_order(moved, layouts)),
+            (*self._records, *in_install_order(moved, layouts)),
             (*sorted(there.difference(self._staged)), *(path for _, gone in held for path in gone)),
         )
 
@@ -89,7 +90,7 @@ class _Installation:
         if is_there(old) and not can_exchange(self._stage):
             return False
         taken = self._complete(old) if is_there(old) else []
-        sync_all(_fresh(self._documents))
+        sync_all(self._fresh())
         with ExitStack() as undo:
             _make_folder(well_known.parent, undo)
             if not _trade(new, old, undo):
@@ -103,6 +104,20 @@ class _Installation:
         with suppress(OSError):  # the exchange is done: if a crash loses this, the next build repeats it
             sync([well_known.parent])
         return True
+
+    def _fresh(self) -> Iterator[Path]:
+        """Yield the files that may not be flushed to disk yet, then all folders, each after its subfolders."""
+        records = {self._documents / each.records for each in self._layouts}
+        yield from (self._documents / path for path in self._records)
+        folders = []
+        for folder, _, files in walk(self._documents):
+            folders.append(folder)
+            if not records.isdisjoint((folder, *folder.parents)):
+                continue
+            for file in (folder / name for name in files):
+                if not file.is_symlink() and (file.stat().st_nlink == 1 or is_package(file.name)):
+                    yield file
+        yield from reversed(folders)
 
     def _bring_well_known(self) -> None:
         new, target = self._documents / WELL_KNOWN, self._output / WELL_KNOWN
@@ -133,17 +148,6 @@ def _files_in(top: Path, *, depth: int) -> Iterator[Path]:
             folders.remove(RECORDS)
         yield from (folder / name for name in files)
         yield from (folder / name for name in folders if (folder / name).is_symlink())
-
-
-def _fresh(documents: Path) -> Iterator[Path]:
-    """Yield the files that may not be flushed to disk yet, then all folders, each after its subfolders."""
-    folders = []
-    for folder, _, files in walk(documents):
-        folders.append(folder)
-        for file in (folder / name for name in files):
-            if not file.is_symlink() and (file.stat().st_nlink == 1 or is_package(file.name)):
-                yield file
-    yield from reversed(folders)
 
 
 def _make_folder(folder: Path, undo: ExitStack) -> None:

@@ -84,6 +84,14 @@ class Stage:
         target.parent.mkdir(parents=True, exist_ok=True)
         folder.rename(target)
 
+    def return_records(self, layout: Layout, folder: Path) -> None:
+        """Move the records that `install` replaced, or left behind, back to the folder given to `add_records`.
+
+        They are of no more use here, and would be removed; the next publication can start from them.
+        """
+        with suppress(OSError):
+            (self._documents / layout.records).rename(folder)
+
     def link_records(self, layout: Layout, uris: Collection[str] = ()) -> None:
         """Keep the existing records of a set, except those of these URIs."""
         link_records(layout, uris, self._output, self._documents)

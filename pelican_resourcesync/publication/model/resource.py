@@ -186,6 +186,13 @@ class Resources(Protocol):
     def get(self, uri: str) -> Resource | None:
         """Return the resource at a URI, or `None` if there is none."""
 
+    def changed_since(self, digest: str) -> Iterable[tuple[str, Row | None]] | None:  # noqa: ARG002 - for subclasses
+        """Return the URIs that may differ from the publication with this digest, sorted, with their rows.
+
+        A row is `None` if there is no such resource any more. Returns `None` if it is not known which URIs these are.
+        """
+        return None
+
 
 class FileResources(Resources):
     """Resources in files, which are all measured at once."""

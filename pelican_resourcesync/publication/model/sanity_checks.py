@@ -36,7 +36,7 @@ def require_few_deletions(
         if new != old:
             gone[kind] += 1
             examples += [old] if len(examples) < _EXAMPLES else []
-    if gone.total() * _FEW <= listed.total():
+    if are_few(gone.total(), listed.total()):
         return
     shares = " and ".join(f"{gone[kind]} of {listed[kind]} {kind}" for kind in sorted(listed))
     message = (
@@ -44,6 +44,11 @@ def require_few_deletions(
         f"{advice} ({shares} are missing)"
     )
     raise PublicationError(message)
+
+
+def are_few(gone: int, listed: int) -> bool:
+    """Return whether so many of the listed resources may be deleted at once."""
+    return gone * _FEW <= listed
 
 
 def _kind(uri: str) -> str:

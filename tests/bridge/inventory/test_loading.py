@@ -1,11 +1,13 @@
 """InventoryLoader: from what was kept and what changed comes what comes from everything."""
 
+import os
 from copy import deepcopy
 from typing import Any
 
 import pytest
 
 from repo_bridge.errors import InventoryError
+from repo_bridge.inventory.inventory import SetResources
 from tests.bridge.support.days import Stand
 from tests.bridge.support.press import BASE, SET, UI, Press, book, shelf
 from tests.bridge.support.repository import BITSTREAM, Bundle, File, Policy, Value, key
@@ -144,3 +146,34 @@ def test_handle_of_two_items(press: Press) -> None:
     assert press.files() == before
     assert [*press.public.glob(".resourcesync-*")] == []
     both(press, stand, 2)
+
+
+def test_a_run_costs_what_changed(press: Press, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the second run on, unchanged records are linked once more only where they changed in the last run."""
+    stand = Stand(shelf(*range(1, 41)), 7)
+    linked: list[str] = []
+    link = os.link
+
+    def count(old: str, new: str) -> None:
+        linked.append(str(new))
+        link(old, new)
+
+    monkeypatch.setattr(os, "link", count)
+    both(press, stand, 0)
+    for number in range(1, 5):
+        stand.sample.items[number].metadata = [Value("dc.title", f"Day {number}")]
+        stand.sample.items[30 + number].discoverable = False
+        both(press, stand, number)
+        spare = press.kept.with_name(f"{press.kept.name}.spare") / "records"
+        records = {each.relative_to(press.records) for each in press.records.rglob("*.xml")}
+        assert {each.relative_to(spare) for each in spare.rglob("*.xml")} < records
+        linked.clear()
+        press.publish(stand.rows(), number)
+        assert len([each for each in linked if f"{press.public}/" in each and "/records/" in each]) == 1
+    with monkeypatch.context() as patch:
+        patch.setattr(SetResources, "rows", None)  # nothing reads them all
+        stand.sample.items[0].metadata = [Value("dc.title", "Day 6")]
+        press.publish(stand.rows(), 6)
+    assert [each for each in press.changes() if "2025-06-21" in each[2]] == [
+        ("updated", "oai_dc/123456789/1.xml", "2025-06-21T12:00:00Z")
+    ]

@@ -1,6 +1,7 @@
 """RecordFiles: files that are written, copied or kept, in a folder of the output that nobody looks into yet."""
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -108,6 +109,42 @@ def test_copied(files: RecordFiles, old: Path, tmp_path: Path) -> None:
         assert (inode(copy) == inode(old / "a/1.xml")) == again
         assert inode(copy) != inode(source)
         files.drop("a/1.xml")
+
+
+@pytest.mark.parametrize("disks", ["one", "two"])
+@pytest.mark.parametrize("spare", ["none", "the same", "older"])
+def test_all_kept(tmp_path: Path, old: Path, spare: str, disks: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the last run left, the folder gets the very files that are published; what is dropped is not left."""
+    for path in ("b/2.xml", "b/3.xml", "c"):
+        (old / path).parent.mkdir(exist_ok=True)
+        (old / path).write_bytes(b"published")
+    left = tmp_path / "left" / "records"
+    if spare != "none":
+        left.parent.mkdir()
+        shutil.copytree(old, left, copy_function=os.link)
+    if spare == "older":
+        (left / "a/1.xml").unlink()
+        (left / "a/1.xml").write_bytes(b"one")  # the same bytes, and yet another file
+        (left / "gone").mkdir()
+        (left / "gone/4.xml").write_bytes(b"withdrawn")
+        (left / "c").unlink()
+        (left / "c").mkdir()
+        shutil.rmtree(left / "b")
+        (left / "b").write_bytes(b"a file in place of a folder")
+    if disks == "two":  # where equal numbers of inodes mean nothing
+        monkeypatch.setattr("repo_bridge.inventory.record_files._disk", id)
+    with new_record_files(tmp_path / "public", old, left) as files:
+        files.keep_all()
+        found = {str(each.relative_to(files.folder)): inode(each) for each in files.folder.rglob("*.xml")}
+        assert found == {name: inode(old / name) for name in ("a/1.xml", "b/2.xml", "b/3.xml")}
+        assert inode(files.folder / "c") == inode(old / "c")
+        assert not (files.folder / "gone").exists()
+        files.drop("b/2.xml")
+        files.drop("a/1.xml")
+        assert not (files.folder / "a").exists()
+        files.write("a/1.xml", b"uno")
+    assert sorted(str(each.relative_to(left)) for each in left.rglob("*")) == ["a", "b", "b/3.xml", "c"]
+    assert left.parent.stat().st_mode & 0o077 == (0 if spare == "none" else 0o055)
 
 
 def test_disk_fails(files: RecordFiles, tmp_path: Path) -> None:
