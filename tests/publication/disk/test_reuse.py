@@ -1,9 +1,9 @@
 """Holdings: files that are published with a set come in with its documents, and are the same files while they stay."""
 
 import os
+import shutil
 import threading
 import time
-import shutil
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
