@@ -5,6 +5,7 @@ import shutil
 import socket
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,8 @@ def test_found(site: Live) -> None:
     assert data == b"abc"
     assert received == Received(digest=ABC, length=3, media_type="text/plain", head=b"abc")
     assert not received.is_html
+    assert received.date
+    assert abs(received.date - datetime.now(UTC)) < timedelta(minutes=5)
     assert [ask.path for ask in site.asks] == ["a/b.xml"]
 
 

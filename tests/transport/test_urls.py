@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pelican_resourcesync.errors import TransportError
 from pelican_resourcesync.transport import path_of_uri, served_paths, uri_of_path
+from pelican_resourcesync.transport.urls import Origin, origin, redirected
 
 SITE = "https://example.org/a/site"
 _TEXT = st.text(st.characters(exclude_characters="\0/", exclude_categories=["Cs"]), min_size=1, max_size=20)
@@ -54,3 +56,34 @@ def test_served_paths() -> None:
     assert served_paths("") == ("index.html",)
     assert served_paths("a/") == ("a/index.html",)
     assert served_paths("a") == ("a", "a.html", "a/index.html")
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("https://a.example/x", ("https", "a.example", 443)),
+        ("https://a.example", ("https", "a.example", 443)),
+        ("http://a.example/", ("http", "a.example", 80)),
+        ("HTTP://A.example", ("http", "a.example", 80)),
+        ("http://a.example:8080/x?y#z", ("http", "a.example", 8080)),
+        ("http://[::1]:8080", ("http", "::1", 8080)),
+        ("http://a.example:65535/", ("http", "a.example", 65535)),
+        ("http://a.example:65536/", None),
+        ("http://a.example:0/", None),
+        ("http://u@a.example/", None),
+        ("ftp://a.example/", None),
+        ("http://", None),
+        ("a.example", None),
+    ],
+)
+def test_origins(url: str, expected: Origin | None) -> None:
+    """Scheme, host and port, in whatever form; no other text has an origin, and no URL with a user."""
+    assert origin(url) == expected
+
+
+def test_redirects_to_the_secure_site() -> None:
+    """A redirect may lead to https on the same host, and not back."""
+    assert redirected("http://a.example/x", "https://a.example/y") == "https://a.example/y"
+    for old, new in (("https://a.example/", "http://a.example/"), ("http://a.example/", "https://b.example/")):
+        with pytest.raises(TransportError, match="redirects elsewhere"):
+            redirected(old, new)
