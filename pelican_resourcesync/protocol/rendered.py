@@ -5,13 +5,13 @@ match, such as those with characters that are not ASCII, are parsed, written aga
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache, partial
 from io import BytesIO
-from itertools import islice
+from itertools import chain, islice, takewhile
 from typing import BinaryIO, NamedTuple
 
 from pelican_resourcesync.errors import DocumentError
@@ -111,7 +111,7 @@ def read_texts(open: Callable[[], BinaryIO], *, name: str) -> Iterator[tuple[Doc
         head, mark, _ = begin.partition(_BEGIN)
         document = _read_head(head + b"\n") if mark else None
         if document:
-            yield document, _texts(stream, other, begin[len(head) + 1 :], name)
+            yield document, chain.from_iterable(_texts(stream, other, begin[len(head) + 1 :], name))
         else:
             stream.seek(0)
             document = read(stream, name=name)
@@ -131,15 +131,17 @@ def _read_head(data: bytes) -> Document | None:
     return None
 
 
-def _texts(stream: BinaryIO, other: Callable[[], BinaryIO], begin: bytes, name: str) -> Iterator[EntryText]:
-    """Yield the entries that match, and from the first one that does not those that `read` finds."""
-    for count, each in enumerate(_matches(stream, begin)):
-        if each is None or count == MOST_ENTRIES:
+def _texts(stream: BinaryIO, other: Callable[[], BinaryIO], begin: bytes, name: str) -> Iterator[Iterable[EntryText]]:
+    """Yield the entries that match, in batches, and from the first one that does not those that `read` finds."""
+    count = 0
+    for batch in _matches(stream, begin):
+        if batch is None or count + len(batch) > MOST_ENTRIES:
             stream.seek(0)
             entries = as_written(read(stream, name=name), other(), name=name)
-            yield from map(partial(_text_of, name=name), islice(entries, count, None))
+            yield map(partial(_text_of, name=name), islice(entries, count, None))
             return
-        yield each
+        count += len(batch)
+        yield batch
 
 
 def parse_metadata(text: str) -> Metadata:
@@ -170,7 +172,7 @@ def _parse(text: str) -> Entry:
     return entry
 
 
-def _matches(stream: BinaryIO, begin: bytes) -> Iterator[EntryText | None]:
+def _matches(stream: BinaryIO, begin: bytes) -> Iterator[list[EntryText] | None]:
     """Yield the entries up to the end of the document, or up to one that does not match, and then `None`."""
     left, size = "", 0
     for data in _chunks(stream, begin):
@@ -180,14 +182,16 @@ def _matches(stream: BinaryIO, begin: bytes) -> Iterator[EntryText | None]:
         text = left + data.decode("ascii")
         end = text.rfind(_END) + len(_END) if _END in text else 0
         scanner = _ENTRY.scanner(text, 0, end)  # type: ignore[attr-defined]  # unknown to typeshed
-        at = 0
+        entries, at = [], 0
         for found in iter(scanner.match, None):
-            loc, lastmod, change, time, described, hash_, length, path, links = found.groups("")
-            loc = unescape(loc)
-            if len(loc) >= LONGEST_LOC or not (_is_time(lastmod) and _is_time(time)):
-                break
+            entries.append(EntryText._make(found.groups("")))
             at = found.end()
-            yield EntryText(loc, lastmod, change, time, described, hash_, length, path, links)
+        if "&" in text:
+            entries = [each._replace(loc=unescape(each.loc)) if "&" in each.loc else each for each in entries]
+        if not _are_valid(entries):
+            yield [*takewhile(lambda each: _are_valid([each]), entries)]
+            break
+        yield entries
         if at != end:
             break
         left = text[end:]
@@ -195,6 +199,12 @@ def _matches(stream: BinaryIO, begin: bytes) -> Iterator[EntryText | None]:
         if left == _TAIL:
             return
     yield None
+
+
+def _are_valid(entries: Sequence[EntryText]) -> bool:
+    """Return whether entries that match have no `loc` that is too long, and only times that exist."""
+    times = {each.lastmod for each in entries}.union([each.datetime for each in entries])
+    return not [each for each in entries if len(each.loc) >= LONGEST_LOC] and all(map(_is_time, times))
 
 
 def _chunks(stream: BinaryIO, begin: bytes) -> Iterator[bytes]:

@@ -3,6 +3,7 @@
 Only what every build needs is imported at the top, because many builds publish nothing.
 """
 
+import gc
 import os
 import sys
 import time
@@ -52,7 +53,7 @@ class Session:
         self._why_not = why_not_to_publish(
             enabled=self._settings.enabled, siteurl=self._siteurl, environment=os.environ, arguments=sys.argv
         )
-        with _failing_disk("nothing can be built"), ExitStack() as stack:
+        with _failing_disk("nothing can be built"), _frozen_heap(), ExitStack() as stack:
             self._begin(settings, stack)
             self._stack = stack.pop_all()
         self._seconds = time.perf_counter() - began
@@ -118,7 +119,7 @@ class Session:
 
     def publish(self) -> None:
         """Publish what was built, and print a one-line summary for each set."""
-        with _failing_disk("the site is built but not published"), self._counted():
+        with _failing_disk("the site is built but not published"), self._counted(), _frozen_heap():
             if self._saved:
                 self._saved.restore()
             if self._run is None:
@@ -187,6 +188,16 @@ def _own_sitemaps(output: Path) -> tuple[str, ...]:
     from pelican_resourcesync.site.outputs import own_sitemaps
 
     return tuple(each.name for each in own_sitemaps(output))
+
+
+@contextmanager
+def _frozen_heap() -> Iterator[None]:
+    """Keep the garbage collector from examining everything that Pelican holds, which takes long for a large site."""
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 @contextmanager

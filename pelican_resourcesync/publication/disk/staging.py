@@ -29,6 +29,8 @@ class Stage:
         self._folder = folder
         self._documents = folder / DOCUMENTS
         self._measured: dict[str, tuple[str, int]] = {}
+        self._linked: set[str] = set()
+        self._folders: set[str] = set()
 
     @property
     def documents(self) -> Path:
@@ -37,10 +39,21 @@ class Stage:
 
     def open(self, path: str) -> BinaryIO:
         """Open a document for writing."""
-        file = self._documents / path
-        file.parent.mkdir(parents=True, exist_ok=True)
+        file = self._new(path)
+        if path in self._linked:  # writing would change the document in the output
+            file.unlink()
+            self._linked.discard(path)
         self._measured.pop(path, None)
         return file.open("wb+")
+
+    def _new(self, path: str) -> Path:
+        """Return the file of a document, whose folder exists."""
+        file = self._documents / path
+        folder, _, _ = path.rpartition("/")
+        if folder not in self._folders:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            self._folders.add(folder)
+        return file
 
     def write(self, path: str, data: bytes) -> None:
         """Write a whole document."""
@@ -65,17 +78,18 @@ class Stage:
     def carry(self, path: str, source: Path, proven: str | None = None) -> None:
         """Carry over an existing file as a document; `proven` is its SHA-256, if it was just verified.
 
-        A package is linked if possible, because it may be large and is never modified.
+        A package is linked if possible, because it may be large and is never modified. So is the output's own document:
+        it is on disk already, and is found unchanged without reading it.
         """
-        if not is_package(path):
+        if not is_package(path) and source != self._output / path:
             with source.open("rb") as old, self.open(path) as new:
                 shutil.copyfileobj(old, new)
             return
-        target = self._documents / path
-        target.parent.mkdir(parents=True, exist_ok=True)
+        target = self._new(path)
         target.unlink(missing_ok=True)
         link_or_copy(source, target)
-        if proven is not None:
+        self._linked.add(path)
+        if proven is not None and is_package(path):
             self._measured[path] = proven, target.stat().st_size
 
     def add_records(self, layout: Layout, folder: Path) -> None:

@@ -7,6 +7,7 @@ import sqlite3
 import weakref
 from collections.abc import Collection, ItemsView, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 
 from pelican_resourcesync.errors import PublicationError
@@ -111,11 +112,15 @@ class Listing(Mapping[str, Listed]):
         return Row(*row) if row else None
 
     def rows_of(self, uris: Collection[str]) -> dict[str, Row]:
-        """Return the rows of the resources among these URIs, of which there are at most a few hundred."""
-        marks = ", ".join("?" * len(uris))
-        with _kept():
-            found = self._database.execute(f"SELECT * FROM listing WHERE uri IN ({marks})", tuple(uris))  # noqa: S608
-            return {row[0]: Row(*row) for row in found}
+        """Return the rows of the resources among these URIs, of which there are at most a few thousand."""
+        found: dict[str, Row] = {}
+        wanted = iter(uris)
+        while batch := tuple(islice(wanted, _BATCH)):
+            marks = ", ".join("?" * len(batch))
+            with _kept():
+                rows = self._database.execute(f"SELECT * FROM listing WHERE uri IN ({marks})", batch)  # noqa: S608
+                found |= {row[0]: Row(*row) for row in rows}
+        return found
 
     def longest(self) -> tuple[int, int]:
         """Return the length of the longest URI and of the longest links in entries, in bytes."""

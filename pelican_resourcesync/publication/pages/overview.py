@@ -1,7 +1,7 @@
 """What a set publishes, read from its documents alone, so that it is the same for a folder and for a URL."""
 
 import re
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -12,6 +12,7 @@ from pelican_resourcesync.publication.disk.staging import Stage
 from pelican_resourcesync.publication.dumps.changedump import read_dumped
 from pelican_resourcesync.publication.model.layout import Layout
 from pelican_resourcesync.publication.model.listing import Listing
+from pelican_resourcesync.publication.model.resource import parse_time
 from pelican_resourcesync.publication.model.state import State
 from pelican_resourcesync.publication.previous.previous import PreviousPublication, explain_damage
 from pelican_resourcesync.publication.previous.verified import VerifiedDocuments
@@ -38,7 +39,7 @@ DOCUMENTS = {
     Capability.CHANGEDUMP_ARCHIVE: ("Change Dump Archive", "closed Change Dumps"),
 }
 
-_CHANGE = re.compile(rb'\schange="(created|updated|deleted)"')
+_CHANGES = tuple(f' change="{kind}"'.encode() for kind in ("created", "updated", "deleted"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,8 +205,9 @@ def _range(publication: PreviousPublication, pointer: Entry) -> RangeOverview:
     md = pointer.md
     start = md.from_ if md and md.from_ else publication.state.at
     path = publication.layout.change_list(start)
-    kinds = Counter(_CHANGE.findall((publication.folder / path).read_bytes()))
-    return RangeOverview(path, start, md.until if md else None, kinds[b"created"], kinds[b"updated"], kinds[b"deleted"])
+    data = (publication.folder / path).read_bytes()
+    until = md.until if md else None
+    return RangeOverview(path, start, until, *(data.count(each) for each in _CHANGES))
 
 
 def _latest(
@@ -215,10 +217,11 @@ def _latest(
     found: dict[str, LatestChange] = {}
     last = None
     for each in ranges[: -_MOST_READ - 1 : -1]:
-        for entry in reversed(deque(documents.entries(each.path), maxlen=_MOST_CHANGES)):
-            last = last or entry.lastmod
-            if entry.loc not in found and entry.loc in listed and entry.md and entry.md.change and entry.lastmod:
-                found[entry.loc] = LatestChange(entry.loc, entry.md.change, entry.lastmod)
+        for text in reversed(deque(documents.texts(each.path), maxlen=_MOST_CHANGES)):
+            time = parse_time(text.lastmod)
+            last = last or time
+            if text.loc not in found and text.loc in listed and text.change and time:
+                found[text.loc] = LatestChange(text.loc, ChangeKind(text.change), time)
             if len(found) == LATEST:
                 return list(found.values()), last
     return list(found.values()), last

@@ -37,7 +37,7 @@ _ARCHIVES = {
 }
 _ALGORITHMS = {SHA_256: "sha256", MD5: "md5"}
 _ANY = Metadata()
-_BATCH = 512  # changes that are compared with the Resource List at a time
+_BATCH = 4_096  # URIs whose last changes are compared with the Resource List at a time
 #: The bytes of a member of a package besides its data and its name, and those at the end; the mode 0644.
 _MEMBER, _END, _MODE = 30 + 46, 22, 0o100644 << 16
 
@@ -312,19 +312,19 @@ class _History:
     def __init__(self, resources: Listing) -> None:
         self._resources = resources
         self._pending: dict[str, EntryText] = {}
-        self._added: list[EntryText] = []
+        self._added: dict[str, EntryText] = {}
 
     def add(self, changes: Iterable[EntryText]) -> None:
-        """Add changes, which are compared some hundreds at a time."""
+        """Add changes, of which the last ones of some thousands of URIs are compared at a time."""
         for change in changes:
-            self._added.append(change)
+            self._added[change.loc] = change
             if len(self._added) == _BATCH:
                 self._compare()
 
     def _compare(self) -> None:
-        rows = self._resources.rows_of({change.loc for change in self._added})
-        for change in self._added:
-            listed = rows.get(change.loc)
+        rows = self._resources.rows_of(self._added)
+        for uri, change in self._added.items():
+            listed = rows.get(uri)
             right = (
                 listed is not None
                 and change.change != ChangeKind.DELETED
@@ -332,10 +332,10 @@ class _History:
                 and (not change.hash or f'"{change.hash}"' in listed.representation)
             )
             if right:
-                self._pending.pop(change.loc, None)
+                self._pending.pop(uri, None)
             else:
-                self._pending[change.loc] = change
-        self._added = []
+                self._pending[uri] = change
+        self._added = {}
 
     def require_complete(self, path: str) -> None:
         """Raise `DamagedError` unless everything else was deleted."""

@@ -4,6 +4,7 @@ import html
 import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
+from stat import S_ISLNK
 
 from pelican_resourcesync.publication import Layout, add_link_headers, add_robots_line, keep_dot_folders, replace_file
 from pelican_resourcesync.settings import Settings
@@ -48,10 +49,10 @@ def add_robots_lines(folder: Path, settings: Settings, layouts: Mapping[str, Lay
 
 def link_pages(output: Path, pages: Mapping[str, Layout], paths: Collection[str]) -> None:
     """Add to each of the `pages`, by path, a link to the Capability List of that layout; `paths` are all resources."""
-    for path in pages:
+    uris = {layout: layout.uri(layout.capability_list) for layout in set(pages.values())}
+    for path, layout in pages.items():
         if is_linkable(path, paths):
-            layout = pages[path]
-            add_link(output / path, layout.uri(layout.capability_list))
+            add_link(output / path, uris[layout])
 
 
 def is_linkable(path: str, paths: Collection[str]) -> bool:
@@ -68,10 +69,12 @@ def add_link(file: Path, capability_list: str) -> bool:
     linked = with_link(page, capability_list)
     if linked is None:
         return False
-    if file.is_symlink() or file.stat().st_nlink > 1:
+    stat = file.lstat()
+    if S_ISLNK(stat.st_mode) or stat.st_nlink > 1:
         replace_file(file, linked)  # with STATIC_CREATE_LINKS, writing would change the source
     else:
-        file.write_bytes(linked)
+        with file.open("r+b") as stream:  # emptying it first would take several times as long
+            stream.write(linked)
     return True
 
 

@@ -51,6 +51,7 @@ class Run:
         self.clean_urls = clean_urls
         self.output = Path(settings["OUTPUT_PATH"])
         self._real_output = os.path.realpath(self.output)
+        self._below_output = f"{self._real_output.rstrip(os.sep)}{os.sep}"
         self._real_folders: dict[str, str] = {}
         self.generators: list[Any] = []
         self.links_outside: list[str] = []
@@ -70,7 +71,7 @@ class Run:
         contents = [(context[name], role) for name, role in _CONTENTS if isinstance(context.get(name), Content)]
         for content, role in contents:
             own = f"{content.settings['OUTPUT_PATH']}{os.sep}{content.save_as}"  # by the settings of its own run
-            if self._real_path(own) == self._real_path(file):
+            if own == file or self._real_path(own) == self._real_path(file):
                 self._content(path, content, role)
                 return
         uri = self._uri(self._listing_url(path, context), path)
@@ -200,7 +201,10 @@ class Run:
         return (each for each in self.generators if self._relative(each.output_path) == ".")
 
     def _relative(self, file: str) -> str | None:
-        path = os.path.relpath(self._real_path(file), self._real_output)
+        real = self._real_path(file)
+        if real.startswith(self._below_output):  # nearly always
+            return real.removeprefix(self._below_output).replace(os.sep, "/")
+        path = os.path.relpath(real, self._real_output)
         return None if path.startswith(os.pardir) else Path(path).as_posix()
 
     def _real_path(self, file: str) -> str:

@@ -2,7 +2,6 @@
 
 import posixpath
 from fnmatch import fnmatchcase
-from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from pelican_resourcesync.transport import path_of_uri, served_paths, uri_of_path
@@ -59,4 +58,4 @@ def matches_pattern(path: str, pattern: str) -> bool:
 
 def is_html(path: str) -> bool:
     """Return whether a file is an HTML page, by its name."""
-    return Path(path).suffix.lower() in (".html", ".htm")
+    return path.lower().endswith((".html", ".htm"))

@@ -4,6 +4,7 @@ import ctypes
 import errno
 import os
 import shutil
+from hashlib import sha256
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -76,6 +77,26 @@ def test_packages_are_not_copied(tmp_path: Path, mode: Mode) -> None:
         stage.install([LAYOUT])
     after = (output / "resourcesync").stat()
     assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_documents_of_the_output_are_linked_and_never_changed(tmp_path: Path, mode: Mode) -> None:
+    """The output's own documents stay the same files, also where one is written after all."""
+    output = tmp_path / "output"
+    kept, written = "resourcesync/site/kept.xml", "resourcesync/site/written.xml"
+    (output / "resourcesync" / "site").mkdir(parents=True)
+    for path in (kept, written):
+        (output / path).write_bytes(b"old")
+    inode = (output / kept).stat().st_ino
+    with coming_in(mode), staging(output) as stage:
+        for path in (kept, written):
+            stage.carry(path, output / path)
+        assert stage.measure(kept) == (sha256(b"old").hexdigest(), 3)
+        stage.write(written, b"new")
+        assert (output / written).read_bytes() == b"old"
+        stage.install([LAYOUT])
+    assert (output / kept).stat().st_ino == inode
+    assert [(output / path).read_bytes() for path in (kept, written)] == [b"old", b"new"]
 
 
 @pytest.mark.parametrize("interruption", [KeyboardInterrupt, DocumentError, RuntimeError])

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import deque
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from pelican_resourcesync.errors import DocumentError, PublicationError
-from pelican_resourcesync.protocol import SITEMAP_NS, read
+from pelican_resourcesync.protocol import SITEMAP_NS, EntryText, read
 from pelican_resourcesync.publication import (
     STATE,
     Archives,
@@ -23,6 +24,8 @@ from pelican_resourcesync.publication import (
     PreviousPublication,
     read_previous,
 )
+from pelican_resourcesync.publication.model.state import State
+from pelican_resourcesync.publication.previous.consistency import Addresses, DamagedError, checked_changes
 from tests.publication.support import SITEURL, Source, utc
 
 HOME = "resourcesync/site"
@@ -271,3 +274,52 @@ def test_a_document_of_very_many_entries() -> None:
     assert sum(1 for _ in islice(entries, 200_000)) == 200_000
     with pytest.raises(DocumentError, match="more than 200,000 entries"):
         next(entries)
+
+
+DAY = utc("2024-01-01T00:00"), utc("2024-01-02T00:00")
+ADDRESSES = Addresses(State(generation=1, siteurl=SITEURL, at=DAY[1], changes=0, documents={}), (), ())
+
+
+def many_changes(**wrong: str) -> list[EntryText]:
+    """Return 1,100 changes, a second apart, of which number 600 has these wrong values."""
+    found = []
+    for number in range(1_100):
+        time = f"2024-01-01T01:{number // 60:02}:{number % 60:02}Z"
+        found.append(EntryText(f"{SITEURL}/{number}", time, "updated", time, "", "", "", "", ""))
+    found[600] = found[600]._replace(**wrong)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("wrong", "what"),
+    [
+        ({"lastmod": "2024-01-01T01:09:59Z", "datetime": ""}, None),  # that of the change before
+        ({"lastmod": "2024-01-01T01:10:00.500Z", "datetime": ""}, None),
+        ({"datetime": ""}, None),
+        ({"datetime": "2024-01-01T01:09:59Z"}, "the datetime 2024-01-01T01:09:59"),
+        ({"lastmod": "2024-01-01T01:09:58Z", "datetime": ""}, "not in order"),
+        ({"lastmod": "2024-01-01T01:09:58.999Z", "datetime": ""}, "not in order"),
+        ({"lastmod": "2024-01-02T00:00:01Z", "datetime": ""}, "not in order"),
+        ({"lastmod": "", "datetime": ""}, "lacks its kind or its time"),
+        ({"change": ""}, "lacks its kind or its time"),
+        ({"loc": "https://other.example/600"}, "is not below the address"),
+        ({"loc": SITEURL}, None),
+    ],
+)
+def test_one_change_of_many(wrong: dict[str, str], what: str | None) -> None:
+    """Changes are checked together, and one that is wrong among them is found and named."""
+    changes = many_changes(**wrong)
+    if what is None:
+        assert [*checked_changes(changes, OPEN, *DAY, ADDRESSES)] == changes
+        return
+    with pytest.raises(DamagedError, match=what) as caught:
+        deque(checked_changes(changes, OPEN, *DAY, ADDRESSES), maxlen=0)
+    assert "/600" in str(caught.value) or "datetime" in str(caught.value)
+
+
+@pytest.mark.parametrize(("first", "last"), [("2024-01-01T01:00:00Z", None), (None, "2024-01-01T01:18:18Z")])
+def test_bounds_of_many_changes(first: str | None, last: str | None) -> None:
+    """The first change is later than the beginning of the list, and the last is not later than its end."""
+    start, until = utc(first[:-1]) if first else DAY[0], utc(last[:-1]) if last else DAY[1]
+    with pytest.raises(DamagedError, match="not in order"):
+        deque(checked_changes(many_changes(), OPEN, start, until, ADDRESSES), maxlen=0)

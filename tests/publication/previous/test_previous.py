@@ -189,7 +189,7 @@ def test_no_file_elsewhere_is_read(source: Source, tmp_path: Path, path: str) ->
         (RESOURCE_LIST, b"</urlset>", b"", "not well-formed XML"),
         (RESOURCE_LIST, b"<loc>", b"<lok>", "not well-formed XML"),
         (OPEN_LIST, b'change="updated" ', b"", "the change of https://example.org/a.html lacks its kind or its time"),
-        (OPEN_LIST, b"lastmod>", b"listmod>", "lacks its kind or its time"),
+        (OPEN_LIST, b"lastmod>", b"listmod>", "has something in or before the entry of https://example.org/a.html"),
         (OPEN_LIST, b"12:00:00Z", b"25:00:00Z", "is not a W3C Datetime"),
         (INDEX, b"<rs:md from=", b"<rs:md form=", f"{INDEX} lists {SITEURL}/{CLOSED_LIST} without its from"),
         (INDEX, b'from="2024-02-01', b'from="2024-02-02', "and the next has 2024-02-02"),
