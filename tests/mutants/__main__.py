@@ -39,7 +39,7 @@ def all_faults(package: str) -> list[Fault]:
     return [fault for file in files for fault in faults_in(file, str(file.relative_to(ROOT)))]
 
 
-def try_package(package: str, count: int, seed: int) -> float:
+def try_package(package: str, count: int, seed: int, most: float) -> float:
     """Try a sample of the faults of a package, print the survivors and the score, and return the score."""
     from tests.mutants.runner import Trial
 
@@ -51,7 +51,7 @@ def try_package(package: str, count: int, seed: int) -> float:
         print(f"accepted, but no longer there: {text}")
     found: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder:
-        trial = Trial.begin(*PACKAGES[package], Path(folder).resolve())
+        trial = Trial.begin(*PACKAGES[package], Path(folder).resolve(), most)
         for fault, is_noticed in zip(sample, trial.results(sample), strict=True):
             is_accepted = f"{fault.path}: {fault.text}" in accepted
             result = "noticed" if is_noticed else "accepted" if is_accepted else "survived"
@@ -74,12 +74,14 @@ def main() -> int:
     parser.add_argument("package", nargs="*", help=f"which of {', '.join(PACKAGES)}; all of them by default")
     parser.add_argument("--count", type=int, default=300, help="the size of the sample of each package (default: 300)")
     parser.add_argument("--seed", type=int, default=1, help="chooses the sample (default: 1)")
+    parser.add_argument("--seconds", type=float, default=10, help="of tests for each fault, at most (default: 10)")
     parser.add_argument("--goal", type=float, default=0.9, help="the least score (default: 0.9)")
     arguments = parser.parse_args()
     unknown = [name for name in arguments.package if name not in PACKAGES]
     if unknown:
         parser.error(f"there is no package {unknown[0]!r}: there are {', '.join(PACKAGES)}")
-    scores = [try_package(name, arguments.count, arguments.seed) for name in arguments.package or PACKAGES]
+    sampled = arguments.count, arguments.seed, arguments.seconds
+    scores = [try_package(name, *sampled) for name in arguments.package or PACKAGES]
     return int(min(scores) < arguments.goal)
 
 

@@ -22,20 +22,23 @@ from tests.support.sites import ROOT
 
 _COPIED = ("pelican_resourcesync", "repo_bridge", "tests", "sample_site", "docs")
 _PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.mutants.plugin", "--hypothesis-seed=1")
-_BUDGET = 30.0  # seconds of tests for one fault
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A copy of the project in `folder`, which of the tests run which line, and what each costs."""
+    """A copy of the project in `folder`, which of the tests run which line, and what each costs.
+
+    `most` is how many seconds of tests are run for a fault.
+    """
 
     folder: Path
     tests: Sequence[str]
     data: CoverageData
     costs: Mapping[str, tuple[float, float]]
+    most: float
 
     @classmethod
-    def begin(cls, code: str, tests: Sequence[str], folder: Path) -> "Trial":
+    def begin(cls, code: str, tests: Sequence[str], folder: Path, most: float) -> "Trial":
         """Copy the project, and run the tests of some code once, traced and undisturbed."""
         for name in _COPIED:
             shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -56,7 +59,7 @@ class Trial:
         if not data.measured_files():
             message = f"no test runs {code}"
             raise RuntimeError(message)
-        return cls(folder, tests, data, json.loads((folder / "costs.json").read_text("utf-8")))
+        return cls(folder, tests, data, json.loads((folder / "costs.json").read_text("utf-8")), most)
 
     @staticmethod
     def _environment(folder: Path) -> dict[str, str]:
@@ -108,12 +111,12 @@ class Trial:
         return self._within_budget(names or (self.costs if found else ()), Path(fault.path).stem)
 
     def _within_budget(self, names: Iterable[str], module: str = "") -> Sequence[str]:
-        """Return the tests of the module, then the fastest, as many as take half a minute."""
+        """Return the tests of the module, then the fastest, as many as there is time for."""
         chosen: list[str] = []
         total = 0.0
         for name in sorted(names, key=lambda each: (f"/test_{module}.py" not in each, self.costs[each][1])):
             total += self.costs[name][1]
-            if chosen and total > _BUDGET:
+            if chosen and total > self.most:
                 break
             chosen.append(name)
         return chosen
