@@ -122,15 +122,17 @@ class Way:
         return self.size + self.requests * _REQUEST + self.missing * _MISSING
 
 
-def find_ways(state: State, dumps: Dumps, options: Options, bit: int, archived: Iterable[tuple[str, str]]) -> list[Way]:
-    """Return the ways to get what is pending of a set, the one to take first.
+def find_ways(
+    state: State, dumps: Dumps, options: Options, bit: int, archived: Iterable[tuple[str, str]]
+) -> tuple[list[Way], list[Package]]:
+    """Return the ways to get what is pending of a set, the one to take first; and all packages that may have some.
 
     `archived`: further Resource Dumps, with their times. Raises the errors of documents that cannot be read.
     """
     wanted = _Wanted(state, bit)
     singly = Way(name="lists", requests=wanted.all[0], size=wanted.all[1], missing=wanted.all[2])
     if options.by == "lists" or not singly.requests or (options.by == "auto" and wanted.few):
-        return [singly]
+        return [singly], []
     used = set(state.get("packages") or [])
     changes = [each for each in dumps.of_changes(wanted.since) if each.uri and each.key not in used]
     chosen = wanted.by_changes(changes, "", greedy=options.by == "dumps")
@@ -147,7 +149,7 @@ def find_ways(state: State, dumps: Dumps, options: Options, bit: int, archived: 
         found.append(_way(name, wanted.all, [*((each, (0, 0, 0)) for each in left), *later], covered))
     found = [each for number, each in enumerate(found) if not number or each.packages]
     found.sort(key=lambda way: (options.by == "dumps" and not way.packages, way.cost))
-    return found
+    return found, list(dict.fromkeys(each for packages in (changes, *every) for each in packages if each.uri))
 
 
 #: Resources, bytes, and how many of the resources cannot be had singly.

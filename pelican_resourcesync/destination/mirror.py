@@ -128,7 +128,9 @@ class Mirror:
             state.db.execute("UPDATE pending SET reason = ''")
             result = Result(plan=plan(state, source, self._options, reconcile=reconcile))
         fetch = Fetch(state, source, self._options, result, self._progress)
-        Packages(state, source, self._options, result.plan.notes.append).take(result.plan.packages, fetch)
+        packages = Packages(state, source, self._options, result.plan.notes.append)
+        packages.take(result.plan.packages, fetch)
+        packages.search(result.plan.more, fetch)
         for left in reversed(range(_ROUNDS)):
             changed = fetch.run()
             if not changed:

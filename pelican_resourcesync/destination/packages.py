@@ -83,6 +83,27 @@ class Packages:
         fetch.finish()
         self._taken.clear()
 
+    def search(self, packages: Iterable[Package], fetch: "Fetch") -> None:
+        """Take from some packages what cannot be had singly; only those are fetched whose manifests list some of it."""
+        for package in packages:
+            if not self._state.number("SELECT count(*) FROM pending WHERE NOT gone AND reason <> '' AND time <> ''"):
+                return
+            try:
+                wanted = not package.contents or self._lists_any(package)
+            except (TransportError, DocumentError):
+                wanted = True  # its own manifest may be readable
+            if wanted:
+                self.take([package], fetch)
+
+    def _lists_any(self, package: Package) -> bool:
+        """Return whether the manifest of a package lists something that cannot be had singly."""
+        listed = self.read(package)
+        while page := [(uri_of(each, package.uri), each.md or _NONE, each) for each in islice(listed, _PAGE)]:
+            found = self._state.pending({uri for uri, _, _ in page}, only_set_aside=True)
+            if any(uri in found and md.path and _fits(found[uri], md, entry) for uri, md, entry in page):
+                return True
+        return False
+
     def _take(self, package: Package, fetch: "Fetch") -> None:
         with self._archive(package) as archive, archive.open(MANIFEST) as stream:
             listed = iter(self._entries(package, stream))

@@ -83,6 +83,7 @@ class Past:
         self._dumps = Dumps(source, options, part)
         self._snapshots = sorted(self._read_snapshots(), key=lambda each: (each.completed, each.kind, each.uri))
         self._runs = self._read_runs()
+        self.end = ""  # until when it is known what became of the versions that are loaded
         for statement in _TABLES.split(";"):
             state.db.execute(statement)
 
@@ -209,6 +210,7 @@ class Past:
     def _load_forward(self, snapshot: Snapshot, run: list[_Part]) -> None:
         """Load a snapshot and what has changed since."""
         self._clear()
+        self.end = max((each.until for each in run), default=f"{snapshot.completed}+")
         with self._entries(snapshot) as entries:
             self._insert(_row(each, uri_of(each, self._set.uri), "") for each in entries)
         self._apply(run, snapshot.at, NEVER)
@@ -216,6 +218,7 @@ class Past:
     def _load_backward(self, snapshot: Snapshot, run: list[_Part]) -> None:
         """Load the states before a snapshot: the last known of what has changed until then, else the snapshot's."""
         self._clear()
+        self.end = f"{snapshot.completed}+"
         self._apply(run, "", snapshot.completed, before=True)
         with self._entries(snapshot) as entries:
             db = self._state.db

@@ -34,7 +34,8 @@ class Plan:
     """What is to be done: numbers of resources, their bytes as far as they are known, and remarks for people.
 
     `foreign` resources are on other hosts that may not be asked; `hosts` are the first of these. `ways` are those to
-    get what is to be fetched, for each set the one that is taken first; `packages` are the packages of these.
+    get what is to be fetched, for each set the one that is taken first; `packages` are the packages of these, and
+    `more` those that may have what cannot be had otherwise.
     """
 
     fetch: int = 0
@@ -47,6 +48,7 @@ class Plan:
     hosts: list[str] = field(default_factory=list)
     ways: list[Way] = field(default_factory=list)
     packages: list[Package] = field(default_factory=list)
+    more: list[Package] = field(default_factory=list)
 
 
 def plan(state: State, source: Source, options: Options, *, reconcile: bool = False) -> Plan:
@@ -150,7 +152,7 @@ class _Planner:
             return
         try:
             dumps = Dumps(self._source, self._options, self._set)
-            ways = find_ways(self._state, dumps, self._options, self._bit, self._archived)
+            ways, packages = find_ways(self._state, dumps, self._options, self._bit, self._archived)
         except (TransportError, DocumentError, MirrorError) as error:
             self._note(f"the dumps cannot be used: {error}")
             return
@@ -158,6 +160,8 @@ class _Planner:
             each.name = f"{self._set.name}: {each.name}"
         self._made.ways += ways
         self._made.packages += ways[0].packages
+        if self._options.at is not None:
+            self._made.more += [each for each in packages if each not in ways[0].packages]
 
     # The past
 
@@ -176,7 +180,7 @@ class _Planner:
         self._set_foreign(self._foreign, list(self._hosts))
         db.execute(AT_TIME)
         db.execute("DELETE FROM at_time")
-        db.execute(f"INSERT INTO at_time SELECT uri, until, known {there}", (time, time))
+        db.execute(f"INSERT INTO at_time SELECT uri, min(until, ?), known {there}", (past.end, time, time))
         past.mark(self._bit)
         self._archived = past.dumps
 

@@ -155,11 +155,12 @@ class State:
         for rows in self._pages(query):
             yield [_pending(row) for row in rows]
 
-    def pending(self, uris: Collection[str]) -> dict[str, Pending]:
+    def pending(self, uris: Collection[str], *, only_set_aside: bool = False) -> dict[str, Pending]:
         """Return which of some resources, of a page at most, are to be fetched, set aside or not."""
         query = f"""SELECT p.uri, p.hash, p.length, p.time, p.sets, {_COLUMNS} FROM pending p
-            LEFT JOIN resource r ON r.uri = p.uri WHERE p.uri IN ({", ".join("?" * len(uris))}) AND p.gone = 0"""  # noqa: S608
-        return {row[0]: _pending(row) for row in self.db.execute(query, tuple(uris))}
+            LEFT JOIN resource r ON r.uri = p.uri WHERE p.uri IN ({", ".join("?" * len(uris))}) AND p.gone = 0
+            AND p.reason >= ?"""  # noqa: S608
+        return {row[0]: _pending(row) for row in self.db.execute(query, (*uris, " " if only_set_aside else ""))}
 
     def to_delete(self) -> list[Held]:
         """Return what is to be deleted."""

@@ -120,8 +120,10 @@ class ArchivedSource(FakeSource):
         return entry(self.url + path, {"capability": "resourcedump"})
 
     def _change_dumps(self) -> str:
-        pointers = ""
-        for each in self._kept():
+        pointers, kept = "", [each for each in self._kept() if each.begin >= self.begin]
+        if not kept:
+            return ""
+        for each in kept:
             entries, members = "", {}
             for number, (time, path, kind, data) in enumerate(self.changes):
                 if each.begin < time <= each.at:
@@ -133,7 +135,7 @@ class ArchivedSource(FakeSource):
             md = {"from": stamp(each.begin), "until": stamp(each.at)}
             name = f"rs/changedump-{stamp(each.at).replace(':', '')}.zip"
             pointers += self._package(name, manifest("changedump", entries, **md), members, md)
-        md = {"capability": "changedump", "from": stamp(self._kept()[0].begin)}
+        md = {"capability": "changedump", "from": stamp(kept[0].begin)}
         self.published["rs/changedump.xml"] = document("urlset", md, pointers, up=self.url + UP)
         return entry(f"{self.url}rs/changedump.xml", {"capability": "changedump"})
 

@@ -101,6 +101,7 @@ class Live:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # else each response on a connection that is kept waits for 40 ms
     live: Live
 
     def do_GET(self) -> None:

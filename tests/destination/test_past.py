@@ -1,0 +1,268 @@
+"""A mirror restores the past of a Source: exactly, or all but what it names."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pelican_resourcesync.cli import main
+from pelican_resourcesync.destination import Mirror, MirrorError, Result
+from tests.destination.archives import ArchivedSource, archived_source
+from tests.destination.sources import BEGIN, FAST, files_of, stamp
+
+PAGES = {"a.html": "one", "b/c.html": "two", "b/d.txt": "three", "e.bin": "four"}
+MINUTE = timedelta(minutes=1)
+
+
+@pytest.fixture
+def source() -> Iterator[ArchivedSource]:
+    """Yield a Source that has changed a few times, with dumps and archives."""
+    with archived_source(PAGES) as source:
+        source.put("a.html", "one, again")
+        source.put("new.html", "new")
+        source.publish()
+        source.delete("b/c.html")
+        source.close_range()
+        source.put("a.html", "one, at last")
+        source.publish()
+        source.put("b/c.html", "two is back")
+        source.publish()
+        yield source
+
+
+def restored(source: ArchivedSource, time: datetime, folder: Path) -> Result:
+    """Restore a time: what is there is right, and what is not there is named, and nothing else."""
+    result = Mirror(source.url, folder, replace(FAST, at=time)).run()
+    expected, found = source.state_at(time), files_of(folder)
+    assert {path: expected[path] for path in found} == found
+    named = {uri.removeprefix(source.url) for uri, _ in result.missing}
+    assert named == expected.keys() - found.keys()
+    assert result.complete == (not named)
+    return result
+
+
+def times(source: ArchivedSource) -> dict[datetime, tuple[int, int]]:
+    """Return the times in reach, with how many resources there were then, and how many of them cannot be had."""
+    found = Mirror(source.url, Path("nowhere"), FAST).times()
+    return {datetime.fromisoformat(each.time): (each.resources, each.missing) for each in found}
+
+
+def test_every_time(source: ArchivedSource, tmp_path: Path) -> None:
+    """Each listed time is restored completely, from packages with and without copies of their manifests."""
+    for contents in (True, False):
+        source.contents = contents
+        source.publish()
+        listed = times(source)
+        assert listed == {BEGIN: (0, 0)} | {time: (len(source.state_at(time)), 0) for time, *_ in source.changes}
+        for number, time in enumerate(listed):
+            assert restored(source, time, tmp_path / f"{contents} {number}").complete
+
+
+def test_time_between_changes(source: ArchivedSource, tmp_path: Path) -> None:
+    """Between two changes the Source was what it was after the first; from now on it is what it is."""
+    assert restored(source, BEGIN + 2.5 * MINUTE, tmp_path / "a").resources == 2
+    assert restored(source, source.now + timedelta(days=365), tmp_path / "b").resources == 5
+    assert files_of(tmp_path / "b") == source.resources
+    with pytest.raises(MirrorError, match="nothing says what the set 'rs' was at 2023-12-31T00:00:00"):
+        restored(source, BEGIN - timedelta(days=1), tmp_path / "c")
+
+
+def test_bytes_of_the_past_come_from_packages(source: ArchivedSource, tmp_path: Path) -> None:
+    """A resource that has changed since is not asked for; one that is the same may be."""
+    source.site.asked()
+    restored(source, BEGIN + 6 * MINUTE, tmp_path / "copy")
+    asked = source.site.asked()
+    assert asked["a.html"] == asked["b/c.html"] == 0
+
+
+def test_without_packages(source: ArchivedSource, tmp_path: Path) -> None:
+    """Only what is still the same can be had; the rest is named, with the reason, and was not asked for."""
+    source.dumps = False
+    source.publish()
+    source.site.asked()
+    result = restored(source, BEGIN + 6 * MINUTE, tmp_path / "copy")
+    assert result.missing == [
+        (f"{source.url}a.html", "its bytes of that time are no longer there"),
+        (f"{source.url}b/c.html", "its bytes of that time are no longer there"),
+    ]
+    assert not source.site.asked().keys() & {"a.html", "b/c.html"}
+    assert times(source)[BEGIN + 6 * MINUTE] == (5, 2)
+    assert restored(source, source.now, tmp_path / "now").complete
+
+
+def test_without_archives(source: ArchivedSource, tmp_path: Path) -> None:
+    """Change Lists alone lead back from the current list; what was there before them is not known."""
+    source.archives = source.dumps = False
+    source.retain(BEGIN + 4 * MINUTE)
+    source.publish()
+    result = restored(source, BEGIN + 5 * MINUTE, tmp_path / "copy")
+    assert result.missing == [
+        (f"{source.url}a.html", "its bytes of that time are no longer there"),
+        (f"{source.url}b/c.html", "what it was at that time is not known"),
+    ]
+    with pytest.raises(MirrorError, match="--list-times"):
+        restored(source, BEGIN + 3 * MINUTE, tmp_path / "before")
+    assert min(times(source)) == BEGIN + 4 * MINUTE
+
+
+def test_gap(source: ArchivedSource, tmp_path: Path) -> None:
+    """An archived list of a time without Change Lists can be restored, and nothing around it."""
+    source.retain(BEGIN + 8 * MINUTE)
+    source.publish()
+    listed = times(source)
+    at = [BEGIN + each * MINUTE for each in (4, 6, 8, 9)]
+    assert list(listed) == at
+    assert restored(source, at[1], tmp_path / "copy").complete
+    with pytest.raises(MirrorError):
+        restored(source, at[1] + MINUTE, tmp_path / "between")
+
+
+def test_folders(source: ArchivedSource, tmp_path: Path) -> None:
+    """A restored folder stays as it is; it may be gone on with, compared and mended."""
+    then = replace(FAST, at=BEGIN + 6 * MINUTE)
+    copy = tmp_path / "copy"
+    restored(source, BEGIN + 6 * MINUTE, copy)
+    assert restored(source, BEGIN + 6 * MINUTE, copy).fetched == 0
+    assert Mirror(source.url, copy, then).audit() == []
+    (copy / "a.html").write_text("damaged")
+    assert [each.uri for each in Mirror(source.url, copy, then).audit()] == [f"{source.url}a.html"]
+    assert Mirror(source.url, copy, then).repair().fetched == 1
+    with pytest.raises(MirrorError, match="as it was at 2024-01-01T00:06:00"):
+        Mirror(source.url, copy, FAST).run()
+    with pytest.raises(MirrorError, match="name another folder"):
+        Mirror(source.url, copy, replace(FAST, at=BEGIN + 5 * MINUTE)).run()
+    Mirror(source.url, tmp_path / "now", FAST).run()
+    with pytest.raises(MirrorError, match="as it is now: name another folder"):
+        Mirror(source.url, tmp_path / "now", then).run()
+
+
+def test_away_for_a_year(source: ArchivedSource, tmp_path: Path) -> None:
+    """A copy that was away catches up through the archive of Change Lists, without comparing the Resource List."""
+    copy = tmp_path / "copy"
+    Mirror(source.url, copy, FAST).run()
+    source.now += timedelta(days=365)
+    for number in range(20):
+        source.put(f"later/{number}.html", f"later {number}")
+        source.close_range()
+    source.publish()
+    source.site.asked()
+    result = Mirror(source.url, copy, FAST).run()
+    asked = source.site.asked()
+    assert (result.fetched, result.complete) == (20, True)
+    assert files_of(copy) == source.resources
+    assert "rs/resourcelist.xml" not in asked
+    assert sum(asked[path] for path in source.resources) == 0
+
+
+def test_command(source: ArchivedSource, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The command lists times, restores one, and says what is missing by its exit status."""
+    assert main(["mirror", source.url, "--list-times"]) == 0
+    assert "2024-01-01T00:06:00Z  rs: 5 resources, all can be had (a list or dump)\n" in capsys.readouterr().out
+    assert main(["mirror", source.url, "--list-times", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["times"]
+    assert found[-1] == {
+        "time": "2024-01-01T00:09:00.000000Z", "set": "rs", "resources": 5, "missing": 0, "snapshot": True,
+    }  # fmt: skip
+    assert main(["mirror", source.url, str(tmp_path / "then"), "--at", "2024-01-01T00:06:00Z"]) == 0
+    assert files_of(tmp_path / "then") == source.state_at(BEGIN + 6 * MINUTE)
+    source.dumps = False
+    source.publish()
+    capsys.readouterr()
+    assert main(["mirror", source.url, str(tmp_path / "part"), "--at", "2024-01-01T00:06:00Z"]) == 3
+    said = capsys.readouterr().out
+    assert f"Missing: {source.url}a.html (its bytes of that time are no longer there)\n" in said
+    assert main(["mirror", source.url, "--list-times"]) == 0
+    assert "5 resources, 2 of them cannot be had" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main(["mirror", source.url, str(tmp_path / "part"), "--at", "yesterday"])
+    assert "is not a time like 2024-01-31" in capsys.readouterr().err
+    assert main(["mirror", source.url]) == 2
+    assert "name the FOLDER" in capsys.readouterr().err
+
+
+NAMES = st.sampled_from(["a.html", "b.html", "c/d.html", "c/e.txt", "f.bin"])
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("put"), NAMES, st.integers(0, 9)),
+        st.tuples(st.just("delete"), NAMES, st.just(0)),
+        st.tuples(st.just("forget"), NAMES, st.just(0)),
+        st.tuples(st.sampled_from(["publish", "publish", "close", "retain"]), st.just(""), st.integers(0, 9)),
+    ),
+    min_size=3, max_size=40,
+)  # fmt: skip
+MANNERS = st.fixed_dictionaries({
+    "dumps": st.booleans(), "archives": st.booleans(), "contents": st.booleans(), "hashes": st.booleans(),
+    "keep": st.sampled_from([None, 1, 2, 5]),
+})  # fmt: skip
+
+
+def live_through(source: ArchivedSource, steps: list[tuple[str, str, int]]) -> None:
+    """Let a Source live."""
+    for what, path, number in steps:
+        if what == "put":
+            source.put(path, f"text {number} of {path}")
+        elif what == "delete" and path in source.resources:
+            source.delete(path)
+        elif what == "forget":
+            source.forget(path)
+        elif what == "publish":
+            source.publish()
+        elif what == "close":
+            source.close_range()
+        elif what == "retain" and source.changes:
+            source.retain(source.changes[number * len(source.changes) // 10][0])
+    source.now += MINUTE
+    source.publish()
+
+
+def check_every_time(steps: list[tuple[str, str, int]], manners: dict[str, object], some: list[int]) -> None:
+    """Restore some of the times that are listed, and times between them."""
+    with archived_source(PAGES) as source, TemporaryDirectory() as folder:
+        for name, value in manners.items():
+            setattr(source, name, value)
+        live_through(source, steps)
+        listed = times(source)
+        assert {time: count for time, (count, _) in listed.items()} == {
+            time: len(source.state_at(time)) for time in listed
+        }
+        assert source.now in listed
+        for number in some:
+            time = sorted(listed)[number % len(listed)]
+            result = restored(source, time, Path(folder, str(number)))
+            assert len(result.missing) == listed[time][1]
+        for number in some:
+            between = BEGIN + number * MINUTE / 3
+            try:
+                restored(source, between, Path(folder, f"between {number}"))
+            except MirrorError:
+                assert between not in listed
+
+
+COUNTS = st.lists(st.integers(0, 99), min_size=1, max_size=3, unique=True)
+HEALTH = list(HealthCheck)
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=HEALTH)
+@given(steps=STEPS, manners=MANNERS, some=COUNTS)
+def test_random_past(steps: list[tuple[str, str, int]], manners: dict[str, object], some: list[int]) -> None:
+    """Of a random Source, every time is exact, or exactly what is missing is named."""
+    check_every_time(steps, manners, some)
+
+
+@pytest.mark.long
+@settings(max_examples=1_500, deadline=None, suppress_health_check=HEALTH)
+@given(steps=STEPS, manners=MANNERS, some=COUNTS)
+def test_many_random_pasts(steps: list[tuple[str, str, int]], manners: dict[str, object], some: list[int]) -> None:
+    """The same, more often."""
+    check_every_time(steps, manners, some)
+
+
+def test_stamps() -> None:
+    """The times of these tests are whole seconds, as the documents have them."""
+    assert stamp(datetime(2024, 1, 1, tzinfo=UTC)) == "2024-01-01T00:00:00Z"
