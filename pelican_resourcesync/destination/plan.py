@@ -140,7 +140,7 @@ class _Planner:
             if Capability.CHANGELIST in lists and position:
                 self._by_changes(position, anyway=True)
         else:
-            message = f"the set {self._set.name!a} has no Resource List and no Resource Dump: a copy cannot begin or be compared"
+            message = f"the set {self._set.name!a} has no Resource List or Resource Dump, so that a copy cannot begin"
             raise MirrorError(message)
 
     def _note(self, text: str) -> None:
