@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from pelican_resourcesync.commands import follow
 from pelican_resourcesync.commands.arguments import add_jobs, add_max_documents, count, rate, seconds, size
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError
 from pelican_resourcesync.printable import printable, printable_lines
@@ -35,7 +36,11 @@ def add_arguments(verb: ArgumentParser) -> None:
     """Add the arguments of the command."""
     verb.add_argument("source", metavar="SOURCE", help="a site, a page, a Source Description, a list, or a folder")
     verb.add_argument(
-        "folder", type=Path, nargs="?", metavar="FOLDER", help="the folder of the copy (not for --list-times)"
+        "folder",
+        type=Path,
+        nargs="?",
+        metavar="FOLDER",
+        help="the folder of the copy, where one is made",
     )
     _add_selection(verb)
     _add_tasks(verb)
@@ -76,6 +81,13 @@ def _add_tasks(verb: ArgumentParser) -> None:
         metavar="WAY",
         help="lists, dumps or auto: fetch files one by one, or in packages",
     )
+    how.add_argument("--exec", dest="command", metavar="COMMAND", help="make no copy, and run COMMAND for each change")
+    how.add_argument(
+        "--json-lines",
+        action="store_true",
+        help="make no copy, and write a line for each change",
+    )
+    how.add_argument("--cursor", type=Path, metavar="FILE", help="where these keep how far they have come")
     how.add_argument("--adopt", action="store_true", help="use what a folder has already that is not a copy yet")
     how.add_argument("--accept-older", action="store_true", help="follow a Source that was set back to an older state")
     how.add_argument(
@@ -133,7 +145,7 @@ def moment(text: str) -> "datetime":
 
 def run(arguments: Namespace) -> int:
     """Mirror, report and return the exit status: 0 done, 1 the audit found differences, 3 incomplete."""
-    if arguments.folder is None and not arguments.list_times:
+    if not follow.is_asked(arguments) and arguments.folder is None and not arguments.list_times:
         message = "name the FOLDER of the copy"
         raise SettingsError(message)
     with _stoppable() as stopped:
@@ -165,7 +177,7 @@ def _to_be_repeated(arguments: Namespace, error: ResourceSyncError) -> bool:
 
     if isinstance(error, IncompleteError):
         return True
-    begun = (arguments.folder / STATE_FOLDER / "begun").exists()
+    begun = (arguments.cursor or arguments.folder / STATE_FOLDER / "begun").exists()
     return begun and not isinstance(error, MirrorError | SettingsError)
 
 
@@ -190,6 +202,7 @@ def _stoppable() -> Iterator[threading.Event]:
 
 def _once(arguments: Namespace) -> int:
     from pelican_resourcesync.destination import Mirror
+    from pelican_resourcesync.destination import follow as follow_source
     from pelican_resourcesync.terminal import Progress
 
     with Progress.shown(sys.stderr, "pelican-resourcesync") as progress:
@@ -204,6 +217,11 @@ def _once(arguments: Namespace) -> int:
                 progress.say(_progress(done, of, size, whole, now - begin))
 
         progress.say("reading the lists of the Source")
+        if arguments.cursor:
+            options = options_of(arguments)
+            said = follow.run(arguments, lambda since: follow_source(arguments.source, since, options, show))
+            sys.stderr.write(f"{said}.\n")
+            return DONE
         mirror = Mirror(arguments.source, arguments.folder or Path(), options_of(arguments), show)
         if arguments.list_times:
             return _report_times(mirror.times(), arguments)

@@ -7,6 +7,7 @@ from pelican_resourcesync.destination.options import STATE_FOLDER, IncompleteErr
 from pelican_resourcesync.destination.past import Moment
 from pelican_resourcesync.destination.paths import conflict_path_of, path_of
 from pelican_resourcesync.destination.plan import Plan
+from pelican_resourcesync.destination.state import locked
 
 __all__ = [
     "STATE_FOLDER",
@@ -22,5 +23,6 @@ __all__ = [
     "Result",
     "conflict_path_of",
     "follow",
+    "locked",
     "path_of",
 ]

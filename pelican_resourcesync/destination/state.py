@@ -272,16 +272,26 @@ def _locked(own: Path) -> Iterator[int]:
     """Lock the folder of the state, which is made if it is not there; yield the open file of the lock."""
     try:
         (own / "parts").mkdir(parents=True, exist_ok=True)
-        handle = os.open(own / "lock", os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
         message = f"{own} cannot be written: {error.strerror}"
+        raise MirrorError(message) from error
+    with locked(own / "lock", f"another mirror is working in {own.parent}: wait until it is done") as handle:
+        yield handle
+
+
+@contextmanager
+def locked(file: Path, busy: str) -> Iterator[int]:
+    """Lock a file, which is made if it is not there; yield it open. Raises `MirrorError`, `busy` if it is locked."""
+    try:
+        handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        message = f"{file.parent} cannot be written: {error.strerror}"
         raise MirrorError(message) from error
     try:
         try:
             _lock(handle)
         except OSError as error:
-            message = f"another mirror is working in {own.parent}: wait until it is done"
-            raise MirrorError(message) from error
+            raise MirrorError(busy) from error
         yield handle
     finally:
         os.close(handle)

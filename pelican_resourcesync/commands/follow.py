@@ -1,0 +1,196 @@
+"""Programs that follow a Source without a copy: `mirror --exec COMMAND` and `mirror --json-lines`."""
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from argparse import Namespace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import IO, TYPE_CHECKING, Any
+
+from pelican_resourcesync.errors import SettingsError
+from pelican_resourcesync.printable import printable
+
+if TYPE_CHECKING:
+    from pelican_resourcesync.destination import Change, Following
+
+_SAVED = 1.0  # seconds between two times that the cursor is saved
+_SECRETS = ("RESOURCESYNC_USER", "RESOURCESYNC_PASSWORD")
+_NOT_WITH = ("folder", "dry_run", "audit", "repair", "list_times", "at", "adopt", "json")
+
+#: Handles a change, described by one line of JSON. Raises `IncompleteError` if it could not.
+Handler = Callable[[dict[str, Any], str], None]
+
+
+def is_asked(arguments: Namespace) -> bool:
+    """Return whether a program follows. Raises `SettingsError` for options that do not go together."""
+    asked = arguments.command is not None or arguments.json_lines
+    if asked != (arguments.cursor is not None):
+        message = (
+            "--exec and --json-lines need --cursor FILE, where they keep how far they are, and it needs one of them"
+        )
+        raise SettingsError(message)
+    if asked and (wrong := [name for name in _NOT_WITH if getattr(arguments, name)]):
+        what = "FOLDER" if wrong[0] == "folder" else f"--{wrong[0].replace('_', '-')}"
+        message = f"--exec and --json-lines make no copy: leave out {what}"
+        raise SettingsError(message)
+    return asked
+
+
+def run(arguments: Namespace, changes_since: "Callable[[str | None], Following]") -> str:
+    """Let a program handle all changes since the last run; return what to tell people."""
+    from pelican_resourcesync.destination import IncompleteError, locked
+    from pelican_resourcesync.terminal import format_count
+
+    file: Path = arguments.cursor
+    with (
+        locked(file.with_name(f"{file.name}.lock"), f"another run uses {file}: wait until it is done"),
+        _handler(arguments) as handle,
+        TemporaryDirectory() as folder,
+    ):
+        changes = changes_since(_read(file))
+        count, saved, told = 0, 0.0, 0
+        try:
+            for change in changes:
+                told = _tell(changes.notes, told)
+                if time.monotonic() - saved >= _SAVED:
+                    _save(file, changes.cursor)
+                    saved = time.monotonic()
+                handle(*_described(change, Path(folder, "content")))
+                count += 1
+        except OSError as error:
+            message = f"{error.filename or folder} cannot be written ({error.strerror}): correct that, and run it again"
+            raise IncompleteError(message) from error
+        finally:
+            _tell(changes.notes, told)
+            _save(file, changes.cursor)
+            changes.close()
+    return f"Complete: {format_count(count, 'change')} handled"
+
+
+def _tell(notes: list[str], told: int) -> int:
+    for note in notes[told:]:
+        sys.stderr.write(f"pelican-resourcesync: note: {printable(note)}\n")
+    return len(notes)
+
+
+def _read(file: Path) -> str | None:
+    try:
+        return file.read_text("utf-8").strip() or None
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        message = f"{file} cannot be read ({type(error).__name__}): name the file of an earlier run, or a new one"
+        raise SettingsError(message) from error
+
+
+def _save(file: Path, cursor: str) -> None:
+    """Replace the file at once, so that it is never half-written."""
+    if not cursor:
+        return
+    new = file.with_name(f"{file.name}.new")
+    with new.open("w", encoding="utf-8") as stream:
+        stream.write(f"{cursor}\n")
+        stream.flush()
+        os.fsync(stream.fileno())
+    new.replace(file)
+
+
+def _described(change: "Change", file: Path) -> tuple[dict[str, Any], str]:
+    """Write the bytes of a change to a file, and describe it."""
+    file.unlink(missing_ok=True)
+    if change.content:
+        with file.open("wb") as stream:
+            shutil.copyfileobj(change.content, stream)
+    described: dict[str, Any] = {
+        "uri": change.uri,
+        "kind": change.kind,
+        "time": change.time.isoformat().replace("+00:00", "Z") if change.time else None,
+        "hash": change.hash,
+        "length": change.length,
+        "type": change.type,
+        "links": [{"rel": each.rel, "href": each.href, "type": each.type} for each in change.links],
+        "file": str(file) if change.content else None,
+    }
+    return described, f"{json.dumps(described)}\n"
+
+
+@contextmanager
+def _handler(arguments: Namespace) -> Iterator[Handler]:
+    """Yield what handles each change: a new process, one process for all, or whoever reads standard output."""
+    from pelican_resourcesync.destination import IncompleteError
+
+    if arguments.command is None:
+        yield _by_lines(sys.stdout, sys.stdin, "the program that reads this")
+        return
+    command = shlex.split(arguments.command)
+    if not command or shutil.which(command[0]) is None:
+        message = f"--exec {arguments.command!a}: there is no such program"
+        raise SettingsError(message)
+    environment = {name: value for name, value in os.environ.items() if name not in _SECRETS}
+    if not arguments.json_lines:
+        yield lambda described, line: _run(command, environment, described, line)
+        return
+    with subprocess.Popen(  # noqa: S603 - the user's own command, without a shell
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8", env=environment
+    ) as process:
+        assert process.stdin  # noqa: S101 - a pipe
+        assert process.stdout  # noqa: S101 - a pipe
+        try:
+            yield _by_lines(process.stdin, process.stdout, command[0])
+        except BaseException:
+            process.terminate()
+            raise
+        finally:
+            with suppress(OSError):
+                process.stdin.close()
+    if process.returncode:
+        message = f"{command[0]} ended with status {process.returncode}, after it had handled all changes"
+        raise IncompleteError(message)
+
+
+def _by_lines(out: IO[str], back: IO[str], who: str) -> Handler:
+    """Return what writes a line for each change, and waits for `ok`."""
+    from pelican_resourcesync.destination import IncompleteError
+
+    def handle(described: dict[str, Any], line: str) -> None:
+        try:
+            out.write(line)
+            out.flush()
+            answer = back.readline()
+        except (OSError, UnicodeDecodeError):
+            answer = ""
+            if out is sys.stdout:  # what is left in it cannot be written at the end either
+                os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
+        if answer.strip() != "ok":
+            what = f"said {answer.strip()[:100]!a}" if answer else "ended"
+            which = described["uri"] or described["kind"]
+            message = f"{who} {what} instead of 'ok': {which} comes again in the next run"
+            raise IncompleteError(message)
+
+    return handle
+
+
+def _run(command: list[str], environment: dict[str, str], described: dict[str, Any], line: str) -> None:
+    """Run a command for a change, which is described in its environment and on its standard input."""
+    from pelican_resourcesync.destination import IncompleteError
+
+    named = {key: described[key] for key in ("uri", "kind", "time", "hash", "length", "type", "file")}
+    more = {f"RESOURCESYNC_{key.upper()}": "" if value is None else str(value) for key, value in named.items()}
+    status: int | str
+    try:
+        status = subprocess.run(  # noqa: S603 - the user's own command, without a shell
+            command, input=line, text=True, encoding="utf-8", env={**environment, **more}, check=False
+        ).returncode
+    except OSError as error:
+        status = error.strerror or type(error).__name__
+    if status:
+        what = described["uri"] or described["kind"]
+        message = f"{command[0]} ended with status {status}: {what} comes again in the next run"
+        raise IncompleteError(message)

@@ -1,0 +1,259 @@
+"""`mirror --exec` and `mirror --json-lines`: programs in any language that follow a Source."""
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+from pelican_resourcesync.cli import main
+from tests.destination.sources import FakeSource, entry, fake_source, stamp
+from tests.support.live import status
+from tests.support.sites import ROOT
+
+#: Notes what it is given, and copies the file; ends with 1 for what the file `refuse` names.
+SCRIPT = """#!/bin/sh
+grep -qs "$RESOURCESYNC_KIND" "{0}/refuse" && exit 1
+printf '%s %s %s %s %s\\n' "$RESOURCESYNC_KIND" "$RESOURCESYNC_URI" "$RESOURCESYNC_TIME" "$RESOURCESYNC_LENGTH" \\
+    "$RESOURCESYNC_PASSWORD" >> "{0}/told"
+cat >> "{0}/lines"
+[ -z "$RESOURCESYNC_FILE" ] || cat "$RESOURCESYNC_FILE" >> "{0}/told"
+"""
+#: Answers each line of JSON, with what the file `answer` has.
+PROGRAM = """import json, pathlib, sys
+here = pathlib.Path(sys.argv[1])
+for line in sys.stdin:
+    change = json.loads(line)
+    with (here / "told").open("a") as told:
+        told.write(change["kind"] + " " + (pathlib.Path(change["file"]).read_text() if change["file"] else "") + "\\n")
+    if (here / "answer").read_text() == "":
+        break
+    print((here / "answer").read_text(), flush=True)
+sys.exit((here / "exit").exists())
+"""
+
+
+@pytest.fixture
+def source() -> Iterator[FakeSource]:
+    """Yield a Source with two resources."""
+    with fake_source({"a.html": "one\n", "b.html": "two\n"}) as source:
+        yield source
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> str:
+    """Return the path of the script."""
+    file = tmp_path / "handle it.sh"
+    file.write_text(SCRIPT.format(tmp_path))
+    file.chmod(file.stat().st_mode | stat.S_IXUSR)
+    return f"'{file}'"
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    """Run the command; give its exit status and what it says."""
+    code = main(["mirror", *map(str, arguments), "--retries", "0"])
+    said = capsys.readouterr()
+    return code, said.out, said.err
+
+
+def test_exec(
+    source: FakeSource, tmp_path: Path, script: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A command handles each change; the cursor moves when it was handled."""
+    monkeypatch.setenv("RESOURCESYNC_PASSWORD", "secret")
+    cursor, told = tmp_path / "cursor", tmp_path / "told"
+    arguments = [source.url, "--exec", script, "--cursor", cursor]
+    assert run(capsys, *arguments) == (0, "", "Complete: 2 changes handled.\n")
+    assert told.read_text() == (
+        f"created {source.url}a.html 2024-01-01T00:01:00Z 4 \none\n"
+        f"created {source.url}b.html 2024-01-01T00:02:00Z 4 \ntwo\n"
+    )
+    line = json.loads((tmp_path / "lines").read_text().splitlines()[0])
+    assert {key: line[key] for key in ("uri", "kind", "time", "length", "type", "links")} == {
+        "uri": f"{source.url}a.html", "kind": "created", "time": "2024-01-01T00:01:00Z", "length": 4, "type": "",
+        "links": [],
+    }  # fmt: skip
+    assert line["hash"].startswith("sha-256:")
+    assert not Path(line["file"]).exists()
+    told.unlink()
+    source.put("a.html", "three\n")
+    source.delete("b.html")
+    source.publish()
+    (tmp_path / "refuse").write_text("deleted")
+    code, _, err = run(capsys, *arguments)
+    assert code == 3
+    assert err.endswith(f"ended with status 1: {source.url}b.html comes again in the next run\n")
+    assert told.read_text() == f"updated {source.url}a.html 2024-01-01T00:03:00Z 6 \nthree\n"
+    (tmp_path / "refuse").unlink()
+    told.unlink()
+    assert run(capsys, *arguments)[0] == 0
+    assert told.read_text() == f"deleted {source.url}b.html 2024-01-01T00:04:00Z  \n"
+    assert run(capsys, *arguments) == (0, "", "Complete: 0 changes handled.\n")
+
+
+def test_hostile_uris(source: FakeSource, tmp_path: Path, script: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What a URI says is never a command, nor the name of a file."""
+    hostile = ["$(touch pwned)", "`touch pwned`", "a;touch pwned;", "../../pwned", "-rf", "a&&touch pwned|", "%0atouch"]
+    hostile += ["'\"", "x" * 4_000]
+    more = "".join(entry(source.url + each, {"change": "deleted"}, stamp(source.now)) for each in hostile)
+    assert run(capsys, source.url, "--exec", script, "--cursor", tmp_path / "cursor")[0] == 0
+    source.published["rs/changelist.xml"] = source.published["rs/changelist.xml"].replace(
+        b"</urlset>", f"{more}</urlset>".encode()
+    )
+    (tmp_path / "told").unlink()
+    assert run(capsys, source.url, "--exec", script, "--cursor", tmp_path / "cursor")[0] == 0
+    told = (tmp_path / "told").read_text().splitlines()
+    assert [each.split()[1].removeprefix(source.url) for each in told] == [each.replace(" ", "%20") for each in hostile]
+    assert not [*tmp_path.rglob("pwned"), *Path.cwd().glob("pwned")]
+
+
+def test_reset_and_notes(source: FakeSource, tmp_path: Path, script: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A note says why everything comes again, and a reset comes first."""
+    arguments = [source.url, "--exec", script, "--cursor", tmp_path / "cursor"]
+    assert run(capsys, *arguments)[0] == 0
+    (tmp_path / "told").unlink()
+    source.put("c.html", "three\n")
+    source.begin = source.now
+    source.changes.clear()
+    source.publish()
+    source.site.manners["c.html"] = status(403)
+    code, _, err = run(capsys, *arguments)
+    assert code == 3
+    assert "note: rs: the Change Lists begin at" in err
+    assert "1 of the resources cannot be fetched" in err
+    kinds = [each.split()[0] for each in (tmp_path / "told").read_text().splitlines()]
+    assert kinds == ["reset", "created", "one", "created", "two"]
+    source.site.manners.clear()
+    assert run(capsys, *arguments) == (0, "", "Complete: 1 change handled.\n")
+
+
+def test_json_lines_to_a_command(source: FakeSource, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One process handles all changes, and says `ok` after each."""
+    program, answer, told = tmp_path / "program.py", tmp_path / "answer", tmp_path / "told"
+    program.write_text(PROGRAM)
+    command = f"{sys.executable} {program} {tmp_path}"
+    arguments = [source.url, "--json-lines", "--exec", command, "--cursor", tmp_path / "cursor"]
+    for word, what in (("no", f"said 'no' instead of 'ok': {source.url}a.html comes again"), ("", "ended instead of")):
+        answer.write_text(word)
+        code, _, err = run(capsys, *arguments)
+        assert (code, what in err) == (3, True), err
+    assert told.read_text() == "created one\n\n" * 2
+    told.unlink()
+    answer.write_text("ok")
+    (tmp_path / "exit").touch()
+    code, _, err = run(capsys, *arguments)
+    assert (code, "ended with status 1, after it had handled all changes" in err) == (3, True)
+    assert told.read_text() == "created one\n\ncreated two\n\n"
+    (tmp_path / "exit").unlink()
+    assert run(capsys, *arguments) == (0, "", "Complete: 0 changes handled.\n")
+
+
+def test_json_lines(
+    source: FakeSource, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a command, lines go to standard output, and answers come from standard input."""
+    arguments = [source.url, "--json-lines", "--cursor", tmp_path / "cursor"]
+    monkeypatch.setattr(sys, "stdin", StringIO("ok\n"))
+    code, out, err = run(capsys, *arguments)
+    assert code == 3
+    assert [json.loads(line)["uri"] for line in out.splitlines()] == [f"{source.url}a.html", f"{source.url}b.html"]
+    assert "the program that reads this ended instead of 'ok'" in err
+    monkeypatch.setattr(sys, "stdin", StringIO("ok\n"))
+    code, out, _ = run(capsys, *arguments)
+    assert (code, [json.loads(line)["uri"] for line in out.splitlines()]) == (0, [f"{source.url}b.html"])
+
+
+def test_reader_that_is_gone(source: FakeSource, tmp_path: Path) -> None:
+    """Where nobody reads the lines, it stops with a message."""
+    command = [sys.executable, "-m", "pelican_resourcesync", "mirror", source.url, "--json-lines", "--cursor", "cursor"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    ) as process:  # fmt: skip
+        assert process.stdout
+        process.stdout.close()
+        assert process.stderr
+        said = process.stderr.read()
+    assert (process.returncode, "comes again in the next run" in said, "Traceback" in said) == (3, True, False)
+
+
+def test_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Options that do not go together, commands that do not exist, and files that are no cursor."""
+    (tmp_path / "cursor").write_text("no cursor")
+    (tmp_path / "bytes").write_bytes(b"\xff")
+    followed = ["https://example.org/", "--json-lines", "--cursor", tmp_path / "cursor"]
+    for arguments, message in (
+        (followed[:2], "need --cursor FILE"),
+        (["https://example.org/", "--cursor", "x"], "need --cursor FILE"),
+        ([followed[0], tmp_path / "copy", *followed[1:]], "leave out FOLDER"),
+        ([*followed, "--list-times"], "leave out --list-times"),
+        ([*followed, "--exec", "there-is-no-such-program x"], "there is no such program"),
+        ([*followed, "--exec", ""], "there is no such program"),
+        (followed, "not a cursor that an earlier run gave"),
+        ([*followed[:3], tmp_path / "bytes"], "cannot be read"),
+        ([*followed[:3], tmp_path / "none/cursor"], "cannot be written"),
+    ):
+        code, _, err = run(capsys, *arguments)
+        assert (code, message in err) == (2, True), err
+
+
+def test_a_disk_that_is_full(
+    source: FakeSource, tmp_path: Path, script: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is said, and the next run goes on."""
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device", "content")
+
+    arguments = [source.url, "--exec", script, "--cursor", tmp_path / "cursor"]
+    with monkeypatch.context() as patch:
+        patch.setattr("pelican_resourcesync.commands.follow.shutil.copyfileobj", full)
+        code, _, err = run(capsys, *arguments)
+    assert (code, "content cannot be written (No space left on device)" in err) == (3, True)
+    assert run(capsys, *arguments)[0] == 0
+    assert (tmp_path / "told").read_text().count("created") == 2
+
+
+def test_kept_running_and_killed(source: FakeSource, tmp_path: Path, script: str) -> None:
+    """With --every it looks again; killed, what was not saved comes again; a second run is refused meanwhile."""
+    told = tmp_path / "told"
+    command = [
+        sys.executable, "-m", "pelican_resourcesync", "mirror", source.url, "--exec", script, "--cursor",
+        str(tmp_path / "cursor"),
+    ]  # fmt: skip
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+
+    def wait(text: str) -> None:
+        deadline = time.monotonic() + 60
+        while not (told.exists() and told.read_text().endswith(text)) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert told.read_text().endswith(text)
+
+    with subprocess.Popen([*command, "--every", "0.2"], env=environment, stderr=subprocess.DEVNULL) as running:
+        wait("two\n")
+        source.put("c.html", "three\n")
+        source.publish()
+        wait("three\n")
+        running.send_signal(signal.SIGTERM)
+        running.wait(60)
+    assert told.read_text().count("created") == 3
+    source.site.manners["d.html"] = lambda ask: ask.wait(60)
+    source.put("d.html", "four\n")
+    source.publish()
+    with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) as running:
+        deadline = time.monotonic() + 60
+        while not any(ask.path == "d.html" for ask in source.site.asks) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        second = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        running.kill()
+    assert (second.returncode, "another run uses" in second.stderr) == (2, True)
+    source.site.manners.clear()
+    subprocess.run(command, env=environment, check=True, stderr=subprocess.DEVNULL)
+    assert told.read_text().count("created") == 4
