@@ -143,7 +143,7 @@ def test_sets_of_the_same_name(source: FakeSource, folder: Path) -> None:
 def test_documents_that_are_no_beginning(source: FakeSource, folder: Path, start: str, said: str) -> None:
     """A Change List leads up to its set; one that leads nowhere is refused, as is a set without a Resource List."""
     source.published["only.xml"] = changes()
-    capability = entry(f"{source.url}x.xml", {"capability": "resourcedump"})
+    capability = entry(f"{source.url}x.xml", {"capability": "changedump"})
     source.published["empty.xml"] = document("urlset", {"capability": "capabilitylist"}, capability)
     if said:
         with pytest.raises(MirrorError, match=said):
