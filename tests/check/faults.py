@@ -71,8 +71,10 @@ def link_fault(rule: str, link: str, near: str, base: str = RES, **options: obje
     return fault(rule, base, END, linked(link), linked(near), **options)
 
 
-#: Twelve hours from now: clocks may be that wrong.
-TOMORROW = f"{dt.datetime.now(dt.UTC) + dt.timedelta(hours=12):%Y-%m-%dT%H:%M:%SZ}"
+#: Twelve hours from now, because clocks may be that wrong, and more than a day from now.
+TOMORROW, AFTER_TOMORROW = (
+    f"{dt.datetime.now(dt.UTC) + dt.timedelta(hours=hours):%Y-%m-%dT%H:%M:%SZ}" for hours in (12, 25)
+)
 TOPIC = entry("topic", 'capability="change-notification"')
 HUBBED = TOPIC.replace("  </url>", f'    <rs:ln rel="hub" href="{BASE}hub"/>\n  </url>')
 PATCH = 'rel="http://www.openarchives.org/rs/terms/patch" href="https://example.org/p"'
@@ -118,7 +120,7 @@ FAULTS = [
         'datetime="2024-01-02"',
         'datetime="2024-01-02T00:00:00.5Z"',
     ),
-    fault("X05 SHOULD", RES, 'at="2024-03-01T00:00:00Z"', 'at="2999-01-01T00:00:00Z"', f'at="{TOMORROW}"'),
+    fault("X05 SHOULD", RES, 'at="2024-03-01T00:00:00Z"', f'at="{AFTER_TOMORROW}"', f'at="{TOMORROW}"'),
     fault("X05 SHOULD", CH2, 'datetime="2024-02-03T00:00:00Z"', 'datetime="2999"', f'datetime="{TOMORROW}"'),
     fault("X05 SHOULD", CAP, "</loc>", "</loc><lastmod>8999-01-01</lastmod>", f"</loc><lastmod>{TOMORROW}</lastmod>"),
     link_fault("X06", '<rs:ln rel="duplicate"/>', LINK),
