@@ -1,7 +1,7 @@
 """A pytest plugin: it notes what tests cost, and tries faults in forks of a run that has collected its tests.
 
 Such a fork imports and collects nothing, and functions get their faulty code in place, so most faults take less than a
-second. A fault outside functions needs a new process.
+second. A fault in what runs when a module is imported needs a new process.
 """
 
 import contextlib
@@ -78,9 +78,10 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     if FAULTS not in os.environ:
         return None
     items = {item.nodeid: item for item in session.items}
+    trials = json.loads(Path(os.environ.pop(FAULTS)).read_text("utf-8"))
     with os.fdopen(int(os.environ.pop(RESULTS)), "w") as results:
         os.set_inheritable(results.fileno(), False)
-        for number, (path, faulty, tests) in enumerate(json.loads(Path(os.environ.pop(FAULTS)).read_text("utf-8"))):
+        for number, (path, faulty, tests, is_imported) in enumerate(trials):
             file = Path(path)
             source, before = file.read_text("utf-8"), file.stat()
             file.write_text(faulty, "utf-8")
@@ -91,7 +92,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
                 os.setsid()
                 os.environ["TMPDIR"] = tempfile.tempdir = temporary
                 resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
-                if faulty != source and not replace_functions(file, source, faulty):
+                if faulty != source and (is_imported or not replace_functions(file, source, faulty)):
                     os.execv(sys.executable, [*sys.orig_argv[: sys.orig_argv.index(LAST) + 1], *tests])
                 session.items = [items[name] for name in tests]
                 return None

@@ -69,12 +69,14 @@ class Trial:
         """Yield of each fault whether a test that runs the faulty lines fails, or does not end."""
         tests = [self._tests_of(fault) for fault in faults]
         sources = {fault.path: (self.folder / fault.path).read_text("utf-8") for fault in faults}
-        trials = [(each.path, each.apply(sources[each.path]), names) for each, names in zip(faults, tests, strict=True)]
+        trials = [
+            (each.path, each.apply(sources[each.path]), names, "" in self._contexts_of(each))
+            for each, names in zip(faults, tests, strict=True)
+            if names
+        ]
         path, source = next(iter(sources.items()))
-        undisturbed = path, source, self._within_budget(self.costs)
-        (self.folder / "faults.json").write_text(
-            json.dumps([undisturbed, *(each for each in trials if each[2])]), "utf-8"
-        )
+        undisturbed = path, source, self._within_budget(self.costs), False
+        (self.folder / "faults.json").write_text(json.dumps([undisturbed, *trials]), "utf-8")
         reading, writing = os.pipe()
         environment = {FAULTS: str(self.folder / "faults.json"), RESULTS: str(writing)}
         with (
@@ -98,17 +100,25 @@ class Trial:
     def _tests_of(self, fault: Fault) -> Sequence[str]:
         """Return the tests that run the faulty lines, the fastest first.
 
-        What runs in a fixture may be looked at by any test of its module. Lines that run only when the module is
-        imported are tried with all tests that run anything in it; if there are none, with all tests.
+        What runs in a fixture may be looked at by any test of its module. Lines that run when the module is imported
+        are tried with all tests that run anything in it; if there are none, with all tests.
         """
-        contexts = self.data.contexts_by_lineno(str(self.folder / fault.path))
-        found = {name for line in range(fault.line, fault.end_line + 1) for name in contexts.get(line, [])}
-        if found == {""}:
-            found |= {name for each in contexts.values() for name in each}
+        found = self._contexts_of(fault)
+        if "" in found:
+            found |= {name for each in self._contexts(fault).values() for name in each}
         names = {name.rpartition("|")[0] for name in found if name}
         shared = {name.partition("::")[0] for name in found if name.endswith("|setup")}
         names = {name for name in self.costs if name in names or name.partition("::")[0] in shared}
         return self._within_budget(names or (self.costs if found else ()), Path(fault.path).stem)
+
+    def _contexts_of(self, fault: Fault) -> set[str]:
+        """Return what runs the faulty lines; of a statement in several lines, coverage knows only the first."""
+        contexts = self._contexts(fault)
+        begin = next((line for line in range(fault.line, 0, -1) if line in contexts), fault.line)
+        return {name for line in range(begin, fault.end_line + 1) for name in contexts.get(line, [])}
+
+    def _contexts(self, fault: Fault) -> Mapping[int, Sequence[str]]:
+        return self.data.contexts_by_lineno(str(self.folder / fault.path))
 
     def _within_budget(self, names: Iterable[str], module: str = "") -> Sequence[str]:
         """Return the tests of the module, then the fastest, as many as there is time for."""
