@@ -285,3 +285,31 @@ def test_document_that_begins_too_late(tmp_path: Path) -> None:
     assert [(uri.rpartition("/")[2], said) for uri, said in found] == [
         ("changes.xml", "the document begins after the end of all that is archived")
     ]
+
+
+@pytest.mark.parametrize(
+    ("capability", "intervals", "expected"),
+    [
+        ("changelist", ["01 02", "02 03", "02 -"], []),
+        ("changelist", ["01 03", "02 04", "04 -"], []),
+        ("changelist", ["01 02", "04 05", "03 06"], ["CH06 MUST", "CH07 MUST"]),
+        ("changedump", ["01 03", "01 02", "02 04"], []),
+        ("changedump", ["01 04", "03 05", "02 06"], ["CD01 MUST"]),
+        ("changedump", ["02 03", "- 04", "01 05"], ["CD01 MUST"]),
+        ("changelist-archive", ["01 02", "02 03", "03 05"], []),
+        ("changelist-archive", ["01 02", "01 02", "02 03"], ["AR06 SHOULD"]),
+        ("changelist-archive", ["01 02", "03 04"], ["AR06 SHOULD"]),
+        ("changelist-archive", ["01 03", "02 04"], ["AR06 SHOULD"]),
+    ],
+)
+def test_intervals_in_order(capability: str, intervals: list[str], expected: list[str]) -> None:
+    """What follows another begins no earlier than it; where that matters, it begins where the other ends."""
+    tag, root = ("sitemap", "sitemapindex") if capability == "changelist" else ("url", "urlset")
+    package = ['type="application/zip" length="1"'] if capability == "changedump" else []
+    listed = ""
+    for number, interval in enumerate(intervals):
+        months = zip(("from", "until"), interval.split(), strict=True)
+        times = [f'{name}="2024-{month}-01T00:00:00Z"' for name, month in months if month != "-"]
+        listed += entry(str(number), " ".join([*package, *times]), tag=tag)
+    since = "" if capability == "changelist-archive" else ' from="2024-01-01T00:00:00Z"'
+    assert names(checked(document(capability, listed, since, root=root))[0]) == expected
