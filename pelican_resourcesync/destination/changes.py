@@ -4,6 +4,7 @@ import datetime as dt
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
+from functools import lru_cache
 from itertools import pairwise
 from string import punctuation
 from urllib.parse import quote, urljoin
@@ -19,6 +20,11 @@ _NONE = Metadata()
 #: A Change List: its URI, the times that it covers, empty if unknown or open, and the document if it was read already.
 ChangeRange = tuple[str, str, str, Document | None]
 _PLAIN = re.compile(r"[!-~]*")
+_USUAL = re.compile(r"https?://[a-z0-9.-]+(?::[1-9][0-9]{0,3})?/[!-~]*")
+
+
+class OrderError(DocumentError):
+    """Raised for changes that cannot be put in order."""
 
 
 class ChangeLists:
@@ -53,7 +59,7 @@ class ChangeLists:
                 gap = gap or f"there is a gap before {shown(uri)}"
         if gap:
             note(gap)
-        return None if gap and not anyway else in_order(self._of(wanted))
+        return None if gap and not anyway else self._in_order(wanted)
 
     def every(self) -> list[ChangeRange]:
         """Return all lists in reach, with their times: those of the archive too."""
@@ -80,10 +86,21 @@ class ChangeLists:
         md = opened.md or _NONE
         return [(uri, text_of(md.from_), text_of(md.until), opened)]
 
-    def _of(self, ranges: Iterable[ChangeRange]) -> Iterator[tuple[Entry, Metadata]]:
-        for each in ranges:
-            for entry in self.read(each):
-                yield entry, entry.md or _NONE
+    def _in_order(self, ranges: Iterable[ChangeRange]) -> Iterator[tuple[Entry, Metadata, str]]:
+        where = ""
+
+        def changes() -> Iterator[tuple[Entry, Metadata]]:
+            nonlocal where
+            for each in ranges:
+                where = shown(each[0])
+                for entry in self.read(each):
+                    yield entry, entry.md or _NONE
+
+        try:
+            yield from in_order(changes())
+        except OrderError as error:
+            message = f"{where}: {error}"
+            raise DocumentError(message) from None
 
     def _ranges(self, uri: str, index: Document) -> list[ChangeRange]:
         """Return the lists that an index or archive names, each with its times."""
@@ -110,27 +127,33 @@ class ChangeLists:
 def in_order(changes: Iterable[tuple[Entry, Metadata]]) -> Iterator[tuple[Entry, Metadata, str]]:
     """Yield changes with their times, that of the one before where there is none.
 
-    Raises `DocumentError` if the first has no time, if one has no kind, or is out of order.
+    Raises `OrderError` if the first has no time, if one has no kind, or is out of order.
     """
     latest = ""
     for entry, md in changes:
         time = text_of(md.datetime or entry.lastmod) or latest
         if not time or md.change is None:
             message = f"{shown(entry.loc)} is listed as changed without a time or kind of change"
-            raise DocumentError(message)
+            raise OrderError(message)
         if time < latest:
-            message = f"{shown(entry.loc)} is listed out of order"
-            raise DocumentError(message)
+            message = (
+                f"the change of {shown(entry.loc)} at {time} is listed after one at {latest}; its publisher should "
+                "list changes in the order of their times (CH03)"
+            )
+            raise OrderError(message)
         latest = time
         yield entry, md, time
 
 
 def uri_of(entry: Entry, base: str) -> str:
     """Return the absolute URI of a resource, in ASCII."""
+    if _USUAL.fullmatch(entry.loc):
+        return entry.loc
     uri = entry.loc if origin(entry.loc) else urljoin(base, entry.loc)
     return uri if _PLAIN.fullmatch(uri) else quote(uri, safe=punctuation)
 
 
+@lru_cache(maxsize=4096)  # many resources share a time
 def text_of(time: dt.datetime | None) -> str:
     """Return a time as text that sorts like it."""
     return "" if time is None else f"{time.astimezone(dt.UTC).replace(tzinfo=None).isoformat(timespec='microseconds')}Z"

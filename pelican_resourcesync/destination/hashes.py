@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 import stat
 from base64 import b64decode
 from binascii import Error as Base64Error
@@ -14,11 +15,14 @@ ALGORITHMS = {"md5": "md5", "sha-1": "sha1", "sha-256": "sha256", "sha-384": "sh
 _NAMES = {name.replace("-", ""): name for name in ALGORITHMS}
 _STRENGTH = {name: strength for strength, name in enumerate(ALGORITHMS)}
 _SIZES = {name: hashlib.new(each, usedforsecurity=False).digest_size for name, each in ALGORITHMS.items()}
+_USUAL = re.compile("[0-9a-f]{64}")
 _BLOCK = 1_048_576  # bytes
 
 
 def strongest(hashes: tuple[Hash, ...]) -> str:
     """Return the strongest of an entry's hashes, as `algorithm:hexadecimal`, or an empty string."""
+    if len(hashes) == 1 and hashes[0].algorithm == "sha-256" and _USUAL.fullmatch(hashes[0].digest):
+        return f"sha-256:{hashes[0].digest}"
     best, strength = "", -1
     for each in hashes:
         name = _NAMES.get(each.algorithm.lower().replace("-", ""), "")
@@ -50,7 +54,7 @@ def hash_of(file: str, length: int | None = None, algorithm: str = "sha256") -> 
         found = os.fstat(handle)
         if not stat.S_ISREG(found.st_mode) or (length is not None and found.st_size != length):
             return "", 0
-        whole = hashlib.new(algorithm, usedforsecurity=False)
+        whole = getattr(hashlib, algorithm)(usedforsecurity=False)  # `new` looks for it each time
         size = 0
         while size < found.st_size and (data := os.read(handle, min(found.st_size - size, _BLOCK))):
             whole.update(data)

@@ -1,10 +1,12 @@
 """The mirror: an exact copy of a Source, kept in step with it."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Event
 from time import monotonic
 
 from pelican_resourcesync.destination.changes import text_of
@@ -74,17 +76,21 @@ class Mirror:
     def audit(self) -> list[Difference]:
         """Compare the copy with the Source's list, without downloading resources; nothing is changed."""
         self._require_copy()
-        with self._opened() as (state, source):
-            damaged = set(self._damaged(state))
-            state.db.execute("BEGIN IMMEDIATE")
+        with self._opened() as (state, source), ThreadPoolExecutor(1) as threads:
+            ended = Event()
+            damaged = threads.submit(set, self._damaged(state, ended))
             try:
-                plan(state, source, _patient(self._options), reconcile=True)
-                pending = state.db.execute("SELECT uri, gone FROM pending").fetchall()
-                found = [Difference(uri, self._difference(state, uri, gone=bool(gone))) for uri, gone in pending]
+                state.db.execute("BEGIN IMMEDIATE")
+                try:
+                    plan(state, source, _patient(self._options), reconcile=True)
+                    pending = state.db.execute("SELECT uri, gone FROM pending").fetchall()
+                    found = [Difference(uri, self._difference(state, uri, gone=bool(gone))) for uri, gone in pending]
+                finally:
+                    state.db.execute("ROLLBACK")
+                named = {each.uri for each in found}
+                found += [Difference(uri, "is missing or damaged in the copy") for uri in damaged.result() - named]
             finally:
-                state.db.execute("ROLLBACK")
-            named = {each.uri for each in found}
-            found += [Difference(uri, "is missing or damaged in the copy") for uri in damaged - named]
+                ended.set()
             return sorted(found, key=lambda each: each.uri)
 
     def repair(self) -> Result:
@@ -92,7 +98,7 @@ class Mirror:
         self._require_copy()
         with self._opened() as (state, source):
             with state.transaction():
-                state.lose(list(self._damaged(state)))
+                state.lose(list(self._damaged(state, Event())))
             return self._run(state, source, reconcile=True)
 
     @contextmanager
@@ -160,11 +166,14 @@ class Mirror:
         with state.transaction():
             state.drop(held.uri for held in gone)
 
-    def _damaged(self, state: State) -> Iterator[str]:
-        """Yield the resources whose files are missing or were changed."""
+    def _damaged(self, state: State, ended: Event) -> Iterator[str]:
+        """Yield the resources whose files are missing or were changed, as the state was committed."""
         copy = Copy(state.folder, sync=False)
-        for page in state.all_held():
-            yield from (held.uri for held in page if not copy.matches(held))
+        with state.beside() as beside:
+            for page in beside.all_held():
+                if ended.is_set():
+                    return
+                yield from (held.uri for held in page if not copy.matches(held))
 
     def _difference(self, state: State, uri: str, *, gone: bool) -> str:
         if gone:

@@ -105,6 +105,7 @@ class _Planner:
     def __init__(self, state: State, source: Source, options: Options, made: Plan, part: ResourceSet) -> None:
         self._state, self._source, self._options, self._made, self._set = state, source, options, made, part
         self._key = f"at {part.uri}"
+        self._unusable = ""  # what is wrong with the Change Lists
         self._foreign = 0
         self._hosts: dict[str, None] = {}  # of these, the first
         self._archived: list[tuple[str, str]] = []  # Resource Dumps, with their times
@@ -144,7 +145,8 @@ class _Planner:
             raise MirrorError(message)
 
     def _note(self, text: str) -> None:
-        self._made.notes.append(f"{self._set.name}: {text}")
+        if (note := f"{self._set.name}: {text}") not in self._made.notes:
+            self._made.notes.append(note)
 
     def find_ways(self) -> None:
         """Find the cheapest way to what is pending."""
@@ -209,7 +211,8 @@ class _Planner:
                     last, mark = time, f"{time} {entry.loc}"
                     self._add_entry(entry, md, gone=md.change is ChangeKind.DELETED, time=time, more=more)
         except DocumentError as error:
-            self._note(f"the Change Lists cannot be used, so the Resource List is compared: {error}")
+            self._unusable = f"the Change Lists cannot be used: {error}"
+            self._note(f"{self._unusable}. Instead, the Resource List is compared")
             return False
         if not seen:
             self._note("the last change that was followed is no longer listed, so the Resource List is compared")
@@ -245,10 +248,16 @@ class _Planner:
     def _compare(self, entries: Iterable[Entry], md: Metadata, before: str) -> None:
         at = text_of(md.at)
         if before and at and at < before and not self._options.accept_older:
+            what = f"the Resource List of the set {self._set.name!a} is of {at}, older than the copy ({before})"
             message = (
-                f"the Resource List of the set {self._set.name!a} is of {at}, older than the copy ({before}): nothing "
-                "was changed. A cache may be stale: try again later. If the Source was set back, add --accept-older"
+                f"{what}: nothing was changed. A cache may be stale: try again later. If the Source was set back, add "
+                "--accept-older"
             )
+            if self._unusable:
+                message = (
+                    f"{self._unusable}. {what}, and cannot replace them: nothing was changed. Tell the publisher, and "
+                    "try again when there is a newer Resource List; --accept-older goes back to this one"
+                )
             raise IncompleteError(message)
         self._clear()
         self._foreign, latest = 0, ""
@@ -299,7 +308,11 @@ class _Planner:
         self._write()
         db, bit = self._state.db, self._bit
         db.execute("UPDATE entry SET gone = 1 WHERE NOT wanted")
-        db.execute("UPDATE resource SET sets = sets | ? WHERE uri IN (SELECT uri FROM entry WHERE NOT gone)", (bit,))
+        db.execute(
+            "UPDATE resource SET sets = sets | :bit WHERE sets & :bit = 0 AND uri IN "
+            "(SELECT uri FROM entry WHERE NOT gone)",
+            {"bit": bit},
+        )
         db.execute(
             f"""INSERT INTO pending (uri, gone, hash, length, time, sets)
             SELECT e.uri, 0, e.hash, e.length, e.time, ? | coalesce(r.sets, 0)
@@ -311,13 +324,14 @@ class _Planner:
         # What is as listed, or is listed no more, need not be fetched.
         db.execute(
             f"""DELETE FROM pending WHERE uri IN
-            (SELECT e.uri FROM entry e JOIN resource r USING (uri) WHERE NOT e.gone AND {_SAME})"""  # noqa: S608
+            (SELECT e.uri FROM pending p CROSS JOIN entry e USING (uri) JOIN resource r USING (uri)
+            WHERE NOT e.gone AND {_SAME})"""  # noqa: S608
         )
         gone = "SELECT uri FROM entry WHERE gone"
         if complete:
-            gone = "SELECT uri FROM resource WHERE sets & :bit AND uri NOT IN (SELECT uri FROM entry WHERE NOT gone)"
-            listed = "SELECT uri FROM entry WHERE NOT gone"
-            db.execute(f"DELETE FROM pending WHERE sets = {bit} AND NOT gone AND uri NOT IN ({listed})")  # noqa: S608
+            unlisted = "NOT EXISTS (SELECT * FROM entry WHERE uri = r.uri AND NOT gone)"
+            gone = f"SELECT uri FROM resource r WHERE sets & :bit AND {unlisted}"  # noqa: S608
+            db.execute(f"DELETE FROM pending AS r WHERE sets = {bit} AND NOT gone AND {unlisted}")  # noqa: S608
         db.execute(f"CREATE TEMP TABLE lost AS {gone.replace(':bit', str(bit))}")
         db.execute("UPDATE resource SET sets = sets & ~? WHERE uri IN lost", (bit,))
         db.execute("DELETE FROM pending WHERE uri IN lost AND sets & ~? = 0", (bit,))

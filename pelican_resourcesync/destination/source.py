@@ -8,7 +8,6 @@ from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import BinaryIO, cast
 from urllib.parse import urljoin, urlsplit
-from urllib.robotparser import RobotFileParser
 
 from pelican_resourcesync.destination.folder import FolderClient
 from pelican_resourcesync.destination.options import MirrorError, Options
@@ -58,6 +57,7 @@ class Source:
         self.origin = origin(self.start)
         self._named = self.origin[1] if self.origin else ""
         self._hosts = {each.lower() for each in options.hosts}
+        self._own = (urljoin(self.start, "/"),) if self.origin else ()
 
     def close(self) -> None:
         """Close the connections."""
@@ -67,12 +67,14 @@ class Source:
 
     def allows(self, uri: str) -> bool:
         """Return whether a URI may be requested: that of the Source's host, or of another that the user allows."""
+        if uri.startswith(self._own):
+            return True
         found = origin(uri)
         return found is not None and (found[1] == self._named or found[1] in self._hosts)
 
     def request(self, uri: str, sink: Sink, bounds: Bounds, headers: dict[str, str] | None = None) -> Request:
         """Return a request within the limits of the options."""
-        place = origin(uri)
+        place = self.origin if uri.startswith(self._own) else origin(uri)
         return Request(
             url=uri,
             sink=sink,
@@ -294,6 +296,8 @@ def crawl_delay(robots: str) -> float:
     try:
         from protego import Protego
     except ImportError:
+        from urllib.robotparser import RobotFileParser
+
         parser = RobotFileParser()
         parser.parse(robots.splitlines())
         return float(parser.crawl_delay(_AGENT) or 0)

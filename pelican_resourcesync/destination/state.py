@@ -6,13 +6,14 @@ import shutil
 import sqlite3
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pelican_resourcesync.destination.options import STATE_FOLDER, IncompleteError, MirrorError
 
 _FORMAT = 1
+_DATABASE = "state.sqlite3"
 _PAGE = 500  # rows that are read at once
 _COLUMNS = "r.uri, r.path, r.listed, r.digest, r.length, r.time, r.etag, r.modified, r.sets"
 _TABLES = """
@@ -139,6 +140,12 @@ class State:
         for rows in self._pages(f"SELECT {_COLUMNS} FROM resource r WHERE r.uri > ? ORDER BY r.uri"):  # noqa: S608
             yield [Held(*row) for row in rows]
 
+    @contextmanager
+    def beside(self) -> Iterator["State"]:
+        """Open the state, as it was committed, for another thread, which only reads it."""
+        with closing(sqlite3.connect(self.folder / STATE_FOLDER / _DATABASE)) as connection:
+            yield State(self.folder, connection)
+
     def lose(self, uris: Iterable[str]) -> None:
         """Forget what resources of the copy are, so that they are fetched again."""
         self.db.executemany(
@@ -230,7 +237,7 @@ def open_state(folder: Path, source: str, *, adopt: bool, sync: bool = True) -> 
     with _locked(own) as handle:
         _check_source(own, source, adopt=adopt)
         synchronous, suspect = ("FULL" if sync else "OFF"), bool(os.fstat(handle).st_size)
-        connection, rebuilt = _connect(own / "state.sqlite3", synchronous, suspect=suspect)
+        connection, rebuilt = _connect(own / _DATABASE, synchronous, suspect=suspect)
         state = State(folder, connection)
         os.write(handle, b"open\n")  # stays where the run is killed
         usable = True

@@ -2,6 +2,7 @@
 
 import shutil
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pelican_resourcesync.destination import STATE_FOLDER, IncompleteError, Mirror, MirrorError, Options
+from pelican_resourcesync.destination import STATE_FOLDER, IncompleteError, Mirror, MirrorError, Options, state
 from pelican_resourcesync.errors import ResourceSyncError
 from tests.destination.sources import FAST, FakeSource, digest, document, entry, fake_source, files_of
 from tests.support.live import Ask, content, first, redirect, status
@@ -55,6 +56,24 @@ def test_baseline_and_changes(source: FakeSource, folder: Path) -> None:
     assert "rs/resourcelist.xml" not in asked
     assert asked["a.html"] == asked["new.html"] == 1
     assert asked.total() == 5
+
+
+def test_audit_that_fails(source: FakeSource, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the lists cannot be read, no more of the copy is hashed."""
+    assert mirror(source, folder).run().complete
+    ended, hashed = threading.Event(), []
+
+    def matches(_: object, held: object) -> bool:
+        hashed.append(held)
+        return ended.wait(20)
+
+    monkeypatch.setattr(state, "_PAGE", 1)
+    monkeypatch.setattr("pelican_resourcesync.destination.mirror.Event", lambda: ended)
+    monkeypatch.setattr("pelican_resourcesync.destination.mirror.Copy.matches", matches)
+    source.site.manners["rs/resourcelist.xml"] = status(404)
+    with pytest.raises(ResourceSyncError):
+        mirror(source, folder).audit()
+    assert len(hashed) <= 1
 
 
 def test_nothing_changed(source: FakeSource, folder: Path) -> None:

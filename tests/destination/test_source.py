@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.destination import Mirror, MirrorError
+from pelican_resourcesync.destination import IncompleteError, Mirror, MirrorError
 from pelican_resourcesync.destination.source import retry_after
 from pelican_resourcesync.errors import DocumentError, ResourceSyncError
 from tests.destination.sources import FAST, FakeSource, digest, document, entry, fake_source, files_of
@@ -93,6 +93,32 @@ def test_change_lists_that_cannot_be_used(
     result = Mirror(source.url, folder, options).run()
     assert (result.complete, result.fetched) == (True, 1)
     assert "the Resource List is compared" in " ".join(result.plan.notes)
+    assert len(result.plan.notes) == len(set(result.plan.notes))
+    assert files_of(folder) == source.resources
+
+
+def test_change_list_out_of_order(source: FakeSource, folder: Path) -> None:
+    """Where no list can be followed, the message says which change is out of order, and the copy stays as it is."""
+    assert Mirror(source.url, folder, FAST).run().complete
+    old = source.published["rs/resourcelist.xml"]
+    source.put("a.html", "changed")
+    source.publish()
+    source.published["rs/resourcelist.xml"] = old
+    assert Mirror(source.url, folder, FAST).run().fetched == 1
+    before = files_of(folder)
+    source.published["rs/changelist.xml"] = changes(
+        change(source, "a.html", "2024-02-02"), change(source, "d.txt", "2024-02-01")
+    )
+    with pytest.raises(IncompleteError) as found:
+        Mirror(source.url, folder, FAST).run()
+    assert str(found.value).startswith(
+        f"the Change Lists cannot be used: {source.url}rs/changelist.xml: the change of {source.url}d.txt at "
+        "2024-02-01T00:00:00.000000Z is listed after one at 2024-02-02T00:00:00.000000Z; its publisher should list "
+    )
+    assert "older than the copy" in str(found.value)
+    assert files_of(folder) == before
+    source.publish()
+    assert Mirror(source.url, folder, FAST).run().complete
     assert files_of(folder) == source.resources
 
 

@@ -76,7 +76,7 @@ def test_headers() -> None:
     lines = [b"A: 1\r\n", b"\tand\r\n", b" 2\n", b"no header\r\n", b" x\r\n", b"b : 3\r\n", b": 4\r\n", b"a:5\r\n"]
     headers = Headers([*lines, b"Content-Type:  Text/Plain ; charset=utf-8\r\n", b"\r\n"])
     assert (headers.get("a"), headers.get_all("A"), headers.get("b")) == ("1 and 2", ["1 and 2", "5"], "")
-    assert ("A" in headers, "b" in headers, headers.get_all("b")) == (True, False, ())
+    assert ("A" in headers, "b" in headers, headers.get_all("b")) == (True, False, [])
     assert headers.media_type == "text/plain"
     assert (Headers().media_type, Headers([b"Content-Type: page"]).media_type) == ("", "")
 
