@@ -18,11 +18,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.destination.archives import package
 from tests.destination.sources import digest, document, entry
 from tests.support.live import closed_port
 from tests.support.servers import served
 from tests.support.sites import ROOT
 
+CASES = ["small", "large", "later", "audit", "dump", "past", "memory"]
 AT = "2024-01-01T00:00:00Z"
 NGINX = """daemon off; pid {0}/pid; error_log {0}/error;
 events {{ worker_connections 1024; }}
@@ -235,6 +237,107 @@ def audit(folder: Path, count: int, times: int) -> None:
     shutil.rmtree(copy)
 
 
+def write_dump(www: Path, address: str, names: Sequence[str], path: str, at: str) -> str:
+    """Write a Resource Dump of what there is, in packages of 50,000 members; return its entry in an archive."""
+    pointers = ""
+    for begin in range(0, len(names), 50_000):
+        members = {f"resources/{name}": (www / name).read_bytes() for name in names[begin : begin + 50_000]}
+        entries = "".join(
+            entry(
+                f"{address}/{name.removeprefix('resources/')}",
+                {"hash": digest(data), "length": str(len(data)), "path": f"/{name}"},
+                AT,
+            )
+            for name, data in members.items()
+        )
+        listed = document("urlset", {"capability": "resourcedump-manifest", "at": at}, entries)
+        data = package(listed, members)
+        file = f"{path.removesuffix('.xml')}-{begin}.zip"
+        (www / file).write_bytes(data)
+        md = {"type": "application/zip", "length": str(len(data)), "hash": digest(data), "at": at}
+        pointers += entry(f"{address}/{file}", md)
+    md = {"capability": "resourcedump", "at": at}
+    (www / path).write_bytes(document("urlset", md, pointers, f"{address}/rs/capabilitylist.xml"))
+    return entry(f"{address}/{path}", {"at": at})
+
+
+def name_capability(www: Path, address: str, path: str, capability: str) -> None:
+    """Let the Capability List name one more document."""
+    lists = www / "rs/capabilitylist.xml"
+    more = entry(f"{address}/{path}", {"capability": capability}).encode()
+    lists.write_bytes(lists.read_bytes().replace(b"</urlset>", more + b"</urlset>"))
+
+
+def dump(folder: Path, count: int, times: int, *, others: bool) -> None:
+    """Measure a first copy from a Resource Dump."""
+    names = [f"{number % 100:02}/{number}.html" for number in range(count)]
+    www = folder / "www"
+    with host(www) as address:
+        write_source(www, address, names, 2_048)
+        write_dump(www, address, names, "rs/resourcedump.xml", AT)
+        name_capability(www, address, "rs/resourcedump.xml", "resourcedump")
+        runs: dict[str, Run] = {
+            "mirror, from a Resource Dump": lambda target: mirror(address, target),
+            "mirror, by lists": lambda target: mirror(address, target, "--by", "lists"),
+        }
+        if others:
+            runs["resync 2.0.1"] = lambda target: resync(address, target)
+        compare(f"A first copy of {count:,} files of 2 kB with dumps", runs, folder, times, keep=True)
+    shutil.rmtree(www)
+
+
+def past(folder: Path, count: int, times: int) -> None:
+    """Measure the restore of a time between two snapshots, of which the first has been archived."""
+    names = [f"{number % 100:02}/{number}.html" for number in range(count)]
+    www = folder / "www"
+    then, now = "2024-02-01T00:00:00Z", "2024-03-01T00:00:00Z"
+    with host(www) as address:
+        write_source(www, address, names, 2_048)
+        archived = write_dump(www, address, names, "rs/archived.xml", AT)
+        (www / "rs/archive.xml").write_bytes(document("urlset", {"capability": "resourcedump-archive"}, archived))
+        lists = (www / "rs/part0.xml").read_bytes()
+        (www / "rs/list.xml").write_bytes(lists)
+        pointer = entry(f"{address}/rs/list.xml", {"at": AT})
+        (www / "rs/lists.xml").write_bytes(document("urlset", {"capability": "resourcelist-archive"}, pointer))
+        changes, entries = [], []
+        for number, name in enumerate(names):
+            data, time_ = (www / name).read_bytes(), AT
+            if number % 10 == 0:
+                data, time_ = f"changed {number}".encode(), then if number % 20 else now
+                (www / name).write_bytes(data)
+            md = {"hash": digest(data), "length": str(len(data))}
+            entries.append(entry(f"{address}/{name}", md, time_))
+            if time_ != AT:
+                changes.append((time_, entry(f"{address}/{name}", {"change": "updated", **md}, time_)))
+        write_lists(www, address, entries, [each for _, each in sorted(changes)], now)
+        feed = (www / "rs/changelist.xml").read_bytes()
+        (www / "rs/changelist.xml").write_bytes(feed.replace(f'from="{now}"'.encode(), f'from="{AT}"'.encode()))
+        name_capability(www, address, "rs/archive.xml", "resourcedump-archive")
+        name_capability(www, address, "rs/lists.xml", "resourcelist-archive")
+        runs: dict[str, Run] = {
+            "a first copy": lambda target: mirror(address, target),
+            "a restore": lambda target: mirror(address, target, "--at", "2024-02-15"),
+        }
+        compare(f"A restore of {count:,} files of 2 kB, a tenth of them changed", runs, folder, times, keep=True)
+    shutil.rmtree(www)
+
+
+def memory(folder: Path, count: int) -> None:
+    """Measure the memory of a copy from packages of 50,000 members."""
+    names = [f"{number % 100:02}/{number}.html" for number in range(count)]
+    www = folder / "www"
+    code = "import resource, sys; from pelican_resourcesync.cli import main; status = main(); "
+    code += "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, 'MB'); raise SystemExit(status)"
+    with host(www) as address:
+        write_source(www, address, names, 64)
+        write_dump(www, address, names, "rs/resourcedump.xml", AT)
+        name_capability(www, address, "rs/resourcedump.xml", "resourcedump")
+        print(f"\n## Memory of a copy of {count:,} files from packages of 50,000 members\n", flush=True)
+        subprocess.run([sys.executable, "-c", code, "mirror", address, folder / "copy"], check=True, cwd=ROOT)
+    shutil.rmtree(www)
+    shutil.rmtree(folder / "copy")
+
+
 def _summed(files: Sequence[Path]) -> tuple[float, float]:
     found = [
         measured("openssl", "dgst", "-sha256", *files[begin : begin + 5_000]) for begin in range(0, len(files), 5_000)
@@ -249,9 +352,9 @@ def main() -> None:
     options.add_argument("--runs", type=int, default=5)
     options.add_argument("--scale", type=float, default=1.0, help="a part of the files, for a quick look")
     options.add_argument("--without-resync", action="store_true", help="leave out resync, which takes minutes")
-    options.add_argument("--case", choices=["small", "large", "later", "audit"], action="append")
+    options.add_argument("--case", choices=CASES, action="append")
     given = options.parse_args()
-    cases = given.case or ["small", "large", "later", "audit"]
+    cases = given.case or CASES
     with tempfile.TemporaryDirectory(dir=given.folder) as name:
         folder = Path(name)
         folder.chmod(0o755)
@@ -263,6 +366,12 @@ def main() -> None:
             later(folder, int(100_000 * given.scale), given.runs)
         if "audit" in cases:
             audit(folder, int(100_000 * given.scale), given.runs)
+        if "dump" in cases:
+            dump(folder, int(10_000 * given.scale), given.runs, others=not given.without_resync)
+        if "past" in cases:
+            past(folder, int(10_000 * given.scale), given.runs)
+        if "memory" in cases:
+            memory(folder, int(100_000 * given.scale))
 
 
 if __name__ == "__main__":
