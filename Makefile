@@ -3,6 +3,8 @@
 # make test LONG=1   the long campaigns too
 # make bench         measure, and write docs/performance.md (CASE="writer build": some cases, without writing)
 # make mutants       how many of a sample of faults in the code the tests notice (PACKAGE=…, COUNT=…, SEED=…)
+# make docs          build the documentation in build/docs, with its search (SERVE=1: and serve it)
+# make pictures      take the pictures of the documentation again
 # make lowest        the tests on the lowest versions of the dependencies
 PYTHON ?= python3
 VENV := .venv
@@ -20,7 +22,7 @@ UNTRACED := tests/truth $(filter-out %/test_live.py %/test_previous.py,$(wildcar
   $(patsubst %,tests/site/%.py,backfill/test_killed backfill/test_packages backfill/test_power_failure history/test_cases \
     history/test_property)
 
-.PHONY: all demo test lint types imports compiled unit untraced bench mutants lowest wheel clean
+.PHONY: all demo test lint types imports compiled unit untraced bench mutants docs pictures lowest wheel clean
 
 all: test
 
@@ -70,6 +72,20 @@ $(VENV)-demo/installed: pyproject.toml
 demo: $(VENV)-demo/installed
 	$(VENV)-demo/bin/python -m sample_site.demo --port $(PORT) $(if $(SERVE),--serve) $(DEMO)
 
+# The environment of the documentation has what builds a Pelican site with the plug-in, and the search.
+$(VENV)-docs/installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-docs
+	$(VENV)-docs/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	touch $@
+
+docs: $(VENV)-docs/installed
+	SITEURL=http://localhost:$(PORT) $(VENV)-docs/bin/pelican --settings docs/site/pelicanconf.py
+	@echo "Open build/docs/index.html, or serve it with its search: make docs SERVE=1"
+	$(if $(SERVE),$(VENV)-docs/bin/python -m http.server --bind 127.0.0.1 --directory build/docs $(PORT))
+
+pictures: $(VENV)-docs/installed
+	$(VENV)-docs/bin/python docs/site/pictures.py
+
 # The oldest versions that pyproject.toml allows, tested as installed.
 lowest:
 	$(PYTHON) -m venv $(VENV)-lowest
@@ -89,4 +105,4 @@ wheel: $(VENV)/installed
 	  assert '.whl' in plugin.__file__ and '.whl' in repo_bridge.__file__"
 
 clean:
-	rm -rf $(VENV) $(VENV)-demo $(VENV)-lowest $(DEMO) build .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-demo $(VENV)-docs $(VENV)-lowest $(DEMO) build .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache

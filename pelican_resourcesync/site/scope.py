@@ -123,9 +123,11 @@ def _source_folder(folder: str, top: Path) -> str | None:
 
 def _loaded_modules(top: Path) -> Iterator[str]:
     folders: dict[str, set[str]] = {}
+    ours = __package__.partition(".")[0]
     for module in list(sys.modules.values()):
         file = str(getattr(module, "__file__", None))
-        if file.endswith(".py"):
+        # Our own modules set nothing, also where they lie in the repository, as a copy among a site's plug-ins does.
+        if file.endswith(".py") and str(getattr(module, "__name__", "")).partition(".")[0] != ours:
             folders.setdefault(file.rpartition(os.sep)[0], set()).add(file)
     for name, files in folders.items():
         # Most modules are installed ones: their folders need not be resolved, which takes longest.

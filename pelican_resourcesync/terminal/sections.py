@@ -9,8 +9,9 @@ from pelican_resourcesync.printable import printable
 if TYPE_CHECKING:
     from rich.text import Text
 
-#: The width of the longest bar, in characters.
-_WIDEST = 30
+#: The width of the longest bar in characters: at most, and at least if there is room for bars at all.
+_WIDEST, _NARROWEST = 30, 8
+_INDENT = 2
 #: How the parts of a bar look, also without colours.
 _PARTS = (("█", "green"), ("▓", "blue"), ("░", "red"))
 #: The same for terminals that have no such characters.
@@ -61,23 +62,25 @@ def _draw(sections: Sequence[Section], stream: TextIO) -> None:
         table = Table.grid(padding=(0, 2, 0, 0))
         for _ in range(max(map(len, each.rows), default=0) + 2):
             table.add_column(overflow="fold")
-        highest = max(map(sum, each.bars), default=0) or 1
+        widths = [max(map(len, column)) for column in zip(*each.rows, strict=False)]
+        width = min(_WIDEST, console.width - sum(widths) - 2 * len(widths) - _INDENT)
+        unit = width / (max(map(sum, each.bars), default=0) or 1)
         for index, row in enumerate(each.rows):
-            bar = [_bar(each.bars[index], highest, blocks=blocks)] if each.bars else []
+            bar = [_bar(each.bars[index], unit, blocks=blocks)] if each.bars and width >= _NARROWEST else []
             table.add_row("", Text(row[0], style="cyan"), *map(Text, row[1:]), *bar)
         parts += [*([Text()] if parts else []), Text(each.title, style="bold"), table]
     drawn = Group(*parts)
     console.print(drawn)
 
 
-def _bar(numbers: Sequence[int], highest: int, *, blocks: bool) -> "Text":
+def _bar(numbers: Sequence[int], unit: float, *, blocks: bool) -> "Text":
     """Return a bar whose parts end where their sums do, so that its length is right to a character."""
     from rich.text import Text
 
     bar, done, total = Text(), 0, 0
     for number, (block, colour), plain in zip(numbers, _PARTS, _ASCII, strict=False):
         total += number
-        end = max(done + (number > 0), round(total * _WIDEST / highest))
+        end = max(done + (number > 0), round(total * unit))
         bar.append((block if blocks else plain) * (end - done), style=colour)
         done = end
     return bar

@@ -3,7 +3,6 @@
 The sites have public names. The loopback server is asked for them as a proxy, so nothing is patched.
 """
 
-import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +15,7 @@ from pelican_resourcesync.publication import HashedState
 from pelican_resourcesync.site.predecessors import earlier_addresses
 from tests.support.live import Ask, Manner, content, files, first, hosts, late, page, status
 from tests.support.museum import ARCHIVE, HOME, KEPT, MUSEUM, STATE, Museum, digest, tree
-from tests.support.sites import ROOT, Row, Site
+from tests.support.sites import Row, Site
 
 # --- carried forward ---------------------------------------------------------
 
@@ -385,15 +384,3 @@ def test_addresses_are_read_from_the_history_of_the_settings_and_never_run(museu
         found = earlier_addresses(museum.site.folder, pelican, MUSEUM)
     assert found == ["https://second.test/blog", "http://first.test"]
     assert earlier_addresses(museum.www.parent, pelican, MUSEUM) == []  # no repository
-
-
-# --- the docs ----------------------------------------------------------------
-
-
-def test_messages_that_the_docs_explain_are_messages() -> None:
-    """What docs/publication.md says of messages is, word for word, in the code."""
-    table = re.findall(r"^\| \*([^*]+)\* \|", (ROOT / "docs/publication.md").read_text("utf-8"), re.MULTILINE)
-    code = " ".join(file.read_text("utf-8") for file in (ROOT / "pelican_resourcesync").rglob("*.py"))
-    assert len(table) >= 6
-    for part in (part for message in table for part in message.split("…")):
-        assert part.strip() in re.sub(r'"\s*f?"', "", code), part

@@ -6,7 +6,7 @@ import pytest
 
 from pelican_resourcesync.site.scope import Scope, find_scope
 from tests.site.support import configured
-from tests.support.sites import Site
+from tests.support.sites import ROOT, Site
 
 THEME = {"themes/mine/templates/base.html": "", "themes/mine/static/css/a.css": "", "themes/mine/static/b.js": ""}
 
@@ -39,6 +39,15 @@ def test_settings_and_content_at_the_top(site: Site) -> None:
     assert not scope.is_settings("content/pelicanconf.py")
     assert not scope.is_theme("content/a.md")
     assert list(scope.paths()) == ["pelicanconf.py", "content"]
+
+
+def test_this_plugin_is_no_setting(site: Site) -> None:
+    """Its modules are none, also where they lie in the site's repository; another's are, if it has them loaded."""
+    settings = configured(site)
+    scope = find_scope(ROOT, settings)
+    folders = {path.partition("/")[0] for path in scope.settings}
+    assert "tests" in folders
+    assert "pelican_resourcesync" not in folders
 
 
 def test_site_in_a_subdirectory(tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ frame.onload = async () => {
     answer.bars = [...inside.querySelectorAll(".chart a")].map(each => [each.getAttribute("href"),
       [...each.querySelectorAll("rect[data-count]")].map(
         rect => [rect.className.baseVal, +rect.dataset.count, rect.getBoundingClientRect().height])]);
+    answer.done = await (async () => { %(doing)s })();
     answer.broken = [];
     const links = new Set([...inside.querySelectorAll("[href], [src]")].map(each => each.getAttribute("href")
       || each.getAttribute("src")).map(each => new URL(each, inside.baseURI)).filter(
@@ -76,9 +77,12 @@ class Seen:
     errors: list[str]
 
 
-def look_at(folder: Path, path: str, width: int, *, dark: bool = False) -> Seen:
-    """Show the page at a path of a folder, in a frame of this width."""
-    with _served(folder, _ASKING % {"width": width, "path": path}) as address, TemporaryDirectory() as profile:
+def look_at(folder: Path, path: str, width: int, *, dark: bool = False, doing: str = "") -> Seen:
+    """Show the page at a path of a folder, in a frame of this width; `doing` is what a script does with it."""
+    with (
+        _served(folder, _ASKING % {"width": width, "path": path, "doing": doing}) as address,
+        TemporaryDirectory() as profile,
+    ):
         done = subprocess.run(
             [
                 chromium() or "",
@@ -133,7 +137,7 @@ def _served(folder: Path, asking: str) -> Iterator[str]:
                 super().do_GET()
 
         def end_headers(self) -> None:
-            policy = "default-src 'self' 'unsafe-inline' data:"
+            policy = "default-src 'self' 'unsafe-inline' 'wasm-unsafe-eval' data:"
             self.send_header("Content-Security-Policy", policy)
             super().end_headers()
 

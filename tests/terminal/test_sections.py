@@ -1,6 +1,7 @@
 """Sections: plain text in a pipe; bars of the right length on a terminal; nothing that a terminal would obey."""
 
 import io
+import re
 
 import pytest
 
@@ -30,6 +31,17 @@ def test_on_a_terminal_bars_are_drawn() -> None:
         lines = [line.rstrip() for line in screen.seen().splitlines()]
     assert lines[0] == "Site\\x1b"
     assert [line.rpartition("  ")[2] for line in lines[-3:]] == ["█" * 10 + "░" * 20, "█", "▓" * 15]
+
+
+@pytest.mark.parametrize(("columns", "longest"), [("18", 8), ("19", 9), ("17", 0)])
+def test_bars_fit_into_the_terminal(monkeypatch: pytest.MonkeyPatch, columns: str, longest: int) -> None:
+    """They are as long as there is room, or left out: an indent, two columns of 3 and 1, and gaps are before."""
+    monkeypatch.setenv("COLUMNS", columns)
+    with terminal() as screen:
+        write_sections(SECTIONS[2:], screen.stream)
+        bars = [re.sub(r"[^█▓░]", "", line) for line in screen.seen().splitlines()]
+    assert max(map(len, bars)) == longest
+    assert len(bars) == 4
 
 
 def test_a_terminal_without_such_characters(monkeypatch: pytest.MonkeyPatch) -> None:

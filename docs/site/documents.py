@@ -1,0 +1,148 @@
+"""A plug-in for Pelican that reads this project's documents, which have no metadata, and makes them searchable.
+
+The title is the first heading. `docs/README.md` has the order and the sections. Links between documents, which work on
+a forge, lead to pages.
+"""
+
+import posixpath
+import re
+import subprocess
+import sys
+from html import escape
+from pathlib import Path
+from typing import Any
+from xml.etree.ElementTree import Element
+
+from markdown import Markdown
+from markdown.extensions import Extension
+from markdown.extensions.codehilite import CodeHiliteExtension
+from markdown.extensions.fenced_code import FencedCodeExtension
+from markdown.extensions.md_in_html import MarkdownInHtmlExtension
+from markdown.extensions.tables import TableExtension
+from markdown.extensions.toc import TocExtension
+from markdown.treeprocessors import Treeprocessor
+from pelican import Pelican, signals
+from pelican.readers import BaseReader, Readers
+
+DOCS = Path(__file__).resolve().parent.parent
+INDEX = "README.md"
+
+
+class DocumentReader(BaseReader):  # type: ignore[misc]
+    """A reader of Markdown without metadata."""
+
+    file_extensions = ("md",)
+
+    def read(self, source_path: str) -> tuple[str, dict[str, Any]]:
+        """Return the page as HTML, and its title, address, section and table of contents."""
+        root = Path(self.settings["PATH"])
+        name = Path(source_path).relative_to(root).as_posix()
+        title, _, text = Path(source_path).read_text("utf-8").partition("\n")
+        if not root.samefile(DOCS):  # the plug-in asks for the metadata of an earlier state of a document
+            text = ""
+        markdown = Markdown(
+            extensions=[
+                TableExtension(),
+                FencedCodeExtension(),
+                MarkdownInHtmlExtension(),
+                CodeHiliteExtension(guess_lang=False, css_class="highlight"),
+                TocExtension(slugify=slug, toc_depth="2-3"),
+                Links(name),
+            ]
+        )
+        html = markdown.convert(text)
+        html = re.sub(r"<table>.*?</table>", r'<div class="table" tabindex="0">\g<0></div>', html, flags=re.DOTALL)
+        html = html.replace("<pre>", '<pre tabindex="0">')  # so that the keyboard can scroll what is wide
+        address = page_of(name)
+        section = next((title for title, pages in sections() if name in dict(pages)), "")
+        metadata = {
+            "title": escape(title.removeprefix("# ").replace("`", "")),
+            "slug": address.removesuffix(".html"),
+            "save_as": address,
+            "url": address,
+            "section": section,
+            "toc": markdown.toc_tokens,  # type: ignore[attr-defined]
+        }
+        return html, {key: self.process_metadata(key, value) for key, value in metadata.items()}
+
+
+class Links(Extension):
+    """Links of a document, as links of its page."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+    def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802 - Markdown's name
+        """Rewrite the links after all others have made theirs."""
+        md.treeprocessors.register(LinkRewriter(self.name), "document-links", 0)
+
+
+class LinkRewriter(Treeprocessor):
+    """Make links to documents links to pages, and those to other files of the repository plain text."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+    def run(self, root: Element) -> None:
+        """Rewrite the links of a document."""
+        for link in root.iter("a"):
+            target, mark, anchor = link.get("href", "").partition("#")
+            if "://" in target or not target:
+                continue
+            path = posixpath.normpath(posixpath.join(posixpath.dirname(self.name), target))
+            if path.startswith("../"):
+                link.tag = "span"
+                del link.attrib["href"]
+            elif path.endswith(".md"):
+                if (link.text or "").endswith(".md"):  # the name of a file, which says little on a page
+                    link.text = dict(each for _, pages in sections() for each in pages).get(path, link.text)
+                link.set("href", posixpath.relpath(page_of(path), posixpath.dirname(self.name) or ".") + mark + anchor)
+
+
+def page_of(name: str) -> str:
+    """Return the path of a document's page."""
+    return "index.html" if name == INDEX else f"{name.removesuffix('.md')}.html"
+
+
+def slug(text: str, _separator: str = "-") -> str:
+    """Return the anchor of a heading, as forges make it."""
+    return re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-")
+
+
+def sections() -> list[tuple[str, list[tuple[str, str]]]]:
+    """Return the sections of the documents, each with their names and titles, as the index lists them."""
+    text = (DOCS / INDEX).read_text("utf-8")
+    found = []
+    for section in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
+        title, _, rest = section.partition("\n")
+        links = re.findall(r"^- \[([^\]]+)\]\(([^)]+\.md)\)", rest, re.MULTILINE)
+        found.append((title, [(name, title.replace("`", "")) for title, name in links]))
+    return found
+
+
+def add_navigation(pelican: Pelican) -> None:
+    """Give the theme the sections, with the pages of each."""
+    pelican.settings["SECTIONS"] = [
+        (title, [(page_of(name), each) for name, each in pages]) for title, pages in sections()
+    ]
+
+
+def index_for_search(pelican: Pelican) -> None:
+    """Write the index that the search reads."""
+    subprocess.run(
+        [sys.executable, "-m", "pagefind", "--site", pelican.output_path, "--silent"], check=True
+    )
+
+
+def add_reader(readers: Readers) -> None:
+    """Read Markdown with the reader of these documents."""
+    readers.reader_classes["md"] = DocumentReader
+
+
+def register() -> None:
+    """Connect to Pelican."""
+    signals.initialized.connect(add_navigation)
+    signals.readers_init.connect(add_reader)
+    signals.finalized.connect(index_for_search)
