@@ -131,9 +131,7 @@ def add_navigation(pelican: Pelican) -> None:
 
 def index_for_search(pelican: Pelican) -> None:
     """Write the index that the search reads."""
-    subprocess.run(
-        [sys.executable, "-m", "pagefind", "--site", pelican.output_path, "--silent"], check=True
-    )
+    subprocess.run([sys.executable, "-m", "pagefind", "--site", pelican.output_path, "--silent"], check=True)
 
 
 def add_reader(readers: Readers) -> None:
