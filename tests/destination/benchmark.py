@@ -109,6 +109,14 @@ def unsynced(address: str, folder: Path, *, without_extra: bool = False) -> tupl
     return measured(sys.executable, "-c", code, address, folder)
 
 
+def follow(address: str, count: int, *, without_extra: bool = False) -> tuple[float, float]:
+    """Let a program read each resource, without a copy."""
+    code = "import sys; sys.modules['pycurl'] = None; " if without_extra else "import sys; "
+    code += "from pelican_resourcesync.destination import follow; "
+    code += "raise SystemExit(sum(1 for each in follow(sys.argv[1]) if each.content.read()) != int(sys.argv[2]))"
+    return measured(sys.executable, "-c", code, address, str(count))
+
+
 def curl(address: str, folder: Path, www: Path, names: Sequence[str], *, check: bool) -> tuple[float, float]:
     """Fetch the same files by `curl --parallel`, and check their hashes by `sha256sum`."""
     folder.mkdir()
@@ -174,6 +182,9 @@ def baseline(folder: Path, count: int, size: int, times: int, *, others: bool) -
             "curl --parallel": lambda target: curl(address, target, www, names, check=False),
             "curl --parallel and sha256sum": lambda target: curl(address, target, www, names, check=True),
         }
+        if count > 1_000:
+            runs["follow, no folder"] = lambda _: follow(address, count)
+            runs["follow without the extra, no folder"] = lambda _: follow(address, count, without_extra=True)
         if others:
             runs["resync 2.0.1"] = lambda target: resync(address, target)
         compare(f"A first copy of {count:,} files of {size:,} bytes", runs, folder, times, keep=count > 1_000)
