@@ -81,6 +81,10 @@ def _add_tasks(verb: ArgumentParser) -> None:
         metavar="WAY",
         help="lists, dumps or auto: fetch files one by one, or in packages",
     )
+    how.add_argument(
+        "--atomic", action="store_true", help="build the next state beside the copy, and switch when it is complete"
+    )
+    how.add_argument("--keep", type=int, metavar="N", help="with --atomic, keep N earlier states (1)")
     how.add_argument("--exec", dest="command", metavar="COMMAND", help="make no copy, and run COMMAND for each change")
     how.add_argument(
         "--json-lines",
@@ -147,6 +151,9 @@ def run(arguments: Namespace) -> int:
     """Mirror, report and return the exit status: 0 done, 1 the audit found differences, 3 incomplete."""
     if not follow.is_asked(arguments) and arguments.folder is None and not arguments.list_times:
         message = "name the FOLDER of the copy"
+        raise SettingsError(message)
+    if arguments.keep is not None and (arguments.keep < 0 or not arguments.atomic):
+        message = "--keep N needs --atomic, and a number from 0 on"
         raise SettingsError(message)
     with _stoppable() as stopped:
         status = DONE
@@ -339,6 +346,8 @@ def options_of(arguments: Namespace) -> "Options":
         allow_private=arguments.allow_private,
         adopt=arguments.adopt,
         accept_older=arguments.accept_older,
+        atomic=arguments.atomic,
+        keep=1 if arguments.keep is None else arguments.keep,
         proxies=arguments.proxy,
         max_deletions=arguments.max_deletions,
         jobs=arguments.jobs,

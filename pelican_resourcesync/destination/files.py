@@ -136,6 +136,12 @@ class Copy:
         self._made.add(folder)
 
 
+def sync_all(folder: Path) -> None:
+    """Wait until all files of a folder's file system are on disk."""
+    if not _sync_file_system(os.fspath(folder)):
+        os.sync()
+
+
 def _sync_file_system(folder: str) -> bool:
     """Wait until all files of a file system are on disk; return whether this system can do that."""
     if sys.platform != "linux":

@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from threading import Event
 from time import monotonic
 
+from pelican_resourcesync.destination.atomic import States
 from pelican_resourcesync.destination.changes import text_of
 from pelican_resourcesync.destination.discovery import Discovery
 from pelican_resourcesync.destination.fetch import Fetch, Installer, Result
@@ -63,8 +64,7 @@ class Mirror:
 
     def run(self) -> Result:
         """Bring the copy in step with the Source."""
-        with self._opened() as (state, source):
-            return self._run(state, source, reconcile=False)
+        return self._update(reconcile=False)
 
     def times(self) -> list[Moment]:
         """Return the times of the past that can be restored, and what cannot be had any more; nothing is changed."""
@@ -96,10 +96,51 @@ class Mirror:
     def repair(self) -> Result:
         """Compare the copy with the Source's list, and mend what differs."""
         self._require_copy()
+        return self._update(reconcile=True)
+
+    def _update(self, *, reconcile: bool) -> Result:
+        if self._options.atomic:
+            return self._switch(reconcile=reconcile)
         with self._opened() as (state, source):
-            with state.transaction():
-                state.lose(list(self._damaged(state, Event())))
-            return self._run(state, source, reconcile=True)
+            if reconcile:
+                with state.transaction():
+                    state.lose(list(self._damaged(state, Event())))
+            return self._run(state, source, reconcile=reconcile)
+
+    def _switch(self, *, reconcile: bool) -> Result:
+        """Build the next state beside the copy, and switch to it when it is complete."""
+        states = States(self._folder.resolve(), keep=self._options.keep, sync=self._options.sync)
+        with states.opened() as begun:
+            if not begun and self._folder.exists():
+                with self._opened() as (state, source):
+                    unchanged = self._unchanged(state, source, reconcile=reconcile)
+                    if unchanged:
+                        return unchanged
+                    states.begin(state)
+            with self._opened(states.next) as (state, source):
+                if reconcile:
+                    with state.transaction():
+                        state.lose(list(self._damaged(state, Event())))
+                result = self._run(state, source, reconcile=reconcile)
+            if result.left:
+                result.plan.notes.append(f"{self._folder} stays as it is until the next state is complete")
+            else:
+                states.switch()
+        return result
+
+    def _unchanged(self, state: State, source: Source, *, reconcile: bool) -> Result | None:
+        """Return the result if there is nothing to do, and record that; otherwise record nothing."""
+        begin = monotonic()
+        state.db.execute("BEGIN IMMEDIATE")
+        try:
+            result = Result(plan=plan(state, source, self._options, reconcile=reconcile))
+            left = state.number("SELECT count(*) FROM pending") or (reconcile and any(self._damaged(state, Event())))
+        except BaseException:
+            state.db.execute("ROLLBACK")
+            raise
+        state.db.execute("ROLLBACK" if left else "COMMIT")
+        result.resources, result.seconds = state.count(), monotonic() - begin
+        return None if left else result
 
     @contextmanager
     def _opened(self, folder: Path | None = None) -> Iterator[tuple[State, Source]]:

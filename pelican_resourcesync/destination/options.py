@@ -38,6 +38,8 @@ class Options:
     hosts: tuple[str, ...] = ()
     allow_private: bool = False
     adopt: bool = False
+    atomic: bool = False
+    keep: int = 1
     accept_older: bool = False
     proxies: bool = False
     max_deletions: float = 20.0

@@ -299,6 +299,8 @@ def locked(file: Path, busy: str) -> Iterator[int]:
             _lock(handle)
         except OSError as error:
             raise MirrorError(busy) from error
+        if not os.path.samestat(os.fstat(handle), os.stat(file)):  # noqa: PTH116 - its folder was exchanged just now
+            raise MirrorError(busy)
         yield handle
     finally:
         os.close(handle)

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
+from pelican_resourcesync.exchange import can_exchange, exchange
 from pelican_resourcesync.publication.disk.durable import TEMPORARY_PREFIX, is_there, remove_tree, sync, sync_all, walk
-from pelican_resourcesync.publication.disk.exchange import can_exchange, exchange
 from pelican_resourcesync.publication.disk.ordered_install import DOCUMENTS, InstallPlan, in_install_order, roll_forward
 from pelican_resourcesync.publication.disk.reuse import belong, compare_records, copy_unchanged, keep_file, same_bytes
 from pelican_resourcesync.publication.model.layout import FOLDER, RECORDS, WELL_KNOWN, Layout, is_package

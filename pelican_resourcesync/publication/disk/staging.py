@@ -1,6 +1,6 @@
 """Write a publication to a temporary folder (a stage) and install it as a whole, so that no partial state is visible.
 
-Then `install.py` exchanges the folder of all documents atomically if the system supports it (`exchange.py`), or moves
+Then `install.py` exchanges the folder of all documents atomically if the system supports it (`exchange`), or moves
 its files in order (`ordered_install.py`). Interrupted builds are recovered by `recover`.
 """
 

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal, Self
 from unittest import mock
 
+from pelican_resourcesync import exchange
 from pelican_resourcesync.protocol import Limits
 from pelican_resourcesync.publication import PreviousPublication, recover
-from pelican_resourcesync.publication.disk import exchange
 from pelican_resourcesync.publication.disk.staging import Stage
 from pelican_resourcesync.publication.model import RECORDS, Archives, Calendar, ChangeHistory, Dumps, Resource
 from tests.publication.support import SITEURL, Source, publish_one, tree, utc

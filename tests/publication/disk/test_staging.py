@@ -10,8 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from pelican_resourcesync import exchange
 from pelican_resourcesync.errors import DocumentError, PublicationError
-from pelican_resourcesync.publication.disk import exchange
 from pelican_resourcesync.publication.disk.ordered_install import in_install_order
 from pelican_resourcesync.publication.disk.staging import recover, replace_file, staging
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, WELL_KNOWN
