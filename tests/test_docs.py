@@ -3,6 +3,8 @@
 import ast
 import json
 import re
+import subprocess
+import sys
 from dataclasses import fields
 from pathlib import Path
 
@@ -115,3 +117,22 @@ def test_messages_that_are_explained_are_messages() -> None:
     for phrase in phrases:
         for part in phrase.split("…"):
             assert part.strip(" ,") in joined, phrase
+
+
+#: The schemas that the hosts publish, by the file that they are for.
+_SCHEMAS = {".github/workflows/pages.yml": "vendor.github-workflows", ".gitlab-ci.yml": "vendor.gitlab-ci"}
+
+
+@pytest.mark.parametrize("name", _SCHEMAS)
+def test_workflows_follow_the_schemas_of_their_hosts(tmp_path: Path, name: str) -> None:
+    """Each workflow file in the docs is valid; with a misspelled key, or a value of another type, it is not."""
+    text = (ROOT / "docs/hosts.md").read_text("utf-8")
+    (workflow,) = re.findall(rf"`{re.escape(name)}`[^\n]*:\n\n```yaml\n(.*?)```", text, re.DOTALL)
+    assert text.count("```yaml") == len(_SCHEMAS)
+    wrong = re.sub(r"\n {4}(steps|paths): ?|\n  script:", r"\n    step: ", workflow)
+    assert wrong != workflow
+    for each, status in ((workflow, 0), (wrong, 1)):
+        (tmp_path / "workflow.yml").write_text(each, "utf-8")
+        command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", _SCHEMAS[name], "workflow.yml"]
+        done = subprocess.run(command, cwd=tmp_path, check=False, capture_output=True, encoding="utf-8")
+        assert done.returncode == status, done.stdout + done.stderr

@@ -227,7 +227,7 @@ def _once(arguments: Namespace) -> int:
         if arguments.cursor:
             options = options_of(arguments)
             said = follow.run(arguments, lambda since: follow_source(arguments.source, since, options, show))
-            sys.stderr.write(f"{said}.\n")
+            sys.stderr.write(f"{printable(said)}.\n")
             return DONE
         mirror = Mirror(arguments.source, arguments.folder or Path(), options_of(arguments), show)
         if arguments.list_times:

@@ -18,11 +18,12 @@ from pelican_resourcesync.site.outputs import layouts_of
 
 #: The environment variable that allows many deletions in one build.
 ALLOW_DELETIONS = "RESOURCESYNC_ALLOW_DELETIONS"
-_ON_DELETIONS = (
-    "a plug-in may not be installed here, a folder of sources may be missing, or a setting may have changed URLs. If "
-    f"the deletions are right, build once with {ALLOW_DELETIONS}=1 in the environment, or with RESOURCESYNC = "
+#: What to do about deletions, if they are right.
+ON_DELETIONS = (
+    f"If the deletions are right, build once with {ALLOW_DELETIONS}=1 in the environment, or with RESOURCESYNC = "
     "{'allow_deletions': True}"
 )
+_CAUSES = "a plug-in may not be installed here, a folder of sources may be missing, or a setting may have changed URLs."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +89,7 @@ def options_of(pelican: Mapping[str, Any], settings: Settings, layout: Layout, o
         archives=_archives(settings.archives if own.archives is None else own.archives, settings.keep),
         allow_deletions=settings.allow_deletions or os.environ.get(ALLOW_DELETIONS) == "1",
         uncounted_below=layout.uri(f"{quote(str(pelican['THEME_STATIC_DIR']).strip('/'))}/"),
-        on_deletions=_ON_DELETIONS,
+        on_deletions=f"{_CAUSES} {ON_DELETIONS}",
         moved_from=settings.moved_from,
         page=_page_options(pelican, settings),
     )

@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pelican import signals
+
 from pelican_resourcesync.errors import HistoryError, PublicationError, SettingsError, TransportError
 from pelican_resourcesync.git import find_repository
 from pelican_resourcesync.publication import (
@@ -16,13 +18,18 @@ from pelican_resourcesync.publication import (
     PlainOutput,
     Predecessor,
     PredecessorSearch,
+    PreviousPublication,
+    are_few,
     is_loopback,
     is_published,
 )
 from pelican_resourcesync.settings import Settings, parse_siteurl
-from pelican_resourcesync.site.configuration import Configuration
+from pelican_resourcesync.site.configuration import ON_DELETIONS, Configuration, options_of
 from pelican_resourcesync.site.outputs import layouts_of
 from pelican_resourcesync.site.scope import find_scope, require_private_work_folder, settings_folder_of
+
+#: The most feeds of a site without articles: of everything and of each language, as Atom and RSS.
+_FEEDS = 8
 
 
 @contextmanager
@@ -75,6 +82,33 @@ def _require_not_moved(addresses: Iterable[str], layouts: Collection[Layout]) ->
                 "otherwise set 'previous' to 'none' for the first build"
             )
             raise PublicationError(message)
+
+
+def require_sources(pelican: Mapping[str, Any], settings: Settings, found: Mapping[str, Predecessor]) -> None:
+    """Raise `PublicationError` if Pelican has nothing to read, so that most resources would be listed as deleted.
+
+    Without any source Pelican writes only listings, feeds and the theme. Other mistakes are known only when it has
+    written everything, because plug-ins may write any page.
+    """
+    published = max((each.previous for each in found.values() if each.previous), key=_number, default=None)
+    if published is None or published.state.siteurl != published.layout.siteurl or signals.get_generators.receivers:
+        return
+    options = options_of(pelican, settings, published.layout, settings.sets[0])
+    path = Path(pelican["PATH"])
+    if options.allow_deletions or any(each.is_file() for each in path.rglob("*")):
+        return
+    listed = sum(not uri.startswith(options.uncounted_below) for uri in published.resources)
+    written = len(pelican["DIRECT_TEMPLATES"]) + len(pelican["TEMPLATE_PAGES"]) + _FEEDS
+    if not are_few(listed - written, listed):
+        message = (
+            f"{path} has no file, so nearly all of the {listed} published resources would be listed as deleted: is a "
+            f"submodule or a folder of sources missing? {ON_DELETIONS}"
+        )
+        raise PublicationError(message)
+
+
+def _number(previous: PreviousPublication) -> int:
+    return len(previous.resources)
 
 
 def earlier_addresses(base: Path, pelican: Mapping[str, Any], siteurl: str) -> list[str]:

@@ -84,9 +84,10 @@ class Session:
     ) -> None:
         from pelican_resourcesync.publication import predecessor_messages
         from pelican_resourcesync.site.outputs import Run, find_removed_sets
-        from pelican_resourcesync.site.predecessors import find_predecessors
+        from pelican_resourcesync.site.predecessors import find_predecessors, require_sources
 
         self._predecessors = find_predecessors(settings, self._settings, self._siteurl, saved, stack)
+        require_sources(settings, self._settings, self._predecessors)
         self._removed_sets = find_removed_sets(self._predecessors, self._settings, self._siteurl, saved, base)
         self._run = Run(settings, self._siteurl, clean_urls=self._settings.clean_urls)
         for line in predecessor_messages(self._predecessors):
@@ -145,7 +146,7 @@ class Session:
             documents = "the documents of the last publication" if (self._output / FOLDER).is_dir() else "no documents"
             print_line(
                 f"ResourceSync: nothing was published. The output {self._output} has the new pages and {documents}: do "
-                "not upload it before a build succeeds."
+                "not upload it. When the cause is gone, build again: nothing else has to be repaired."
             )
             raise
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.errors import ResourceSyncError
+from tests.publication.support import tree
 from tests.support.reader import XmlDocument, parse
 from tests.support.sites import Site, run, strip, warnings
 
@@ -196,6 +197,26 @@ def test_small_site_with_another_theme(bare: Site) -> None:
     assert len(bare.resources()) == 2
 
 
+def test_a_missing_folder_of_sources_is_found_before_anything_is_written(bare: Site) -> None:
+    """As where a submodule is not there: the output stays as it was, to the byte. One build may be allowed."""
+    for number in range(12):
+        bare.article(f"{number}.md", f"Number {number}")
+    bare.commit("2024-01-01T10:00:00Z")
+    run(bare)
+    before = tree(bare.output)
+    (bare.folder / "content").rename(bare.folder / "elsewhere")
+    (bare.folder / "content/empty").mkdir(parents=True)
+    status, said = run(bare)
+    assert status == 1
+    assert "content has no file, so nearly all of the 12 published resources would be listed as deleted" in said
+    assert "nothing was published" not in said
+    assert tree(bare.output) == before
+    bare.write("content/images/empty.png", b"")
+    assert "12 of 12 resources would be listed as deleted" in run(bare)[1]
+    bare.remove("content/images/empty.png")
+    assert run(bare, RESOURCESYNC_ALLOW_DELETIONS="1")[0] == 0
+
+
 def test_failed_build_keeps_the_previous_publication(bare: Site) -> None:
     """A build that fails leaves the means to repeat it: the next one goes on where the last publication ended."""
     page = "Title: {0}\nSave_as: {0}\nUrl: about\n\nText.\n"
@@ -211,7 +232,7 @@ def test_failed_build_keeps_the_previous_publication(bare: Site) -> None:
     assert "both have the URI https://example.org/about: give one of them another URL, or exclude it" in said
     assert (
         f"ResourceSync: nothing was published. The output {bare.output} has the new pages and the documents of the "
-        "last publication: do not upload it before a build succeeds."
+        "last publication: do not upload it. When the cause is gone, build again: nothing else has to be repaired."
     ) in said
     bare.write("content/pages/other.md", page.format("other.html"))
     bare.commit("2024-03-01T10:00:00Z")

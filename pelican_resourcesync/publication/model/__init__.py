@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         parse_time,
         render_time,
     )
-    from pelican_resourcesync.publication.model.sanity_checks import is_loopback, require_same_site
+    from pelican_resourcesync.publication.model.sanity_checks import are_few, is_loopback, require_same_site
     from pelican_resourcesync.publication.model.state import State, parse_state, render_state
 else:
     __getattr__ = names_from(
@@ -43,7 +43,7 @@ else:
                 "MD5 SHA_256 FileResources Listed Representation Resource Resources Row is_later "
                 "parse_representation parse_time render_time"
             ),
-            "sanity_checks": "is_loopback require_same_site",
+            "sanity_checks": "are_few is_loopback require_same_site",
             "state": "State parse_state render_state",
         },
     )
@@ -77,6 +77,7 @@ __all__ = [
     "Resources",
     "Row",
     "State",
+    "are_few",
     "build_time",
     "is_later",
     "is_loopback",

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator
 from heapq import merge
-from itertools import groupby
+from itertools import count, groupby
 from operator import attrgetter
 from pathlib import Path
 from xml.sax.saxutils import escape
@@ -56,8 +56,9 @@ def _files(layouts: Collection[Layout], output: Path) -> Iterator[tuple[str, str
         yield SITEMAP, _text("urlset", "url", first)
         return
     index = []
-    for number, part in enumerate(_chain(first, second, parts), 1):
-        name = SITEMAP.replace(".", f"-{number}.")
+    names = (SITEMAP.replace(".", f"-{number}.") for number in count(1))
+    free = (name for name in names if not (output / name).exists() or _is_ours(output / name))
+    for name, part in zip(free, _chain(first, second, parts), strict=False):
         yield name, _text("urlset", "url", part)
         latest = max((each.lastmod for each in part if each.lastmod), default=None)
         index.append(Entry(loc=f"{siteurl}/{name}", lastmod=latest))

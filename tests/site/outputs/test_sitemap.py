@@ -88,7 +88,7 @@ def test_sitemap_of_another_plugin(small: Site) -> None:
 
 @pytest.mark.parametrize(("entries_each", "size"), [(3, 50_000_000), (50_000, 1_300)])
 def test_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entries_each: int, size: int) -> None:
-    """Beyond the limits there is an index of parts; when less is left, one file again, and the parts go."""
+    """Beyond the limits there is an index of parts; when less is left, one file again. Files of others stay."""
     monkeypatch.setattr(sitemap, "MOST_ENTRIES", entries_each)
     monkeypatch.setattr(sitemap, "MOST_BYTES", size)
     source, other = Source(tmp_path), Source(tmp_path, set_name="other")
@@ -96,10 +96,12 @@ def test_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entries_each: in
     source.publish(contents, "2024-01-05T12:00", limits=Limits(entries=5))
     other.publish({"1&.html": b"", "more.html": b""}, "2024-01-06T12:00")
     layouts = [source.layout, other.layout]
+    (tmp_path / "sitemap-2.xml").write_text(OTHER)
     assert update_sitemap(tmp_path, layouts, wanted=True) == ""
     parts = entries(tmp_path / "sitemap.xml")
-    assert [loc for loc, _ in parts] == [f"{SITEURL}/sitemap-{number}.xml" for number in (1, 2, 3)]
-    found = [entries(tmp_path / f"sitemap-{number}.xml") for number in (1, 2, 3)]
+    assert [loc for loc, _ in parts] == [f"{SITEURL}/sitemap-{number}.xml" for number in (1, 3, 4)]
+    found = [entries(tmp_path / f"sitemap-{number}.xml") for number in (1, 3, 4)]
+    assert (tmp_path / "sitemap-2.xml").read_text() == OTHER
     assert [loc for part in found for loc, _ in part] == [
         f"{SITEURL}/{path}" for path in sorted([*contents, "more.html"])
     ]
