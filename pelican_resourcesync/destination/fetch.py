@@ -77,13 +77,18 @@ class Fetch:
         """Yield sinks for resources whose bytes come from elsewhere, such as a package; `take` what they receive."""
         for pending, path in self._with_paths(page):
             part = self._copy.part(pending.uri)
-            sink = PartSink(pending, path, part, begun=part in self._begun)
-            sink.begin(_UNPACKED)
-            yield sink
+            yield PartSink(pending, path, part, begun=part in self._begun)
 
-    def take(self, sink: PartSink) -> None:
-        """Take a resource whose bytes are complete; raises `MismatchedError` if it is not as listed."""
-        self._take(sink, sink.verified(_UNPACKED))
+    def take(self, sink: PartSink, blocks: bytes | Iterator[bytes]) -> None:
+        """Take all bytes of a resource; raises `MismatchedError` if it is not as listed, and what `blocks` raises."""
+        if isinstance(blocks, bytes):
+            held = sink.filled(blocks)
+        else:
+            sink.begin(_UNPACKED)
+            for block in blocks:
+                sink.write(block)
+            held = sink.verified(_UNPACKED)
+        self._take(sink, held)
         self._installer.go_on()
 
     def leave(self, sink: PartSink) -> None:

@@ -6,7 +6,7 @@ from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
 from time import sleep
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Self
 
 from pelican_resourcesync.destination.changes import text_of, uri_of
 from pelican_resourcesync.destination.dumps import Package
@@ -30,6 +30,7 @@ _MANIFESTS = {
 }
 _PAGE = 500  # entries of a manifest that are looked up at once
 _BLOCK = 131_072
+_SMALL = 100_000  # bytes of a member that is unpacked at once
 _MOST_TAKEN = 20_000
 _MOST_USED = 1_000  # packages that are remembered
 
@@ -100,45 +101,43 @@ class Packages:
         listed = self.read(package)
         while page := [(uri_of(each, package.uri), each.md or _NONE, each) for each in islice(listed, _PAGE)]:
             found = self._state.pending({uri for uri, _, _ in page}, only_set_aside=True)
-            if any(uri in found and md.path and _fits(found[uri], md, entry) for uri, md, entry in page):
+            if any(
+                uri in found and md.path and _fits(found[uri], md, entry, strongest(md.hash)) for uri, md, entry in page
+            ):
                 return True
         return False
 
     def _take(self, package: Package, fetch: "Fetch") -> None:
         with self._archive(package) as archive, archive.open(MANIFEST) as stream:
-            listed = iter(self._entries(package, stream))
-            while entries := [(uri_of(each, package.uri), each.md or _NONE, each) for each in islice(listed, _PAGE)]:
+            lines = iter(self._entries(package, stream))
+            while entries := [(uri_of(each, package.uri), each.md or _NONE, each) for each in islice(lines, _PAGE)]:
                 wanted = self._state.pending({uri for uri, _, _ in entries})
-                found: dict[str, tuple[Pending, Metadata]] = {}
+                found: dict[str, tuple[Pending, Metadata, str]] = {}
                 for uri, md, entry in entries:
-                    pending = wanted.get(uri)
-                    if pending and md.path and uri not in self._taken and _fits(pending, md, entry):
-                        found[uri] = pending, md
-                for sink in fetch.sinks([pending for pending, _ in found.values()]):
-                    self._unpack(archive, found[sink.pending.uri][1], sink, fetch)
+                    pending, listed = wanted.get(uri), strongest(md.hash)
+                    if pending and md.path and uri not in self._taken and _fits(pending, md, entry, listed):
+                        found[uri] = pending, md, listed
+                for sink in fetch.sinks([pending for pending, _, _ in found.values()]):
+                    self._unpack(archive, *found[sink.pending.uri][1:], sink, fetch)
             if len(self._taken) > _MOST_TAKEN:
                 fetch.finish()
                 self._taken.clear()
 
-    def _unpack(self, archive: ZipReader, md: Metadata, sink: PartSink, fetch: "Fetch") -> None:
-        """Unpack a member, and install it if it is what the manifest and the list say."""
+    def _unpack(self, archive: ZipReader, md: Metadata, listed: str, sink: PartSink, fetch: "Fetch") -> None:
+        """Unpack a member, and install it if it is what the manifest, with the hash `listed`, and the list say."""
         name = (md.path or "").removeprefix("/")
-        algorithm, _, expected = strongest(md.hash).partition(":")
-        same = sink.pending.hash.partition(":")[0] == algorithm
-        check = None if same or not algorithm else hashlib.new(ALGORITHMS[algorithm], usedforsecurity=False)
+        same = listed.partition(":")[0] == sink.pending.hash.partition(":")[0]
         try:
-            problem = archive.problem(name)
-            if problem:
-                raise DamagedZipError(problem)  # noqa: TRY301
-            with archive.open(name) as member:
-                while data := member.read(_BLOCK):
-                    sink.write(data)
-                    if check is not None:
-                        check.update(data)
-            if check is not None and check.hexdigest() != expected:
-                message = f"it has another hash ({algorithm}) than its manifest says"
+            if name not in archive or name.endswith("/"):
+                message = "it is not in the package"
                 raise DamagedZipError(message)  # noqa: TRY301
-            fetch.take(sink)
+            data = archive.read(name, _SMALL)
+            if data is None:
+                fetch.take(sink, _blocks(archive, name, "" if same else listed))
+            else:
+                if not same:
+                    _Check(listed).add(data).finish()
+                fetch.take(sink, data)
         except MismatchedError as error:
             fetch.leave(sink)
             if same:
@@ -212,11 +211,40 @@ class Packages:
                 return
 
 
-def _fits(pending: Pending, md: Metadata, entry: Entry) -> bool:
+class _Check:
+    """Compares bytes with a hash in a manifest, which may be empty."""
+
+    def __init__(self, listed: str) -> None:
+        self._algorithm, _, self._digest = listed.partition(":")
+        self._hash = hashlib.new(ALGORITHMS.get(self._algorithm, "sha256"), usedforsecurity=False)
+
+    def add(self, data: bytes) -> Self:
+        """Take some bytes."""
+        if self._digest:
+            self._hash.update(data)
+        return self
+
+    def finish(self) -> None:
+        """Raise `DamagedZipError` if the hash is another."""
+        if self._digest and self._hash.hexdigest() != self._digest:
+            message = f"it has another hash ({self._algorithm}) than its manifest says"
+            raise DamagedZipError(message)
+
+
+def _blocks(archive: ZipReader, name: str, listed: str) -> Iterator[bytes]:
+    """Yield the bytes of a member; raises `DamagedZipError` if it is damaged, or has another hash than is listed."""
+    check = _Check(listed)
+    with archive.open(name) as member:
+        while data := member.read(_BLOCK):
+            check.add(data)
+            yield data
+    check.finish()
+
+
+def _fits(pending: Pending, md: Metadata, entry: Entry, found: str) -> bool:
     """Return whether an entry of a manifest may be of the bytes that are wanted."""
     if md.encoding or (pending.length is not None and md.length is not None and md.length != pending.length):
         return False
-    found = strongest(md.hash)
     if pending.hash and found and pending.hash.partition(":")[0] == found.partition(":")[0]:
         return pending.hash == found
     if pending.hash:

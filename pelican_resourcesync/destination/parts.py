@@ -132,7 +132,7 @@ class PartSink:
 
     def verified(self, response: Response) -> Held:
         """Return the complete resource; raises `MismatchedError` if it is not what the list describes."""
-        wanted, listed = self.pending, self.pending.hash
+        wanted = self.pending
         if wanted.length is not None and self.length != wanted.length:
             self.discard()
             message = f"{shown(wanted.uri)} has {self.length} bytes; {wanted.length} are listed"
@@ -140,6 +140,23 @@ class PartSink:
         data = self._taken()
         digest = self._sha256.hexdigest()
         found = digest if self._hash is self._sha256 else self._hash.hexdigest()
+        return self._kept(data, digest, found, response.validators)
+
+    def filled(self, data: bytes) -> Held:
+        """Return a resource whose bytes are all there, as `verified` does; nothing else was received."""
+        wanted = self.pending
+        self.length = len(data)
+        digest = hashlib.sha256(data).hexdigest()
+        name = ALGORITHMS.get(wanted.hash.partition(":")[0], "sha256")
+        found = digest if name == "sha256" else hashlib.new(name, data, usedforsecurity=False).hexdigest()
+        if wanted.length is not None and self.length != wanted.length:
+            message = f"{shown(wanted.uri)} has {self.length} bytes; {wanted.length} are listed"
+            raise MismatchedError(message)
+        return self._kept(data, digest, found, ("", ""))
+
+    def _kept(self, data: bytes, digest: str, found: str, validators: tuple[str, str]) -> Held:
+        """Write the last bytes if the hash is the listed one, and complete the part."""
+        wanted, listed = self.pending, self.pending.hash
         if listed and listed.partition(":")[2] != found:
             self.discard()
             message = f"{shown(wanted.uri)} has another hash ({listed.partition(':')[0]}) than is listed"
@@ -150,11 +167,7 @@ class PartSink:
         self.close()
         if self._tagged:
             self._untag()
-        etag, modified = response.validators
-        return Held(
-            wanted.uri, self.path, listed, digest, self.length, wanted.time, etag, modified,
-            wanted.sets,
-        )  # fmt: skip
+        return Held(wanted.uri, self.path, listed, digest, self.length, wanted.time, *validators, wanted.sets)
 
     def close(self) -> None:
         """Close the part; what it has can be continued later."""

@@ -11,6 +11,7 @@ _RESERVED = frozenset('\\:*?"<>|')
 _INDEX = "index.html"
 #: The characters that are not percent-encoded in the path of a URI (RFC 3986, pchar and "/").
 _PATH_SAFE = "/:@!$&'()*+,;=~-._"
+_PLAIN = re.compile(r"(?:[A-Za-z0-9_-][A-Za-z0-9_.-]*+/)*+[A-Za-z0-9_-][A-Za-z0-9_.-]*+")  # asked first: it is faster
 _USUAL = re.compile(r"(https?)://([a-z0-9.-]+)(?::([1-9][0-9]{0,3}|[1-5][0-9]{4}))?(?=/[!-~]*\Z)")
 
 #: Scheme, host and port.
@@ -44,6 +45,8 @@ def served_paths(path: str) -> tuple[str, ...]:
 
 def is_plain(path: str) -> bool:
     """Return whether a relative path is safe on every system: no root, drive, `..` or unprintable character."""
+    if _PLAIN.fullmatch(path):
+        return True
     return all(name.strip(". ") and name.isprintable() and not _RESERVED.intersection(name) for name in path.split("/"))
 
 

@@ -81,9 +81,22 @@ class ZipReader:
             return "names a member, as so many do that this is read no more"
         return self._suspicion(name, number)
 
+    def __contains__(self, name: str) -> bool:
+        return name in self._numbers
+
     def size(self, name: str) -> int:
         """Return the length of a member after unpacking."""
         return int(self._sizes[self._numbers[name]])
+
+    def read(self, name: str, most: int) -> bytes | None:
+        """Return a whole member, as `open` does; None if it has more than so many bytes."""
+        if self.size(name) > most:
+            return None
+        self._count(name)
+        member = _Member(self._stream, *self._find(name))
+        data = member.read(most + 1)
+        self._left -= len(data)
+        return data
 
     @contextmanager
     def open(self, name: str) -> Iterator[BinaryIO]:
@@ -91,12 +104,18 @@ class ZipReader:
 
         The bytes read from all members count towards one limit.
         """
-        self._times -= 1
+        self._count(name)
         member = _Member(self._stream, *self._find(name))
         try:
             yield cast("BinaryIO", member)
         finally:
             self._left -= member.length
+
+    def _count(self, name: str) -> None:
+        if self._times <= 0 or self.size(name) > self._left:
+            message = "it is one of so many that this is read no more"
+            raise DamagedZipError(message)
+        self._times -= 1
 
     def _suspicion(self, name: str, number: int) -> str:
         size, limits, problem = self._sizes[number], self._limits, ""

@@ -233,9 +233,9 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
     "another hash in another algorithm": (
         packed(GOOD, entries=entry("/0/0.html", {"path": "/a", "hash": f"md5:{'0' * 32}"})), "another hash (md5)",
     ),
-    "a path of no member": (packed(GOOD, entries=listing(path="/b", data=DATA)), "names no member of the package"),
+    "a path of no member": (packed(GOOD, entries=listing(path="/b", data=DATA)), "it is not in the package"),
     "a path of a folder": (
-        packed(GOOD, Piece(name=b"b/"), entries=listing(path="/b/", data=DATA)), "names no member of the package",
+        packed(GOOD, Piece(name=b"b/"), entries=listing(path="/b/", data=DATA)), "it is not in the package",
     ),
     "resources that nobody listed": (
         packed(GOOD, entries=listing(uri="evil.html", data=DATA) + listing(uri="../up.html", data=DATA)), "",
