@@ -1,8 +1,10 @@
 """The `check` command: its options, its progress, and its exit status."""
 
+import json
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
+from pathlib import Path
 from time import monotonic
 
 from pelican_resourcesync.commands.arguments import add_jobs, add_max_documents
@@ -28,6 +30,9 @@ def add_arguments(verb: ArgumentParser) -> None:
     verb.add_argument("--ignore", action="append", default=[], metavar="RULE", help="skip a rule, by its identifier")
     verb.add_argument("--strict", action="store_true", help="count warnings in the exit status")
     verb.add_argument("--json", action="store_true", help="print JSON")
+    verb.add_argument(
+        "--proof", type=Path, metavar="FILE", help="compare the proof of a copy (mirror --prove) with its Source"
+    )
     verb.add_argument("--rules", action="store_true", help="list the rules and exit")
     add_max_documents(verb)
     add_jobs(verb, 4)
@@ -43,6 +48,8 @@ def run(arguments: Namespace) -> int:
     if arguments.rules:
         sys.stdout.write(f"{printable_lines(list_rules(RULES))}\n")
         return 0
+    if arguments.proof:
+        return _check_proof(arguments.proof, as_json=arguments.json)
     if not arguments.target:
         message = "say what to check: a folder, a document, a ZIP package or a URL"
         raise CheckError(message)
@@ -63,6 +70,19 @@ def run(arguments: Namespace) -> int:
         sys.stderr.write(f"\r{' ' * _WIDTH}\r")
     sys.stdout.write(f"{printable_lines(report.as_json() if arguments.json else report.as_text())}\n")
     return report.status(strict=arguments.strict)
+
+
+def _check_proof(file: Path, *, as_json: bool) -> int:
+    """Compare a proof with its Source; return 0 if it is confirmed, otherwise 1."""
+    from pelican_resourcesync.destination import check_proof
+
+    proof, problem = check_proof(file)
+    told = f"{proof['source']} at {proof['at'] or proof['time']}: {proof['resources']:,} resources, {proof['digest']}"
+    text = f"Not confirmed: {problem} ({told})" if problem else f"Confirmed: {told}"
+    if as_json:
+        text = json.dumps({"confirmed": not problem, "problem": problem or None, "proof": proof}, indent=1)
+    sys.stdout.write(f"{printable_lines(text)}\n")
+    return 1 if problem else 0
 
 
 def _progress() -> Callable[[str], None]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _SAVED = 1.0  # seconds between two times that the cursor is saved
 _SECRETS = ("RESOURCESYNC_USER", "RESOURCESYNC_PASSWORD")
-_NOT_WITH = ("folder", "dry_run", "audit", "repair", "list_times", "at", "adopt", "atomic", "json")
+_NOT_WITH = ("folder", "dry_run", "audit", "repair", "list_times", "at", "adopt", "atomic", "prove", "json")
 
 #: Handles a change, described by one line of JSON. Raises `IncompleteError` if it could not.
 Handler = Callable[[dict[str, Any], str], None]

@@ -24,7 +24,7 @@ from pelican_resourcesync.printable import printable, printable_lines
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from pelican_resourcesync.destination import Difference, Moment, Options, Plan, Result
+    from pelican_resourcesync.destination import Difference, Mirror, Moment, Options, Plan, Result
 
 DONE, PROBLEMS, INCOMPLETE = 0, 1, 3
 _MOST_SHOWN = 20
@@ -85,6 +85,12 @@ def _add_tasks(verb: ArgumentParser) -> None:
         "--atomic", action="store_true", help="build the next state beside the copy, and switch when it is complete"
     )
     how.add_argument("--keep", type=int, metavar="N", help="with --atomic, keep N earlier states (1)")
+    how.add_argument(
+        "--prove",
+        type=Path,
+        metavar="FILE",
+        help="compare everything in the end, and write a proof that others can check",
+    )
     how.add_argument("--exec", dest="command", metavar="COMMAND", help="make no copy, and run COMMAND for each change")
     how.add_argument(
         "--json-lines",
@@ -149,12 +155,7 @@ def moment(text: str) -> "datetime":
 
 def run(arguments: Namespace) -> int:
     """Mirror, report and return the exit status: 0 done, 1 the audit found differences, 3 incomplete."""
-    if not follow.is_asked(arguments) and arguments.folder is None and not arguments.list_times:
-        message = "name the FOLDER of the copy"
-        raise SettingsError(message)
-    if arguments.keep is not None and (arguments.keep < 0 or not arguments.atomic):
-        message = "--keep N needs --atomic, and a number from 0 on"
-        raise SettingsError(message)
+    _check(arguments)
     with _stoppable() as stopped:
         status = DONE
         while True:
@@ -176,6 +177,19 @@ def run(arguments: Namespace) -> int:
                 return status
             if stopped.is_set():
                 return status
+
+
+def _check(arguments: Namespace) -> None:
+    """Raise `SettingsError` for options that do not go together."""
+    if not follow.is_asked(arguments) and arguments.folder is None and not arguments.list_times:
+        message = "name the FOLDER of the copy"
+        raise SettingsError(message)
+    if arguments.prove and (arguments.dry_run or arguments.list_times):
+        message = "--prove needs a copy: leave out --dry-run and --list-times"
+        raise SettingsError(message)
+    if arguments.keep is not None and (arguments.keep < 0 or not arguments.atomic):
+        message = "--keep N needs --atomic, and a number from 0 on"
+        raise SettingsError(message)
 
 
 def _to_be_repeated(arguments: Namespace, error: ResourceSyncError) -> bool:
@@ -238,7 +252,21 @@ def _once(arguments: Namespace) -> int:
             report = mirror.audit()
         else:
             report = mirror.repair() if arguments.repair else mirror.run()
-    return _report(report, arguments)
+        proved = not arguments.prove or _prove(mirror, arguments.prove)
+    return _report(report, arguments) or (DONE if proved else PROBLEMS)
+
+
+def _prove(mirror: "Mirror", file: Path) -> bool:
+    """Write a proof; return whether the copy is exact."""
+    proof = mirror.prove()
+    try:
+        file.write_text(f"{json.dumps(proof, indent=1)}\n", "utf-8")
+    except OSError as error:
+        message = f"{file} cannot be written: {error.strerror}"
+        raise SettingsError(message) from error
+    if proof["differences"]:
+        sys.stderr.write(f"pelican-resourcesync: the copy differs in {_counted(proof['differences'], 'resource')}\n")
+    return not proof["differences"]
 
 
 def _report(report: "Plan | Result | list[Difference]", arguments: Namespace) -> int:

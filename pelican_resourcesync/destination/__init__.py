@@ -7,6 +7,7 @@ from pelican_resourcesync.destination.options import STATE_FOLDER, IncompleteErr
 from pelican_resourcesync.destination.past import Moment
 from pelican_resourcesync.destination.paths import conflict_path_of, path_of
 from pelican_resourcesync.destination.plan import Plan
+from pelican_resourcesync.destination.proof import check_proof
 from pelican_resourcesync.destination.state import locked
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "Options",
     "Plan",
     "Result",
+    "check_proof",
     "conflict_path_of",
     "follow",
     "locked",

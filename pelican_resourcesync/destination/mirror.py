@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Event
 from time import monotonic
+from typing import Any
 
 from pelican_resourcesync.destination.atomic import States
 from pelican_resourcesync.destination.changes import text_of
@@ -18,6 +19,7 @@ from pelican_resourcesync.destination.options import STATE_FOLDER, MirrorError, 
 from pelican_resourcesync.destination.packages import Packages
 from pelican_resourcesync.destination.past import Moment, Past
 from pelican_resourcesync.destination.plan import Plan, Progress, plan
+from pelican_resourcesync.destination.proof import prove
 from pelican_resourcesync.destination.source import Source
 from pelican_resourcesync.destination.state import State, open_state
 
@@ -92,6 +94,11 @@ class Mirror:
             finally:
                 ended.set()
             return sorted(found, key=lambda each: each.uri)
+
+    def prove(self) -> dict[str, Any]:
+        """Compare all files with what the Source lists; return the proof, which `check_proof` can compare with it."""
+        self._require_copy()
+        return prove(self._where, self._folder, self._options)
 
     def repair(self) -> Result:
         """Compare the copy with the Source's list, and mend what differs."""
