@@ -1,8 +1,8 @@
 """Proofs: what a copy was at a time, in one small JSON file, which others can compare with the Source.
 
 `digest` stands for all that the Source lists: the SHA-256 of one line for each resource, in the order of their URIs.
-A line is the URI, the strongest listed hash as `algorithm:hexadecimal` and the listed length, with tabs between them and
-a line feed at its end; what is not listed is empty.
+A line is the URI, the strongest listed hash as `algorithm:hexadecimal` and the listed length, with tabs between them,
+and a line feed at its end; what is not listed is empty.
 """
 
 import datetime as dt
