@@ -21,6 +21,7 @@ from pelican_resourcesync.protocol.values import (
     parse_datetime,
     parse_hashes,
     render_datetime,
+    render_datetimes,
     render_hashes,
     require_absolute,
 )
@@ -134,7 +135,7 @@ def _parse_change(value: str) -> ChangeKind:
 
 
 _TEXT = ValueFormat(_render_word, str)
-_TIME = ValueFormat(render_datetime, lambda value: parse_datetime(value.strip(XML_SPACE)))
+_TIME = ValueFormat(render_datetime, lambda value: parse_datetime(value.strip(XML_SPACE)), render_datetimes)
 _CHANGE = ValueFormat(_render_word, _parse_change)
 _HASHES = ValueFormat(_render_hashes, parse_hashes, _render_all_hashes)
 _LENGTH = ValueFormat(_render_length, _parse_integer, _render_all_lengths)

@@ -19,6 +19,7 @@ from pelican_resourcesync.protocol.values import (
     are_all,
     escape_text,
     render_datetime,
+    render_datetimes,
     require_absolute,
 )
 from pelican_resourcesync.protocol.vocabulary import EDITIONS, RS_NS, SITEMAP_NS, Root
@@ -119,7 +120,7 @@ class Renderer:
         locs, lastmods, changefreqs, mds, links = zip(*map(_ENTRY_VALUES, entries), strict=True)
         columns = _Columns()
         columns.add(f"  <{self._entry}>\n    <loc>", locs, _render_locs, "</loc>\n")
-        columns.add("    <lastmod>", lastmods, lambda values: [*map(render_datetime, values)], "</lastmod>\n")
+        columns.add("    <lastmod>", lastmods, render_datetimes, "</lastmod>\n")
         columns.add("    <changefreq>", changefreqs, lambda values: [*map(escape_text, values)], "</changefreq>\n")
         if any(mds):
             if None in mds:

@@ -78,8 +78,14 @@ class Comparison:
 
     def see_changes(self, changes: Iterable[Change]) -> None:
         """Include the sizes of the entries of changes."""
+        bare = set()
         for change in changes:
-            self.see(change.uri, render_links(change.links))
+            if change.links:
+                self.see(change.uri, render_links(change.links))
+            else:
+                bare.add(change.uri)
+        for uri in bare:  # of which there are often far fewer than changes
+            self.see(uri)
 
     def capacity(self, limits: Limits) -> int:
         """Return how many changes fit into one Change List, whichever of the resources they are for (`X04`)."""
@@ -144,7 +150,8 @@ class ListingBuilder:
 
     def list(self, changes: Iterable[Change], file: Path | None = None) -> Listing:
         """Return the listing after these changes, stored in `file` if given."""
-        times = {change.uri: render_time(change.time) for change in changes}
+        last = {change.uri: change.time for change in changes}
+        times = {uri: render_time(time) for uri, time in last.items()}
         found, previous = self.found, self.previous
         if previous is None or found is None or found.differing is None:
             return Listing.keep(self._rows(times), file)

@@ -5,12 +5,17 @@ import os
 import shutil
 from pathlib import Path
 
+_CHUNK = 65_536  # bytes read at a time
+
 
 def measure(file: Path) -> tuple[str, int]:
     """Return the SHA-256 (hexadecimal) and the length (bytes) of a file; it is read once, with little memory."""
-    with file.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256")
-        return digest.hexdigest(), stream.tell()
+    digest, length = hashlib.sha256(), 0
+    with file.open("rb", buffering=0) as stream:  # most files are smaller than the buffers that would be made for them
+        while chunk := stream.read(_CHUNK):
+            digest.update(chunk)
+            length += len(chunk)
+    return digest.hexdigest(), length
 
 
 def sha256(data: bytes) -> str:

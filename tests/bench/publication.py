@@ -64,8 +64,12 @@ def _bytes(number: int, *, changed: bool) -> bytes:
 
 
 def first(folder: str, count: str, lists: str = "0", dumps: str = "") -> None:
-    """Publish for the first time, with so many Change Lists."""
+    """Publish for the first time, with so many Change Lists after those in which all resources are created."""
     changes = [
+        Change(_BEGIN - timedelta(days=1), f"{SITEURL}/{_name(number)}", ChangeKind.CREATED)
+        for number in range(int(count) if int(lists) else 0)
+    ]
+    changes += [
         Change(_BEGIN + timedelta(days=day), f"{SITEURL}/{_name((day * EACH + each) % int(count))}", ChangeKind.UPDATED)
         for day in range(int(lists))
         for each in range(EACH)

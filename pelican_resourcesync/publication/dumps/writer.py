@@ -121,7 +121,7 @@ class DumpWriter:
         """Yield the bitstreams of the entries that can be packed: deletions, and entries whose bytes are available."""
         for entry in entries:
             md = entry.md or Metadata()
-            bare = replace(entry, links=())
+            bare = replace(entry, links=()) if entry.links else entry
             if md.change is ChangeKind.DELETED:
                 yield Bitstream(bare)
             elif opener := self.find(entry.loc, md.hash[0] if md.hash else None, entry.lastmod):

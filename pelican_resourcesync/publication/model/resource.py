@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
@@ -199,9 +199,7 @@ class FileResources(Resources):
 
     def __init__(self, resources: Iterable[Resource]) -> None:
         """Read the resources, the last one of each URI. Raises `PublicationError` if one cannot be read."""
-        self._resources = {
-            each.uri: each if each.measured else replace(each, measured=each.represent()) for each in resources
-        }
+        self._resources = {each.uri: each if each.measured else _measured(each) for each in resources}
 
     def __len__(self) -> int:
         return len(self._resources)
@@ -220,11 +218,16 @@ class FileResources(Resources):
         return self._resources.get(uri)
 
 
+def _measured(resource: Resource) -> Resource:
+    return Resource(resource.uri, resource.file, resource.modified, resource.represent(), resource.links)
+
+
 def _row_of(resource: Resource) -> Row:
     try:
         resource.uri.encode()
-        representation = render_representation(resource.represent())
-        return Row(resource.uri, representation, render_links(resource.links), render_time(resource.modified))
+        representation = render_representation(resource.measured or resource.represent())
+        links = render_links(resource.links) if resource.links else ""
+        return Row(resource.uri, representation, links, render_time(resource.modified))
     except (DocumentError, UnicodeEncodeError) as error:
         message = f"the resource {resource.uri[:LONGEST_LOC]!a}: {error}"
         raise DocumentError(message) from None

@@ -53,6 +53,8 @@ def are_few(gone: int, listed: int) -> bool:
 
 def _kind(uri: str) -> str:
     """Return whether a URI is that of a page or another file."""
+    if uri.endswith((".html", "/")) and "?" not in uri and "#" not in uri:  # nearly all
+        return "pages"
     path = uri.partition("?")[0].partition("#")[0]
     name = path.rpartition("/")[2].lower()
     has_extension = "." in name[1:-1] and path.count("/") > 2  # noqa: PLR2004 - after those of https://host/

@@ -18,7 +18,6 @@ from pelican_resourcesync.publication.model.state import State
 
 _SHOWN = 200  # characters of a URI in a message
 _BATCH = 512  # changes that are checked together
-_PLAIN_TIME = len("2020-01-01T00:00:00Z")
 
 
 class DamagedError(ResourceSyncError):
@@ -89,8 +88,8 @@ def checked_changes(
         times = [each.lastmod for each in batch]
         first, last = parse_time(times[0]), parse_time(times[-1])
         plain = (
-            {len(time) for time in times} == {_PLAIN_TIME}
-            and times == sorted(times)  # texts of this length are in the order of their times
+            len({len(time) for time in times}) == 1
+            and times == sorted(times)  # texts of one length, and so of one form, are in the order of their times
             and not [each for each in batch if not each.change or each.datetime not in ("", each.lastmod)]
             and addresses.have([each.loc for each in batch])
         )
