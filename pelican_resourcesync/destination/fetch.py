@@ -342,4 +342,4 @@ class Installer:
         except InTheWayError as error:
             Path(part).unlink(missing_ok=True)
             with self._state.transaction():
-                self._state.take_back(held, str(error))
+                self._state.take_back(held, f"{error}: move it away, and run it again")

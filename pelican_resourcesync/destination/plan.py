@@ -92,8 +92,9 @@ def _plan(state: State, source: Source, options: Options, *, reconcile: bool) ->
     there = state.count()
     if made.delete * 100 > options.max_deletions * there and (made.delete > _FEW or made.delete == there):
         message = (
-            f"the Source no longer has {made.delete:,} of the {there:,} resources of the copy: nothing was changed. If "
-            f"that is right, run it again with --max-deletions {min(100, -(-made.delete * 100 // there))}"
+            f"{made.delete:,} of the {there:,} resources of the copy are no longer listed, or no longer wanted: "
+            f"nothing was changed. If that is right, run it again with "
+            f"--max-deletions {min(100, -(-made.delete * 100 // there))}"
         )
         raise IncompleteError(message)
     return made

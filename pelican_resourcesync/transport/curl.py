@@ -1,5 +1,6 @@
 """The client that uses pycurl, several times as fast as the standard library; part of the extra `mirror`."""
 
+import re
 import socket
 import ssl
 import sys
@@ -27,10 +28,11 @@ from pelican_resourcesync.transport.client import (
 from pelican_resourcesync.transport.connections import MOST_HEADERS
 from pelican_resourcesync.transport.headers import Headers
 from pelican_resourcesync.transport.limits import Bounds, Deadline
-from pelican_resourcesync.transport.urls import Origin, check_url, redirected, shown
+from pelican_resourcesync.transport.urls import Origin, check_url, redirected, shown, target_of
 
 _LONGEST_WAIT = 1.0  # seconds
 _LINES = [f"{name}: {value}" for name, value in HEADERS.items()]
+_ESCAPED = re.compile("/.*%(?:[a-f]|.[a-f])")
 _WHY = {
     pycurl.E_COULDNT_CONNECT: "Connection refused",
     pycurl.E_PARTIAL_FILE: "the transfer ended early",
@@ -153,6 +155,7 @@ class _Transfer:
         self._lines: list[bytes] = []  # the heads that have come, with their status lines
         self._sent = _LINES
         self._bounds: Bounds | None = None  # those that curl was told
+        self._exact = False  # whether curl was told what to write in the request line; it cannot be told to forget
         self.curl = curl = pycurl.Curl()
         _trust(curl)
         curl.setopt(pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS)
@@ -191,7 +194,11 @@ class _Transfer:
         if " " in url or not checked.isascii() or not checked.isprintable():
             message = f"{shown(url)}: {_WHY[pycurl.E_URL_MALFORMAT]}"
             raise TransportError(message)
-        curl.setopt(pycurl.URL, url.partition("#")[0])
+        url = url.partition("#")[0]
+        curl.setopt(pycurl.URL, url)
+        if self._exact or _ESCAPED.search(url):  # curl would write escapes with capital letters
+            self._exact = True
+            curl.setopt(pycurl.REQUEST_TARGET, target_of(url))
         if lines != self._sent:
             curl.setopt(pycurl.HTTPHEADER, lines)
             self._sent = lines

@@ -30,7 +30,7 @@ from pelican_resourcesync.transport.client import (
 )
 from pelican_resourcesync.transport.connections import Connection, Reply, connect
 from pelican_resourcesync.transport.limits import Deadline
-from pelican_resourcesync.transport.urls import Origin, check_url, redirected
+from pelican_resourcesync.transport.urls import Origin, check_url, redirected, target_of
 
 _BLOCK = 65_536
 _IDLE = 30.0  # seconds that an unused connection is kept
@@ -239,7 +239,7 @@ def _exchange(connection: Connection, data: bytes, deadline: Deadline, batch: _B
 def _request(url: str, place: Origin, headers: Mapping[str, str], proxy: str) -> bytes:
     """Return the request as it is sent; raises `InvalidURL` for anything that cannot be sent in one line."""
     parts = urlsplit(url)
-    target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    target = target_of(url)
     host = parts.hostname or ""
     host = host if host.isascii() else host.encode("idna").decode("ascii")
     if ":" in host:

@@ -82,6 +82,12 @@ def check_url(url: str) -> Origin:
     return found
 
 
+def target_of(url: str) -> str:
+    """Return the path and query of a URL as a request names them."""
+    parts = urlsplit(url)
+    return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+
+
 def redirected(url: str, location: str | None) -> str:
     """Return the URL that a redirect leads to; raises `TransportError` if it leaves the origin, except to https."""
     target = ""

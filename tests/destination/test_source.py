@@ -219,8 +219,8 @@ def test_in_the_way(source: FakeSource, folder: Path) -> None:
     (folder / "b").write_text("mine")
     result = Mirror(source.url, folder, replace(FAST, adopt=True)).run()
     assert [why for _, why in result.missing] == [
-        "a.html exists, and the mirror did not write it",
-        "b is a file that the mirror did not write",
+        "a.html exists, and the mirror did not write it: move it away, and run it again",
+        "b is a file that the mirror did not write: move it away, and run it again",
     ]
     (folder / "a.html").rmdir()
     (folder / "b").unlink()
@@ -232,7 +232,7 @@ def test_in_the_way(source: FakeSource, folder: Path) -> None:
     source.delete("e.bin")
     source.publish()
     result = Mirror(source.url, folder, FAST).run()
-    assert [why for _, why in result.missing] == ["d.txt is a folder"]
+    assert [why for _, why in result.missing] == ["d.txt is a folder: move it away, and run it again"]
     assert result.deleted == 1
 
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,15 @@ def test_found(site: Live) -> None:
     assert received.date
     assert abs(received.date - datetime.now(UTC)) < timedelta(minutes=5)
     assert [ask.path for ask in site.asks] == ["a/b.xml"]
+
+
+def test_path_is_asked_as_it_is_written(site: Live) -> None:
+    """No part of a path is resolved or written in another way, nor those of later requests over a connection."""
+    web = Web(site.url)
+    paths = ["a%2fb/%2e%2e/%C3%a9", "a/../b", "a%2Fb?%2f=%2F", "", "?%2f"]
+    for path in paths:
+        web.visit(f"{site.url}/{path}", BytesIO(), public=False)
+    assert [f"{ask.path}?{ask.query}".rstrip("?") for ask in site.asks] == paths
 
 
 def test_what_is_asked(site: Live) -> None:
