@@ -346,6 +346,7 @@ def test_nothing_to_do_is_quickly_done(tmp_path: Path) -> None:
         assert Mirror(source.url, tmp_path / "copy", FAST).run().complete
         source.site.asked()
         for path in source.resources:
-            (tmp_path / "copy" / path).chmod(0)
+            (tmp_path / "copy" / path).write_text("not read")
         assert Mirror(source.url, tmp_path / "copy", FAST).run().complete
         assert source.site.asked().total() <= 4
+        assert set(files_of(tmp_path / "copy").values()) == {b"not read"}
