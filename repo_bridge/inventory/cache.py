@@ -20,7 +20,7 @@ from pelican_resourcesync.version import __version__
 
 logger = get_logger(__name__)
 
-_FORMAT = 2
+_FORMAT = 3
 _INVENTORY, _INDEX = "inventory.db", "index.json"
 
 

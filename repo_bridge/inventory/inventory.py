@@ -29,8 +29,11 @@ CREATE TABLE resource (
 );
 CREATE TABLE member (set_name TEXT, uri TEXT, PRIMARY KEY (set_name, uri)) WITHOUT ROWID;
 CREATE TABLE gone (uri TEXT PRIMARY KEY, time TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE bucket (number INTEGER PRIMARY KEY, sum TEXT NOT NULL);
-CREATE TABLE seen (at TEXT NOT NULL, digested TEXT NOT NULL, origin TEXT NOT NULL, read_from INT NOT NULL);
+CREATE TABLE version (owner TEXT PRIMARY KEY, sum TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE seen (
+  at TEXT NOT NULL, digested TEXT NOT NULL, origin TEXT NOT NULL, read_from INT NOT NULL, oldest INT NOT NULL,
+  total TEXT NOT NULL
+);
 """
 
 #: The digest of an item that was just read. An empty digest means that the item is read again on every run.
@@ -61,15 +64,18 @@ class ItemEntries(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What an inventory was filled from: a repository `at` a time, in the database `origin` at a `transaction`.
+    """What an inventory was filled from: a repository `at` a time, in the database `origin`.
 
-    `digested` is when all of its digests were last compared. Times are texts.
+    `digested` is when all of its digests were last compared. Times are texts. `transaction`, `oldest` and `total` say
+    which rows there were: see `reading.row_versions`.
     """
 
     at: str
     digested: str
     origin: str = ""
     transaction: int = 0
+    oldest: int = 0
+    total: str = "0"
 
 
 class Inventory:
@@ -127,16 +133,22 @@ class Inventory:
         """Return the ids of the items to be read again on every run."""
         return self._names("SELECT id FROM item WHERE digest = ''")
 
-    def take_sums(self, sums: Mapping[int, str]) -> dict[int, str]:
-        """Store the current sums of buckets; return those stored before."""
-        before = dict(self._rows("SELECT number, sum FROM bucket"))
-        new = [(number, text) for number, text in sums.items() if before.get(number) != text]
+    def sums(self, of: Iterable[str] | None = None) -> dict[str, str]:
+        """Return the sums of rows (see `reading.row_versions`), of all owners or of some."""
+        if of is None:
+            return dict(self._rows("SELECT owner, sum FROM version"))
         with _kept(self._file):
-            self._database.executemany(
-                "DELETE FROM bucket WHERE number = ?", ((n,) for n in before.keys() - sums.keys())
-            )
-            self._database.executemany("INSERT OR REPLACE INTO bucket VALUES (?, ?)", new)
-        return before
+            found = (self._database.execute("SELECT * FROM version WHERE owner = ?", (each,)).fetchone() for each in of)
+            return dict(row for row in found if row)
+
+    def keep_sums(self, sums: Mapping[str, str], of: Iterable[str] | None = None) -> None:
+        """Store the current sums, of all owners or of some."""
+        with _kept(self._file):
+            if of is None:
+                self._database.execute("DELETE FROM version")
+            else:
+                self._database.executemany("DELETE FROM version WHERE owner = ?", ((each,) for each in of))
+            self._database.executemany("INSERT INTO version VALUES (?, ?)", sums.items())
 
     @property
     def seen(self) -> "Seen | None":
@@ -147,7 +159,7 @@ class Inventory:
     def seen(self, seen: "Seen") -> None:
         with _kept(self._file):
             self._database.execute("DELETE FROM seen")
-            self._database.execute("INSERT INTO seen VALUES (?, ?, ?, ?)", seen)
+            self._database.execute("INSERT INTO seen VALUES (?, ?, ?, ?, ?, ?)", seen)
 
     def changed(self, most: int) -> list[str] | None:
         """Return the ids of items that are new or have another digest, in order; `None` if there are too many.

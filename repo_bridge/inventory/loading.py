@@ -105,7 +105,7 @@ def may_compare_row_versions(seen: Seen, origin: Origin, at: datetime) -> bool:
     """Return whether this is the database seen before, and its digests were all compared within a week."""
     digested = parse_time(seen.digested)
     again = digested is None or not timedelta(0) <= at - digested < _DIGESTED
-    return not again and origin.follows(Origin(seen.origin, seen.transaction))
+    return not again and origin.follows(Origin(seen.origin, seen.transaction, seen.oldest))
 
 
 def entries_of(rows: Iterator[QueryRow], sets: Sets, at: datetime) -> Iterator[tuple[str, Entry | None, str]]:
@@ -155,21 +155,34 @@ class InventoryLoader:
         self.inventory.settle_digests()
         digested = seen.digested if seen and suspects is not None else render_time(builder.at)
         origin = repository.origin or Origin("", 0)
-        self.inventory.seen = Seen(render_time(builder.at), digested, origin.database, origin.transaction)
+        total = repository.total() if repository.origin else "0"
+        self.inventory.seen = Seen(
+            render_time(builder.at), digested, origin.database, origin.transaction, origin.oldest, total
+        )
 
     def _suspects(self, repository: Repository, seen: Seen | None, at: datetime) -> set[str] | None:
         """Return the items that may have changed, by the versions of their rows; `None` if all digests are needed."""
+        inventory = self.inventory
         if repository.origin is None:
             return None
-        sums = repository.sums()
-        before = self.inventory.take_sums(sums)
         if seen is None or not may_compare_row_versions(seen, repository.origin, at):
+            inventory.keep_sums(repository.sums())
             return None
-        buckets = [number for number in sums.keys() | before.keys() if sums.get(number) != before.get(number)]
-        known, found = self.inventory.items(), {*self.inventory.unsettled()}
-        if buckets:
-            found.update(repository.items_in(buckets), known.difference(repository.ids()))
-        return None if len(found) * _MANY > len(known) else found
+        found = repository.written_since(seen.oldest)
+        if not self._account_for_all(repository, found, seen):
+            found |= inventory.items().difference(repository.ids())
+            if not self._account_for_all(repository, found, seen):
+                sums, before = repository.sums(), inventory.sums()
+                found = {each for each in sums.keys() | before.keys() if sums.get(each) != before.get(each)}
+        inventory.keep_sums(repository.sums_of(sorted(found)), found)
+        found |= {*inventory.unsettled()}
+        return None if len(found) * _MANY > len(inventory.items()) else found
+
+    def _account_for_all(self, repository: Repository, found: Collection[str], seen: Seen) -> bool:
+        """Return whether nothing else has changed since then, because the sum of all rows changed by as much."""
+        before, now = self.inventory.sums(found), repository.sums_of(sorted(found))
+        rest = int(seen.total) - sum(map(int, before.values()))
+        return rest == int(repository.total()) - sum(map(int, now.values()))
 
     def from_archive(self, items: Iterable[Item], builder: EntryBuilder) -> None:
         """Add the items of an archive."""

@@ -23,10 +23,12 @@ from repo_bridge.reading.hierarchy import read_hierarchy
 from repo_bridge.reading.row_versions import (
     Origin,
     find_origin,
-    items_in,
     items_of,
+    objects_statement,
+    owners_statement,
     sums_statement,
     total_statement,
+    written_statement,
 )
 from repo_bridge.reading.statements import Key, Statements
 from repo_bridge.schema import ANONYMOUS, Tables, find_tables
@@ -133,22 +135,34 @@ class Repository:
         return find_origin(self._connection, self._queries)
 
     def total(self) -> str:
-        """Return the sum of all `sums`, which takes a third of the time."""
+        """Return the sum of all rows: see `row_versions`."""
         if self._total is None:
             with self._runner.each() as run:
                 self._total = str(next(run(total_statement(self._queries)))[0])
         return self._total
 
-    def sums(self) -> dict[int, str]:
-        """Return the sum of each bucket of objects: see `row_versions`."""
+    def sums(self) -> dict[str, str]:
+        """Return the sum of each item, and of each object that belongs to none."""
         with self._runner.each() as run:
-            sums: dict[int, str] = dict(run(sums_statement(self._queries)))
-        self._total = str(sum(map(int, sums.values())))
-        return sums
+            return dict(run(sums_statement(self._queries)))
 
-    def items_in(self, buckets: Iterable[int]) -> list[str]:
-        """Return the ids of the items that have an object in one of the buckets."""
-        return self._ids(items_in(self._queries, buckets))
+    def sums_of(self, owners: Iterable[str]) -> dict[str, str]:
+        """Return the sums of those that have rows."""
+        found: dict[str, str] = {}
+        for some in _batches(owners, _KEYS):
+            objects = [key for (key,) in self._runner.all(objects_statement(self._queries, some))]
+            sums = self._runner.all(sums_statement(self._queries, objects))
+            found.update((owner, text) for owner, text in sums if owner in some)
+        return found
+
+    def written_since(self, oldest: int) -> set[str]:
+        """Return the items, and the objects that belong to none, of the rows written by this or a later transaction."""
+        with self._runner.each() as run:
+            keys = [key for (key,) in run(written_statement(self._queries, oldest))]
+        found: set[str] = set()
+        for some in _batches(keys, _KEYS):
+            found.update(owner for (owner,) in self._runner.all(owners_statement(self._queries, some)))
+        return found
 
     def ids(self) -> list[str]:
         """Return the ids of all items, public or not."""

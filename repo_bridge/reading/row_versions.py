@@ -1,26 +1,31 @@
 """Which items may have changed, without reading their rows: PostgreSQL knows which transaction wrote each row (`xmin`).
 
-For each object (an item, bundle or file), the key of the object is hashed with the `xmin` of each of its rows, in all
-tables that are read, and the hashes are added up. This sum changes whenever one of the rows is added, replaced or
-removed, whoever did it, and costs a tenth of a digest of the rows. The sums of objects are added up in buckets, so
-that few have to be remembered. An item depends on the rows of its own objects only: if all of their buckets are
-unchanged, it is unchanged.
+The key of an object (an item, bundle or file) is hashed with the `xmin` of each of its rows, in all tables that are
+read. Added up, the hashes of all rows change whenever a row is added, replaced or removed, whoever did it, and cost a
+tenth of a digest of the rows. They are also added up for each item, with its bundles and files. Rows that were written
+since the last look lead to items; if these account for the change of the whole sum, no other item has changed.
+Otherwise, as when rows were only removed, the sums of all items are compared.
 
 `VACUUM FREEZE` keeps `xmin`. A restored database has other transactions, so `origin` says which database it is.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import (
+    ARRAY,
     BigInteger,
     CompoundSelect,
     Connection,
     Executable,
+    FromClause,
     Integer,
+    Subquery,
     Table,
     Text,
+    Uuid,
+    any_,
     cast,
     func,
     literal,
@@ -31,18 +36,21 @@ from sqlalchemy import (
     union_all,
 )
 from sqlalchemy.sql import ColumnElement
+from sqlalchemy.types import UserDefinedType
 
 from repo_bridge.reading.statements import Statements
-
-#: The number of buckets: objects in the same bucket are looked at together.
-_BUCKETS = 1 << 16
+from repo_bridge.schema import INTEGER_KEYS
 
 #: Given the column with the keys of objects, returns the condition that an object is meant.
 Condition = Callable[[ColumnElement[Any]], ColumnElement[bool]]
 
+#: Two transactions are at most so many apart, if it is to be known from 32 bits which one came first.
+_NUMBERS = 1 << 32
+_MOST = 1 << 30
+
 _ORIGIN = text("""
 SELECT system_identifier::text || '/' || timeline_id || '/' || (SELECT oid FROM pg_database WHERE datname =
-  current_database()), txid_snapshot_xmax(txid_current_snapshot())
+  current_database()), txid_snapshot_xmax(txid_current_snapshot()), txid_snapshot_xmin(txid_current_snapshot())
 FROM pg_control_system(), pg_control_checkpoint()
 """)
 _POSSIBLE = text("""
@@ -56,19 +64,26 @@ SELECT current_setting('server_version_num')::int >= 120000
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Which database it is, and the number of the first transaction that had not begun."""
+    """Which database it is, the number of the first transaction that had not begun, and of the first not ended."""
 
     database: str
     transaction: int
+    oldest: int = 0
 
     def follows(self, before: "Origin") -> bool:
-        """Return whether this is the same database as before, at the same time or later."""
-        return self.database == before.database and self.transaction >= before.transaction
+        """Return whether this is the same database as before, at the same time or later.
+
+        Numbers of transactions in rows have 32 bits, so it must not be much later.
+        """
+        return self.database == before.database and 0 <= self.transaction - before.oldest < _MOST
 
 
 def find_origin(connection: Connection, queries: Statements) -> Origin | None:
-    """Return the origin; `None` if the database does not say who wrote its rows (SQLite, views, an old server)."""
-    if connection.dialect.name != "postgresql":
+    """Return the origin; `None` if the database does not say who wrote its rows (SQLite, views, an old server).
+
+    In version 5, objects of different kinds may have the same key, so it is not known whose row it is.
+    """
+    if connection.dialect.name != "postgresql" or queries.tables.version == INTEGER_KEYS:
         return None
     names = [f'"{table.name}"' for table, _ in _owners(queries)]
     if not connection.execute(_POSSIBLE, {"number": len(names), "names": names}).scalar_one():
@@ -77,20 +92,83 @@ def find_origin(connection: Connection, queries: Statements) -> Origin | None:
 
 
 def total_statement(queries: Statements) -> Executable:
-    """Return the statement for the sum of all buckets."""
+    """Return the statement for the sum of all rows."""
     parts = [select(func.sum(_hashed(key)).label("sum")).select_from(table) for table, key in _owners(queries)]
     rows = union_all(*parts).subquery()
     return select(cast(func.coalesce(func.sum(rows.c.sum), 0), Text))
 
 
-def sums_statement(queries: Statements) -> Executable:
-    """Return the statement for the sum of each bucket that has rows."""
+def sums_statement(queries: Statements, objects: Sequence[str] | None = None) -> Executable:
+    """Return the statement for the sum of each owner that has rows: an item, or an object that belongs to none.
+
+    With `objects`, of the rows of these alone.
+    """
+    meant = None if objects is None else any_(_array(objects))
     parts = [
-        select(_bucket(key).label("bucket"), _hashed(key).label("hash")).select_from(table).where(key.is_not(None))
+        select(key.label("key"), _hashed(key).label("hash"))
+        .select_from(table)
+        .where(key.is_not(None) if meant is None else key == meant)
         for table, key in _owners(queries)
     ]
-    rows = union_all(*parts).subquery()
-    return select(rows.c.bucket, cast(func.sum(rows.c.hash), Text)).group_by(rows.c.bucket)
+    each = union_all(*parts).subquery()  # added up by object first, because there are many rows and few objects
+    rows = select(each.c.key, func.sum(each.c.hash).label("hash")).group_by(each.c.key).subquery()
+    source, owner = _with_owner(queries, rows)
+    return select(_text(owner), cast(func.sum(rows.c.hash), Text)).select_from(source).group_by(owner)
+
+
+def objects_statement(queries: Statements, owners: Sequence[str]) -> Executable:
+    """Return the statement for the keys of these owners, their bundles and their files."""
+    holder, order = queries.tables.item2bundle, queries.tables.bundle2bitstream
+    keys = select(func.unnest(_array(owners)).label("key")).subquery()
+    bundles = keys.join(holder, holder.c.item_id == keys.c.key)
+    files = bundles.join(order, order.c.bundle_id == holder.c.bundle_id)
+    return union(
+        select(_text(keys.c.key)),
+        select(_text(holder.c.bundle_id)).select_from(bundles),
+        select(_text(order.c.bitstream_id)).select_from(files),
+    )
+
+
+def written_statement(queries: Statements, oldest: int) -> Executable:
+    """Return the statement for the keys of the rows that the transaction `oldest` or a later one wrote."""
+    age = select(func.age(cast(literal(str(oldest % _NUMBERS), Text), _Xid()))).scalar_subquery()
+    parts = [
+        select(key.label("key"))
+        .select_from(table)
+        .where(key.is_not(None), func.age(literal_column(f"{table.name}.xmin")) <= age)
+        for table, key in _owners(queries)
+    ]
+    rows = union(*parts).subquery()
+    return select(_text(rows.c.key))
+
+
+def owners_statement(queries: Statements, keys: Sequence[str]) -> Executable:
+    """Return the statement for the owners of the objects with these keys."""
+    source, owner = _with_owner(queries, select(func.unnest(_array(keys)).label("key")).subquery())
+    return select(_text(owner)).select_from(source).distinct()
+
+
+def _with_owner(queries: Statements, rows: Subquery) -> tuple[FromClause, ColumnElement[Any]]:
+    """Return rows with a `key`, joined to what says whose they are, and the column that does."""
+    bundle, files, bundle_of_file = (
+        queries.tables.item2bundle.alias("holder"),
+        queries.tables.bundle2bitstream,
+        queries.tables.item2bundle.alias("holder_of_file"),
+    )
+    source = (
+        rows.outerjoin(bundle, bundle.c.bundle_id == rows.c.key)
+        .outerjoin(files, files.c.bitstream_id == rows.c.key)
+        .outerjoin(bundle_of_file, bundle_of_file.c.bundle_id == files.c.bundle_id)
+    )
+    return source, func.coalesce(bundle.c.item_id, bundle_of_file.c.item_id, rows.c.key)
+
+
+def _array(keys: Sequence[str]) -> ColumnElement[Any]:
+    return cast(literal("{" + ",".join(keys) + "}", Text), ARRAY(Uuid(as_uuid=False)))
+
+
+def _text(key: ColumnElement[Any]) -> ColumnElement[str]:
+    return cast(key, Text)
 
 
 def items_of(queries: Statements, condition: Condition) -> CompoundSelect[Any]:
@@ -105,17 +183,8 @@ def items_of(queries: Statements, condition: Condition) -> CompoundSelect[Any]:
     )
 
 
-def items_in(queries: Statements, buckets: Iterable[int]) -> CompoundSelect[Any]:
-    """Return the statement for the keys of the items that have an object in one of the buckets."""
-    among = select(literal_column(f"unnest('{{{','.join(map(str, buckets))}}}'::integer[])", Integer()))
-    return items_of(queries, lambda key: _bucket(key).in_(among))
-
-
 def _owners(queries: Statements) -> Iterator[tuple[Table, ColumnElement[Any]]]:
-    """Yield each table whose rows belong to an item, a bundle or a file, with the column of its key.
-
-    In version 5, objects of different kinds may have the same key, and then count as one.
-    """
+    """Yield each table whose rows belong to an item, a bundle or a file, with the column of its key."""
     tables = queries.tables
     for table, name in (
         (tables.item, "id"),
@@ -136,13 +205,15 @@ def _hashed(key: ColumnElement[Any]) -> ColumnElement[int]:
     Adding up half of its bits takes half of the time. One in four thousand million changes is then not seen at once.
     """
     writer = cast(cast(literal_column("xmin"), Text), BigInteger)
-    if isinstance(key.type, Integer):
-        hashed = func.hashint8extended(cast(key, BigInteger), writer, type_=BigInteger())
-    else:
-        hashed = func.uuid_hash_extended(key, writer, type_=BigInteger())
+    hashed = func.uuid_hash_extended(key, writer, type_=BigInteger())
     return cast(hashed.op(">>")(literal(32, Integer())), Integer)
 
 
-def _bucket(key: ColumnElement[Any]) -> ColumnElement[int]:
-    number = func.hashint8(cast(key, BigInteger)) if isinstance(key.type, Integer) else func.uuid_hash(key)
-    return number.op("&")(literal(_BUCKETS - 1, Integer()))
+class _Xid(UserDefinedType[str]):
+    """The type of a transaction's number."""
+
+    cache_ok = True
+
+    def get_col_spec(self, **_: Any) -> str:
+        """Return its name."""
+        return "xid"
