@@ -100,3 +100,18 @@ def test_parts_together_have_ten(tmp_path: Path) -> None:
         (folder / f"part-{n}.xml").write_text(part, "utf-8")
     report = check(Request(target=str(folder)))
     assert [(rule, group.count) for rule, _, group in report.findings.groups()] == [("DI02", 10)]
+
+
+def test_resources_elsewhere(tmp_path: Path) -> None:
+    """Resources of other hosts are left out, and all others of a list are compared with it."""
+    there = '  <url>\n    <loc>https://elsewhere.example/x</loc>\n    <rs:md length="1"/>\n  </url>\n'
+    for name, data in {
+        "description.xml": text("description.xml"),
+        "capabilitylist.xml": document(
+            "capabilitylist", entry("resources.xml", 'capability="resourcelist"'), links=f"  {ABOUT}"
+        ),
+        "resources.xml": document("resourcelist", there + entry("a.txt", 'length="1" type="text/plain"'), AT),
+        "a.txt": "longer",
+    }.items():
+        (tmp_path / name).write_text(data)
+    assert "X09 MUST" in names(check(Request(target=str(tmp_path), deep=True)).findings)
