@@ -103,6 +103,16 @@ JUNK: tuple[Any, ...] = (
     {"../../x": "0" * 64}, [None], [1, 2], ["../x"], {"a": {"b": []}}, float("nan"),
 )  # fmt: skip
 
+FORMER = (
+    "https://other.example",
+    "https://u:p@other.example",
+    "javascript:x",
+    "file:",
+    "https:",
+    "",
+    "https://example.org",
+)
+
 CAPABILITIES = (
     "description", "capabilitylist", "resourcelist", "resourcedump", "changelist", "changedump", "resourcelist-archive",
     "changelist-archive", "resourcedump-manifest", "changedump-manifest", "", "unknown", "RESOURCELIST",
@@ -516,7 +526,7 @@ def _json(forgery: Forgery) -> None:
         if rng.random() < 0.5:
             content["evaluated"] = rng.choice([*TIMES, *JUNK])
         else:
-            content["former"] = rng.choice([*JUNK, ["https://other.example"]])
+            content["former"] = rng.choice([*JUNK, *([each] for each in FORMER)])
         forgery.files[path] = json.dumps(content).encode()
     else:
         content[key] = rng.choice([*JUNK, *NUMBERS, *TIMES])
