@@ -184,6 +184,20 @@ def test_reader_that_is_gone(source: FakeSource, tmp_path: Path) -> None:
     assert (process.returncode, "comes again in the next run" in said, "Traceback" in said) == (3, True, False)
 
 
+def test_output_that_cannot_be_written(
+    source: FakeSource, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program that cannot be started, and lines that cannot be written, are failures like others."""
+    (tmp_path / "program").write_bytes(b"\0")
+    (tmp_path / "program").chmod(0o755)
+    code, _, err = run(capsys, source.url, "--exec", tmp_path / "program", "--cursor", tmp_path / "cursor")
+    assert (code, "ended with status Exec format error" in err) == (3, True)
+    with open("/dev/full", "w") as full:  # noqa: PTH123 - a device
+        monkeypatch.setattr(sys, "stdout", full)
+        code, _, err = run(capsys, source.url, "--json-lines", "--cursor", tmp_path / "cursor")
+    assert (code, f"{source.url}a.html comes again" in err) == (3, True)
+
+
 def test_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Options that do not go together, commands that do not exist, and files that are no cursor."""
     (tmp_path / "cursor").write_text("no cursor")

@@ -369,3 +369,38 @@ def test_no_resource_list(source: FakeSource) -> None:
     source.published["rs/capabilitylist.xml"] = capabilities
     with pytest.raises(MirrorError, match="has no Resource List"):
         told(source)
+
+
+def test_pages(source: FakeSource, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However little is read and fetched at once, all comes."""
+    monkeypatch.setattr("pelican_resourcesync.destination.batch._PAGE_SIZE", 4)
+    monkeypatch.setattr("pelican_resourcesync.destination.batch._WRITTEN", 1)
+    assert [each.split()[1] for each in told(source)[0]] == ["a.html", "b/c.html", "d.bin"]
+
+
+def test_other_bytes(source: FakeSource) -> None:
+    """Bytes that are not those of the list never come, whether their hash or their length is another."""
+    source.published["a.html"] = b"eno"
+    source.published["b/c.html"] = b"t"
+    changes = follow(source.url, None, FAST)
+    assert next(changes).uri == f"{source.url}d.bin"
+    with pytest.raises(IncompleteError, match=r"a\.html has another hash.*c\.html has 1 bytes; 3 are listed"):
+        next(changes)
+
+
+def test_other_set_without_change_lists(source: FakeSource) -> None:
+    """What is deleted from one set is looked for in the list of another, and in its changes if there are any."""
+    add_set(source, {"a.html": b"one", "d.bin": b"three"}, "")
+    lists = source.published["more/capabilitylist.xml"]
+    source.published["more/capabilitylist.xml"] = lists.replace(b'"changelist"', b'"other"')
+    cursor = told(source)[1]
+    published = {path: source.published[path] for path in ("more/capabilitylist.xml", "more/resourcelist.xml")}
+    data = source.resources["a.html"]
+    source.delete("a.html")
+    source.delete("b/c.html")
+    source.publish()
+    description = source.published[".well-known/resourcesync"]
+    add_set(source, {}, "")
+    source.published |= {"a.html": data, **published}
+    assert description != source.published[".well-known/resourcesync"]
+    assert told(source, cursor)[0] == ["updated a.html one", "deleted b/c.html"]

@@ -170,3 +170,17 @@ def test_wrong_usage(source: FakeSource, tmp_path: Path, capsys: pytest.CaptureF
     ):
         code, _, err = run(capsys, *arguments)
         assert (code, message in err) == (2, True), err
+
+
+def test_past(source: FakeSource, tmp_path: Path) -> None:
+    """A copy of an earlier state is proved as that."""
+    at = source.now
+    source.put("e.html", "later")
+    source.publish()
+    mirror = Mirror(source.url, tmp_path / "copy", replace(FAST, at=at))
+    mirror.run()
+    proof = mirror.prove()
+    assert (proof["differences"], proof["resources"]) == (0, 3)
+    assert proof["at"] == stamp(at).replace("Z", ".000000Z")
+    (tmp_path / "proof").write_text(json.dumps(proof))
+    assert check_proof(tmp_path / "proof", FAST)[1] == ""
