@@ -61,10 +61,12 @@ def show(output: Path, siteurl: str) -> None:
     packages = sum(file.suffix == ".zip" for file in files)
     print(
         f"""
-{documents} documents and {packages} packages are in {output}. Look first at
+{documents} documents and {packages} packages are in {output}. Look first at the page for people,
 
-  {siteurl}/resourcesync/                 the page for people
-  {siteurl}/.well-known/resourcesync      where a Destination begins
+  {(home / "index.html").as_uri()}
+
+or, if you serve the output, at {siteurl}/resourcesync/. Programs begin at
+{siteurl}/.well-known/resourcesync.
 
 The set `site` has the pages of the site. The set `{REPOSITORY}` has {records} records of the DSpace in
 {output.parent / REPOSITORY}, and its files, which would be at {UI_URL}. No such host

@@ -6,6 +6,7 @@ SITENAME = "pelican-resourcesync"
 SITEURL = os.environ.get("SITEURL", "http://localhost:8000")
 PATH = ".."
 OUTPUT_PATH = "../../build/docs"
+DELETE_OUTPUT_DIRECTORY = True
 TIMEZONE = "UTC"
 DEFAULT_LANG = "en"
 THEME = "theme"

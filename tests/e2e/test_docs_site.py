@@ -38,10 +38,12 @@ def run(*arguments: str, cwd: Path = ROOT, **environment: str) -> str:
 
 @pytest.fixture(scope="module")
 def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the documentation as `make docs` does."""
+    """Build the documentation as `make docs` does, twice."""
+    pytest.importorskip("pagefind", reason="the search of the documentation needs pagefind: pip install '.[docs]'")
     output = tmp_path_factory.mktemp("docs")
-    said = run("pelican", "--settings", "docs/site/pelicanconf.py", "--output", str(output), "--fatal", "errors")
-    assert re.search(r"ResourceSync: site: \d+ resources, .*; first publication", said)
+    for news in ("first publication", "nothing changed since the last publication"):
+        said = run("pelican", "--settings", "docs/site/pelicanconf.py", "--output", str(output), "--fatal", "errors")
+        assert re.search(rf"ResourceSync: site: \d+ resources, .*; {news}", said)
     return output
 
 

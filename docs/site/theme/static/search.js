@@ -47,5 +47,10 @@ document.addEventListener("keydown", event => {
     results.replaceChildren();
   }
 });
+const asked = new URLSearchParams(location.search).get("q");
+if (asked) {
+  query.value = asked;
+  search();
+}
 for (const details of document.querySelectorAll("nav details"))
   if (matchMedia("(min-width: 60rem)").matches) details.open = true;
