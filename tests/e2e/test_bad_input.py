@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.errors import ResourceSyncError
-from tests.publication.support import tree
 from tests.support.reader import XmlDocument, parse
 from tests.support.sites import Site, run, strip, warnings
 
@@ -195,26 +194,6 @@ def test_small_site_with_another_theme(bare: Site) -> None:
     assert "build once with RESOURCESYNC_ALLOW_DELETIONS=1 in the environment" in said
     assert run(bare, RESOURCESYNC_ALLOW_DELETIONS="1")[0] == 0
     assert len(bare.resources()) == 2
-
-
-def test_a_missing_folder_of_sources_is_found_before_anything_is_written(bare: Site) -> None:
-    """As where a submodule is not there: the output stays as it was, to the byte. One build may be allowed."""
-    for number in range(12):
-        bare.article(f"{number}.md", f"Number {number}")
-    bare.commit("2024-01-01T10:00:00Z")
-    run(bare)
-    before = tree(bare.output)
-    (bare.folder / "content").rename(bare.folder / "elsewhere")
-    (bare.folder / "content/empty").mkdir(parents=True)
-    status, said = run(bare)
-    assert status == 1
-    assert "content has no file, so nearly all of the 12 published resources would be listed as deleted" in said
-    assert "nothing was published" not in said
-    assert tree(bare.output) == before
-    bare.write("content/images/empty.png", b"")
-    assert "12 of 12 resources would be listed as deleted" in run(bare)[1]
-    bare.remove("content/images/empty.png")
-    assert run(bare, RESOURCESYNC_ALLOW_DELETIONS="1")[0] == 0
 
 
 def test_failed_build_keeps_the_previous_publication(bare: Site) -> None:
