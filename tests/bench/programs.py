@@ -17,7 +17,8 @@ _BARE = (
 _BEGIN = datetime(2020, 1, 1, tzinfo=UTC)
 
 
-def _rows(count: int) -> Iterator[tuple[str, datetime, str, int]]:
+def rows(count: int) -> Iterator[tuple[str, datetime, str, int]]:
+    """Yield resources: URI, time of the last change, SHA-256 and length."""
     for number in range(count):
         uri = f"https://example.org/articles/{number:07}.html"
         yield uri, _BEGIN + timedelta(seconds=number), f"{number:064x}", 1_000 + number
@@ -27,7 +28,7 @@ def write_bare(count: str, file: str) -> None:
     """Write the entries of a Resource List with one formatted write each."""
     with Path(file).open("wb") as stream:
         stream.write(HEAD)
-        stream.writelines(_BARE.format(*row).encode() for row in _rows(int(count)))
+        stream.writelines(_BARE.format(*row).encode() for row in rows(int(count)))
         stream.write(b"</urlset>\n")
 
 
@@ -41,7 +42,7 @@ def write_ours(count: str, file: str) -> None:
             lastmod=time,
             md=Metadata(hash=(Hash(algorithm="sha-256", digest=digest),), length=length, type="text/html"),
         )
-        for uri, time, digest, length in _rows(int(count))
+        for uri, time, digest, length in rows(int(count))
     )
     document = Document(root=Root.URLSET, md=Metadata(capability="resourcelist", at=_BEGIN), entries=entries)
     write_parts(document, name=file, part_name=f"{file}-{{}}".format, uri="https://example.org/{}".format, open=_open)
@@ -56,7 +57,7 @@ def write_resync(count: str, file: str) -> None:
     from resync import Resource, ResourceList
 
     found = ResourceList()
-    for uri, time, digest, length in _rows(int(count)):
+    for uri, time, digest, length in rows(int(count)):
         found.add(Resource(uri, timestamp=time.timestamp(), sha256=digest, length=length, mime_type="text/html"))
     Path(file).write_text(found.as_xml(), "utf-8")
 

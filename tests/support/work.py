@@ -1,20 +1,25 @@
 """Counts the work that code does: guards against slowness that do not depend on the clock."""
 
+import os
 import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import FrameType
 from typing import Any
+from unittest.mock import patch
 
 
 @dataclass
 class Work:
-    """How often each file was opened, and which processes were started."""
+    """How often each file was opened, the processes started, the Python functions called, and what was flushed."""
 
     opened: Counter[Path] = field(default_factory=Counter)
     started: list[list[str]] = field(default_factory=list)
+    calls: int = 0
+    flushed: int = 0
 
 
 _counting: list[Work] = []
@@ -36,8 +41,20 @@ sys.addaudithook(_hook)
 @contextmanager
 def counted() -> Iterator[Work]:
     """Count the work of a block."""
-    _counting.append(Work())
+    work, before, fsync = Work(), sys.getprofile(), os.fsync
+
+    def call(_: FrameType, event: str, __: object) -> None:
+        work.calls += event == "call"
+
+    def flush(handle: int) -> None:
+        work.flushed += 1
+        fsync(handle)
+
+    _counting.append(work)
+    sys.setprofile(call)
     try:
-        yield _counting[-1]
+        with patch.object(os, "fsync", flush):
+            yield work
     finally:
+        sys.setprofile(before)
         _counting.pop()

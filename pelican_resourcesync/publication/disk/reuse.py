@@ -4,7 +4,9 @@ import os
 import shutil
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
+from os.path import samestat
 from pathlib import Path
+from stat import S_ISLNK
 from urllib.parse import unquote
 
 from pelican_resourcesync.publication.disk.durable import TEMPORARY_PREFIX
@@ -16,9 +18,10 @@ _CHUNK = 1 << 18  # bytes compared at a time
 
 def same_bytes(one: Path, other: Path) -> bool:
     """Return whether two files have the same bytes, and `other` is not a link."""
-    if other.is_symlink() or one.stat().st_size != other.stat().st_size:
+    stat, others = one.stat(), other.lstat()
+    if S_ISLNK(others.st_mode) or stat.st_size != others.st_size:
         return False
-    if one.samefile(other):
+    if samestat(stat, others):
         return True
     with one.open("rb") as first, other.open("rb") as second:
         while (data := first.read(_CHUNK)) == second.read(_CHUNK):
@@ -33,6 +36,8 @@ def keep_file(old: Path, new: Path, draft: Path) -> None:
     `draft` is a temporary name. If the file system does not support links, `new` stays, and only its times differ.
     """
     with suppress(OSError):
+        if new.samefile(old):
+            return
         draft.unlink(missing_ok=True)
         draft.hardlink_to(old)
         draft.replace(new)

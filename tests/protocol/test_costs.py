@@ -1,0 +1,50 @@
+"""What writing and reading an entry may cost, by counted calls: `make bench` measures time."""
+
+from io import BytesIO
+from typing import BinaryIO
+
+from pelican_resourcesync.protocol import Document, Entry, Hash, Metadata, Root, read, read_texts, write
+from tests.bench.programs import rows
+from tests.support.work import counted
+
+
+def entries(count: int) -> list[Entry]:
+    """Return entries as callers have them, each with a time, a hash and a length of its own."""
+    return [
+        Entry(
+            loc=uri,
+            lastmod=time,
+            md=Metadata(hash=(Hash(algorithm="sha-256", digest=digest),), length=length, type="text/html"),
+        )
+        for uri, time, digest, length in rows(count)
+    ]
+
+
+def written(count: int) -> tuple[bytes, int]:
+    """Write a Resource List, and return it and the number of calls."""
+    stream = BytesIO()
+    document = Document(root=Root.URLSET, md=Metadata(capability="resourcelist"), entries=entries(count))
+    with counted() as work:
+        write(document, stream)
+    return stream.getvalue(), work.calls
+
+
+def test_calls_for_each_entry() -> None:
+    """Three to write an entry, 14 to read it, and 2 to read it as text."""
+    (few, less), (many, more) = (written(count) for count in (1_000, 2_000))
+    assert (more - less) / 1_000 < 5
+    with counted() as reading_few:
+        assert sum(1 for _ in read(BytesIO(few), name="few").entries) == 1_000
+    with counted() as reading_many:
+        assert sum(1 for _ in read(BytesIO(many), name="many").entries) == 2_000
+    assert (reading_many.calls - reading_few.calls) / 1_000 < 20
+    found = []
+    for data in (few, many):
+
+        def open_data(data: bytes = data) -> BinaryIO:
+            return BytesIO(data)
+
+        with counted() as work, read_texts(open_data, name="a list") as (_, texts):
+            assert sum(1 for _ in texts) == data.count(b"<url>")
+        found.append(work.calls)
+    assert (found[1] - found[0]) / 1_000 < 4
