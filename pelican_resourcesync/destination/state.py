@@ -143,7 +143,7 @@ class State:
     @contextmanager
     def beside(self) -> Iterator["State"]:
         """Open the state, as it was committed, for another thread, which only reads it."""
-        with closing(sqlite3.connect(self.folder / STATE_FOLDER / _DATABASE)) as connection:
+        with closing(sqlite3.connect(self.folder / STATE_FOLDER / _DATABASE, timeout=3_600)) as connection:
             yield State(self.folder, connection)
 
     def lose(self, uris: Iterable[str]) -> None:

@@ -76,6 +76,18 @@ def test_audit_that_fails(source: FakeSource, folder: Path, monkeypatch: pytest.
     assert len(hashed) <= 1
 
 
+def test_missing_that_is_listed_no_more(source: FakeSource, folder: Path) -> None:
+    """What could not be fetched, and then is no longer in the Resource List, is no longer missing."""
+    source.change_lists = False
+    source.publish()
+    source.site.manners["a.html"] = status(404)
+    assert mirror(source, folder).run().left == 1
+    source.delete("a.html")
+    source.publish()
+    result = mirror(source, folder).run()
+    assert (result.complete, result.left, result.missing) == (True, 0, [])
+
+
 def test_nothing_changed(source: FakeSource, folder: Path) -> None:
     """Then only the few documents are asked for, by their validators, and no file is touched."""
     mirror(source, folder).run()
