@@ -115,9 +115,11 @@ class Batch:
             return replace(now, after=None, sets={**now.sets, self.sets[part - 1].uri: position})
         return replace(now, after=row.uri) if part == _LISTED else now
 
-    def count(self) -> int:
-        """Return how many resources are to be yielded."""
-        return self._state.number("SELECT count(*) FROM change")
+    def count(self) -> tuple[int, int]:
+        """Return how many resources are to be yielded, and about how many bytes they have."""
+        query = "SELECT count(*), coalesce(sum(coalesce(length, ?)), 0) FROM change"
+        count, size = self._state.db.execute(query, (_UNKNOWN,)).fetchone()
+        return count, size
 
     def _continue(self, cursor: Cursor) -> bool:
         """Read the changes since a cursor; return False if they do not reach back to it, for a reason that is noted."""

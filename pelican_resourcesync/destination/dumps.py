@@ -19,7 +19,7 @@ from pelican_resourcesync.transport import shown
 _NONE = Metadata()
 _TYPES = ("", "application/zip", "application/x-zip-compressed")
 _DEPTH = 3  # of indexes
-_REQUEST = 20_000  # bytes that take about as long as a request
+COST_OF_REQUEST = 20_000  # bytes that take about as long as a request
 _UNKNOWN = 20_000  # bytes of a resource whose length is not known
 _MISSING = 10**9  # bytes that one resource is worth that cannot be had otherwise
 _WORTH = 10  # resources; for fewer, no dump is looked at
@@ -119,7 +119,7 @@ class Way:
     @property
     def cost(self) -> int:
         """What it takes, in bytes."""
-        return self.size + self.requests * _REQUEST + self.missing * _MISSING
+        return self.size + self.requests * COST_OF_REQUEST + self.missing * _MISSING
 
 
 def find_ways(
@@ -199,7 +199,7 @@ class _Wanted:
         for each in packages:
             begin, until = max(after, each.begin), each.until or NEVER
             held = self.count("time > ? AND time <= ?", (begin, until)) if begin < until else (0, 0, 0)
-            alone = held[1] + held[0] * _REQUEST + held[2] * _MISSING
-            if held[0] and (greedy or _REQUEST + (each.length or 0) < alone):
+            alone = held[1] + held[0] * COST_OF_REQUEST + held[2] * _MISSING
+            if held[0] and (greedy or COST_OF_REQUEST + (each.length or 0) < alone):
                 found.append((each, held))
         return found

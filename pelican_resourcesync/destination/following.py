@@ -14,10 +14,11 @@ from pelican_resourcesync.destination.batch import Batch
 from pelican_resourcesync.destination.cursor import Cursor, Row
 from pelican_resourcesync.destination.hashes import ALGORITHMS
 from pelican_resourcesync.destination.options import IncompleteError, Options
+from pelican_resourcesync.destination.packed import Packed
 from pelican_resourcesync.destination.parts import MismatchedError
 from pelican_resourcesync.destination.plan import Progress
 from pelican_resourcesync.destination.source import Source, waiting_time
-from pelican_resourcesync.destination.state import open_state
+from pelican_resourcesync.destination.state import State, open_state
 from pelican_resourcesync.errors import AbsentError, TransportError
 from pelican_resourcesync.protocol import ChangeKind, Link
 from pelican_resourcesync.transport import Bounds, Response, shown
@@ -107,7 +108,7 @@ class _Follower:
                 batch = Batch(state, source, options, self.notes.append)
                 for _ in range(_ROUNDS):
                     self._changed = False
-                    yield from self._round(batch, source, folder)
+                    yield from self._round(batch, source, state)
                     if not self._changed:
                         break
             finally:
@@ -121,7 +122,7 @@ class _Follower:
             )
             raise IncompleteError(message)
 
-    def _round(self, batch: Batch, source: Source, folder: str) -> Iterator[Change]:
+    def _round(self, batch: Batch, source: Source, state: State) -> Iterator[Change]:
         """Yield what is new, and leave the cursor where that ends."""
         now, again = batch.read(self.cursor)
         if batch.foreign:
@@ -130,11 +131,18 @@ class _Follower:
             times = [position.at for position in batch.end.values()]
             yield Change(uri="", kind=RESET, time=_time(max(times, default="")), done=now)
         self.cursor = now
-        left = batch.count()
+        with Packed(state, source, self._options, self.notes.append) as packed:
+            if now.after is not None:
+                packed.open(batch.sets, *batch.count())
+            yield from self._pages(batch, source, packed, now, state.parts)
+
+    def _pages(self, batch: Batch, source: Source, packed: Packed, now: Cursor, folder: Path) -> Iterator[Change]:
+        left, _ = batch.count()
         whole = self._done + left
         for page in batch.pages():
             contents = {row.uri: Content(row, folder) for row, _, _ in page if row.kind != ChangeKind.DELETED}
             try:
+                packed.fill(contents)
                 self._fetch(contents, source)
                 for found in page:
                     row, left = found[0], left - 1
@@ -145,6 +153,7 @@ class _Follower:
                         continue
                     now = now.with_owed(row.uri, None)
                     self._done += 1
+                    self._size += content.length if content else 0
                     self._progress(self._done, whole, self._size, 0)
                     yield _change(row, content, now)
                     self.cursor = now
@@ -168,7 +177,7 @@ class _Follower:
         """Fetch resources; those that cannot be had say why."""
         options = self._options
         bounds = Bounds(timeout=options.timeout, total=options.resource_time, size=options.resource_size)
-        waiting = list(contents.values())
+        waiting = [each for each in contents.values() if not each.complete]
         for attempt in range(options.retries + 1):
             requests = (source.request(each.row.uri, each, bounds) for each in waiting)
             waiting, wait = [], 0.0
@@ -195,29 +204,31 @@ class _Follower:
         except TransportError as error:
             content.reason = str(error)
             return waiting_time(error, attempt, self._options) if attempt < self._options.retries else None
-        else:
-            self._size += content.length
         return None
 
 
 class Content:
     """Receives the bytes of a resource, in memory if they are few, and compares them with what its list says."""
 
-    def __init__(self, row: Row, folder: str) -> None:
+    def __init__(self, row: Row, folder: Path) -> None:
         self.row, self._folder = row, folder
         self.reason = ""
+        self.complete = False  # and verified
         self.length = 0
         self.type = row.type
         self.stream: BinaryIO = BytesIO()
-        algorithm = row.hash.partition(":")[0]
-        self._algorithm = algorithm if algorithm in ALGORITHMS else "sha-256"
 
     def begin(self, response: Response) -> None:
-        """Prepare for the body."""
-        self.close()
-        self.stream, self.length = BytesIO(), 0
-        self._hash = hashlib.new(ALGORITHMS[self._algorithm], usedforsecurity=False)
+        """Prepare for the body of a response."""
+        self.start(self.row.hash)
         self.type = self.row.type or response.media_type
+
+    def start(self, listed: str) -> None:
+        """Prepare for bytes that should have the hash `listed`, if that is not empty."""
+        self.close()
+        self.stream, self.length, self._listed = BytesIO(), 0, listed
+        self._algorithm = listed.partition(":")[0] or "sha-256"
+        self._hash = hashlib.new(ALGORITHMS[self._algorithm], usedforsecurity=False)
 
     def write(self, data: bytes) -> None:
         """Take some bytes."""
@@ -239,7 +250,7 @@ class Content:
         if row.length is not None and self.length != row.length:
             message = f"{shown(row.uri)} has {self.length} bytes; {row.length} are listed"
             raise MismatchedError(message)
-        if row.hash and row.hash != self.hash:
+        if self._listed and self._listed != self.hash:
             message = f"{shown(row.uri)} has another hash ({self._algorithm}) than is listed"
             raise MismatchedError(message)
         self.stream.seek(0)

@@ -59,6 +59,12 @@ class Packages:
         with self._archive(package) as archive, archive.open(MANIFEST) as stream:
             yield self._entries(package, stream)
 
+    @contextmanager
+    def opened(self, package: Package) -> Iterator[tuple[ZipReader, Iterable[Entry]]]:
+        """Fetch a package; yield it open, with the entries of its own manifest. Raises what `entries` raises."""
+        with self._archive(package) as archive, archive.open(MANIFEST) as stream:
+            yield archive, self._entries(package, stream)
+
     def read(self, package: Package) -> Iterator[Entry]:
         """Yield the entries of the manifest of a package. Raises `DocumentError` if it is damaged."""
         try:

@@ -255,18 +255,23 @@ def hostile() -> Iterator[ArchivedSource]:
         yield source
 
 
+def publish_package(source: ArchivedSource, data: bytes) -> None:
+    """Publish a package as the only one of a Resource Dump."""
+    md = {"hash": digest(data), "length": str(len(data))} if len(data) % 2 else {}
+    pointer = entry(f"{source.url}rs/dump.zip", {"type": "application/zip", **md})
+    at = {"capability": "resourcedump", "at": stamp(source.now)}
+    source.publish()
+    source.published |= {"rs/dump.zip": data, "rs/resourcedump.xml": document("urlset", at, pointer)}
+    named_dump = entry(f"{source.url}rs/resourcedump.xml", {"capability": "resourcedump"}).encode()
+    lists = source.published["rs/capabilitylist.xml"]
+    source.published["rs/capabilitylist.xml"] = lists.replace(b"</urlset>", named_dump + b"</urlset>")
+
+
 @pytest.mark.parametrize("case", HOSTILE)
 def test_hostile_package(hostile: ArchivedSource, tmp_path: Path, case: str) -> None:
     """No traceback, nothing outside, nothing believed: what it was to bring is fetched singly; the copy is exact."""
     data, said = HOSTILE[case]
-    md = {"hash": digest(data), "length": str(len(data))} if len(data) % 2 else {}
-    pointer = entry(f"{hostile.url}rs/dump.zip", {"type": "application/zip", **md})
-    at = {"capability": "resourcedump", "at": stamp(hostile.now)}
-    hostile.publish()
-    hostile.published |= {"rs/dump.zip": data, "rs/resourcedump.xml": document("urlset", at, pointer)}
-    named_dump = entry(f"{hostile.url}rs/resourcedump.xml", {"capability": "resourcedump"}).encode()
-    lists = hostile.published["rs/capabilitylist.xml"]
-    hostile.published["rs/capabilitylist.xml"] = lists.replace(b"</urlset>", named_dump + b"</urlset>")
+    publish_package(hostile, data)
     result, _ = run(hostile, tmp_path / "in/copy", DUMPS)
     assert [each.name for each in (tmp_path / "in").iterdir()] == ["copy"]
     assert [each.name for each in tmp_path.iterdir()] == ["in"]
