@@ -184,7 +184,6 @@ class Mirror:
         fetch = Fetch(state, source, self._options, result, self._progress)
         packages = Packages(state, source, self._options, result.plan.notes.append)
         packages.take(result.plan.packages, fetch)
-        packages.search(result.plan.more, fetch)
         for left in reversed(range(_ROUNDS)):
             changed = fetch.run()
             if not changed:
@@ -193,6 +192,7 @@ class Mirror:
                 with state.transaction():
                     again = replace(self._options, by="lists")
                     result.plan.notes += plan(state, source, again, reconcile=left == 1).notes
+        packages.search(result.plan.more, fetch)
         self._delete(state, result)
         result.missing = state.missing(_SHOWN)
         result.left = state.number("SELECT count(*) FROM pending")

@@ -16,7 +16,7 @@ from pelican_resourcesync.destination.options import MirrorError, Options
 from pelican_resourcesync.destination.packages import Packages
 from pelican_resourcesync.destination.source import Source
 from pelican_resourcesync.destination.state import State
-from pelican_resourcesync.errors import DocumentError, TransportError
+from pelican_resourcesync.errors import DocumentError, ResourceSyncError, TransportError
 from pelican_resourcesync.protocol import Capability, ChangeKind, Entry, Metadata, Root
 
 _NONE = Metadata()
@@ -95,23 +95,37 @@ class Past:
                 if each.kind is Capability.RESOURCEDUMP and each.uri != current]  # fmt: skip
 
     def load(self, time: str) -> None:
-        """Let the table `version` say what the set was at a time. Raises `MirrorError` if nothing says that."""
-        before = [each for each in self._snapshots if each.completed <= time]
-        for each in reversed(before):
-            run = self._run_of(each, time)
-            if run is not None or each.at == time:
-                self._load_forward(each, run or [])
+        """Let the table `version` say what the set was at a time.
+
+        Raises `MirrorError` if nothing says that, and the errors of documents if none of those that say it can be read.
+        """
+        failure: ResourceSyncError | None = None
+        for snapshot in self._nearest(time):
+            run = self._run_of(snapshot, time)
+            before = snapshot.completed <= time
+            if run is None and not (before and snapshot.at == time):
+                continue
+            try:
+                if before:
+                    self._load_forward(snapshot, run or [])
+                else:
+                    self._load_backward(snapshot, run or [])
+            except _FAILURES as error:
+                failure = failure or error
+            else:
                 return
-        for each in self._snapshots:
-            run = self._run_of(each, time)
-            if each.at > time and run is not None:
-                self._load_backward(each, run)
-                return
+        if failure is not None:
+            raise failure
         message = (
             f"nothing says what the set {self._set.name!a} was at {time}: --list-times shows the times that can be "
             "restored, and --set chooses sets"
         )
         raise MirrorError(message)
+
+    def _nearest(self, time: str) -> list[Snapshot]:
+        """Return the snapshots from which to begin: the latest before a time, and last the first after it."""
+        before = [each for each in self._snapshots if each.completed <= time]
+        return [*reversed(before), *(each for each in self._snapshots if each.at > time)]
 
     def moments(self) -> Iterator[Moment]:
         """Yield every snapshot and change time in reach, in order."""
@@ -200,7 +214,7 @@ class Past:
         for begin, until in pairwise([*ordered, NEVER]):
             try:
                 self.load(begin)
-            except MirrorError:
+            except (MirrorError, *_FAILURES):
                 continue
             connected = any(run[0].begin <= begin < max(each.until for each in run) for run in self._runs)
             yield begin, until if connected else f"{begin}+"
@@ -278,19 +292,18 @@ class Past:
         )
 
     def _load_live(self) -> bool:
+        """Read what the Source lists now; return whether anything says that."""
         self._state.db.execute("DELETE FROM live")
-        uri = self._set.documents.get(Capability.RESOURCELIST)
-        if uri is None:
-            return False
-        with closing(self._source.entries(uri, Capability.RESOURCELIST, remembered=False)) as entries:
-            self._state.db.executemany(
-                "INSERT OR REPLACE INTO live VALUES (?, ?, ?)",
-                (
-                    (uri_of(each, self._set.uri), strongest((each.md or _NONE).hash), text_of(each.lastmod))
-                    for each in entries
-                ),
-            )
-        return True
+        for kind in (Capability.RESOURCELIST, Capability.RESOURCEDUMP):
+            if kind in self._set.documents:
+                with self._entries(Snapshot("", "", kind, self._set.documents[kind])) as entries:
+                    rows = (
+                        (uri_of(each, self._set.uri), strongest((each.md or _NONE).hash), text_of(each.lastmod))
+                        for each in entries
+                    )
+                    self._state.db.executemany("INSERT OR REPLACE INTO live VALUES (?, ?, ?)", rows)
+                return True
+        return False
 
     def _load_packed(self) -> None:
         """Read the manifests of all packages in reach; one that cannot be read has nothing."""

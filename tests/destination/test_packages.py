@@ -2,6 +2,7 @@
 
 import hashlib
 import random
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -9,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.destination import Mirror, Options, Plan, Result
+from pelican_resourcesync.errors import ResourceSyncError
 from tests.check.zips import ENCRYPTED, LINK, STORED, UTF8, Piece, zipped
 from tests.destination.archives import ArchivedSource, archived_source, manifest
 from tests.destination.sources import FAST, digest, document, entry, files_of, stamp
-from tests.support.live import Ask, status
+from tests.support.live import Ask, content, first, status
 
 PAGES = {f"{number % 3}/{number}.html": f"page {number} " * 20 for number in range(30)}
 DUMPS = replace(FAST, by="dumps")
@@ -157,6 +159,108 @@ def test_dump_without_lists(source: ArchivedSource, tmp_path: Path) -> None:
         copy = tmp_path / f"copy {contents}"
         assert run(source, copy)[1] == 0
         assert Mirror(source.url, copy, FAST).audit() == []
+
+
+def test_limits_and_leave(source: ArchivedSource, tmp_path: Path) -> None:
+    """Too many packages, packages of another host or of another format, and what is no longer there: all is fetched."""
+    _, singly = run(source, tmp_path / "many", replace(DUMPS, max_documents=0))
+    assert singly == 30
+    lists = dict(source.published)
+    for number, (old, new, said) in enumerate((
+        (source.url.encode() + b"rs/dump-", b"http://other.test/rs/dump-", "it is on another host"),
+        (b"application/zip", b"application/x-tar", ""),
+    )):  # fmt: skip
+        source.published |= {
+            path: data.replace(old, new).replace(source.url.encode() + b"rs/changedump-", new)
+            for path, data in lists.items()
+            if path.endswith("dump.xml")
+        }
+        result, singly = run(source, tmp_path / f"copy {number}", DUMPS)
+        assert singly == 30
+        assert said in "".join(result.plan.notes)
+
+
+def test_change_dumps_in_an_index(source: ArchivedSource, tmp_path: Path) -> None:
+    """Change Dumps may be named by an index, and by an archive with an index of its own."""
+    run(source, tmp_path / "copy")
+    for path in list(source.resources)[:20]:
+        source.put(path, "changed")
+    source.publish()
+    dump = source.published["rs/changedump.xml"]
+    times = {"from": stamp(source.begin), "until": stamp(source.now)}
+
+    def index(capability: str, root: str, tag: str, path: str, **md: str) -> bytes:
+        return document(root, {"capability": capability, **md}, entry(source.url + path, times, tag=tag))
+
+    source.published |= {
+        "rs/inner.xml": dump,
+        "rs/changedump.xml": index("changedump", "sitemapindex", "sitemap", "rs/inner.xml", **times),
+        "rs/archive.xml": index("changedump-archive", "sitemapindex", "sitemap", "rs/archive-1.xml"),
+        "rs/archive-1.xml": index("changedump-archive", "urlset", "url", "rs/inner.xml"),
+    }
+    named = entry(f"{source.url}rs/archive.xml", {"capability": "changedump-archive"}).encode()
+    lists = source.published["rs/capabilitylist.xml"]
+    source.published["rs/capabilitylist.xml"] = lists.replace(b"</urlset>", named + b"</urlset>")
+    assert run(source, tmp_path / "copy")[1] == 0
+
+
+def test_dump_that_is_compared_again(source: ArchivedSource, tmp_path: Path) -> None:
+    """Without a Resource List, a newer Resource Dump is compared, and one that is the same is not read."""
+    old = source.published["rs/capabilitylist.xml"]
+    source.published["rs/capabilitylist.xml"] = old.replace(b'"resourcelist"', b'"a"').replace(b'"changelist"', b'"b"')
+    copy = tmp_path / "copy"
+    run(source, copy)
+    source.site.asked()
+    Mirror(source.url, copy, FAST).run()
+    assert not [path for path in source.site.asked() if path.endswith(".zip.xml")]
+    source.delete("1/1.html")
+    source.put("0/0.html", "changed")
+    source.publish()
+    old = source.published["rs/capabilitylist.xml"]
+    source.published["rs/capabilitylist.xml"] = old.replace(b'"resourcelist"', b'"a"').replace(b'"changelist"', b'"b"')
+    result, _ = run(source, copy)
+    assert (result.fetched, result.deleted) == (1, 1)
+
+
+def test_dump_without_lists_that_is_damaged(source: ArchivedSource, tmp_path: Path) -> None:
+    """Where a damaged package is the only list, nothing is done, and the message names it."""
+    source.contents = False
+    source.publish()
+    lists = source.published["rs/capabilitylist.xml"]
+    source.published["rs/capabilitylist.xml"] = lists.replace(b'"resourcelist"', b'"other"')
+    for path in [each for each in source.published if each.endswith(".zip")]:
+        source.site.manners[path] = content(b"no package")
+    dump = source.published["rs/resourcedump.xml"]
+    source.published["rs/resourcedump.xml"] = re.sub(rb' (?:hash|length)="[^"]*"', b"", dump)
+    with pytest.raises(ResourceSyncError, match=r"the package .*\.zip cannot be used: it has no end of a ZIP file"):
+        Mirror(source.url, tmp_path / "copy", FAST).run()
+    assert not files_of(tmp_path / "copy")
+
+
+def test_large_members(source: ArchivedSource, tmp_path: Path) -> None:
+    """Members that are not unpacked at once are compared block by block, with every hash there is."""
+    source.put("big.bin", random.Random(1).randbytes(300_000))
+    source.publish()
+    assert run(source, tmp_path / "good", DUMPS)[1] == 0
+    for path in ("rs/resourcelist.xml", "rs/changelist.xml"):
+        for each in source.resources.values():
+            md5 = f"md5:{hashlib.md5(each).hexdigest()}"
+            source.published[path] = source.published[path].replace(digest(each).encode(), md5.encode())
+    assert run(source, tmp_path / "both", DUMPS)[1] == 0
+    source.resources["big.bin"] = random.Random(2).randbytes(300_000)
+    later = dict(source.published)
+    source.publish()
+    kept = {path: data for path, data in later.items() if path in ("rs/resourcelist.xml", "rs/changelist.xml")}
+    source.published |= kept | {"big.bin": random.Random(1).randbytes(300_000)}
+    result = Mirror(source.url, tmp_path / "other", DUMPS).run()
+    assert result.complete
+    assert (tmp_path / "other/big.bin").read_bytes() == random.Random(1).randbytes(300_000)
+
+
+def test_package_that_waits(source: ArchivedSource, tmp_path: Path) -> None:
+    """A package is asked for again after a failure that may pass, and at the pace that is asked for."""
+    source.site.manners |= {path: first(1, status(503), source.answer) for path in source.published if ".zip" in path}
+    assert run(source, tmp_path / "copy", replace(DUMPS, requests=100))[1] == 0
 
 
 def listing(*, path: str = "/a", data: bytes = b"data", uri: str = "0/0.html", **md: str) -> str:

@@ -1,9 +1,10 @@
 """A mirror restores the past of a Source: exactly, or all but what it names."""
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -13,8 +14,10 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.cli import main
 from pelican_resourcesync.destination import Mirror, MirrorError, Result
+from pelican_resourcesync.errors import ResourceSyncError
 from tests.destination.archives import ArchivedSource, archived_source
-from tests.destination.sources import BEGIN, FAST, files_of, stamp
+from tests.destination.sources import BEGIN, FAST, document, entry, files_of, stamp
+from tests.support.live import content, status
 
 PAGES = {"a.html": "one", "b/c.html": "two", "b/d.txt": "three", "e.bin": "four"}
 MINUTE = timedelta(minutes=1)
@@ -186,6 +189,80 @@ def test_command(source: ArchivedSource, tmp_path: Path, capsys: pytest.CaptureF
     assert "name the FOLDER" in capsys.readouterr().err
 
 
+def without(source: ArchivedSource, *capabilities: str) -> None:
+    """Let the Capability List not name some documents."""
+    for each in capabilities:
+        lists = source.published["rs/capabilitylist.xml"]
+        source.published["rs/capabilitylist.xml"] = lists.replace(f'"{each}"'.encode(), b'"other"')
+
+
+def test_dumps_alone(source: ArchivedSource, tmp_path: Path) -> None:
+    """A Source without lists is restored from its Resource Dumps and the changes in its Change Dumps."""
+    lists = ("resourcelist", "resourcelist-archive", "changelist")
+    without(source, *lists)
+    at = [BEGIN + each * MINUTE for each in (4, 5, 6, 8, 9)]
+    found = times(source)
+    assert [found[each] for each in at] == [(len(source.state_at(each)), 0) for each in at]
+    for number, each in enumerate(at):
+        assert restored(source, each, tmp_path / f"{number}").complete
+    source.contents = False
+    source.publish()
+    without(source, *lists)
+    assert restored(source, at[1], tmp_path / "whole").complete
+    for path in [each for each in source.published if each.endswith(".zip")]:
+        source.site.manners[path] = status(404)
+    with pytest.raises(ResourceSyncError):
+        restored(source, at[1], tmp_path / "gone")
+
+
+def test_archives_with_indexes(source: ArchivedSource, tmp_path: Path) -> None:
+    """An archive may be an index of archives, and need not say the times of what it names."""
+    source.archives, source.change_lists = True, False
+    source.publish()
+    path = "rs/resourcelist-archive.xml"
+    archive = re.sub(rb' at="[^"]*"', b"", source.published[path])
+    inner = entry(f"{source.url}rs/inner.xml", {}, tag="sitemap")
+    source.published |= {
+        path: document("sitemapindex", {"capability": "resourcelist-archive"}, inner),
+        "rs/inner.xml": archive,
+    }
+    assert restored(source, BEGIN + 6 * MINUTE, tmp_path / "copy").complete
+
+
+def test_change_lists_in_an_archive_with_an_index(source: ArchivedSource, tmp_path: Path) -> None:
+    """What the Change List no longer names may be in an archive, which may be an index."""
+    old = source.published["rs/changelist.xml"]
+    pointers = [part.encode() + b"</sitemap>" for part in old.decode().split("</sitemap>")[:-1]]
+    first = pointers[0][pointers[0].index(b"<sitemap>") :].replace(b"sitemap>", b"url>").decode()
+    inner = entry(f"{source.url}rs/inner.xml", {}, tag="sitemap")
+    source.published |= {
+        "rs/changelist.xml": source.published["rs/changes-1.xml"],
+        "rs/archive.xml": document("sitemapindex", {"capability": "changelist-archive"}, inner),
+        "rs/inner.xml": document("urlset", {"capability": "changelist-archive"}, first),
+    }
+    named = entry(f"{source.url}rs/archive.xml", {"capability": "changelist-archive"}).encode()
+    lists = source.published["rs/capabilitylist.xml"]
+    source.published["rs/capabilitylist.xml"] = lists.replace(b"</urlset>", named + b"</urlset>")
+    assert list(times(source))[:2] == [BEGIN, BEGIN + MINUTE]
+    assert restored(source, BEGIN + 5 * MINUTE, tmp_path / "copy").complete
+
+
+def test_packages_that_nobody_expects(source: ArchivedSource, tmp_path: Path) -> None:
+    """What the likely packages do not bring is looked for in all others, by their manifests."""
+    then = BEGIN + 6 * MINUTE
+    likely = f"rs/dump-{stamp(then).replace(':', '')}.zip"
+    source.site.manners |= {likely: status(404), f"{likely}.xml": status(404)}
+    result = restored(source, then, tmp_path / "copy")
+    assert result.complete
+    assert "cannot be used" in result.plan.notes[0]
+    assert times(source)[then] == (5, 0)
+    source.site.manners |= {path: content(b"") for path in source.published if path.endswith(".zip")}
+    assert not restored(source, then, tmp_path / "nothing").complete
+    source.site.manners |= {path: content(b"") for path in source.published if path.endswith(".zip.xml")}
+    assert times(source)[then] == (5, 2)
+    assert not restored(source, then, tmp_path / "nothing at all").complete
+
+
 NAMES = st.sampled_from(["a.html", "b.html", "c/d.html", "c/e.txt", "f.bin"])
 STEPS = st.lists(
     st.one_of(
@@ -261,8 +338,3 @@ def test_random_past(steps: list[tuple[str, str, int]], manners: dict[str, objec
 def test_many_random_pasts(steps: list[tuple[str, str, int]], manners: dict[str, object], some: list[int]) -> None:
     """The same, more often."""
     check_every_time(steps, manners, some)
-
-
-def test_stamps() -> None:
-    """The times of these tests are whole seconds, as the documents have them."""
-    assert stamp(datetime(2024, 1, 1, tzinfo=UTC)) == "2024-01-01T00:00:00Z"
