@@ -1,20 +1,23 @@
 """Our own Sources in the moments that are hard to follow: moved, forgotten, begun anew, rolled back, in two sets."""
 
+import hashlib
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from pelican_resourcesync.cli import main
-from pelican_resourcesync.destination import IncompleteError, Mirror, MirrorError, Result
+from pelican_resourcesync.destination import IncompleteError, Mirror, MirrorError, Result, path_of
 from repo_bridge.publisher import publish
+from sample_site.repository import DAYS, make_repository, publish_repository
 from tests.bridge.support.press import UI, Press
 from tests.bridge.support.samples import every_case
 from tests.destination.sources import FAST, files_of
+from tests.support.live import closed_port, hosts, live
 from tests.support.live import files as served_files
-from tests.support.live import hosts, live
 from tests.support.reader import parse_file
 from tests.support.servers import public_files, served
 from tests.support.sites import Site, strip
@@ -129,6 +132,91 @@ def test_site_that_moved(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert (result.fetched, result.adopted) == (6, 1)
         edit(site, 3, "two.md")
         assert followed(new, copy, site, proxies=True).fetched == 1
+
+
+def restored(where: str, folder: Path, states: dict[str, dict[str, bytes]], **options: object) -> None:
+    """Restore times of the past, and the last one that is listed: each is what was published then, byte for byte."""
+    chosen = replace(FAST, **options)  # type: ignore[arg-type]
+    listed = {each.time.removesuffix(".000000Z"): each for each in Mirror(where, folder, chosen).times()}
+    for time, state in states.items():
+        moment = max(listed.items())[1] if time == "last" else listed[time]
+        assert (moment.resources, moment.missing) == (len(state), 0)
+        copy = folder / time.replace(":", "")
+        result = Mirror(where, copy, replace(chosen, at=datetime.fromisoformat(moment.time))).run()
+        assert result.complete, result.missing
+        assert files_of(copy) == state
+
+
+def test_past_of_a_site(site: Site, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every publication since there are dumps and archives is restored exactly; what was taken down is not in them."""
+    everything = {"dumps": True, "archives": True, "html_links": False}
+    site.configure(RESOURCESYNC=everything)
+    states: dict[str, dict[str, bytes]] = {}
+    for month, name in ((2, "one.md"), (3, "three.md"), (5, "one.md"), (6, "new.md")):
+        if month == 5:
+            site.remove("content/five.md")
+            (site.output / "five.html").unlink()
+        edit(site, month, name)
+        states[f"2024-{month:02}-01T12:00:00"] = public_files(site.output)
+    restored(address, tmp_path / "before", states)
+    monkeypatch.chdir(site.folder)
+    assert main(["forget", f"{address}/two.html"]) == 0
+    (site.output / "two.html").unlink()
+    site.remove("content/two.md")
+    edit(site, 8)
+    for state in states.values():
+        state.pop("two.html")
+    restored(address, tmp_path / "after", states | {"last": public_files(site.output)})
+
+
+def test_past_of_a_site_that_moved(site: Site, tmp_path: Path) -> None:
+    """What was published before a move has the old addresses: it is restored where their host is allowed."""
+    old, new = "https://old.test", "https://new.test"
+    strip(site)
+    site.article("one.md", "One")
+    site.article("two.md", "Two")
+    site.commit("2024-01-05T12:00:00Z")
+    site.configure(SITEURL=old, RESOURCESYNC={"dumps": True, "archives": True})
+    site.build()
+    edit(site, 2)
+    before = {f"~origin/https+old.test+443/{path}": data for path, data in public_files(site.output).items()}
+    site.configure(SITEURL=new, RESOURCESYNC={"dumps": True, "archives": True, "moved_from": old})
+    edit(site, 3)
+    states = {"2024-03-01T12:00:00": public_files(site.output)}
+    edit(site, 4, "two.md")
+    states["2024-04-01T12:00:00"] = public_files(site.output)
+    restored(str(site.output), tmp_path / "after", states)
+    then = replace(FAST, at=datetime.fromisoformat("2024-02-01T12:00:00Z"))
+    result = Mirror(str(site.output), tmp_path / "none", then).run()
+    assert (result.complete, result.plan.foreign, result.plan.hosts) == (False, 2, ["old.test"])
+    restored(str(site.output), tmp_path / "before", {"2024-02-01T12:00:00": before}, hosts=("old.test",))
+
+
+@pytest.mark.long
+def test_past_of_the_demo_repository(tmp_path: Path) -> None:
+    """Each day of the demo's repository is restored with the bytes of its files, whose host does not exist."""
+    repository, output = tmp_path / "repository", tmp_path / "output"
+    port = closed_port()
+    make_repository(repository, f"http://localhost:{port}")
+    days: dict[str, dict[str, str]] = {}
+    for day in DAYS:
+        publish_repository(repository, day)
+        entries = parse_file(output / "resourcesync/repository/resourcelist.xml").entries
+        days[day] = {each.uri: each.md.get("hash", "").partition(" ")[0] for each in entries}
+    own = ("http", "localhost", port)
+    listed = {each.time[:19]: each.missing for each in Mirror(str(output), tmp_path, FAST).times()}
+    assert [listed[f"{day}T18:00:00"] for day in list(days)[1:]] == [0, 0]
+    for day, expected in days.items():
+        options = replace(FAST, at=datetime.fromisoformat(f"{day}T18:00:00Z"), hosts=("repository.museum.example",))
+        result = Mirror(str(output), tmp_path / day, options).run()
+        missing = {uri for uri, _ in result.missing}
+        assert len(missing) == listed[f"{day}T18:00:00"]
+        found = files_of(tmp_path / day)
+        assert found.keys() == {path_of(uri, own) for uri in expected.keys() - missing}
+        for uri in expected.keys() - missing:
+            algorithm, _, digest = expected[uri].partition(":")
+            data = found[path_of(uri, own)]
+            assert not digest or hashlib.new(algorithm.replace("-", ""), data).hexdigest() == digest
 
 
 def test_repository_beside_a_site(site: Site, address: str, tmp_path: Path) -> None:

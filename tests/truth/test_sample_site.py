@@ -1,13 +1,23 @@
 """The sample site: its Change Lists are held against what Pelican really wrote for each of its commits."""
 
+import hashlib
 import json
+from bisect import bisect_right
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.sites import import_sample_site
+from pelican_resourcesync.destination import Mirror
+from tests.destination.sources import FAST, files_of
+from tests.support.sites import import_sample_site, our_command
 from tests.truth.__main__ import main
+from tests.truth.builds import Command
+from tests.truth.clone import Clone
+from tests.truth.landings import Landings
+from tests.truth.truth import Truth, open_window
 
 SITEURL = "https://museum.example"
 
@@ -45,3 +55,32 @@ def test_a_backfill_tells_the_truth(folder: Path) -> None:
 def test_a_first_publication_tells_nothing_impossible(folder: Path) -> None:
     """Its rule does not know every change; but no URL that it names was not there, and what is there in the end is."""
     assert not any(_judge(folder)["consistency"].values())
+
+
+@pytest.mark.long
+def test_every_time_is_restored(folder: Path) -> None:
+    """A mirror restores each listed time, byte for byte as the commit of that time is built."""
+    clone = Clone(folder / "site", folder / "clone")
+    line = clone.commits("HEAD")
+    command = json.loads((folder / "truth.json").read_text())["command"]
+    truth, window = Truth.load(folder / "truth.json", Command(**command)), open_window(clone, line, None, [])
+    landings = Landings(line, datetime.now(UTC))
+    built = [
+        (landings.time(commit.sha), truth.builds[window.like[commit.sha]].outputs)
+        for commit in line
+        if truth.builds[window.like[commit.sha]].reason is None
+    ]
+    options = {"html_links": False, "previous": "none", "dumps": True, "archives": True}
+    settings = [f"SITEURL={json.dumps(SITEURL)}", f"RESOURCESYNC={json.dumps(options)}"]
+    our_command(folder / "site", "backfill", "--by", "commit", "--settings", "pelicanconf.py", "-e", *settings)
+    output = str(folder / "site/output")
+    moments = Mirror(output, folder, FAST).times()
+    assert len(moments) > 20
+    for moment in moments:
+        time = datetime.fromisoformat(moment.time)
+        number = bisect_right([each for each, _ in built], time)
+        outputs = built[number - 1][1] if number else {}
+        expected = {path: each.digest for path, each in outputs.items() if not each.hidden and path != "404.html"}
+        copy = folder / "copies" / moment.time.replace(":", "")
+        assert Mirror(output, copy, replace(FAST, at=time)).run().complete
+        assert {path: hashlib.sha256(data).hexdigest() for path, data in files_of(copy).items()} == expected
