@@ -73,7 +73,7 @@ if TYPE_CHECKING:
         whole_milliseconds,
     )
     from pelican_resourcesync.publication.next_generation import PlannedPublication, Request
-    from pelican_resourcesync.publication.pages import DOCUMENTS, Amount, Overview, RangeOverview, mirror_command
+    from pelican_resourcesync.publication.pages import DOCUMENTS, Amount, Overview, mirror_command
     from pelican_resourcesync.publication.previous import (
         Ancestry,
         HashedState,
@@ -95,7 +95,6 @@ if TYPE_CHECKING:
     from pelican_resourcesync.publication.publish import Publication, plan, publish_sets, require_plausible
     from pelican_resourcesync.publication.status import (
         Cost,
-        FileTotals,
         SetStatus,
         Status,
         Volume,
@@ -145,7 +144,6 @@ __all__ = [
     "Cost",
     "Dumps",
     "FileResources",
-    "FileTotals",
     "FixedBoundaries",
     "HashedState",
     "KnownGeneration",
@@ -164,7 +162,6 @@ __all__ = [
     "PreviousPublication",
     "Publication",
     "RangeBoundaries",
-    "RangeOverview",
     "Representation",
     "Request",
     "Resource",

@@ -142,6 +142,8 @@ def test_what_is_not_known_is_said(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "  last change  not known\n" in text
     assert f"{URL}/.well-known/resourcesync not known, outside the site, because SITEURL has a path\n" in text
     assert "  Capability List  not known\n" in text
+    (tmp_path / "resourcesync/publication.json").write_bytes(b"{}")
+    assert "is damaged" in told(capsys, "show", str(tmp_path), exits=1)
 
 
 def test_forecasts(

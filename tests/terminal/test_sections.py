@@ -11,7 +11,7 @@ from tests.terminal.screen import terminal
 SECTIONS = (
     Section("Site\x1b", [("name", "a\nb"), ("longer name", "c")]),
     Section("Nothing", []),
-    Section("Changes", [("one", "1"), ("two", "2"), ("ten", "3")], [(10, 0, 20), (1, 0, 0), (0, 15, 0)]),
+    Section("Changes", [("one", "1"), ("two", "2"), ("ten", "3")], [(100, 0, 200), (1, 0, 0), (0, 150, 0)]),
 )
 
 

@@ -70,7 +70,7 @@ class LatestChange:
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """A number of resources or packages, and their bytes as far as they are known."""
+    """A number of resources, packages or other files, and their bytes as far as they are known."""
 
     number: int = 0
     size: int = 0

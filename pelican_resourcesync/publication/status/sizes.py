@@ -10,20 +10,13 @@ from pelican_resourcesync.publication.dumps.changedump import read_dumped
 from pelican_resourcesync.publication.dumps.packing import FRAME_SIZE, HEAD_SIZE, PackageLimits, size_in_package
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, HTML_PAGE, MANIFEST, SHARED, is_package
 from pelican_resourcesync.publication.model.options import Archives, Dumps
+from pelican_resourcesync.publication.pages import Amount
 from pelican_resourcesync.publication.previous.previous import PreviousPublication
 
 _PACKAGES = "packages"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileTotals:
-    """A number of files, and their bytes in total."""
-
-    number: int
-    size: int
-
-
-def sizes_of(previous: PreviousPublication) -> dict[str, FileTotals]:
+def sizes_of(previous: PreviousPublication) -> dict[str, Amount]:
     """Return the number and bytes of the files of a set, by kind.
 
     The kind of a document is its capability, with the prefix `archived` for archived documents, including the packages
@@ -34,22 +27,22 @@ def sizes_of(previous: PreviousPublication) -> dict[str, FileTotals]:
     return _counted(_files(previous))
 
 
-def shared_sizes(folder: Path) -> dict[str, FileTotals]:
+def shared_sizes(folder: Path) -> dict[str, Amount]:
     """Return the number and bytes of the files that the sets in a folder share."""
     kinds = {"description": folder / DESCRIPTION, "page for people": folder / HTML_PAGE}
     return _counted((kind, file.stat().st_size) for kind, file in kinds.items() if file.is_file())
 
 
-def summed(parts: Iterable[Mapping[str, FileTotals]]) -> dict[str, FileTotals]:
+def summed(parts: Iterable[Mapping[str, Amount]]) -> dict[str, Amount]:
     """Return the totals of several results."""
     return _counted((kind, each.size, each.number) for part in parts for kind, each in part.items())
 
 
-def _counted(found: Iterable[tuple[str, int] | tuple[str, int, int]]) -> dict[str, FileTotals]:
-    amounts: dict[str, FileTotals] = {}
+def _counted(found: Iterable[tuple[str, int] | tuple[str, int, int]]) -> dict[str, Amount]:
+    amounts: dict[str, Amount] = {}
     for kind, size, *numbers in found:
-        before = amounts.get(kind, FileTotals(number=0, size=0))
-        amounts[kind] = FileTotals(number=before.number + sum(numbers or [1]), size=before.size + size)
+        before = amounts.get(kind, Amount(number=0, size=0))
+        amounts[kind] = Amount(number=before.number + sum(numbers or [1]), size=before.size + size)
     return dict(sorted(amounts.items()))
 
 
@@ -145,7 +138,7 @@ class Cost:
     most: int | None
 
 
-def volume_of(previous: PreviousPublication, sizes: Mapping[str, FileTotals]) -> Volume:
+def volume_of(previous: PreviousPublication, sizes: Mapping[str, Amount]) -> Volume:
     """Return the volume of a set whose files have these `sizes`."""
     resources = packed = listed = 0
     for uri, each in previous.resources.items():
@@ -205,7 +198,7 @@ def _archived(number: int | None, each: int) -> Cost:
     return Cost(asked=number, each=each, most=None if number is None else number * each)
 
 
-def _bytes(amounts: Iterable[FileTotals]) -> int:
+def _bytes(amounts: Iterable[Amount]) -> int:
     return sum(each.size for each in amounts)
 
 

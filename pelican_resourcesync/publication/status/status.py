@@ -12,10 +12,9 @@ from pelican_resourcesync.publication.disk.reuse import same_bytes
 from pelican_resourcesync.publication.documents.discovery import well_known_reachable
 from pelican_resourcesync.publication.model.clock import is_ahead
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, WELL_KNOWN
-from pelican_resourcesync.publication.pages import Overview, overview_of
+from pelican_resourcesync.publication.pages import Amount, Overview, overview_of
 from pelican_resourcesync.publication.previous.previous import PreviousPublication, publications_in
 from pelican_resourcesync.publication.status.sizes import (
-    FileTotals,
     Volume,
     shared_sizes,
     sizes_of,
@@ -53,7 +52,7 @@ class SetStatus:
     commit: str | None
     landed: datetime | None
     overview: Overview
-    sizes: Mapping[str, FileTotals]
+    sizes: Mapping[str, Amount]
     total_size: int
     volume: Volume | None
 
@@ -69,7 +68,7 @@ class Status:
     siteurl: str
     capability_lists: tuple[str, ...] | None
     sets: tuple[SetStatus, ...]
-    sizes: Mapping[str, FileTotals]
+    sizes: Mapping[str, Amount]
     total_size: int
     well_known: WellKnownStatus
 
@@ -129,7 +128,7 @@ def _set(previous: PreviousPublication, *, volumes: bool) -> SetStatus:
     )
 
 
-def _total(sizes: Mapping[str, FileTotals]) -> int:
+def _total(sizes: Mapping[str, Amount]) -> int:
     return sum(each.size for each in sizes.values())
 
 

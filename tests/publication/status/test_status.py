@@ -12,7 +12,6 @@ from pelican_resourcesync.publication import (
     Archives,
     ChangeHistory,
     Dumps,
-    FileTotals,
     SetStatus,
     Status,
     local_status,
@@ -79,9 +78,9 @@ def test_sizes_are_of_all_documents(source: Source) -> None:
     seen = looked(source.output)
     documents = source.documents()
     assert seen.total_size == sum(map(len, documents.values())) - len(documents[".well-known/resourcesync"])
-    assert seen.sizes["resourcelist"] == FileTotals(number=1, size=len(documents["resourcesync/site/resourcelist.xml"]))
+    assert seen.sizes["resourcelist"] == Amount(number=1, size=len(documents["resourcesync/site/resourcelist.xml"]))
     lists = [data for path, data in documents.items() if "/changelist" in path and "archive" not in path]
-    assert seen.sizes["changelist"] == FileTotals(number=3, size=sum(map(len, lists)))
+    assert seen.sizes["changelist"] == Amount(number=3, size=sum(map(len, lists)))
     kinds = {
         "capabilitylist",
         "changelist",
@@ -97,9 +96,7 @@ def test_sizes_are_of_all_documents(source: Source) -> None:
     source.publish({"a": b"a", "b": b"b"}, told(), archives=Archives(changelist=1))
     source.publish({"a": b"new", "b": b"b"}, "2024-03-05T12:00", archives=Archives(changelist=1))
     superseded = [source.documents()[path] for path in source.state()["superseded"]]
-    assert looked(source.output).sizes["superseded"] == FileTotals(
-        number=len(superseded), size=sum(map(len, superseded))
-    )
+    assert looked(source.output).sizes["superseded"] == Amount(number=len(superseded), size=sum(map(len, superseded)))
 
 
 def test_sizes_of_packages(tmp_path: Path) -> None:
@@ -110,8 +107,8 @@ def test_sizes_of_packages(tmp_path: Path) -> None:
         source.publish({"a": data}, time, dumps=dumps, archives=archives)
     documents = source.documents()
 
-    def amount(*paths: str) -> FileTotals:
-        return FileTotals(number=len(paths), size=sum(len(documents[f"resourcesync/site/{path}"]) for path in paths))
+    def amount(*paths: str) -> Amount:
+        return Amount(number=len(paths), size=sum(len(documents[f"resourcesync/site/{path}"]) for path in paths))
 
     seen = alone(looked(source.output))
     changes = ("changedump-20240205T120000Z", "changedump-20240206T120000Z")
@@ -127,7 +124,7 @@ def test_sizes_of_packages(tmp_path: Path) -> None:
         "changelist": amount("changelist.xml", *(f"changelist-2024{each}01T000000Z.xml" for each in ("01", "02"))),
         "changelist-archive": amount("changelist-archive.xml"),
         "page for people": amount("index.html", "badge.svg"),
-        "publication.json": FileTotals(number=1, size=len(documents["resourcesync/publication.json"])),
+        "publication.json": Amount(number=1, size=len(documents["resourcesync/publication.json"])),
         "resourcedump": amount("resourcedump.xml"),
         "resourcedump packages": amount("resourcedump-20240206T120000Z-00001.zip"),
         "resourcedump-archive": amount("resourcedump-archive.xml"),
@@ -151,7 +148,7 @@ def test_parts_of_a_list_are_counted(tmp_path: Path) -> None:
     source.publish(dict.fromkeys("abc", b""), "2024-03-01T12:00", limits=Limits(entries=2))
     documents = source.documents()
     sizes = [len(data) for path, data in documents.items() if "/resourcelist" in path]
-    assert alone(looked(source.output)).sizes["resourcelist"] == FileTotals(number=3, size=sum(sizes))
+    assert alone(looked(source.output)).sizes["resourcelist"] == Amount(number=3, size=sum(sizes))
 
 
 def test_sets_are_told_each(source: Source) -> None:
