@@ -1,7 +1,7 @@
 # make demo          publish the sample site, and a repository beside it (SERVE=1: and serve them)
 # make test          every test, lint, type and import check
 # make test LONG=1   the long campaigns too
-# make bench         measure, and write docs/performance.md (CASE="writer build": some cases, without writing)
+# make bench         measure, and write docs/performance.md (CASE="writer build": some cases, without writing; WRITE=…: and write)
 # make mutants       how many of a sample of faults in the code the tests notice (PACKAGE=…, COUNT=…, SEED=…)
 # make docs          build the documentation in build/docs, with its search (SERVE=1: and serve it)
 # make pictures      take the pictures of the documentation again
@@ -55,7 +55,7 @@ untraced: compiled
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(UNTRACED) $(if $(LONG),--long)
 
 bench: $(VENV)/installed
-	$(BIN)/python -m tests.bench $(if $(CASE),$(CASE),--write)
+	$(BIN)/python -m tests.bench $(if $(CASE),$(CASE),--write $(WRITE))
 
 PACKAGE ?= protocol publication transport check access
 COUNT ?= 300

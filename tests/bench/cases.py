@@ -2,15 +2,16 @@
 
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
+from pelican_resourcesync.protocol import MOST_ENTRIES
 from tests.bench import publication
-from tests.bench.programs import write_bare
-from tests.bench.runner import Case, Variant
+from tests.bench.runner import Case, Goal, Variant
 from tests.bench.sites import edit, make_site
 from tests.support.sites import Site
 
@@ -18,15 +19,19 @@ _PROGRAMS = (sys.executable, "-m", "tests.bench.programs")
 _PUBLICATION = (sys.executable, "-m", "tests.bench.publication")
 
 
-def _writer(_: Path, count: int) -> Sequence[Variant]:
+def _writer(folder: Path, count: int) -> Sequence[Variant]:
+    (folder / "resync").mkdir()
     return [
-        Variant(name, (*_PROGRAMS, f"write_{program}", str(count), f"{program}.xml"))
-        for name, program in (("bare formatted writes", "bare"), ("ours", "ours"), ("resync", "resync"))
+        Variant("bare formatted writes", (*_PROGRAMS, "write_bare", str(count), "bare.xml")),
+        Variant("ours, entries made too", (*_PROGRAMS, "write_ours", str(count), "ours.xml")),
+        Variant("ours, from rows", (*_PROGRAMS, "write_rows", str(count), "rows.xml")),
+        Variant("resync", (*_PROGRAMS, "write_resync", str(count), "resync/list.xml")),
+        Variant("resync, times as text", (*_PROGRAMS, "write_resync", str(count), "resync/list.xml", "text")),
     ]
 
 
 def _reader(folder: Path, count: int) -> Sequence[Variant]:
-    write_bare(str(count), str(folder / "list.xml"))
+    subprocess.run([*_PROGRAMS, "write_ours", str(count), "list.xml"], cwd=folder, check=True)
     return [
         Variant(name, (*_PROGRAMS, f"read_{program}", "list.xml"))
         for name, program in (("bare iterparse", "bare"), ("ours", "ours"), ("resync", "resync"))
@@ -48,6 +53,7 @@ def _build(folder: Path, articles: int, commits: int) -> Sequence[Variant]:
         Variant("first build", command, anew, site.folder),
         Variant("next build, no change", command, folder=site.folder),
         Variant("next build, one edit", command, partial(edit, site), site.folder),
+        Variant("build that publishes nothing", (*command, "-e", 'RESOURCESYNC={"enabled": false}'), anew, site.folder),
     ]
 
 
@@ -56,6 +62,22 @@ def _check(folder: Path, articles: int) -> Sequence[Variant]:
     site.build()
     command = (sys.executable, "-m", "pelican_resourcesync", "check", str(site.output))
     return [Variant("documents", command), Variant("resources too", (*command, "--deep"))]
+
+
+def _check_list(folder: Path, count: int) -> Sequence[Variant]:
+    """Check a Source of so many resources, beside reading its Resource List and validating it."""
+    publication.first(str(folder), str(count))
+    (folder / "sitemap.xsd").write_text(_SCHEMA, "utf-8")
+    files = "output/resourcesync/site/resourcelist.xml"
+    if count > MOST_ENTRIES:
+        files = "output/resourcesync/site/resourcelist"
+    validate = ("xmllint", "--stream", "--noout", "--schema", "sitemap.xsd")
+    return [
+        Variant("bare iterparse", (*_PROGRAMS, "read_bare", files)),
+        Variant("iterparse with a schema", (*_PROGRAMS, "read_bare", files, "sitemap.xsd")),
+        Variant("check", (sys.executable, "-m", "pelican_resourcesync", "check", "output")),
+        *_program(*validate, *map(str, sorted(folder.glob(f"{files}*")))),
+    ]
 
 
 def _following(folder: Path, count: int, lists: int, dumps: bool = False) -> Sequence[Variant]:
@@ -139,60 +161,102 @@ def _program(name: str, *arguments: str, before: Callable[[], object] = lambda: 
     return [Variant(name, (found, *arguments), before)]
 
 
-def _case(
-    name: str,
-    title: str,
-    prepare: Callable[..., Sequence[Variant]],
-    *goals: tuple[str, str, float],
-    each: int = 0,
-    **inputs: int,
-) -> Case:
-    return Case(name, title, partial(prepare, **inputs), goals, each)
-
-
-_WRITER = ("ours", "bare formatted writes", 2.5), ("ours", "resync", 1 / 12)
-_READER = ("ours", "bare iterparse", 3.0), ("ours", "resync", 1 / 6)
-_DIRECTORY = (
-    ("ours, a whole publication", "bare scan, hash and write", 1.3),
-    ("ours, a whole publication", "resync-build", 0.5),
+_WRITER = (
+    Goal("ours, entries made too", "bare formatted writes", 2.5),
+    Goal("ours, from rows", "bare formatted writes", 2.0),
+    Goal("ours, entries made too", "resync", 1 / 12),
+    Goal("ours, entries made too", "resync, times as text", 1 / 12),
 )
+_READER = Goal("ours", "bare iterparse", 3.0), Goal("ours", "resync", 1 / 6)
+_CHECK = (Goal("check", "bare iterparse", 2.5),)
+_DIRECTORY = (
+    Goal("ours, a whole publication", "bare scan, hash and write", 1.3),
+    Goal("ours, a whole publication", "resync-build", 0.5),
+)
+_BUILD = (
+    Goal("first build", "Pelican alone", 1.15, 0.25),
+    Goal("next build, no change", "Pelican alone", 1.05, 0.25),
+    Goal("build that publishes nothing", "Pelican alone", 1.0, 0.1),
+)
+_DUMP = (Goal("ours, with a dump", "zipfile", 1 / 0.8, less="ours, without a dump"),)
+_MADE, _FOLLOWING = "making the resources", "next publication, with that"
+_SCHEMA = """\
+<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" targetNamespace="http://www.sitemaps.org/schemas/sitemap/0.9"
+  xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" elementFormDefault="qualified">
+<xs:element name="urlset"><xs:complexType><xs:sequence>
+<xs:any namespace="##other" processContents="skip" minOccurs="0" maxOccurs="unbounded"/>
+<xs:element name="url" minOccurs="0" maxOccurs="unbounded"><xs:complexType><xs:sequence>
+<xs:element name="loc"><xs:simpleType><xs:restriction base="xs:anyURI"><xs:minLength value="12"/>
+<xs:maxLength value="2048"/></xs:restriction></xs:simpleType></xs:element>
+<xs:element name="lastmod" type="xs:dateTime" minOccurs="0"/>
+<xs:any namespace="##other" processContents="skip" minOccurs="0" maxOccurs="unbounded"/>
+</xs:sequence></xs:complexType></xs:element></xs:sequence></xs:complexType></xs:element></xs:schema>
+"""
 _NEXT = "Publishing 100 changes among"
 
-#: By name. The bridge and the mirror have benchmarks of their own, because they need servers.
-CASES: Mapping[str, Case] = MappingProxyType(
+
+def _next(name: str, title: str, count: int, lists: int, *, large: bool = False, dumps: bool = False) -> Case:
+    goals = [] if dumps else [Goal(_FOLLOWING, _MADE, 1.0, 15e-6 * count)]
+    prepare = partial(_following, count=count, lists=lists, dumps=dumps)
+    return Case(name, f"{_NEXT} {title}", prepare, goals, count, large)
+
+
+def _site(name: str, articles: int, commits: int, *, large: bool = False) -> Case:
+    title = f"Building a site of {articles:,} articles and {commits:,} commits"
+    return Case(name, title, partial(_build, articles=articles, commits=commits), _BUILD, large=large)
+
+
+_EVERY = (
+    Case("writer", "Writing a Resource List of 50,000 entries", partial(_writer, count=50_000), _WRITER, 50_000),
+    Case("reader", "Reading a Resource List of 50,000 entries", partial(_reader, count=50_000), _READER, 50_000),
+    Case("check", "Checking a Source of 50,000 resources", partial(_check_list, count=50_000), _CHECK, 50_000),
+    _site("build-20", 20, 40),
+    _site("build", 500, 1_000),
+    _next("next", "10,000 resources", 10_000, 10),
+    _next("next-history", "10,000 resources, after 1,000 Change Lists", 10_000, 1_000),
+    _next("next-dumps", "10,000 resources, with dumps", 10_000, 10, dumps=True),
+    Case("directory", "Publishing a folder of 20,000 small files", partial(_directory, files=20_000), _DIRECTORY),
+    Case("dump", "Packing 10,000 small files", partial(_dump, files=10_000), _DUMP, 10_000),
+    Case("check-site", "Checking a site of 500 articles", partial(_check, articles=500)),
+    Case("backfill", "Building 10 commits of a site of 8 articles", partial(_backfill, articles=8, commits=10)),
+    _next("next-100000", "100,000 resources", 100_000, 10, large=True),
+    _next("next-million", "1,000,000 resources", 1_000_000, 10, large=True),
+    Case(
+        "writer-million",
+        "Writing a Resource List of 1,000,000 entries",
+        partial(_writer, count=1_000_000),
+        _WRITER,
+        1_000_000,
+        large=True,
+    ),
+    Case(
+        "reader-million",
+        "Reading a Resource List of 1,000,000 entries",
+        partial(_reader, count=1_000_000),
+        _READER,
+        1_000_000,
+        large=True,
+    ),
+    Case(
+        "check-million",
+        "Checking a Source of 1,000,000 resources",
+        partial(_check_list, count=1_000_000),
+        _CHECK,
+        1_000_000,
+        large=True,
+    ),
+    _site("build-2000", 2_000, 2_500, large=True),
+    _site("build-2000-history", 2_000, 10_000, large=True),
+    _site("build-10000", 10_000, 10_500, large=True),
+)
+
+#: By name.
+CASES: Mapping[str, Case] = MappingProxyType({case.name: case for case in _EVERY})
+
+#: Other benchmarks, which need servers and print their own tables.
+PROGRAMS: Mapping[str, Sequence[str]] = MappingProxyType(
     {
-        case.name: case
-        for case in (
-            _case("writer", "Writing a Resource List of 50,000 entries", _writer, *_WRITER, count=50_000),
-            _case("writer-million", "Writing one of 1,000,000 entries", _writer, *_WRITER, count=1_000_000),
-            _case("reader", "Reading a Resource List of 50,000 entries", _reader, *_READER, count=50_000),
-            _case("build-20", "Building a site of 20 articles", _build, articles=20, commits=40),
-            _case("build", "Building a site of 500 articles", _build, articles=500, commits=1_000),
-            _case("build-2000", "Building a site of 2,000 articles", _build, articles=2_000, commits=10_000),
-            _case("next", f"{_NEXT} 10,000 resources", _following, each=10_000, count=10_000, lists=10),
-            _case("next-100000", f"{_NEXT} 100,000 resources", _following, each=100_000, count=100_000, lists=10),
-            _case("next-million", f"{_NEXT} 1,000,000", _following, each=1_000_000, count=1_000_000, lists=10),
-            _case(
-                "next-history",
-                f"{_NEXT} 10,000 resources, after 1,000 Change Lists",
-                _following,
-                each=10_000,
-                count=10_000,
-                lists=1_000,
-            ),
-            _case(
-                "next-dumps",
-                f"{_NEXT} 10,000 resources, with dumps",
-                _following,
-                each=10_000,
-                count=10_000,
-                lists=10,
-                dumps=True,
-            ),
-            _case("directory", "Publishing a folder of 20,000 small files", _directory, *_DIRECTORY, files=20_000),
-            _case("dump", "Packing 10,000 small files", _dump, each=10_000, files=10_000),
-            _case("backfill", "Building 10 commits of a site of 8 articles", _backfill, articles=8, commits=10),
-            _case("check", "Checking a site of 500 articles", _check, articles=500),
-        )
+        "bridge": (sys.executable, "-m", "tests.bridge.benchmark"),
+        "mirror": (sys.executable, "-m", "tests.destination.benchmark"),
     }
 )

@@ -52,38 +52,61 @@ def _open(name: str) -> BinaryIO:
     return Path(name).open("wb")
 
 
-def write_resync(count: str, file: str) -> None:
-    """Write the same entries with `resync`."""
+def write_rows(count: str, file: str) -> None:
+    """Write the same from rows, without a model of each entry."""
+    from pelican_resourcesync.protocol import Document, Metadata, Root, render_datetime, render_metadata, write_parts
+
+    rendered = (
+        (uri, render_metadata(f"sha-256:{digest}", length, "text/html"), "", render_datetime(time))
+        for uri, time, digest, length in rows(int(count))
+    )
+    document = Document(root=Root.URLSET, md=Metadata(capability="resourcelist", at=_BEGIN), rendered=rendered)
+    write_parts(document, name=file, part_name=f"{file}-{{}}".format, uri="https://example.org/{}".format, open=_open)
+
+
+def write_resync(count: str, file: str, times: str = "") -> None:
+    """Write the same entries with `resync`, which is given times as numbers or as text."""
     from resync import Resource, ResourceList
 
     found = ResourceList()
     for uri, time, digest, length in rows(int(count)):
-        found.add(Resource(uri, timestamp=time.timestamp(), sha256=digest, length=length, mime_type="text/html"))
-    Path(file).write_text(found.as_xml(), "utf-8")
+        given = {"lastmod": time.isoformat()} if times else {"timestamp": time.timestamp()}
+        found.add(Resource(uri, sha256=digest, length=length, mime_type="text/html", **given))
+    found.write(file)
 
 
-def read_bare(file: str) -> None:
-    """Read a list with `iterparse` alone."""
+def _parts(file: str) -> list[Path]:
+    """Return the parts of a list, or the list itself."""
+    return sorted(Path().glob(f"{file}-*")) or [Path(file)]
+
+
+def read_bare(file: str, schema: str = "") -> None:
+    """Read a list with `iterparse` alone, with a schema if one is given: what `xmllint --stream --schema` does."""
     from lxml import etree
 
-    for _, element in etree.iterparse(file, tag="{http://www.sitemaps.org/schemas/sitemap/0.9}url"):
-        element.clear()
+    known = etree.XMLSchema(file=schema) if schema else None
+    for part in _parts(file):
+        url = "{http://www.sitemaps.org/schemas/sitemap/0.9}url"
+        for _, element in etree.iterparse(str(part), tag=url, schema=known):
+            element.clear()
 
 
 def read_ours(file: str) -> None:
     """Read a list with the public interface."""
     from pelican_resourcesync.protocol import read
 
-    with Path(file).open("rb") as stream:
-        for _ in read(stream, name=file).entries:
-            pass
+    for part in _parts(file):
+        with part.open("rb") as stream:
+            for _ in read(stream, name=file).entries:
+                pass
 
 
 def read_resync(file: str) -> None:
     """Read a list with `resync`."""
     from resync import ResourceList
 
-    ResourceList().read(file)
+    for part in _parts(file):
+        ResourceList().read(str(part))
 
 
 if __name__ == "__main__":

@@ -2,23 +2,27 @@
 
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from tests.bench.runner import Case, Results, misses
+from tests.bench.runner import Case, Results, judge
 
 _BAR, _LABEL, _WIDTH = 24, 260, 760
 
-_INTRODUCTION = """\
-Written by `make bench`: whole processes, in turns, {rounds} times each, on {machine}. Times are those of the processor,
-imports included; the spread is the distance from the fastest run to the slowest. Compare the ratios, which are to the
-first variant of each table: seconds differ from machine to machine. When this was written, the load average was {load}:
-where that is more than the number of processors, other work made all times longer and less regular."""
-_OTHERS = """\
-`make bench CASE=NAME` measures one case, and `tests/bench/cases.py` has larger ones than those shown here. The
-[mirror](mirror.md) and the [bridge](bridge.md) have benchmarks of their own, because they need servers. What was tried
-and did not help stands in [decision 15](decisions/0015-read-and-write-in-batches.md)."""
+_HEAD = """\
+# Performance
+
+Written by `make bench`: whole processes, in turns. Times are those of the processor, imports included; the spread is
+the distance from the fastest run to the slowest. Compare the ratios, which are to the first variant of each table:
+seconds differ from machine to machine. Where the load average is more than the number of processors, other work made
+all times longer and less regular.
+
+`make bench CASE="NAME…"` measures some cases without writing, and `make bench WRITE="NAME…"` writes their sections
+anew: `tests/bench/cases.py` has their names. `CASE=bridge` and `CASE=mirror` run the benchmarks of the
+[bridge](bridge.md) and the [mirror](mirror.md). What did not help, and why some goals are missed, stands in
+[decision 15](decisions/0015-read-and-write-in-batches.md)."""
+_SECTION = "\n\n## "
 
 
 def table(case: Case, results: Results) -> str:
@@ -41,8 +45,7 @@ def table(case: Case, results: Results) -> str:
         for row, measured in zip(rows, results.values(), strict=True):
             row.append(f"{(measured.seconds - bare) / case.each * 1e6:.1f} µs")
     lines = [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)]
-    missed = "".join(f"\n\nMissed: {each}." for each in misses(case, results))
-    return "\n".join(lines) + missed
+    return "\n\n".join(["\n".join(lines), *judge(case, results)])
 
 
 def plot(results: Results) -> str:
@@ -65,13 +68,17 @@ def plot(results: Results) -> str:
     return "\n".join([f'{head} font-size="13">', *rows, "</svg>", ""])
 
 
-def write(docs: Path, found: Mapping[str, tuple[Case, Results]], rounds: int) -> None:
-    """Write `performance.md` and its plots."""
+def write(docs: Path, case: Case, results: Results, titles: Sequence[str]) -> None:
+    """Write the section of a case in `performance.md`, and its plot; the other sections, in this order, stay."""
     (docs / "performance").mkdir(parents=True, exist_ok=True)
-    machine = f"{os.cpu_count()} processors ({platform.machine()}) with Python {platform.python_version()}"
-    load = f"{os.getloadavg()[0]:.0f}"
-    text = ["# Performance", _INTRODUCTION.format(rounds=rounds, machine=machine, load=load), _OTHERS]
-    for name, (case, results) in found.items():
-        (docs / "performance" / f"{name}.svg").write_text(plot(results), "utf-8")
-        text += [f"## {case.title}", f"![{case.title}](performance/{name}.svg)", table(case, results)]
-    (docs / "performance.md").write_text("\n\n".join(text) + "\n", "utf-8")
+    (docs / "performance" / f"{case.name}.svg").write_text(plot(results), "utf-8")
+    file = docs / "performance.md"
+    _, *written = file.read_text("utf-8").strip().split(_SECTION) if file.is_file() else [""]
+    sections = {each.partition("\n")[0]: each for each in written}
+    machine = f"{os.cpu_count()} processors ({platform.machine()}), Python {platform.python_version()}"
+    runs = len(next(iter(results.values())).cpu)
+    how = f"{'Once' if runs == 1 else f'{runs} times'}, on {machine}, with a load average of {os.getloadavg()[0]:.0f}."
+    picture = f"![{case.title}](performance/{case.name}.svg)"
+    sections[case.title] = "\n\n".join([case.title, how, picture, table(case, results)])
+    text = _SECTION.join([_HEAD, *(sections[title] for title in titles if title in sections)])
+    file.write_text(f"{text}\n", "utf-8")

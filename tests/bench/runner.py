@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 #: Starts a command and prints what it took. Linux counts the memory of who starts a process as held by that process,
 #: so a small process starts it.
@@ -30,19 +31,30 @@ class Variant:
     folder: Path | None = None
 
 
+class Goal(NamedTuple):
+    """The most CPU time of a variant, less that of another: `ratio` times that of a third, and so many `seconds`."""
+
+    variant: str
+    other: str
+    ratio: float
+    seconds: float = 0.0
+    less: str = ""
+
+
 @dataclass(frozen=True)
 class Case:
     """Work that is done in several ways. `prepare` makes the inputs and returns the variants, the bare one first.
 
-    `goals` are the most that the ratio of the CPU time of a variant to that of another may be. If the work has parts,
-    such as resources, `each` is their number.
+    If the work has parts, such as resources, `each` is their number. What is `large` is measured once and not by
+    default.
     """
 
     name: str
     title: str
     prepare: Callable[[Path], Sequence[Variant]]
-    goals: Sequence[tuple[str, str, float]] = ()
+    goals: Sequence[Goal] = ()
     each: int = 0
+    large: bool = False
 
 
 @dataclass
@@ -68,14 +80,14 @@ Results = dict[str, Measurements]
 
 
 def run_case(case: Case, folder: Path, rounds: int) -> Results:
-    """Run all variants of a case in turns, after one round that does not count."""
+    """Run all variants of a case in turns, after one round that does not count; those of a large one once."""
     variants = case.prepare(folder)
     results = {variant.name: Measurements() for variant in variants}
-    for number in range(rounds + 1):
+    for number in range(1 if case.large else rounds + 1):
         for variant in variants:
             variant.before()
             clock, cpu, memory = measure(variant.command, variant.folder or folder)
-            if number:
+            if number or case.large:
                 results[variant.name].clock.append(clock)
                 results[variant.name].cpu.append(cpu)
                 results[variant.name].memory.append(memory)
@@ -94,7 +106,14 @@ def measure(command: Sequence[str], folder: Path) -> tuple[float, float, int]:
     return float(clock), float(cpu), int(memory) * (1 if sys.platform == "darwin" else 1024)
 
 
-def misses(case: Case, results: Results) -> list[str]:
-    """Return the goals of a case that its results miss."""
-    ratios = [(one, other, results[one].seconds / results[other].seconds, most) for one, other, most in case.goals]
-    return [f"{one} / {other} is {ratio:.2f}, goal {most:.2f}" for one, other, ratio, most in ratios if ratio > most]
+def judge(case: Case, results: Results) -> list[str]:
+    """Return a sentence for each goal of a case: whether its results meet it."""
+    sentences = []
+    for variant, other, ratio, seconds, less in case.goals:
+        took = results[variant].seconds - (results[less].seconds if less else 0.0)
+        most = results[other].seconds * ratio + seconds
+        what = f"{variant}, without {less}" if less else variant
+        more = f" and {seconds:.2f} s" if seconds else ""
+        verdict = "Met" if took <= most else "Missed"
+        sentences.append(f"{verdict}: {what}: {took:.2f} s, goal {ratio:.2f} times {other}{more}, {most:.2f} s.")
+    return sentences
