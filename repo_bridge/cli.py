@@ -131,10 +131,12 @@ def _publish_now(settings: Settings, options: Namespace) -> int:
     from pelican_resourcesync.publication import FOLDER
     from pelican_resourcesync.terminal import Progress, as_json
     from repo_bridge.publisher import publish
-    from repo_bridge.report import result_text
+    from repo_bridge.report import result_text, write_metrics
 
     with Progress.shown(sys.stderr, PROGRAM) as progress:
         outcome = publish(settings, progress)
+    if settings.prometheus:
+        write_metrics(outcome, settings.prometheus)
     _warn(outcome.warnings)
     _say(as_json(outcome) if options.json else result_text(outcome, f"{settings.base_url}/{FOLDER}/"))
     return DONE

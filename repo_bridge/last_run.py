@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from operator import attrgetter
 from pathlib import Path
 from stat import S_ISDIR
 from typing import Any, Self
@@ -118,7 +119,7 @@ class LastRun:
 
 
 def _key(settings: Settings, source: Source) -> str:
-    plain = replace(settings, at=_NO_TIME, password=None, hidden=frozenset())
+    plain = replace(settings, at=_NO_TIME, password=None, hidden=frozenset(), prometheus=None)
     return cache_key_of(*source.cache_key, plain, sorted(settings.hidden))
 
 
@@ -137,25 +138,28 @@ def _files_digest(output: Path, paths: Iterable[str]) -> str:
     """Return a digest of the names, sizes and times of the files at or below these paths."""
     digest = hashlib.sha256()
     for name in paths:
-        for line in _lines(output / name):
-            digest.update(line.encode("utf-8", "surrogateescape"))
+        for lines in _described(f"{output}/{name}"):
+            digest.update(lines.encode("utf-8", "surrogateescape"))
     return digest.hexdigest()
 
 
-def _lines(path: str | Path) -> Iterator[str]:
-    """Yield a line for each file at or below a path, in order."""
+def _described(path: str) -> Iterator[str]:
+    """Yield a line for each file at or below a path, in order, those of a folder together."""
     try:
         stat = os.lstat(path)
     except FileNotFoundError:
         return
     if not S_ISDIR(stat.st_mode):
-        yield f"{path}\0{stat.st_mode}\0{stat.st_size}\0{stat.st_mtime_ns}\n"
+        yield _line(path, stat)
         return
     with os.scandir(path) as found:
-        entries = sorted(found, key=lambda entry: entry.name)
-    for entry in entries:
-        if entry.is_dir(follow_symlinks=False):
-            yield from _lines(entry.path)
-        else:
-            stat = entry.stat(follow_symlinks=False)
-            yield f"{entry.path}\0{stat.st_mode}\0{stat.st_size}\0{stat.st_mtime_ns}\n"
+        entries = sorted(found, key=attrgetter("name"))
+    folders = [each.path for each in entries if each.is_dir(follow_symlinks=False)]
+    among = {*folders}
+    yield "".join([_line(each.path, each.stat(follow_symlinks=False)) for each in entries if each.path not in among])
+    for folder in folders:
+        yield from _described(folder)
+
+
+def _line(path: str, stat: os.stat_result) -> str:
+    return f"{path}\0{stat.st_mode}\0{stat.st_size}\0{stat.st_mtime_ns}\n"

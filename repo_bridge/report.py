@@ -1,10 +1,12 @@
 """Results as text: what was published, what would be, and what was imported."""
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from pelican_resourcesync.printable import printable
 from pelican_resourcesync.protocol import ChangeKind
+from pelican_resourcesync.publication import replace_file
 from pelican_resourcesync.terminal import format_count, summaries
 from repo_bridge.model import Reason
 from repo_bridge.reading import ImportResult
@@ -72,6 +74,32 @@ def _counts(counts: Counts) -> Iterator[str]:
         more = counts.left_out_count - len(named)
         if more > 0:
             yield f"  and {more:,} more"
+
+
+def write_metrics(outcome: Result, file: Path) -> None:
+    """Write the figures of a publication, and when it ended, to a file in Prometheus' text format.
+
+    The file is replaced at once. Raises `PublicationError` if it cannot be written.
+    """
+    sets = outcome.publications.items()
+    figures: dict[str, tuple[str, dict[str, float]]] = {
+        "last_success_timestamp_seconds": ("When the last run that succeeded ended.", {"": int(time.time())}),
+        "last_success_duration_seconds": ("How long it took.", {"": round(outcome.seconds, 3)}),
+        "items": ("Public items.", {"": outcome.items}),
+        "records": ("Records of public items.", {"": outcome.records}),
+        "files": ("Public files.", {"": outcome.files}),
+        "files_left_out": ("Files left out of dumps.", {"": outcome.left_out_count}),
+        "resources": ("Resources of a set.", {f'set="{name}"': each.resources for name, each in sets}),
+        "changes": (
+            "Changes that the last run published.",
+            {f'set="{name}",kind="{kind}"': number for name, each in sets for kind, number in each.new.items()},
+        ),
+    }
+    lines = []
+    for name, (what, values) in figures.items():
+        lines += [f"# HELP repo_bridge_{name} {what}", f"# TYPE repo_bridge_{name} gauge"]
+        lines += [f"repo_bridge_{name}{{{labels}}} {value}" for labels, value in values.items()]
+    replace_file(file, ("\n".join(lines) + "\n").replace("{} ", " ").encode())
 
 
 def import_text(result: ImportResult, export: Path) -> str:

@@ -12,7 +12,7 @@ from repo_bridge.model import Reason
 MOST_LEFT_OUT = 100
 
 #: At most this many URIs are given as examples.
-MOST_EXAMPLES = 5
+MOST_EXAMPLES = 10
 
 
 class Progress(Protocol):

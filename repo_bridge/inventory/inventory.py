@@ -328,6 +328,14 @@ class Inventory:
         )
         return ((uri, Row._make(row) if row[0] else None) for uri, *row in rows)
 
+    def suspects(self, uris: Iterable[str]) -> Collection[str] | None:
+        """Return the items that were looked at, because these resources are none of others; `None` if it may be any."""
+        if self._complete or self._looked_at is None:
+            return None
+        with _kept(self._file):
+            found = (self._database.execute("SELECT 1 FROM touched WHERE uri = ?", (uri,)).fetchone() for uri in uris)
+            return self._looked_at if all(found) else None
+
     def holds(self, uri: str) -> bool:
         """Return whether there is a resource with this URI."""
         with _kept(self._file):

@@ -247,9 +247,11 @@ def record_removals(inventory: Inventory, uris: Collection[str], repository: Rep
     """Record since when these URIs are not public, as far as the repository knows (rule 13)."""
     wanted = {uri for uri in uris if not inventory.holds(uri)}
     if wanted:
+        suspects = inventory.suspects(wanted)
+        found = repository.hidden() if suspects is None else repository.hidden_of(sorted(suspects))
         inventory.add_removed(
             (hidden_uri.uri, render_time(hidden_uri.closed))
-            for hidden in repository.hidden()
+            for hidden in found
             for hidden_uri in hidden_uris(hidden, builder.addresses, builder.crosswalks, builder.at)
             if hidden_uri.uri in wanted
         )

@@ -207,12 +207,22 @@ class Repository:
     def hidden(self) -> Iterator[HiddenItem]:
         """Yield what is not public, only to determine since when a resource is not public (rule 13)."""
         with self._runner.each() as run:
-            handles = RowsByKey(run(self._queries.handles(None)), "handles")
-            files = RowsByKey(run(self._queries.bitstreams(None)), "bitstreams")
-            for key, rows in _grouped(run(self._queries.every_item())):
-                found = self._hidden(key, rows, handles.take(key), files_of(files.take(key), self._view))
-                if found.reason or found.bitstreams:
-                    yield found
+            yield from self._not_public(run, None)
+
+    def hidden_of(self, ids: Iterable[str]) -> Iterator[HiddenItem]:
+        """Yield the same of these items, and of those that share files with them."""
+        for some in _batches(ids, _KEYS):
+            objects = [key for (key,) in self._runner.all(objects_statement(self._queries, some))]
+            owners = {owner for (owner,) in self._runner.all(owners_statement(self._queries, objects))}
+            yield from self._not_public(self._runner.all, self._queries.keys(sorted(owners)))
+
+    def _not_public(self, run: RunStatement, keys: Sequence[Key] | None) -> Iterator[HiddenItem]:
+        handles = RowsByKey(run(self._queries.handles(keys)), "handles")
+        files = RowsByKey(run(self._queries.bitstreams(keys)), "bitstreams")
+        for key, rows in _grouped(run(self._queries.every_item(keys))):
+            found = self._hidden(key, rows, handles.take(key), files_of(files.take(key), self._view))
+            if found.reason or found.bitstreams:
+                yield found
 
     def _hidden(self, key: Key, rows: Sequence[Row], handles: Sequence[Row], files: Iterable[File]) -> HiddenItem:
         periods = _periods(rows)

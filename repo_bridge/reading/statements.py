@@ -112,8 +112,8 @@ class Statements:
             .order_by(self.order(item.c.id))
         )
 
-    def every_item(self) -> Executable:
-        """Select all items, with why they are hidden, if not by policies, and the policies that let everybody read."""
+    def every_item(self, among: Sequence[Key] | None = None) -> Executable:
+        """Select items, with why they are hidden, if not by policies, and the policies that let everybody read."""
         item, policy = self.tables.item, self.tables.resourcepolicy
         hidden = case(
             (item.c.withdrawn.is_(True), Reason.WITHDRAWN.value),
@@ -123,6 +123,7 @@ class Statements:
         return (
             select(self.key(item.c.id), _text(item.c.last_modified), hidden, *_policy(policy))
             .select_from(item.outerjoin(policy, self._policy_of(item, ObjectType.ITEM)))
+            .where(self._among(item.c.id, among))
             .order_by(self.order(item.c.id))
         )
 

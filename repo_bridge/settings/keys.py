@@ -155,6 +155,9 @@ _HOW = {
     ),
     "dumps": Key(field="dumps", check=shared.dumps, help="publish dumps"),
     "archives": Key(field="archives", check=shared.archives, help="publish archives"),
+    "prometheus": Key(
+        field="prometheus", check=checks.path, place=below, metavar="FILE", help="write figures for Prometheus there"
+    ),
     "edition": Key(
         field="edition", check=shared.edition, read=number, metavar="YEAR", help="of the standard: 2014 or 2017 (2017)"
     ),

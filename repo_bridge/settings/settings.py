@@ -50,4 +50,5 @@ class Settings:
     keep: int | None = None
     dumps: Dumps = field(default_factory=Dumps)
     archives: Archives = field(default_factory=Archives)
+    prometheus: Path | None = None
     edition: int = 2017

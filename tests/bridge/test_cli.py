@@ -20,7 +20,7 @@ from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication import Publication
 from repo_bridge.cli import main
 from repo_bridge.model import Reason
-from repo_bridge.report import dry_run_text, result_text
+from repo_bridge.report import dry_run_text, result_text, write_metrics
 from repo_bridge.result import DryRun, ExpectedSet, HiddenItems, Progress, Result
 from repo_bridge.settings import FILE, Settings
 from tests.bridge.reading.test_dump import plain_dump
@@ -231,6 +231,33 @@ def test_what_is_said_of_what_was_published() -> None:
     assert (more, note, of_set) == ("  and 1,091 more", "a note", "a note of the set")
 
 
+def test_figures_for_prometheus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each figure has its help, its type and its values, by set and kind; the file is replaced as a whole."""
+    monkeypatch.setattr("time.time", lambda: 1_750_000_000.9)
+    file = tmp_path / "repo_bridge.prom"
+    file.write_text("old")
+    write_metrics(OUTCOME, file)
+    lines = file.read_text("ascii").splitlines()
+    assert lines[:6] == [
+        "# HELP repo_bridge_last_success_timestamp_seconds When the last run that succeeded ended.",
+        "# TYPE repo_bridge_last_success_timestamp_seconds gauge",
+        "repo_bridge_last_success_timestamp_seconds 1750000000",
+        "# HELP repo_bridge_last_success_duration_seconds How long it took.",
+        "# TYPE repo_bridge_last_success_duration_seconds gauge",
+        "repo_bridge_last_success_duration_seconds 2.5",
+    ]
+    assert {line for line in lines[6:] if not line.startswith("#")} >= {
+        "repo_bridge_items 400",
+        "repo_bridge_files 800",
+        "repo_bridge_files_left_out 1101",
+        'repo_bridge_resources{set="repository"} 1200',
+        'repo_bridge_changes{set="repository",kind="created"} 2',
+        'repo_bridge_changes{set="repository",kind="updated"} 0',
+    }
+    with pytest.raises(PublicationError, match="cannot be written"):
+        write_metrics(OUTCOME, tmp_path / "nowhere" / "file")
+
+
 def test_what_is_said_of_what_would_be_published() -> None:
     """Each set with its changes and examples, nothing that a terminal takes for a command, and the guard's sentence."""
     assert dry_run_text(FORESIGHT).splitlines() == [
@@ -280,6 +307,17 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
 
     monkeypatch.setitem(sys.modules, "repo_bridge.publisher", SimpleNamespace(publish=publish, dry_run=dry_run))
     return settings
+
+
+def test_figures_are_written_after_a_run(
+    asked: list[Settings], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The file that the settings name gets the figures of the run."""
+    file = tmp_path / "repo_bridge.prom"
+    assert main(["publish", *NEEDED, "--prometheus", str(file)]) == 0
+    capsys.readouterr()
+    assert asked[0].prometheus == file
+    assert "\nrepo_bridge_items 400\n" in file.read_text("ascii")
 
 
 def test_publish(asked: list[Settings], capsys: pytest.CaptureFixture[str]) -> None:

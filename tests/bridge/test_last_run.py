@@ -10,6 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from repo_bridge.reading.repository import Repository
 from repo_bridge.result import Result
 from tests.bridge.support.press import Press, day, shelf
 from tests.bridge.support.repository import BITSTREAM, ITEM, File, Policy, key, rows_of
@@ -108,3 +109,30 @@ def test_time_of_a_late_change(tmp_path: Path, url: str, edit: Edit) -> None:
     assert published(press, url, day(2))[1]
     ((kind, _, time),) = press.changes()
     assert (kind, time) == ("updated", "2025-06-17T12:00:00Z")
+
+
+def test_what_is_removed_is_dated_by_its_items(tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When something ceased to be public is asked of the items that changed alone, with the same result as of all."""
+    url = server.database(rows_of(shelf(*range(1, 21)), 7), 7)
+    press = Press(tmp_path / "press")
+    published(press, url, day(0))
+    late, third = "2025-06-15T20:00:00Z", key(7, ITEM, 3)
+    changes = (
+        f"UPDATE item SET withdrawn = true, in_archive = false, last_modified = '{late}' WHERE uuid = '{third}'",
+        f"UPDATE resourcepolicy SET end_date = '2025-06-18' WHERE dspace_object = '{key(7, BITSTREAM, 1)}'",
+        f"DELETE FROM item2bundle WHERE item_id = '{key(7, ITEM, 2)}'",
+        f"DELETE FROM item WHERE uuid = '{key(7, ITEM, 2)}'",
+    )
+    for number, statement in enumerate(changes, 1):
+        with psycopg.connect(server.dsn(url), autocommit=True) as owner:
+            owner.execute(statement.encode())
+        lone = press.without_cache(f"../lone{number}")
+        at = day(number) + timedelta(hours=18)
+        with monkeypatch.context() as patch:
+            patch.setattr(Repository, "hidden", None)
+            assert published(press, url, at, allow_deletions=True)[1]
+        published(lone, url, at, allow_deletions=True)
+        assert press.files() == lone.files()
+    assert ("deleted", "oai_dc/123456789/3.xml", late) in press.changes()
+    assert ("deleted", f"bitstreams/{key(7, BITSTREAM, 1)}/download", "2025-06-18T00:00:00.001Z") in press.changes()
+    server.drop(url)

@@ -101,6 +101,7 @@ def test_defaults(folder: Path) -> None:
         "keep": None,
         "dumps": Dumps(),
         "archives": Archives(),
+        "prometheus": None,
         "edition": 2017,
     }
     for settings in (options(), toml("")):
