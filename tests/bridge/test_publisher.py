@@ -458,7 +458,7 @@ def test_foresee(press: Press) -> None:
     (press.beside / ".resourcesync").unlink()
     assert (first.items, first.records, first.files, first.stopped) == (10, 10, 10, "")
     assert (first.sets[SET].first, first.sets[SET].resources, first.sets[SET].changes) == (True, 20, {})
-    assert len(first.sets[SET].listed) == 5
+    assert len(first.sets[SET].listed) == 10
     press.publish(shelf(*range(1, 11)))
     before, kept = press.files(), files_in(press.kept)
     sample = shelf(*range(2, 11), 12, 13)
