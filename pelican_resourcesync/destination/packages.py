@@ -125,9 +125,9 @@ class Packages:
                         found[uri] = pending, md, listed
                 for sink in fetch.sinks([pending for pending, _, _ in found.values()]):
                     self._unpack(archive, *found[sink.pending.uri][1:], sink, fetch)
-            if len(self._taken) > _MOST_TAKEN:
-                fetch.finish()
-                self._taken.clear()
+                if len(self._taken) > _MOST_TAKEN:
+                    fetch.finish()
+                    self._taken.clear()
 
     def _unpack(self, archive: ZipReader, md: Metadata, listed: str, sink: PartSink, fetch: "Fetch") -> None:
         """Unpack a member, and install it if it is what the manifest, with the hash `listed`, and the list say."""

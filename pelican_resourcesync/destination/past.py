@@ -135,7 +135,6 @@ class Past:
         done = ""
         shown_times = {each.at for each in self._snapshots}
         for begin, until in self._windows():
-            self.load(begin)
             there = "EXISTS (SELECT 1 FROM {} o WHERE o.uri = v.uri AND " + _SAME.format("v") + ")"  # noqa: S608
             have = f"(known AND ({there.format('live')} OR {there.format('packed')}))"
             found: dict[str, list[int]] = {}
@@ -207,7 +206,7 @@ class Past:
         return None
 
     def _windows(self) -> Iterator[tuple[str, str]]:
-        """Yield the times from which on, until which, one snapshot says what the set was; in order."""
+        """Yield the times from which on, until which, one snapshot says what the set was, which is loaded; in order."""
         edges = {each.completed for each in self._snapshots} | {run[0].begin for run in self._runs}
         ends = {max(each.until for each in run) for run in self._runs} - {NEVER}
         ordered = sorted(edges | ends)

@@ -270,6 +270,7 @@ def listing(*, path: str = "/a", data: bytes = b"data", uri: str = "0/0.html", *
 
 DATA = ("page 0 " * 20).encode()
 ZEROS = bytes(3_000_000)
+MD5_OF_DATA = f"md5:{hashlib.md5(b'data').hexdigest()}"
 GOOD = Piece(name=b"a", data=DATA)
 TRUE = listing(data=DATA)
 
@@ -333,6 +334,18 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
     "other bytes, and a manifest that agrees": (packed(Piece(name=b"a", data=b"data"), entries=listing()), ""),
     "other bytes of the same length, without hash": (
         packed(Piece(name=b"a", data=DATA[::-1]), entries=entry("/0/0.html", {"path": "/a"})), "",
+    ),
+    "other bytes of another length, without hash": (
+        packed(Piece(name=b"a", data=b"data"), entries=entry("/0/0.html", {"path": "/a"})), "",
+    ),
+    "other bytes, and a manifest with their hash in another algorithm": (
+        packed(Piece(name=b"a", data=b"data"), entries=entry("/0/0.html", {"path": "/a", "hash": MD5_OF_DATA})), "",
+    ),
+    "a member that is not where it is said to be": (
+        packed(Piece(name=b"a", data=DATA, at=3, hidden=True)), "overlaps another",
+    ),
+    "no header where the member is said to be": (
+        packed(Piece(name=b"a", data=DATA, at=packed().index(b"PK\1\2"), hidden=True)), "not where it is said to be",
     ),
     "another hash in another algorithm": (
         packed(GOOD, entries=entry("/0/0.html", {"path": "/a", "hash": f"md5:{'0' * 32}"})), "another hash (md5)",

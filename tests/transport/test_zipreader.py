@@ -82,6 +82,23 @@ def test_members_side_by_side() -> None:
         assert ["overlaps" in each for each in problems] == [overlaps, overlaps, False]
 
 
+def test_a_budget() -> None:
+    """All members together are read within one limit, whole or in pieces."""
+    stream = BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr("a", b"x" * 60)
+        archive.writestr("b", b"y" * 60)
+    reader = ZipReader(stream, ZipLimits(unpacked=100))
+    assert "a" in reader
+    assert "c" not in reader
+    assert reader.read("a", 59) is None
+    assert reader.read("a", 60) == b"x" * 60
+    with pytest.raises(DamagedZipError, match="read no more"), reader.open("b"):
+        pass
+    with pytest.raises(DamagedZipError, match="read no more"):
+        reader.read("b", 60)
+
+
 def test_what_grows_too_much() -> None:
     """A member may grow a number of times, or up to a page."""
     zeros = Piece(name=b"a.txt", data=bytes(1_000))
