@@ -28,7 +28,7 @@ _PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.mutants.
 class Trial:
     """A copy of the project in `folder`, which of the tests run which line, and what each costs.
 
-    `most` is how many seconds of tests are run for a fault.
+    `most` is how many seconds of tests are run for a fault, of processors, because others may load the machine.
     """
 
     folder: Path
@@ -44,7 +44,8 @@ class Trial:
             shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
         for file in (each for each in ROOT.iterdir() if each.is_file()):
             shutil.copy(file, folder)
-        traced = (f"--cov={Path(code).parts[0]}", "--cov-context=test", "--cov-report=", "--cov-fail-under=0")
+        source = code.removesuffix(f"/{Path(code).name}") if code.endswith(".py") else code
+        traced = (f"--cov={source}", "--cov-context=test", "--cov-report=", "--cov-fail-under=0")
         done = subprocess.run(
             [sys.executable, *_PYTEST, *traced, *tests],
             cwd=folder,
@@ -126,8 +127,8 @@ class Trial:
         """Return the tests of the module, then the fastest, as many as there is time for."""
         chosen: list[str] = []
         total = 0.0
-        for name in sorted(names, key=lambda each: (f"/test_{module}.py" not in each, self.costs[each][1])):
-            total += self.costs[name][1]
+        for name in sorted(names, key=lambda each: (f"/test_{module}.py" not in each, self.costs[each][0])):
+            total += self.costs[name][0]
             if chosen and total > self.most:
                 break
             chosen.append(name)
