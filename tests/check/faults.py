@@ -196,7 +196,7 @@ FAULTS = [
         '    <rs:ln rel="alternate" type="a/b"',
         '    <rs:ln rel="describedby" type="text/html"',
     ),
-    fault("CL02", CAP, 'rel="up"', 'rel="via"', 'type="application/xml" rel="up"'),
+    fault("CL02", CAP, 'rel="up"', 'rel="via"', f'rel="via" href="{BASE}x"/>\n  <rs:ln rel="up"'),
     fault("CL03 SHOULD", CAP, 'rel="describedby"', 'rel="via"', 'rel="describedby" type="text/html"'),
     fault(
         "CL04",

@@ -18,6 +18,7 @@ from pelican_resourcesync.check.package import Package, check_package
 from pelican_resourcesync.check.rule import Findings
 from tests.check.bounds import bounded
 from tests.check.documents import (
+    ABOUT,
     BASE,
     CHANGE_MANIFEST,
     RESOURCE_MANIFEST,
@@ -28,6 +29,7 @@ from tests.check.documents import (
     entry,
     names,
     package,
+    text,
 )
 from tests.check.zips import ALPHA, BETA, ENCRYPTED, GOOD, LINK, MANIFEST, STORED, UTF8, Piece, zipped
 
@@ -268,3 +270,19 @@ def test_lies(case: str) -> None:
     identifiers, messages = found(data)
     assert identifiers == expected
     assert said in messages
+
+
+def test_package_of_another_format_in_a_source(tmp_path: Path) -> None:
+    """RD03: the type is that in the dump's entry."""
+    tar = document("resourcedump", entry("dump.tar", 'type="application/x-tar" length="3"'), SNAPSHOT)
+    listed = entry("dump.xml", 'capability="resourcedump"')
+    for name, data in {
+        "description.xml": text("description.xml"),
+        "capabilitylist.xml": document("capabilitylist", listed, links=f"  {ABOUT}"),
+        "dump.xml": tar,
+        "dump.tar": "tar",
+    }.items():
+        (tmp_path / name).write_text(data)
+    report = check(Request(target=str(tmp_path), deep=True))
+    assert report.packages == 1
+    assert names(report.findings) == ["DI01 SHOULD"]

@@ -313,3 +313,23 @@ def test_intervals_in_order(capability: str, intervals: list[str], expected: lis
         listed += entry(str(number), " ".join([*package, *times]), tag=tag)
     since = "" if capability == "changelist-archive" else ' from="2024-01-01T00:00:00Z"'
     assert names(checked(document(capability, listed, since, root=root))[0]) == expected
+
+
+def test_a_gap_is_named() -> None:
+    """CH06: the message says from when to when."""
+    days = [
+        entry(name, f'from="2024-{begin}T00:00:00Z" until="2024-{end}T00:00:00Z"', tag="sitemap")
+        for name, begin, end in (("a", "01-02", "01-04"), ("b", "01-05", "01-06"))
+    ]
+    findings, _ = checked(document("changelist", "".join(days), ' from="2024-01-01T00:00:00Z"', root="sitemapindex"))
+    assert [each.message for _, _, group in findings.groups() for each in group.first] == [
+        "no list holds the changes from 2024-01-01T00:00:00Z, the index's from, to 2024-01-02T00:00:00Z",
+        "no list holds the changes from 2024-01-04T00:00:00Z to 2024-01-05T00:00:00Z",
+    ]
+
+
+def test_what_cannot_be_read_says_why() -> None:
+    """X01: the message is the parser's."""
+    findings, _ = checked("<urlset>\n<")
+    messages = [each.message for rule, _, group in findings.groups() for each in group.first if rule == "X01"]
+    assert "not well-formed XML in UTF-8: unclosed token" in messages

@@ -134,18 +134,17 @@ def replace_functions(file: Path, source: str, faulty: str) -> bool:
                 return False
             function.__code__ = new[key]
             done.add(key)
-    return done == changed
+    return all(key in done for key in changed if "<locals>" not in key[0])
 
 
 def _functions(code: CodeType) -> Mapping[tuple[str, int], CodeType]:
-    """Return the functions of a module and its classes, but for those in other functions."""
+    """Return the functions of a module and its classes, and those in other functions, of which some may exist."""
     found = {}
     for each in code.co_consts:
         if isinstance(each, CodeType):
             if each.co_flags & 0x2:  # new locals: a function, not a class
                 found[each.co_qualname, each.co_firstlineno] = each
-            else:
-                found.update(_functions(each))
+            found.update(_functions(each))
     return found
 
 

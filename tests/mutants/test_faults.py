@@ -71,14 +71,20 @@ def test_a_fault_in_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
         @cache
         def two(number=3): return number + 4
+
+        def adds(number):
+            return lambda other: other + number + 5
+
+        three = adds(3)
     """)
     file.write_text(source, "utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     module = importlib.import_module(file.stem)
     one, two = module.One(), module.two
-    assert (one.value(), two(0)) == ([2, 3], 4)
+    assert (one.value(), two(0), module.three(0)) == ([2, 3], 4, 8)
     assert not replace_functions(file, source, source)
     assert not replace_functions(file, source, source.replace("number=3", "number=5"))
     assert replace_functions(file, source, source.replace("each + 1", "each + 6"))
     assert replace_functions(file, source, source.replace("number + 4", "number + 7"))
-    assert (one.value(), two(1), two()) == ([7, 8], 8, 10)
+    assert replace_functions(file, source, source.replace("number + 5", "number + 6"))
+    assert (one.value(), two(1), two(), module.three(0), module.adds(1)(0)) == ([7, 8], 8, 10, 9, 7)
