@@ -134,10 +134,11 @@ def find_ways(
     if options.by == "lists" or not singly.requests or (options.by == "auto" and wanted.few):
         return [singly], []
     used = set(state.get("packages") or [])
-    changes = [each for each in dumps.of_changes(wanted.since) if each.uri and each.key not in used]
+    every = list(dict.fromkeys([tuple(dumps.of_resources()), *(tuple(dumps.in_dump(uri, at)) for uri, at in archived)]))
+    since = wanted.since_dump(max((each.until for each in every[0]), default=""))
+    changes = [each for each in dumps.of_changes(since) if each.uri and each.key not in used] if since else []
     chosen = wanted.by_changes(changes, "", greedy=options.by == "dumps")
     found = [singly, _way("Change Dumps", wanted.all, chosen)]
-    every = [dumps.of_resources(), *(dumps.in_dump(uri, at) for uri, at in archived)]
     for packages in every:
         at = max((each.until for each in packages), default="")
         left = [each for each in packages if each.uri and each.key not in used]
@@ -182,6 +183,7 @@ class _Wanted:
         )
         self._db.execute("CREATE INDEX temp.wanted_time ON wanted (time)")
         self.all = self.count("1", ())
+        self._held = state.count()
         self.few = self.all[0] < _WORTH and not self.all[2]
         self.since = str(self._db.execute("SELECT coalesce(min(time), '') FROM wanted WHERE time <> ''").fetchone()[0])
 
@@ -192,6 +194,12 @@ class _Wanted:
         )
         count, size, missing = self._db.execute(query, values).fetchone()
         return count, size, missing
+
+    def since_dump(self, at: str) -> str:
+        """Return since when changes matter: for a first copy since the Resource Dump of a time; empty if none do."""
+        if self.all[2] or self.all[0] <= self._held or self.count("time <= ?", (at,))[0] * 2 <= self.all[0]:
+            return self.since
+        return at if self.count("time > ?", (at,))[0] else ""
 
     def by_changes(self, packages: list[Package], after: str, *, greedy: bool) -> list[tuple[Package, _Sum]]:
         """Return the packages of changes after a time that are worth it, all that hold anything if `greedy`."""

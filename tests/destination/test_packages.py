@@ -55,7 +55,6 @@ def test_ways(source: ArchivedSource, tmp_path: Path) -> None:
     lengths = {path: len(data) for path, data in source.published.items() if path.endswith(".zip")}
     assert ways == {
         "rs: lists": (30, size),
-        "rs: Change Dumps": (1, lengths[f"rs/changedump-{at.replace(':', '')}.zip"]),
         f"rs: Resource Dump of {at}": (1, lengths[f"rs/dump-{at.replace(':', '')}.zip"]),
     }
     assert plan.ways[-1].name == "rs: lists"
