@@ -161,13 +161,13 @@ def compare(title: str, runs: dict[str, Run], folder: Path, times: int, *, keep:
             found[name].append(run(target))
             if not keep:
                 shutil.rmtree(target, ignore_errors=True)
-    for target in folder.glob("run-*"):
-        shutil.rmtree(target, ignore_errors=True)
     print(f"\n## {title}\n\n| | wall, s | CPU, s | wall, ratio | CPU, ratio |\n|---|---|---|---|---|")
     medians = {name: tuple(statistics.median(each) for each in zip(*all_, strict=True)) for name, all_ in found.items()}
     first = next(iter(medians.values()))
     for name, (wall, cpu) in medians.items():
         print(f"| {name} | {wall:.2f} | {cpu:.2f} | {wall / first[0]:.2f} | {cpu / first[1]:.2f} |", flush=True)
+    for target in folder.glob("run-*"):
+        shutil.rmtree(target, ignore_errors=True)
 
 
 def baseline(folder: Path, count: int, size: int, times: int, *, others: bool) -> None:
