@@ -152,7 +152,8 @@ class Batch:
             self._write(condition)
 
     def _write(self, condition: str) -> None:
-        self._state.db.executemany(_INSERT + condition, self._rows)
+        with self._state.transaction():
+            self._state.db.executemany(_INSERT + condition, self._rows)
         self._rows.clear()
 
     # Resource Lists

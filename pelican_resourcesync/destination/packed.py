@@ -95,7 +95,8 @@ class Packed:
         self._open.append((package, archive))
 
     def _write(self, rows: list[tuple[str, int, str, str, str]]) -> None:
-        self._state.db.executemany("INSERT OR REPLACE INTO member VALUES (?, ?, ?, ?, ?)", rows)
+        with self._state.transaction():
+            self._state.db.executemany("INSERT OR REPLACE INTO member VALUES (?, ?, ?, ?, ?)", rows)
         rows.clear()
 
     def _unpack(self, number: int, name: str, digest: str, content: "Content") -> None:

@@ -284,6 +284,7 @@ def dump(folder: Path, count: int, times: int, *, others: bool) -> None:
         runs: dict[str, Run] = {
             "mirror, from a Resource Dump": lambda target: mirror(address, target),
             "mirror, by lists": lambda target: mirror(address, target, "--by", "lists"),
+            "follow, from a Resource Dump, no folder": lambda _: follow(address, count),
         }
         if others:
             runs["resync 2.0.1"] = lambda target: resync(address, target)
