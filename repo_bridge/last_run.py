@@ -5,7 +5,6 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from operator import attrgetter
 from pathlib import Path
 from stat import S_ISDIR
 from typing import Any, Self
@@ -17,6 +16,9 @@ from repo_bridge.plan import Plan
 from repo_bridge.result import Counts, Result
 from repo_bridge.settings import Settings
 from repo_bridge.source import Source
+
+#: The bytes of a digest.
+_BYTES = 16
 
 _NO_TIME = datetime.fromtimestamp(0, UTC)
 
@@ -135,31 +137,32 @@ def _paths(plan: Plan) -> list[str]:
 
 
 def _files_digest(output: Path, paths: Iterable[str]) -> str:
-    """Return a digest of the names, sizes and times of the files at or below these paths."""
-    digest = hashlib.sha256()
-    for name in paths:
-        for lines in _described(f"{output}/{name}"):
-            digest.update(lines.encode("utf-8", "surrogateescape"))
-    return digest.hexdigest()
+    """Return a digest of the names, sizes and times of the files at or below these paths.
+
+    It is a sum over the files, so that the names in a large folder need not be sorted or kept in memory.
+    """
+    digests = (
+        hashlib.blake2b(line, digest_size=_BYTES).digest() for path in paths for line in _lines(f"{output}/{path}")
+    )
+    return str(sum(map(int.from_bytes, digests)) % (1 << 8 * _BYTES))
 
 
-def _described(path: str) -> Iterator[str]:
-    """Yield a line for each file at or below a path, in order, those of a folder together."""
+def _lines(path: str) -> Iterator[bytes]:
+    """Yield a line for each file at or below a path."""
     try:
         stat = os.lstat(path)
     except FileNotFoundError:
         return
-    if not S_ISDIR(stat.st_mode):
+    if S_ISDIR(stat.st_mode):
+        with os.scandir(path) as found:
+            for each in found:
+                if each.is_dir(follow_symlinks=False):
+                    yield from _lines(each.path)
+                else:
+                    yield _line(each.path, each.stat(follow_symlinks=False))
+    else:
         yield _line(path, stat)
-        return
-    with os.scandir(path) as found:
-        entries = sorted(found, key=attrgetter("name"))
-    folders = [each.path for each in entries if each.is_dir(follow_symlinks=False)]
-    among = {*folders}
-    yield "".join([_line(each.path, each.stat(follow_symlinks=False)) for each in entries if each.path not in among])
-    for folder in folders:
-        yield from _described(folder)
 
 
-def _line(path: str, stat: os.stat_result) -> str:
-    return f"{path}\0{stat.st_mode}\0{stat.st_size}\0{stat.st_mtime_ns}\n"
+def _line(path: str, stat: os.stat_result) -> bytes:
+    return f"{path}\0{stat.st_mode}\0{stat.st_size}\0{stat.st_mtime_ns}".encode("utf-8", "surrogateescape")

@@ -133,22 +133,33 @@ class Inventory:
         """Return the ids of the items to be read again on every run."""
         return self._names("SELECT id FROM item WHERE digest = ''")
 
-    def sums(self, of: Iterable[str] | None = None) -> dict[str, str]:
-        """Return the sums of rows (see `reading.row_versions`), of all owners or of some."""
-        if of is None:
-            return dict(self._rows("SELECT owner, sum FROM version"))
+    def sums(self, of: Iterable[str]) -> dict[str, str]:
+        """Return the sums of rows (see `reading.row_versions`) of those of these owners that had any."""
         with _kept(self._file):
             found = (self._database.execute("SELECT * FROM version WHERE owner = ?", (each,)).fetchone() for each in of)
             return dict(row for row in found if row)
 
-    def keep_sums(self, sums: Mapping[str, str], of: Iterable[str] | None = None) -> None:
-        """Store the current sums, of all owners or of some."""
+    def keep_sums(self, sums: Mapping[str, str], of: Iterable[str]) -> None:
+        """Store the current sums of these owners; those that are not in `sums` have no rows any more."""
         with _kept(self._file):
-            if of is None:
-                self._database.execute("DELETE FROM version")
-            else:
-                self._database.executemany("DELETE FROM version WHERE owner = ?", ((each,) for each in of))
+            self._database.executemany("DELETE FROM version WHERE owner = ?", ((each,) for each in of))
             self._database.executemany("INSERT INTO version VALUES (?, ?)", sums.items())
+
+    def keep_all_sums(self, sums: Iterable[tuple[str, str]]) -> None:
+        """Store the current sums of all owners."""
+        with _kept(self._file):
+            self._database.execute("CREATE TEMP TABLE before AS SELECT * FROM version")
+            self._database.execute("DELETE FROM version")
+            self._database.executemany("INSERT INTO version VALUES (?, ?)", sums)
+
+    def changed_sums(self) -> set[str]:
+        """Return the owners whose sums `keep_all_sums` changed, with those that it added and removed."""
+        changed = "SELECT owner, sum FROM {} EXCEPT SELECT owner, sum FROM {}"
+        return {
+            owner
+            for names in (("version", "before"), ("before", "version"))
+            for owner, _ in self._rows(changed.format(*names))
+        }
 
     @property
     def seen(self) -> "Seen | None":

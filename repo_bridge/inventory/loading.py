@@ -166,23 +166,29 @@ class InventoryLoader:
         if repository.origin is None:
             return None
         if seen is None or not may_compare_row_versions(seen, repository.origin, at):
-            inventory.keep_sums(repository.sums())
+            inventory.keep_all_sums(repository.sums())
             return None
         found = repository.written_since(seen.oldest)
-        if not self._account_for_all(repository, found, seen):
+        sums = self._sums_if_all(repository, found, seen)
+        if sums is None:
             found |= inventory.items().difference(repository.ids())
-            if not self._account_for_all(repository, found, seen):
-                sums, before = repository.sums(), inventory.sums()
-                found = {each for each in sums.keys() | before.keys() if sums.get(each) != before.get(each)}
-        inventory.keep_sums(repository.sums_of(sorted(found)), found)
+            sums = self._sums_if_all(repository, found, seen)
+        if sums is None:
+            inventory.keep_all_sums(repository.sums())
+            found = inventory.changed_sums()
+        else:
+            inventory.keep_sums(sums, found)
         found |= {*inventory.unsettled()}
         return None if len(found) * _MANY > len(inventory.items()) else found
 
-    def _account_for_all(self, repository: Repository, found: Collection[str], seen: Seen) -> bool:
-        """Return whether nothing else has changed since then, because the sum of all rows changed by as much."""
+    def _sums_if_all(self, repository: Repository, found: Collection[str], seen: Seen) -> dict[str, str] | None:
+        """Return the current sums of these, if nothing else has changed since then; `None` if something has.
+
+        Nothing else has if the sum of all rows changed by as much as theirs.
+        """
         before, now = self.inventory.sums(found), repository.sums_of(sorted(found))
         rest = int(seen.total) - sum(map(int, before.values()))
-        return rest == int(repository.total()) - sum(map(int, now.values()))
+        return now if rest == int(repository.total()) - sum(map(int, now.values())) else None
 
     def from_archive(self, items: Iterable[Item], builder: EntryBuilder) -> None:
         """Add the items of an archive."""

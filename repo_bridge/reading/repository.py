@@ -141,10 +141,10 @@ class Repository:
                 self._total = str(next(run(total_statement(self._queries)))[0])
         return self._total
 
-    def sums(self) -> dict[str, str]:
-        """Return the sum of each item, and of each object that belongs to none."""
+    def sums(self) -> Iterator[tuple[str, str]]:
+        """Yield each item, and each object that belongs to none, with its sum."""
         with self._runner.each() as run:
-            return dict(run(sums_statement(self._queries)))
+            yield from run(sums_statement(self._queries))
 
     def sums_of(self, owners: Iterable[str]) -> dict[str, str]:
         """Return the sums of those that have rows."""

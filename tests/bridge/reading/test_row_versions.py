@@ -200,7 +200,7 @@ def test_each_change_is_found(server: Server) -> None:
         for statement in ["SELECT 1", *CHANGES]:
             owner.execute(statement.encode())
             with open_repository(url, VIEW) as repository:
-                sums = repository.sums()
+                sums = dict(repository.sums())
                 items = {*repository.ids()}
                 changed = {each for each in sums.keys() | before.keys() if sums.get(each) != before.get(each)}
                 assert repository.total() == str(sum(map(int, sums.values())))
@@ -241,7 +241,7 @@ def test_every_version(server: Server, version: int) -> None:
     """In every version of DSpace with such keys, a change of a file changes the sum of its item."""
     url = server.database(rows_of(SAMPLE, version), version)
     with open_repository(url, VIEW) as repository:
-        before = repository.sums()
+        before = dict(repository.sums())
         assert before.keys() >= {*repository.ids()}
         digests = dict(repository.digests())
         assert dict(repository.digests_of(repository.ids())) == digests
@@ -250,7 +250,7 @@ def test_every_version(server: Server, version: int) -> None:
         owner.execute(f"UPDATE bitstream SET size_bytes = 1234 WHERE internal_id = ({last})".encode())
     with open_repository(url, VIEW) as repository:
         assert repository.origin
-        changed = {each for each, text in repository.sums().items() if before[each] != text}
+        changed = {each for each, text in repository.sums() if before[each] != text}
         found = {each for each, digest in repository.digests() if digests[each] != digest}
         assert len(found) == 1
         assert found == changed
