@@ -135,8 +135,8 @@ def _set(status: SetStatus, *, several: bool) -> Iterator[Section]:
         shown = overview.ranges[: -_MOST - 1 : -1]
         rows = [
             (
-                _minute(each.start),
-                f"to {_minute(each.until)}" if each.until else "open",
+                _day(each.start),
+                f"to {_day(each.until)}" if each.until else "open",
                 f"{each.created:,} created",
                 f"{each.updated:,} updated",
                 f"{each.deleted:,} deleted",
@@ -181,12 +181,11 @@ def _cut(title: str, number: int) -> str:
 
 
 def _documents(overview: Overview) -> Iterator[tuple[str, str, str]]:
-    for capability, (name, purpose) in DOCUMENTS.items():
+    for capability, (name, _) in DOCUMENTS.items():
         if capability in overview.documents:
-            amount = _amount(overview, capability)
-            yield name, overview.documents[capability], f"{purpose}: {amount}" if amount else purpose
+            yield name, overview.documents[capability], _amount(overview, capability)
     if overview.open:
-        yield "Open Change List", overview.open.path, f"changes since {_minute(overview.open.start)}"
+        yield "Open Change List", overview.open.path, f"since {_day(overview.open.start)}"
 
 
 def _amount(overview: Overview, capability: Capability) -> str:
@@ -195,7 +194,7 @@ def _amount(overview: Overview, capability: Capability) -> str:
     if packages:
         return f"{format_count(packages.number, 'package')} of {format_bytes(packages.size)}"
     archive = overview.archives.get(capability)
-    return f"{archive.number:,} since {_minute(archive.since)}" if archive else ""
+    return f"{archive.number:,} since {_day(archive.since)}" if archive else ""
 
 
 def _cost(setting: str, cost: Cost) -> tuple[str, str]:
@@ -225,6 +224,11 @@ def _new_commits(news: NewCommits) -> str:
     if news.commits is None:
         return f"{head}; the number of new commits is {_UNKNOWN}: {news.why}"
     return f"{head}; {format_count(news.commits, 'new commit')} to publish"
+
+
+def _day(time: datetime) -> str:
+    """Return a time as people read it: midnight in UTC, with which most ranges begin, as a day."""
+    return _minute(time).removesuffix(" 00:00")
 
 
 def _minute(time: datetime) -> str:
