@@ -331,6 +331,9 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
     "a member elsewhere": (packed(Piece(name=b"a", data=DATA, at=5)), "overlaps"),
     "other bytes": (packed(Piece(name=b"a", data=DATA[::-1])), "another hash"),
     "other bytes, and a manifest that agrees": (packed(Piece(name=b"a", data=b"data"), entries=listing()), ""),
+    "other bytes of the same length, and a manifest that agrees": (
+        packed(Piece(name=b"a", data=DATA[::-1]), entries=listing(data=DATA[::-1])), "",
+    ),
     "other bytes of the same length, without hash": (
         packed(Piece(name=b"a", data=DATA[::-1]), entries=entry("/0/0.html", {"path": "/a"})), "",
     ),
