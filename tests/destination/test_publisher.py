@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.cli import main
-from pelican_resourcesync.destination import IncompleteError, Mirror, MirrorError, Result, path_of
+from pelican_resourcesync.destination import IncompleteError, Mirror, MirrorError, Result, follow, path_of
+from pelican_resourcesync.transport import origin
 from repo_bridge.publisher import publish
 from sample_site.repository import DAYS, make_repository, publish_repository
 from tests.bridge.support.press import UI, Press
@@ -22,6 +23,8 @@ from tests.support.reader import parse_file
 from tests.support.servers import public_files, served
 from tests.support.sites import Site, strip
 
+#: The cursors of programs without a copy, and what they have, by the folder of the copy beside them.
+FOLLOWED: dict[Path, tuple[str, dict[str, bytes]]] = {}
 TEXTS = ("one", "two", "three", "four", "five", "six")
 
 
@@ -52,7 +55,25 @@ def followed(address: str, copy: Path, site: Site, **options: object) -> Result:
     assert result.complete, result.missing
     assert files_of(copy) == public_files(site.output)
     assert mirror.audit() == []
+    assert without_copy(address, copy, **options) == files_of(copy)
     return result
+
+
+def without_copy(address: str, copy: Path, **options: object) -> dict[str, bytes]:
+    """Follow as a program without a copy does; give what it then has, by path."""
+    known: dict[str, bytes]
+    cursor, known = FOLLOWED.get(copy, ("", {}))
+    changes = follow(address, cursor, replace(FAST, **options))  # type: ignore[arg-type]
+    for change in changes:
+        if change.kind == "reset":
+            known.clear()
+        elif change.content:
+            known[change.uri] = change.content.read()
+        else:
+            known.pop(change.uri, None)
+    assert list(follow(address, changes.cursor, replace(FAST, **options))) == []  # type: ignore[arg-type]
+    FOLLOWED[copy] = changes.cursor, known
+    return {path_of(uri, origin(address)): data for uri, data in known.items()}
 
 
 def test_site_that_is_forgotten_in_part(
