@@ -82,6 +82,9 @@ def test_bytes_of_the_past_come_from_packages(source: ArchivedSource, tmp_path: 
     restored(source, BEGIN + 6 * MINUTE, tmp_path / "copy")
     asked = source.site.asked()
     assert asked["a.html"] == asked["b/c.html"] == 0
+    assert asked["rs/changes-0.xml"] == 1
+    restored(source, source.now, tmp_path / "now")
+    assert source.site.asked()["rs/changes-0.xml"] == 0  # it ends before the list from which the restore begins
 
 
 def test_without_packages(source: ArchivedSource, tmp_path: Path) -> None:
@@ -213,6 +216,20 @@ def test_dumps_alone(source: ArchivedSource, tmp_path: Path) -> None:
         source.site.manners[path] = status(404)
     with pytest.raises(ResourceSyncError):
         restored(source, at[1], tmp_path / "gone")
+
+
+def test_list_that_took_long_to_write(source: ArchivedSource, tmp_path: Path) -> None:
+    """A list says what was there when it was completed; before that, it is not known which of its states were there."""
+    without(source, "resourcedump-archive")
+    begin, end = (f"2024-01-01T00:0{minute}:00Z" for minute in (6, 8))
+    archive, name = "rs/resourcelist-archive.xml", "rs/archive/resourcelist-2024-01-01T000{}00Z.xml"
+    source.published[archive] = source.published[archive].replace(
+        f'at="{begin}"'.encode(), f'at="{begin}" completed="{end}"'.encode()
+    )
+    source.published[name.format(6)] = source.published[name.format(8)].replace(end.encode(), begin.encode())
+    source.site.asked()
+    assert restored(source, BEGIN + 7 * MINUTE, tmp_path / "during").complete
+    assert name.format(6) not in source.site.asked()
 
 
 def test_archives_with_indexes(source: ArchivedSource, tmp_path: Path) -> None:
