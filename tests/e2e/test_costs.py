@@ -1,10 +1,12 @@
 """What publishing may cost, by counted work: `make bench` measures time."""
 
+import gc
 from pathlib import Path
 from unittest.mock import patch
 
 import pytest
 
+from pelican_resourcesync.site.publisher import Publisher, PublishResult
 from pelican_resourcesync.site.session import Session
 from tests.bench.sites import edit, make_site
 from tests.support.servers import public_files
@@ -64,3 +66,19 @@ def test_made_site_is_what_it_says(tmp_path: Path) -> None:
     assert len(articles) == 60
     kinds = set(one.git("log", "--no-renames", "--format=", "--name-status").replace("\t", "\n").split("\n"))
     assert {"A", "M", "D"} <= kinds
+
+
+def test_what_pelican_holds_is_not_examined_again(tmp_path: Path) -> None:
+    """While a site is published, the garbage collector leaves alone what was there before, and not afterwards."""
+    site = make_site(tmp_path / "site", 4, 2)
+    frozen: list[int] = []
+    publish = Publisher.publish
+
+    def count(publisher: Publisher) -> PublishResult:
+        frozen.append(gc.get_freeze_count())
+        return publish(publisher)
+
+    with patch.object(Publisher, "publish", count):
+        site.build()
+    assert frozen[0] > 10_000
+    assert gc.get_freeze_count() == 0
