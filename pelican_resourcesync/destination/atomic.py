@@ -73,7 +73,6 @@ class States:
 
     def switch(self) -> None:
         """Let the next state take the place of the copy, which is kept with the earlier ones."""
-        (self.next / _ID).write_text(uuid4().hex, "ascii")
         if self._sync:
             sync_all(self._home)
         if self.folder.exists():

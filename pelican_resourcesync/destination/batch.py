@@ -35,10 +35,8 @@ _INSERT = """INSERT INTO change VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON C
     WHERE """
 # Of two lists that have a resource, the one that saw it later is right.
 _IN_LIST = "change.part < 0 OR excluded.time > change.time"
-# A change that the Resource List shows already is none. Of two sets, the last change counts; if both say that a
-# resource changed at one time, that of a set that still has it.
-_CHANGED = """(excluded.part = change.part OR excluded.at > change.at
-    OR excluded.at = change.at AND change.kind = 'deleted') AND NOT (
+# A change that the Resource List shows already is none. Of two sets, the last change counts.
+_CHANGED = """(excluded.part = change.part OR excluded.at > change.at) AND NOT (
     change.part = 0 AND excluded.kind <> 'deleted' AND excluded.hash <> '' AND excluded.hash = change.hash)"""
 
 #: A row to be yielded, with the number of its set, and the position that it leads to if it is from a Change List.
@@ -85,7 +83,6 @@ class Batch:
         self._read_changes(begin, fresh=True)
         self._refuse_older(cursor)
         self._state.db.execute("DELETE FROM change WHERE kind = 'deleted'")  # nothing of these was yielded
-        self._state.db.execute("UPDATE change SET first = 'created'")
         return Cursor(self._options.selection, self._begin, after=""), cursor is not None
 
     def pages(self) -> Iterator[list[Found]]:

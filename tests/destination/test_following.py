@@ -64,6 +64,7 @@ def test_begin_and_go_on(source: FakeSource) -> None:
     assert (third.uri, third.kind, third.content, third.hash) == (f"{source.url}a.html", "deleted", None, "")
     assert next(changes, None) is None
     assert changes.cursor == third.cursor
+    assert [*follow(source.url, None, FAST)][-1].cursor == told(source)[1]
     assert [each.split()[1] for each in told(source, first.cursor)[0]] == ["d.bin", "a.html"]
     assert told(source, second.cursor)[0] == ["deleted a.html"]
 
@@ -115,16 +116,18 @@ def test_large(source: FakeSource) -> None:
         next(changes)
 
 
-@pytest.mark.parametrize("cut", [True, False])
-def test_reset(source: FakeSource, cut: bool) -> None:
+@pytest.mark.parametrize("how", ["cut", "gone", "another"])
+def test_reset(source: FakeSource, how: str) -> None:
     """Where the changes do not reach back, what is known is void, and everything comes again."""
     _, cursor = told(source)
     source.put("a.html", "new")
-    if cut:
+    if how == "cut":
         source.begin = source.now
         source.changes.clear()
-    else:  # the last change that was followed is gone from the list
+    elif how == "gone":  # the last change that was followed
         del source.changes[2]
+    else:  # another has its time
+        source.changes[2] = (source.changes[2][0], "b/c.html", "updated", b"two")
     source.delete("d.bin")
     source.publish()
     changes = follow(source.url, cursor, FAST)
