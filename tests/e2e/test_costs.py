@@ -1,6 +1,8 @@
 """What publishing may cost, by counted work: `make bench` measures time."""
 
 import gc
+import subprocess
+import sys
 from pathlib import Path
 from unittest.mock import patch
 
@@ -10,7 +12,7 @@ from pelican_resourcesync.site.publisher import Publisher, PublishResult
 from pelican_resourcesync.site.session import Session
 from tests.bench.sites import edit, make_site
 from tests.support.servers import public_files
-from tests.support.sites import Site
+from tests.support.sites import Site, strip
 from tests.support.work import Work, counted
 
 
@@ -82,3 +84,19 @@ def test_what_pelican_holds_is_not_examined_again(tmp_path: Path) -> None:
         site.build()
     assert frozen[0] > 10_000
     assert gc.get_freeze_count() == 0
+
+
+@pytest.mark.parametrize(("settings", "most"), [({"enabled": False}, 40), ({}, 130)])
+def test_what_a_build_imports(tmp_path: Path, settings: dict[str, object], most: int) -> None:
+    """A build that publishes nothing imports few modules, and nothing that reads git, XML or databases."""
+    site = strip(Site.create(tmp_path / "site"))
+    site.article("first.md")
+    site.commit("2024-01-01T00:00:00Z")
+    site.configure(RESOURCESYNC=settings)
+    code = "import sys; sys.argv = ['pelican', '--quiet']; import pelican; pelican.main(); print(*sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=site.folder, check=True, capture_output=True, text=True)
+    modules = done.stdout.splitlines()[-1].split()
+    ours = [each for each in modules if each.startswith("pelican_resourcesync.")]
+    heavy = {"git", "lxml", "sqlite3"}.intersection(modules)
+    assert len(ours) < most, ours
+    assert heavy == (set() if settings else {"git", "lxml", "sqlite3"})
