@@ -234,7 +234,7 @@ _START = (
     "A-Z_a-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c\u200d\u2070-\u218f\u2c00-\u2fef"
     "\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
 )
-_CLARK = re.compile(rf"\{{(.+)\}}([{_START}][{_START}\-.0-9\u00b7\u0300-\u036f\u203f\u2040]*)")
+_CLARK = rf"\{{(.+)\}}([{_START}][{_START}\-.0-9\u00b7\u0300-\u036f\u203f\u2040]*)"  # rarely needed, so compiled late
 
 
 def render_community(attributes: Attributes) -> str:
@@ -267,7 +267,7 @@ def _community_value(name: str, value: str) -> str:
 
 
 def _split_name(clark: str) -> tuple[str, str]:
-    parts = _CLARK.fullmatch(clark)
+    parts = re.fullmatch(_CLARK, clark)
     if parts is None or parts[1] in {RS_NS, _XMLNS_NS}:
         message = (
             f"{clark[:80]!a}: a community attribute is named {{namespace}}name, in a namespace other than"
