@@ -91,6 +91,16 @@ def test_candidates(now: Mapping[str, Known], before: Mapping[str, Listed]) -> N
     assert compare(built(now), None).candidates == []
 
 
+def test_links_that_count() -> None:
+    """Other links are a suspicion only where the caller says so."""
+    page = f"{SITEURL}/records/a"
+    now = {page: Known(said=Representation(length=1), links=(Link(href=f"{SITEURL}/x", rel="up"),))}
+    previous = previous_of({page: Listed(Representation(length=1), NOON, ())})
+    for below, found in ((f"{SITEURL}/records/", [page]), (f"{SITEURL}/items/", []), ("", [])):
+        compared = compare(built(now), previous, below)
+        assert (compared.candidates, compared.relinked) == (found, set(found))
+
+
 @given(_now, _before, st.sets(_uris), st.booleans())
 def test_relisting(now: Mapping[str, Known], before: Mapping[str, Listed], updated: set[str], surveyed: bool) -> None:
     """Listed is what two dicts say; whether it is the same as before, and but for links, what comparing them says."""

@@ -141,20 +141,21 @@ _FACTS = {"Items", "Records", "Files"}
 
 
 @pytest.mark.parametrize(
-    ("tag", "number", "size", "date"),
+    ("tag", "number", "size", "small", "date"),
     [
-        ("en", "1,234,567", "1.2\u00a0MB", "2 August 2024"),
-        ("de-AT", "1.234.567", "1,2\u00a0MB", "2. August 2024"),
-        ("fr_CA", "1\u202f234\u202f567", "1,2\u00a0Mo", "2 août 2024"),
-        ("ja", "1,234,567", "1.2\u00a0MB", "2024年8月2日"),
-        ("nl", "1,234,567", "1.2\u00a0MB", "2 August 2024"),
+        ("en", "1,234,567", "1.2\u00a0MB", "999\u00a0bytes", "2 August 2024"),
+        ("de-AT", "1.234.567", "1,2\u00a0MB", "999\u00a0Byte", "2. August 2024"),
+        ("fr_CA", "1\u202f234\u202f567", "1,2\u00a0Mo", "999\u00a0octets", "2 août 2024"),
+        ("ja", "1,234,567", "1.2\u00a0MB", "999\u00a0Byte", "2024年8月2日"),
+        ("nl", "1,234,567", "1.2\u00a0MB", "999\u00a0bytes", "2 August 2024"),
     ],
 )
-def test_languages(tag: str, number: str, size: str, date: str) -> None:
+def test_languages(tag: str, number: str, size: str, small: str, date: str) -> None:
     """Numbers, sizes and dates as each language writes them; English where there is no translation."""
     language = Language.of(tag)
     assert language.number(1_234_567) == number
-    assert language.size(1_234_567) == size
+    assert (language.size(1_234_567), language.size(999)) == (size, small)
+    assert language.size(1_000).replace(",", ".").startswith("1.0\u00a0k")
     assert language.date(utc("2024-08-02T23:30")) == date
     assert (language.text("Resources") == "Resources") is (tag in {"en", "nl"})
 
