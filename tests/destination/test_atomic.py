@@ -184,6 +184,24 @@ def test_failures(source: FakeSource, tmp_path: Path, monkeypatch: pytest.Monkey
     assert files_of(folder) == source.states[-1]
 
 
+def test_lock_of_a_folder_that_was_exchanged(
+    source: FakeSource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who opened the lock just before a switch has that of the earlier state, and must not go on."""
+    mirror = Mirror(source.url, tmp_path / "copy", FAST)
+    assert mirror.run().complete
+
+    def exchanged(handle: int) -> None:
+        del handle
+        lock = tmp_path / "copy/.mirror/lock"
+        lock.rename(lock.with_name("earlier"))
+        lock.touch()
+
+    monkeypatch.setattr("pelican_resourcesync.destination.state._lock", exchanged)
+    with pytest.raises(MirrorError, match="another mirror is working"):
+        mirror.run()
+
+
 def test_failing_plan(source: FakeSource, tmp_path: Path) -> None:
     """What stops a run before it begins leaves nothing behind."""
     mirror = Mirror(source.url, tmp_path / "copy", replace(ATOMIC, max_deletions=10.0))

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -96,6 +97,16 @@ def test_not_exact(source: FakeSource, tmp_path: Path, capsys: pytest.CaptureFix
     source.resources["d.html"] = b"CHANGED"  # of the same length
     source.publish()
     assert Mirror(source.url, folder, FAST).prove()["differences"] == 4
+    source.delete("d.html")
+    source.publish()
+    assert Mirror(source.url, folder, FAST).prove()["differences"] == 4  # also those after all that is listed
+    Mirror(source.url, folder, replace(FAST, max_deletions=100.0)).repair()
+    plain = re.sub(rb'hash="[^"]*"', b"", source.resource_list())  # lengths alone
+    source.change_lists = False
+    source.publish()
+    for number, text in enumerate((plain, plain.replace(b'length="3"', b'length="4"', 1))):
+        source.published["rs/resourcelist.xml"] = text
+        assert Mirror(source.url, folder, FAST).prove()["differences"] == number
 
 
 def test_selection_and_hashes(source: FakeSource, tmp_path: Path) -> None:
@@ -156,6 +167,9 @@ def test_damaged_proofs(source: FakeSource, tmp_path: Path) -> None:
         file.write_text(json.dumps({**proof, key: value}))
         with pytest.raises(MirrorError, match="is not a proof"):
             check_proof(file, FAST)
+    file.write_text(json.dumps(proof) + " " * 1_000_000)
+    with pytest.raises(MirrorError, match="is not a proof"):
+        check_proof(file, FAST)
     for key, value in (("resources", 4), ("digest", "sha-256:0")):
         file.write_text(json.dumps({**proof, key: value}))
         assert check_proof(file, FAST)[1] != ""
