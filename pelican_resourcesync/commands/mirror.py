@@ -265,7 +265,8 @@ def _prove(mirror: "Mirror", file: Path) -> bool:
         message = f"{file} cannot be written: {error.strerror}"
         raise SettingsError(message) from error
     if proof["differences"]:
-        sys.stderr.write(f"pelican-resourcesync: the copy differs in {_counted(proof['differences'], 'resource')}\n")
+        said = f"the copy differs in {_counted(proof['differences'], 'resource')}"
+        sys.stderr.write(f"pelican-resourcesync: {printable(said)}\n")
     return not proof["differences"]
 
 
