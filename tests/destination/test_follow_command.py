@@ -270,4 +270,5 @@ def test_kept_running_and_killed(source: FakeSource, tmp_path: Path, script: str
     assert (second.returncode, "another run uses" in second.stderr) == (2, True)
     source.site.manners.clear()
     subprocess.run(command, env=environment, check=True, stderr=subprocess.DEVNULL)
-    assert told.read_text().count("created") == 4
+    created = {line for line in told.read_text().splitlines() if line.startswith("created")}
+    assert len(created) == 4  # one may be there twice: SIGTERM may come before its cursor was saved
