@@ -88,6 +88,9 @@ def test_links_work_from_a_file(tmp_path: Path, path: str) -> None:
     assert len(here) > 9
     assert all((tmp_path / path).parent.joinpath(each).is_file() for each in here)
     assert all(each.startswith(f"{SITEURL}/") for each in links.difference(here))
+    latest = page_of(source, path).xpath("//td[@class='u']/a/@href")
+    assert {str(each) for each in latest} <= {each.uri for each in source.changes()}
+    assert len(latest) > 3
 
 
 def test_hostile_names_are_text(tmp_path: Path) -> None:
