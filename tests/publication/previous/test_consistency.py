@@ -24,6 +24,7 @@ from pelican_resourcesync.publication import (
     PreviousPublication,
     read_previous,
 )
+from pelican_resourcesync.publication.model.clock import is_ahead
 from pelican_resourcesync.publication.model.state import State
 from pelican_resourcesync.publication.previous.consistency import Addresses, DamagedError, checked_changes
 from tests.publication.support import SITEURL, Source, utc
@@ -323,3 +324,10 @@ def test_bounds_of_many_changes(first: str | None, last: str | None) -> None:
     start, until = utc(first[:-1]) if first else DAY[0], utc(last[:-1]) if last else DAY[1]
     with pytest.raises(DamagedError, match="not in order"):
         deque(checked_changes(many_changes(), OPEN, start, until, ADDRESSES), maxlen=0)
+
+
+@pytest.mark.parametrize(("hours", "ahead"), [(-25, False), (0, False), (23, False), (25, True)])
+def test_a_day_ahead_of_a_clock(hours: int, ahead: bool) -> None:
+    """The clocks of a host and of a machine may differ by a day."""
+    for clock, given in ((utc("2024-03-05T12:00"), utc("2024-03-05T12:00")), (datetime.now(UTC), None)):
+        assert is_ahead(clock + timedelta(hours=hours), given) is ahead
