@@ -7,14 +7,22 @@ from pathlib import Path
 from threading import Thread
 from time import monotonic
 
-from pelican_resourcesync.destination.files import Copy, InTheWayError
-from pelican_resourcesync.destination.hashes import ALGORITHMS, hash_of
+from pelican_resourcesync.destination.copy import (
+    ALGORITHMS,
+    Copy,
+    Held,
+    InTheWayError,
+    MismatchedError,
+    PartSink,
+    Pending,
+    State,
+    conflict_path_of,
+    hash_of,
+    path_of,
+)
 from pelican_resourcesync.destination.options import Options
-from pelican_resourcesync.destination.parts import MismatchedError, PartSink
-from pelican_resourcesync.destination.paths import conflict_path_of, path_of
 from pelican_resourcesync.destination.plan import Plan, Progress
 from pelican_resourcesync.destination.source import Source, waiting_time
-from pelican_resourcesync.destination.state import Held, Pending, State
 from pelican_resourcesync.errors import AbsentError, StatusError, TransportError
 from pelican_resourcesync.transport import Bounds, Headers, Request, Response
 

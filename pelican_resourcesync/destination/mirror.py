@@ -10,18 +10,14 @@ from threading import Event
 from time import monotonic
 from typing import Any
 
-from pelican_resourcesync.destination.atomic import States
-from pelican_resourcesync.destination.changes import text_of
-from pelican_resourcesync.destination.discovery import Discovery
+from pelican_resourcesync.destination.copy import Copy, State, States, open_state
 from pelican_resourcesync.destination.fetch import Fetch, Installer, Result
-from pelican_resourcesync.destination.files import Copy
 from pelican_resourcesync.destination.options import STATE_FOLDER, MirrorError, Options
 from pelican_resourcesync.destination.packages import Packages
 from pelican_resourcesync.destination.past import Moment, Past
 from pelican_resourcesync.destination.plan import Plan, Progress, plan
 from pelican_resourcesync.destination.proof import prove
-from pelican_resourcesync.destination.source import Source
-from pelican_resourcesync.destination.state import State, open_state
+from pelican_resourcesync.destination.source import Discovery, Source, text_of
 
 _SHOWN = 1_000  # of what is missing
 _ROUNDS = 3  # how often the lists are read again for resources that have changed meanwhile

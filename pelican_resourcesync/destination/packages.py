@@ -8,13 +8,17 @@ from pathlib import Path
 from time import sleep
 from typing import TYPE_CHECKING, BinaryIO, Self
 
-from pelican_resourcesync.destination.changes import text_of, uri_of
-from pelican_resourcesync.destination.dumps import Package
-from pelican_resourcesync.destination.hashes import ALGORITHMS, strongest
+from pelican_resourcesync.destination.copy import (
+    ALGORITHMS,
+    MismatchedError,
+    PartSink,
+    Pending,
+    State,
+    part_name,
+    strongest,
+)
 from pelican_resourcesync.destination.options import MirrorError, Options
-from pelican_resourcesync.destination.parts import MismatchedError, PartSink, part_name
-from pelican_resourcesync.destination.source import Source, waiting_time
-from pelican_resourcesync.destination.state import Pending, State
+from pelican_resourcesync.destination.source import Package, Source, text_of, uri_of, waiting_time
 from pelican_resourcesync.errors import DocumentError, TransportError
 from pelican_resourcesync.protocol import Capability, Entry, Metadata, read
 from pelican_resourcesync.transport import Bounds, DamagedZipError, ZipLimits, ZipReader, shown

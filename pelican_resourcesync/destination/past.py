@@ -8,14 +8,19 @@ from itertools import pairwise
 from typing import NamedTuple
 from urllib.parse import urljoin
 
-from pelican_resourcesync.destination.changes import ChangeLists, in_order, text_of, uri_of
-from pelican_resourcesync.destination.discovery import ResourceSet
-from pelican_resourcesync.destination.dumps import NEVER, Dumps
-from pelican_resourcesync.destination.hashes import strongest
+from pelican_resourcesync.destination.copy import State, strongest
 from pelican_resourcesync.destination.options import MirrorError, Options
 from pelican_resourcesync.destination.packages import Packages
-from pelican_resourcesync.destination.source import Source
-from pelican_resourcesync.destination.state import State
+from pelican_resourcesync.destination.source import (
+    NEVER,
+    ChangeLists,
+    Dumps,
+    ResourceSet,
+    Source,
+    in_order,
+    text_of,
+    uri_of,
+)
 from pelican_resourcesync.errors import DocumentError, ResourceSyncError, TransportError
 from pelican_resourcesync.protocol import Capability, ChangeKind, Entry, Metadata, Root
 

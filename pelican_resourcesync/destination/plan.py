@@ -4,15 +4,23 @@ from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import dataclass, field
 
-from pelican_resourcesync.destination.changes import ChangeLists, text_of, uri_of
-from pelican_resourcesync.destination.discovery import Discovery, ResourceSet
-from pelican_resourcesync.destination.dumps import AT_TIME, Dumps, Package, Way, find_ways
-from pelican_resourcesync.destination.hashes import strongest
+from pelican_resourcesync.destination.copy import State, strongest
 from pelican_resourcesync.destination.options import IncompleteError, MirrorError, Options
 from pelican_resourcesync.destination.packages import Packages
 from pelican_resourcesync.destination.past import Past
-from pelican_resourcesync.destination.source import Source
-from pelican_resourcesync.destination.state import State
+from pelican_resourcesync.destination.source import (
+    AT_TIME,
+    ChangeLists,
+    Discovery,
+    Dumps,
+    Package,
+    ResourceSet,
+    Source,
+    Way,
+    find_ways,
+    text_of,
+    uri_of,
+)
 from pelican_resourcesync.errors import AbsentError, DocumentError, TransportError
 from pelican_resourcesync.protocol import Capability, ChangeKind, Entry, Metadata
 from pelican_resourcesync.transport import origin, shown

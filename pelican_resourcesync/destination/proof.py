@@ -15,14 +15,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from pelican_resourcesync.destination.changes import text_of
-from pelican_resourcesync.destination.discovery import Discovery
-from pelican_resourcesync.destination.files import Copy
-from pelican_resourcesync.destination.hashes import ALGORITHMS
+from pelican_resourcesync.destination.copy import ALGORITHMS, Copy, Held, State, open_state
 from pelican_resourcesync.destination.options import MirrorError, Options
 from pelican_resourcesync.destination.plan import plan
-from pelican_resourcesync.destination.source import Source
-from pelican_resourcesync.destination.state import Held, State, open_state
+from pelican_resourcesync.destination.source import Discovery, Source, text_of
 from pelican_resourcesync.errors import ResourceSyncError
 from pelican_resourcesync.protocol import Capability, parse_datetime
 from pelican_resourcesync.transport import Bounds, Response

@@ -193,7 +193,7 @@ def test_owed(source: FakeSource) -> None:
 
 def test_too_many_owed(source: FakeSource, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nothing can be had, it stops."""
-    monkeypatch.setattr("pelican_resourcesync.destination.following._MOST_OWED", 1)
+    monkeypatch.setattr("pelican_resourcesync.destination.following.following._MOST_OWED", 1)
     source.site.manners |= {"a.html": status(403), "b/c.html": status(403)}
     changes = follow(source.url, None, FAST)
     with pytest.raises(IncompleteError, match="more than 1 resources cannot be fetched"):
@@ -376,8 +376,8 @@ def test_no_resource_list(source: FakeSource) -> None:
 
 def test_pages(source: FakeSource, monkeypatch: pytest.MonkeyPatch) -> None:
     """However little is read and fetched at once, all comes."""
-    monkeypatch.setattr("pelican_resourcesync.destination.batch._PAGE_SIZE", 4)
-    monkeypatch.setattr("pelican_resourcesync.destination.batch._WRITTEN", 1)
+    monkeypatch.setattr("pelican_resourcesync.destination.following.batch._PAGE_SIZE", 4)
+    monkeypatch.setattr("pelican_resourcesync.destination.following.batch._WRITTEN", 1)
     assert [each.split()[1] for each in told(source)[0]] == ["a.html", "b/c.html", "d.bin"]
 
 

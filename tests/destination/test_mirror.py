@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from pelican_resourcesync.destination import STATE_FOLDER, IncompleteError, Mirror, MirrorError, Options, state
+from pelican_resourcesync.destination import STATE_FOLDER, IncompleteError, Mirror, MirrorError, Options
+from pelican_resourcesync.destination.copy import state
 from pelican_resourcesync.errors import ResourceSyncError
 from tests.destination.sources import FAST, FakeSource, digest, document, entry, fake_source, files_of
 from tests.support.live import Ask, content, first, redirect, status
@@ -588,7 +589,7 @@ def test_killed_before_the_state_knows(source: FakeSource, folder: Path) -> None
     mirror(source, folder).run()
     source.put("a.html", "changed")
     source.publish()
-    from pelican_resourcesync.destination.state import State
+    from pelican_resourcesync.destination.copy.state import State
 
     held = State.hold
     try:
@@ -605,7 +606,7 @@ def test_killed_before_the_state_knows(source: FakeSource, folder: Path) -> None
 
 def test_killed_while_files_get_their_names(source: FakeSource, folder: Path) -> None:
     """What the state knows, and has no name yet, gets it at the next run, whatever that is to do."""
-    from pelican_resourcesync.destination.files import Copy
+    from pelican_resourcesync.destination.copy.files import Copy
 
     install, count = Copy.install, 0
 
@@ -631,7 +632,7 @@ def test_killed_while_files_get_their_names(source: FakeSource, folder: Path) ->
 
 def test_killed_while_files_are_deleted(source: FakeSource, folder: Path) -> None:
     """A resource whose file was deleted, and that is listed again before the state knows, is fetched again."""
-    from pelican_resourcesync.destination.state import State
+    from pelican_resourcesync.destination.copy.state import State
 
     mirror(source, folder).run()
     text = source.resources["e.bin"]
@@ -838,7 +839,7 @@ def test_robots(source: FakeSource, folder: Path, monkeypatch: pytest.MonkeyPatc
     assert source.site.asked()["robots.txt"] == 1
     mirror(source, folder).run()
     assert "robots.txt" not in source.site.asked()
-    from pelican_resourcesync.destination.source import crawl_delay
+    from pelican_resourcesync.destination.source.source import crawl_delay
 
     text = "User-agent: pelican-resourcesync\nCrawl-delay: 3\n\nUser-agent: *\nCrawl-delay: 9\n"
     assert crawl_delay(text) == 3
@@ -860,7 +861,7 @@ def test_unreadable_state_folder(source: FakeSource, tmp_path: Path) -> None:
 
 def test_in_batches(source: FakeSource, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """While a batch is synced, others are fetched; no file has its name before it is synced."""
-    from pelican_resourcesync.destination.files import Copy
+    from pelican_resourcesync.destination.copy.files import Copy
 
     for number in range(20):
         source.put(f"more/{number}.html", f"text {number}")
@@ -890,7 +891,7 @@ def test_in_batches(source: FakeSource, folder: Path, monkeypatch: pytest.Monkey
 
 def test_a_disk_that_fails(source: FakeSource, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is one clear message, nothing is recorded that is not on disk, and the next run fetches nothing twice."""
-    from pelican_resourcesync.destination.files import Copy
+    from pelican_resourcesync.destination.copy.files import Copy
 
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.destination import STATE_FOLDER, conflict_path_of, path_of, paths
+from pelican_resourcesync.destination import STATE_FOLDER, conflict_path_of, path_of
+from pelican_resourcesync.destination.copy import paths
 from pelican_resourcesync.errors import TransportError
 
 OWN = ("https", "example.org", 443)
@@ -85,8 +86,6 @@ def test_conflict_paths(url: str, path: str) -> None:
 
 def test_the_documented_table() -> None:
     """The examples in the module's own words hold."""
-    from pelican_resourcesync.destination import paths
-
     assert paths.__doc__
     examples = ("a~f", "v1.2~d/b.html", "README.md", "page~qid~3d3~f", "~~2ehtaccess~f", "~con.txt", "~a~252~46b~f")
     for example in (*examples, "~origin/https+"):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.destination import IncompleteError, Mirror, MirrorError
-from pelican_resourcesync.destination.source import retry_after
+from pelican_resourcesync.destination.source.source import retry_after
 from pelican_resourcesync.errors import DocumentError, ResourceSyncError
 from tests.destination.sources import FAST, FakeSource, digest, document, entry, fake_source, files_of
 

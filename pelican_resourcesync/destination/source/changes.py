@@ -9,9 +9,9 @@ from itertools import pairwise
 from string import punctuation
 from urllib.parse import quote, urljoin
 
-from pelican_resourcesync.destination.discovery import ResourceSet
 from pelican_resourcesync.destination.options import Options
-from pelican_resourcesync.destination.source import Source
+from pelican_resourcesync.destination.source.discovery import ResourceSet
+from pelican_resourcesync.destination.source.source import Source
 from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.protocol import Capability, Document, Entry, Metadata, Root
 from pelican_resourcesync.transport import origin, shown

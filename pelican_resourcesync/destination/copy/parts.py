@@ -6,8 +6,8 @@ import re
 from contextlib import suppress
 from http import HTTPStatus
 
-from pelican_resourcesync.destination.hashes import ALGORITHMS
-from pelican_resourcesync.destination.state import Held, Pending
+from pelican_resourcesync.destination.copy.hashes import ALGORITHMS
+from pelican_resourcesync.destination.copy.state import Held, Pending
 from pelican_resourcesync.errors import TransportError
 from pelican_resourcesync.transport import Response, shown
 

@@ -4,9 +4,9 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from urllib.parse import urljoin, urlsplit
 
+from pelican_resourcesync.destination.copy import State
 from pelican_resourcesync.destination.options import WELL_KNOWN, MirrorError, Options
-from pelican_resourcesync.destination.source import PASSING, Source
-from pelican_resourcesync.destination.state import State
+from pelican_resourcesync.destination.source.source import PASSING, Source
 from pelican_resourcesync.errors import AbsentError, DocumentError, StatusError, TransportError
 from pelican_resourcesync.protocol import Capability, Root
 from pelican_resourcesync.transport import links_of_headers, links_of_page, shown

@@ -6,13 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
 
-from pelican_resourcesync.destination.changes import ChangeLists, text_of, uri_of
-from pelican_resourcesync.destination.cursor import Cursor, Position, Row
-from pelican_resourcesync.destination.discovery import Discovery, ResourceSet
-from pelican_resourcesync.destination.hashes import strongest
+from pelican_resourcesync.destination.copy import State, strongest
+from pelican_resourcesync.destination.following.cursor import Cursor, Position, Row
 from pelican_resourcesync.destination.options import IncompleteError, MirrorError, Options
-from pelican_resourcesync.destination.source import Source
-from pelican_resourcesync.destination.state import State
+from pelican_resourcesync.destination.source import ChangeLists, Discovery, ResourceSet, Source, text_of, uri_of
 from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.protocol import Capability, ChangeKind, Entry, Metadata
 

@@ -10,15 +10,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import BinaryIO, cast
 
-from pelican_resourcesync.destination.batch import Batch
-from pelican_resourcesync.destination.cursor import Cursor, Row
-from pelican_resourcesync.destination.hashes import ALGORITHMS
+from pelican_resourcesync.destination.copy import ALGORITHMS, MismatchedError, State, open_state
+from pelican_resourcesync.destination.following.batch import Batch
+from pelican_resourcesync.destination.following.cursor import Cursor, Row
+from pelican_resourcesync.destination.following.packed import Packed
 from pelican_resourcesync.destination.options import IncompleteError, Options
-from pelican_resourcesync.destination.packed import Packed
-from pelican_resourcesync.destination.parts import MismatchedError
 from pelican_resourcesync.destination.plan import Progress
 from pelican_resourcesync.destination.source import Source, waiting_time
-from pelican_resourcesync.destination.state import State, open_state
 from pelican_resourcesync.errors import AbsentError, TransportError
 from pelican_resourcesync.protocol import ChangeKind, Link
 from pelican_resourcesync.transport import Bounds, Response, shown

@@ -9,9 +9,9 @@ from tempfile import SpooledTemporaryFile
 from typing import BinaryIO, cast
 from urllib.parse import urljoin, urlsplit
 
-from pelican_resourcesync.destination.folder import FolderClient
+from pelican_resourcesync.destination.copy import State
 from pelican_resourcesync.destination.options import MirrorError, Options
-from pelican_resourcesync.destination.state import State
+from pelican_resourcesync.destination.source.folder import FolderClient
 from pelican_resourcesync.errors import AbsentError, DocumentError, StatusError, TransportError
 from pelican_resourcesync.protocol import Document, Entry, Root, read
 from pelican_resourcesync.transport import (

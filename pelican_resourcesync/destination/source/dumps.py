@@ -6,12 +6,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 from urllib.parse import urljoin
 
-from pelican_resourcesync.destination.changes import text_of, uri_of
-from pelican_resourcesync.destination.discovery import ResourceSet
-from pelican_resourcesync.destination.hashes import strongest
+from pelican_resourcesync.destination.copy import State, strongest
 from pelican_resourcesync.destination.options import Options
-from pelican_resourcesync.destination.source import Source
-from pelican_resourcesync.destination.state import State
+from pelican_resourcesync.destination.source.changes import text_of, uri_of
+from pelican_resourcesync.destination.source.discovery import ResourceSet
+from pelican_resourcesync.destination.source.source import Source
 from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.protocol import Capability, Entry, Metadata, Root
 from pelican_resourcesync.transport import shown

@@ -19,9 +19,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
 
-from pelican_resourcesync.destination.files import sync_all
+from pelican_resourcesync.destination.copy.files import sync_all
+from pelican_resourcesync.destination.copy.state import State, locked
 from pelican_resourcesync.destination.options import STATE_FOLDER, IncompleteError, MirrorError
-from pelican_resourcesync.destination.state import State, locked
 from pelican_resourcesync.exchange import can_exchange, exchange
 
 _ID, _BASE = f"{STATE_FOLDER}/id", f"{STATE_FOLDER}/base"

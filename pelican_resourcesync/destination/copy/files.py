@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from pelican_resourcesync.destination.hashes import hash_of
+from pelican_resourcesync.destination.copy.hashes import hash_of
+from pelican_resourcesync.destination.copy.parts import part_name
+from pelican_resourcesync.destination.copy.state import Held
 from pelican_resourcesync.destination.options import STATE_FOLDER
-from pelican_resourcesync.destination.parts import part_name
-from pelican_resourcesync.destination.state import Held
 
 _SYNC_EACH = 16  # files; more are synced together
 

@@ -4,21 +4,24 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
-from pelican_resourcesync.destination.changes import text_of, uri_of
-from pelican_resourcesync.destination.discovery import ResourceSet
-from pelican_resourcesync.destination.dumps import COST_OF_REQUEST, Dumps, Package
-from pelican_resourcesync.destination.hashes import strongest
+from pelican_resourcesync.destination.copy import MismatchedError, State, strongest
 from pelican_resourcesync.destination.options import MirrorError, Options
 from pelican_resourcesync.destination.packages import Packages
-from pelican_resourcesync.destination.parts import MismatchedError
-from pelican_resourcesync.destination.source import Source
-from pelican_resourcesync.destination.state import State
+from pelican_resourcesync.destination.source import (
+    COST_OF_REQUEST,
+    Dumps,
+    Package,
+    ResourceSet,
+    Source,
+    text_of,
+    uri_of,
+)
 from pelican_resourcesync.errors import DocumentError, TransportError
 from pelican_resourcesync.protocol import Metadata
 from pelican_resourcesync.transport import DamagedZipError, ZipReader, shown
 
 if TYPE_CHECKING:
-    from pelican_resourcesync.destination.following import Content
+    from pelican_resourcesync.destination.following.following import Content
 
 _NONE = Metadata()
 _BLOCK = 131_072
