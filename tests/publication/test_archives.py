@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pelican_resourcesync.protocol import Limits
-from pelican_resourcesync.publication import Archives, ChangeHistory
+from pelican_resourcesync.publication import Archives, ChangeHistory, Dumps
 from tests.publication.archivist import Archivist, walk
 from tests.publication.support import EVERYTHING, SITEURL, UPDATED, Source, change, tree, utc
 
@@ -161,6 +161,17 @@ def test_the_oldest_go(kept: Source) -> None:
     assert [item.md.get("until") for item in index.entries] == ["2024-04-01T00:00:00Z", "2024-05-01T00:00:00Z", None]
     assert [kept.documents()[path] for path in LISTS[2:5]] == [before[path] for path in LISTS[2:5]]
     assert kept.state()["changes"] == 3
+
+
+def test_all_stay_where_more_may(tmp_path: Path) -> None:
+    """Two closed Change Dumps are kept where two or three may be."""
+    source = Source(tmp_path)
+    for month, most in ((1, 2), (2, 2), (3, 2), (4, 2), (4, 3)):
+        publish(source, month, dumps=Dumps(changedump=True), archives=Archives(changedump=most))
+    assert [(md["from"], md["until"]) for _, md in archived(source, "changedump")] == [
+        ("2024-01-05T12:00:00Z", "2024-03-01T00:00:00Z"),
+        ("2024-03-01T00:00:00Z", "2024-04-01T00:00:00Z"),
+    ]
 
 
 def test_the_open_one_may_close_and_go_at_once(tmp_path: Path) -> None:

@@ -92,6 +92,7 @@ def test_one_alone_is_the_same_as_among_others(sources: list[Source], tmp_path: 
 def test_one_that_begins_later(sources: list[Source]) -> None:
     """It is a first publication of its own, while the others are carried forward; one that is left out stays."""
     publish_day(sources[:2], 1)
+    assert sources[0].state()["sets"] == ["papers", "site"]
     first = files_of(sources[1])
     counts = publish_day(sources, 2)
     assert [each.first for each in counts] == [False, False, True]

@@ -90,7 +90,7 @@ class _Other:
 def _other(output: Path, layout: Layout, uri: str) -> _Other:
     """Return what the page shows of another set; its page, if it has one here."""
     match = _CAPABILITY_LIST.fullmatch(uri)
-    if match is None or not uri.startswith(f"{layout.siteurl}/{FOLDER}/"):
+    if match is None:
         return _Other(uri, uri)
     name = unquote(match[1])
     own = uri == layout.uri(layout.capability_list)

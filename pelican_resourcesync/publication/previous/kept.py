@@ -68,7 +68,7 @@ class KeptDocuments:
         """
         history = self._history = _History(resources)
         for entry in self._entries(self._layout.capability_list, Capability.CAPABILITYLIST):
-            capability = Capability(entry.md.capability) if entry.md and entry.md.capability else None
+            capability = Capability((entry.md or _ANY).capability or "")  # as `require_capabilities` has checked
             path = self._path(entry.loc)
             if capability in _ARCHIVES:
                 for pointer in self._entries(path, capability):
@@ -78,7 +78,7 @@ class KeptDocuments:
                 require_adjacent(path, (_interval(each, path) for each in pointers))
                 for pointer in pointers:
                     self._follow(pointer, capability, path, path)
-            elif capability and path not in self._times:
+            elif path not in self._times:
                 self._read(path, capability, _ANY, "")
         history.require_complete(self._layout.resource_list)
         for path in sorted(self._state.documents.keys() - self._times.keys()):

@@ -1,7 +1,9 @@
 """Guards: what stops a publication that cannot be meant."""
 
 import re
+from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication.model.layout import Layout
+from pelican_resourcesync.publication.model.resource import FileResources, Row
 from pelican_resourcesync.publication.model.sanity_checks import is_loopback, require_few_deletions, require_same_site
 from pelican_resourcesync.publication.next_generation import Request
 from pelican_resourcesync.publication.previous.search import PlainOutput, PredecessorSearch
@@ -88,6 +91,32 @@ def test_what_two_sets_have_counts_once(tmp_path: Path) -> None:
         require_plausible([asked(one, 7), asked(other, 6)])
     with pytest.raises(PublicationError, match=r"^6 of 6 resources"):
         require_plausible([asked(one, 10), asked(other, 0)])
+
+
+class Changed(FileResources):
+    """Resources of which it is known which are gone; nobody should need to list the others."""
+
+    def __init__(self, gone: int) -> None:
+        """Let so many resources be gone."""
+        super().__init__([])
+        self._gone = gone
+
+    def changed_since(self, digest: str) -> list[tuple[str, Row | None]]:
+        """Return those that are gone."""
+        return [(f"{SITEURL}/{number}.html", None) for number in range(self._gone)]
+
+    def uris(self) -> Iterator[str]:
+        """Fail."""
+        message = "all resources are listed"
+        raise NotImplementedError(message)
+
+
+def test_few_that_are_known_to_be_gone(source: Source) -> None:
+    """All resources are compared only if more than a fifth is gone."""
+    request = source.request({}, "2024-02-05T12:00", allow_deletions=False)
+    require_plausible([replace(request, resources=Changed(2))])
+    with pytest.raises(PublicationError, match=r"^10 of 10 resources"):
+        require_plausible([replace(request, resources=Changed(3))])
 
 
 @given(*[st.sets(st.text("abc", min_size=1, max_size=2))] * 2)

@@ -141,6 +141,8 @@ def test_damaged(data: bytes) -> None:
         ("commit", "c" * 501),
         ("predecessor", 1),
         ("former", [1]),
+        ("sets", ["../books"]),
+        ("sets", [1]),
     ],
 )
 def test_damaged_values(key: str, value: object) -> None:

@@ -220,6 +220,18 @@ def test_sets_without_a_page_are_linked(tmp_path: Path) -> None:
     assert unquote(link).endswith("'<x>&/capabilitylist.xml")
 
 
+def test_a_set_with_a_capability_list_of_another_name(tmp_path: Path) -> None:
+    """One that a Source Description names is shown by the URI of its Capability List, which is all that is known."""
+    source, maps = publish(tmp_path, 1), f"{SITEURL}/resourcesync/maps/list.xml"
+    source.write("resourcesync/maps/list.xml", b"")
+    entry = f'<url><loc>{maps}</loc><rs:md capability="capabilitylist"/></url></urlset>'
+    description = source.documents()["resourcesync/description.xml"].replace(b"</urlset>", entry.encode())
+    source.write("resourcesync/description.xml", description)
+    source.publish({"a.html": b"a"}, "2024-03-02T12:00")
+    (link,) = page_of(source).xpath("//ul[@class='cards']//a")
+    assert (link.get("href"), " ".join(link.itertext()).split()[0]) == (maps, maps)
+
+
 def test_the_badge(tmp_path: Path) -> None:
     """It says how many resources there are, as text that programs read too."""
     source = publish(tmp_path, 2, 1_200)

@@ -17,6 +17,7 @@ from pelican_resourcesync.publication import (
     Predecessor,
     PredecessorSearch,
     is_published,
+    predecessor_messages,
 )
 from pelican_resourcesync.site.saved_documents import SavedDocuments
 from tests.publication.support import Source
@@ -160,6 +161,27 @@ def test_where_the_site_was_before_is_looked_at(base: Path, monkeypatch: pytest.
             previous = search.find().previous
     assert previous
     assert previous.state.siteurl == ARCHIVE
+
+
+def test_starting_over(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The live publication is not continued, but known, so that no public address is used again."""
+    found, generation = find(base, monkeypatch, previous="none")
+    assert generation is None
+    assert found.restarted_from
+    assert found.restarted_from.digest == digest(base.parent / "public" / STATE)
+    assert found.layout(Layout(MUSEUM)).folder == "resourcesync/site/2"
+    assert found.line == "the publication starts over in resourcesync/site/2/: set `previous` back when it is public"
+
+
+def test_messages_about_several_sets() -> None:
+    """What is the same for all is said once; otherwise each set has its line, unless nobody may wonder."""
+    same, other, none = Predecessor(line="nothing was public"), Predecessor(line="it starts over"), Predecessor()
+    assert [*predecessor_messages({"site": same, "papers": same})] == ["nothing was public"]
+    assert [*predecessor_messages({"site": same, "papers": none})] == ["site: nothing was public"]
+    assert [*predecessor_messages({"site": same, "papers": none, "pictures": other})] == [
+        "site: nothing was public",
+        "pictures: it starts over",
+    ]
 
 
 def test_documents_are_there_or_are_not(tmp_path: Path) -> None:
