@@ -87,7 +87,7 @@ def _usual_head(head: bytes, name: str) -> Document | None:
         first, root = next(_entry_elements([head + _TAIL.encode()], name))
         if first is not None or _root(root, name) is not Root.URLSET:
             return None
-        if root.nsmap.get(None) != SITEMAP_NS or root.nsmap.get("rs") != RS_NS:
+        if root.nsmap.get("rs") != RS_NS:  # the tag at the end has shown that the root has no prefix
             return None
         mds, links = _head(root, None, name)
     except DocumentError:  # said of the whole document, with its line

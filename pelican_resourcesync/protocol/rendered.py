@@ -174,10 +174,9 @@ def _parse(text: str) -> Entry:
 
 def _matches(stream: BinaryIO, begin: bytes) -> Iterator[list[EntryText] | None]:
     """Yield the entries up to the end of the document, or up to one that does not match, and then `None`."""
-    left, size = "", 0
+    left = ""
     for data in _chunks(stream, begin):
-        size += len(data)
-        if size > MOST_BYTES or len(left) > LARGEST_ELEMENT or not data.isascii():
+        if stream.tell() > MOST_BYTES or len(left) > LARGEST_ELEMENT or not data.isascii():
             break
         text = left + data.decode("ascii")
         end = text.rfind(_END) + len(_END) if _END in text else 0

@@ -137,7 +137,6 @@ class _Entries:
                 if not room.admit(1, len(data)):
                     self._held = batch[number:]
                     return
-                self._held = batch[number + 1 :]
                 yield data
 
 

@@ -191,7 +191,7 @@ HEAD_ERRORS = [
     (b" " * 70_000 + b"<urlset/>", "in the first 65,536 bytes"),
     (urlset(URL).decode().encode("utf-16"), "no XML element in UTF-8"),
     (b"<urlset", "line 1: not well-formed XML"),
-    (urlset("<url></loc>"), "line 1: not well-formed XML"),
+    (urlset("<url></loc>"), "line 1: not well-formed XML: Opening and ending .*, column 121; ask its publisher"),
     (urlset(MD) + b"<more/>", "not well-formed XML"),
     (urlset("&undeclared;"), "not well-formed XML"),
     (urlset("\xe9").decode().encode("latin-1"), "not well-formed XML"),
@@ -221,7 +221,9 @@ def test_document_that_is_refused(data: bytes, message: str) -> None:
         read_whole(data)
 
 
-@pytest.mark.parametrize("before", [b"", b"\xef\xbb\xbf", b"<?xml version='1.0'?>\n", b"<!-- <a> -->\n<?p <a> ?> "])
+@pytest.mark.parametrize(
+    "before", [b"", b"\n", b"\xef\xbb\xbf", b"<?xml version='1.0'?>\n", b"<!-- <a> -->\n<?p <a> ?> "]
+)
 @pytest.mark.parametrize("doctype", DOCTYPES)
 def test_doctype_is_refused(doctype: bytes, before: bytes) -> None:
     """Any DOCTYPE is refused, with its line, before anything of it is expanded or loaded."""
@@ -458,9 +460,12 @@ def outcome(data: bytes) -> tuple[list[Entry], object]:
     return entries, (document.md, document.links)
 
 
-def test_size_of_usual_entries(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The limit of a document also holds for entries that need no parser."""
-    monkeypatch.setattr(reader, "MOST_BYTES", 100_000)
-    assert read_whole(urlset(URL * 2_000)).entries
-    with pytest.raises(DocumentError, match="larger than 100,000 bytes"):
-        read_whole(urlset(URL * 3_000))
+@pytest.mark.parametrize("last", ["", "<url ><loc>urn:b</loc></url>", f"<url><loc>urn:b</loc>{'<b/>' * 10_000}</url>"])
+def test_size_of_usual_entries(last: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit of a document also holds for entries that need no parser, to the byte."""
+    data = urlset(URL * 4_000 + last)
+    monkeypatch.setattr(reader, "MOST_BYTES", len(data))
+    assert len(read_whole(data).entries) == 4_000 + bool(last)  # type: ignore[arg-type]  # a tuple
+    monkeypatch.setattr(reader, "MOST_BYTES", len(data) - 1)
+    with pytest.raises(DocumentError, match=f"larger than {len(data) - 1:,} bytes"):
+        read_whole(data)

@@ -24,6 +24,8 @@ from pelican_resourcesync.protocol import (
     parse_metadata,
     read,
     read_texts,
+    reader,
+    rendered,
 )
 from tests.protocol import strategies
 from tests.protocol.support import NOON, read_whole, resource_list, written
@@ -167,3 +169,46 @@ def test_another_root() -> None:
         assert read_whole(odd) == read_whole(other)
         with pytest.raises(DocumentError, match="that is never written there"):
             parsed(odd)
+
+
+def test_first_of_several(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message names the first entry that is not as written, and one that no document may list is not given."""
+    data = written(resource_list(*(Entry(loc=f"urn:{name}") for name in "abc"))).replace(b"</url>", b"</url >")
+    with pytest.raises(DocumentError, match="in or before the entry of urn:a that is never written there"):
+        parsed(data)
+    monkeypatch.setattr(rendered, "_SHOWN", 3)
+    foreign = _list("  <url>\n    <loc>https://example.org/\u00e4</loc>\n  </url>\n")
+    with (
+        read_texts(lambda: io.BytesIO(foreign), name="x.xml") as (_, texts),
+        pytest.raises(DocumentError, match=r"^x\.xml: 'htt' cannot be published"),
+    ):
+        next(texts)
+
+
+def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many entries and bytes are read as are allowed, and no more."""
+    data = written(resource_list(*(Entry(loc=f"urn:{number}") for number in range(5_000))))
+    for name, most in (("MOST_ENTRIES", 5_000), ("MOST_BYTES", len(data))):
+        with monkeypatch.context() as patch:
+            for module in (reader, rendered):
+                patch.setattr(module, name, most)
+            assert len(parsed(data)[1]) == 5_000
+            for module in (reader, rendered):
+                patch.setattr(module, name, most - 1)
+            with pytest.raises(DocumentError, match=f"{most - 1:,}"):
+                parsed(data)
+
+
+def test_a_chunk_that_holds_an_unusual_entry_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is left out, wherever chunks end."""
+    start = written(resource_list()).index(b"</urlset>")
+
+    def entry(size: int, type_: str = "") -> Entry:
+        """Return an entry of so many bytes."""
+        found = Entry(loc="urn:a", md=Metadata(type=type_))
+        less = len(written(resource_list(found))) - len(written(resource_list()))
+        return replace(found, loc="urn:a" + "a" * (size - less))
+
+    monkeypatch.setattr(rendered, "_CHUNK", start + 500)
+    entries = [entry(500), entry(start + 500, "\u00e4"), entry(start + 500)]
+    assert [each.loc for each in parsed(written(resource_list(*entries)))[1]] == [each.loc for each in entries]

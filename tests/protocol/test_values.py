@@ -156,3 +156,4 @@ def test_by_hand() -> None:
     """The five characters of Sitemaps, and white space, become the references that a person would write."""
     assert values.escape_text("&<>\"'\r\n\t") == "&amp;&lt;&gt;&quot;&apos;&#13;\n\t"
     assert values.escape_attribute("&<>\"'\r\n\t") == "&amp;&lt;&gt;&quot;&apos;&#13;&#10;&#9;"
+    assert values.escape_any_text("a&\x00\ufffe\U0001f600") == "a&amp;  \U0001f600"

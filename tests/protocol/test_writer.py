@@ -396,6 +396,14 @@ def test_lone_document_larger_than_a_part() -> None:
         assert split(document(count), size=len(data))[0]["list.xml"] == data
 
 
+def test_too_large_for_one_but_not_for_a_part_and_one() -> None:
+    """What does not fit into the first part counts towards a lone document, with what does."""
+    whole = len(written(document(6)))
+    folder, names = split(document(8), size=whole)
+    assert names == ("list-1.xml", "list-2.xml", "list.xml")
+    assert max(map(len, folder.values())) <= whole
+
+
 def test_entries_pass_once() -> None:
     """An iterator that passes once is enough."""
     passing: Iterator[Entry] = iter(entries(5))
