@@ -3,15 +3,13 @@
 import hashlib
 import json
 from bisect import bisect_right
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pelican_resourcesync.destination import Mirror
-from tests.destination.sources import FAST, files_of
+from tests.destination.sources import files_of
 from tests.support.sites import import_sample_site, our_command
 from tests.truth.__main__ import main
 from tests.truth.builds import Command
@@ -74,13 +72,13 @@ def test_every_time_is_restored(folder: Path) -> None:
     settings = [f"SITEURL={json.dumps(SITEURL)}", f"RESOURCESYNC={json.dumps(options)}"]
     our_command(folder / "site", "backfill", "--by", "commit", "--settings", "pelicanconf.py", "-e", *settings)
     output = str(folder / "site/output")
-    moments = Mirror(output, folder, FAST).times()
+    moments = json.loads(our_command(folder, "mirror", output, "--list-times", "--json").stdout)["times"]
     assert len(moments) > 20
     for moment in moments:
-        time = datetime.fromisoformat(moment.time)
+        time = datetime.fromisoformat(moment["time"])
         number = bisect_right([each for each, _ in built], time)
         outputs = built[number - 1][1] if number else {}
         expected = {path: each.digest for path, each in outputs.items() if not each.hidden and path != "404.html"}
-        copy = folder / "copies" / moment.time.replace(":", "")
-        assert Mirror(output, copy, replace(FAST, at=time)).run().complete
+        copy = folder / "copies" / moment["time"].replace(":", "")
+        our_command(folder, "mirror", output, str(copy), "--at", moment["time"])
         assert {path: hashlib.sha256(data).hexdigest() for path, data in files_of(copy).items()} == expected
