@@ -7,15 +7,25 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from zoneinfo import ZoneInfo
 
+from sqlalchemy import Connection
+
 from pelican_resourcesync.errors import SettingsError
-from repo_bridge.access import AnonymousView
+from repo_bridge.access import AnonymousView, hidden
 from repo_bridge.errors import DatabaseError
 from repo_bridge.inventory import EntryBuilder, Inventory, InventoryLoader, RecordFiles, record_removals
-from repo_bridge.model import Community
-from repo_bridge.reading import Repository, import_dump, open_database, open_repository, read_archive, read_query
+from repo_bridge.model import Community, MetadataValue
+from repo_bridge.reading import (
+    Repository,
+    import_dump,
+    open_database,
+    open_repository,
+    read_archive,
+    read_query,
+    read_query_metadata,
+)
 from repo_bridge.records import Addresses, Sets, find_crosswalks
 from repo_bridge.result import Progress
-from repo_bridge.settings import Settings
+from repo_bridge.settings import Query, Settings
 
 _SQLITE = b"SQLite format 3\0"
 
@@ -56,12 +66,7 @@ def open_source(settings: Settings, records: str, progress: Progress, *, apart: 
         url = _database(settings, Path(folder), progress)
         if settings.query:
             with open_database(url, settings.password) as connection:
-                sets = Sets(settings.set_name)
-                rows = read_query(connection, settings.query, settings.timezone or ZoneInfo("UTC"))
-                yield Source(
-                    fill=lambda inventory, _: InventoryLoader(inventory, progress).from_query(rows, sets, settings.at),
-                    sets=sets,
-                )
+                yield _query(settings, settings.query, connection, records, progress)
         else:
             yield from _repository(settings, url, records, progress, apart=apart)
 
@@ -102,6 +107,27 @@ def _archive(settings: Settings, folder: Path, records: str, progress: Progress)
         InventoryLoader(inventory, progress).from_archive(items, _builder(settings, addresses, sets, record_files))
 
     return Source(fill=fill, sets=sets)
+
+
+def _query(settings: Settings, query: Query, connection: Connection, records: str, progress: Progress) -> Source:
+    sets = Sets(settings.set_name)
+    addresses = Addresses(version=_NOW, ui="", records=records)
+
+    def fill(inventory: Inventory, record_files: RecordFiles | None) -> None:
+        rows = read_query(connection, query.statement, settings.timezone or ZoneInfo("UTC"))
+        metadata = _shown(read_query_metadata(connection, query.metadata), settings) if query.metadata else None
+        builder = _builder(settings, addresses, sets, record_files)
+        InventoryLoader(inventory, progress).from_query(rows, metadata, builder)
+
+    return Source(fill=fill, sets=sets)
+
+
+def _shown(
+    metadata: Iterator[tuple[str, tuple[MetadataValue, ...]]], settings: Settings
+) -> Iterator[tuple[str, tuple[MetadataValue, ...]]]:
+    """Yield items with their metadata, without the fields that are hidden."""
+    for item, values in metadata:
+        yield item, tuple(value for value in values if not hidden(value.field, settings.hidden))
 
 
 def _repository(settings: Settings, url: str, records: str, progress: Progress, *, apart: bool) -> Iterator[Source]:

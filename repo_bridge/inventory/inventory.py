@@ -272,8 +272,8 @@ class Inventory:
         statement = "INSERT OR IGNORE INTO resource VALUES (?, ?, ?, ?, ?, ?)"
         return bool(self._database.execute(statement, (*entry[:5], item)).rowcount)
 
-    def add_row(self, entry: Entry) -> bool:
-        """Add a resource that belongs to no item; return whether its URI was free or had the same data."""
+    def add_row(self, entry: Entry, item: str = "") -> bool:
+        """Add a resource, of an item that is added later or of none; return whether its URI is free or has the same."""
         with _kept(self._file):
             if not self._insert("", entry):
                 row = self._database.execute("SELECT * FROM resource WHERE uri = ?", (entry.uri,)).fetchone()
@@ -281,7 +281,31 @@ class Inventory:
                     return False
             members = [(name, entry.uri) for name in entry.sets]
             self._database.executemany("INSERT OR IGNORE INTO member VALUES (?, ?)", members)
+            if item:
+                self._database.execute("INSERT OR IGNORE INTO of_item VALUES (?, ?)", (item, entry.uri))
         return True
+
+    def index_sets(self) -> None:
+        """Make `of_item` fast, after all rows were added."""
+        with _kept(self._file):
+            self._database.execute("CREATE INDEX IF NOT EXISTS member_uri ON member (uri)")
+
+    def of_item(self, item: str) -> list[Entry]:
+        """Return the resources of an item, in the order of their URIs, with the sets that they are in."""
+        found = self._rows(
+            "SELECT uri, representation, links, changed, place FROM of_item JOIN resource USING (uri)"
+            " WHERE of_item.item = ? ORDER BY uri",
+            item,
+        )
+        sets = "SELECT set_name FROM member WHERE uri = ? ORDER BY 1"
+        return [Entry(*row)._replace(sets=tuple(self._names(sets, row[0]))) for row in found]
+
+    def add_links(self, uris: Iterable[str], links: str) -> None:
+        """Add links to those of resources."""
+        with _kept(self._file):
+            self._database.executemany(
+                "UPDATE resource SET links = links || ? WHERE uri = ?", ((links, uri) for uri in uris)
+            )
 
     def removed_and_listed(self) -> list[str]:
         """Return the URIs that are recorded both as removed and as resources."""
@@ -408,8 +432,8 @@ class Inventory:
             row = self._database.execute(statement, values).fetchone()
         return Entry(*row) if row else None
 
-    def _names(self, statement: str) -> list[str]:
-        return [name for (name,) in self._rows(statement)]
+    def _names(self, statement: str, *values: str) -> list[str]:
+        return [name for (name,) in self._rows(statement, *values)]
 
     def _rows(self, statement: str, *values: str) -> Iterator[Any]:
         with _kept(self._file):

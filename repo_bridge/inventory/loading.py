@@ -11,11 +11,11 @@ from itertools import islice
 from typing import TypeVar
 
 from pelican_resourcesync.protocol import render_link, render_metadata
-from pelican_resourcesync.publication import MD5, SHA_256, parse_time, render_time
+from pelican_resourcesync.publication import MD5, SHA_256, parse_representation, parse_time, render_time
 from repo_bridge.errors import QueryError
 from repo_bridge.inventory.inventory import Entry, Inventory, ItemEntries, Seen
 from repo_bridge.inventory.record_files import PublishedFile, RecordFiles, StoredFile, parse_location
-from repo_bridge.model import Item
+from repo_bridge.model import Item, MetadataValue
 from repo_bridge.reading import Origin, QueryRow, Repository
 from repo_bridge.records import (
     Addresses,
@@ -24,8 +24,11 @@ from repo_bridge.records import (
     Link,
     Record,
     Sets,
+    described_by,
     hidden_uris,
     latest,
+    record_path,
+    records_of,
     resources_of,
 )
 from repo_bridge.result import Progress
@@ -69,6 +72,22 @@ class EntryBuilder:
         settled = item.last_modified is None or item.last_modified <= self.at
         return ItemEntries(item.id, entries, len(made.records), settled)
 
+    def describe(
+        self, item: str, metadata: tuple[MetadataValue, ...], about: Sequence[Entry]
+    ) -> tuple[ItemEntries, str]:
+        """Return the records of an item whose resources are known, and the links from these to the records."""
+        changed = latest(self.at, *(parse_time(each.changed) for each in about))
+        described = [Link(each.uri, "describes", _type_of(each)) for each in about]
+        known = Item(id=item, handle=None, last_modified=changed, metadata=metadata)
+        made = records_of(known, self.addresses, self.crosswalks, described, changed)
+        sets = tuple(sorted({name for each in about for name in each.sets}))
+        entries = tuple(self._record(each, sets) for each in made)
+        return ItemEntries(item, entries, len(entries)), _links(described_by(made))
+
+    def record_uris(self, item: str) -> list[str]:
+        """Return the URIs of the records of an item without a handle."""
+        return [self.addresses.record(record_path(each.prefix, item, None)) for each in self.crosswalks]
+
     def _record(self, record: Record, sets: tuple[str, ...]) -> Entry:
         place = self.record_files.write(record.path, record.content).render() if self.record_files else ""
         digest = hashlib.sha256(record.content).hexdigest()
@@ -108,20 +127,14 @@ def may_compare_row_versions(seen: Seen, origin: Origin, at: datetime) -> bool:
     return not again and origin.follows(Origin(seen.origin, seen.transaction, seen.oldest))
 
 
-def entries_of(rows: Iterator[QueryRow], sets: Sets, at: datetime) -> Iterator[tuple[str, Entry | None, str]]:
-    """Yield for each row of a query its URI, its entry (`None` if deleted), and when it changed or was deleted.
+def _entry_of(row: QueryRow, sets: Sets, changed: datetime | None) -> Entry:
+    hashed = f"{SHA_256}:{row.sha256}" if row.sha256 else f"{MD5}:{row.md5}" if row.md5 else None
+    within = (sets.name(row.set),) if row.set else ()
+    return Entry(row.uri, render_metadata(hashed, row.length, row.type), changed=render_time(changed), sets=within)
 
-    Times after `at` are ignored.
-    """
-    for row in rows:
-        changed = render_time(latest(at, row.lastmod))
-        if row.deleted:
-            yield row.uri, None, changed
-            continue
-        hashed = f"{SHA_256}:{row.sha256}" if row.sha256 else f"{MD5}:{row.md5}" if row.md5 else None
-        within = (sets.name(row.set),) if row.set else ()
-        entry = Entry(row.uri, render_metadata(hashed, row.length, row.type), changed=changed, sets=within)
-        yield row.uri, entry, changed
+
+def _type_of(entry: Entry) -> str | None:
+    return parse_representation(entry.representation).type
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,17 +207,65 @@ class InventoryLoader:
         """Add the items of an archive."""
         self._read(items, builder)
 
-    def from_query(self, rows: Iterable[QueryRow], sets: Sets, at: datetime) -> None:
-        """Add the rows of a query as of `at`; `QueryError` if two rows contradict each other about one URI."""
+    def from_query(
+        self,
+        rows: Iterable[QueryRow],
+        metadata: Iterable[tuple[str, tuple[MetadataValue, ...]]] | None,
+        builder: EntryBuilder,
+    ) -> None:
+        """Add the rows of a query, and records of their items if there is `metadata`; times to come are ignored.
+
+        Raises `QueryError` if two rows contradict each other about one URI, and for metadata that fit no row.
+        """
         self.progress.say("reading the rows of the query")
-        for uri, entry, changed in entries_of(self._reporting(rows), sets, at):
-            if entry is None:
-                self.inventory.add_removed([(uri, changed)])
-            elif not self.inventory.add_row(entry):
-                message = f"two rows of the statement say different things of {uri}: let it give one row a URI and set"
+        removed: dict[str, datetime | None] = {}
+        for row in self._reporting(rows):
+            changed = latest(builder.at, row.lastmod)
+            item = row.item or row.uri
+            if row.deleted:
+                self.inventory.add_removed([(row.uri, render_time(changed))])
+                removed[item] = latest(builder.at, changed, removed.get(item))
+            elif not self.inventory.add_row(_entry_of(row, builder.sets, changed), "" if metadata is None else item):
+                message = (
+                    f"two rows of the statement say different things of {row.uri}: let it give one row a URI and set"
+                )
                 raise QueryError(message)
         for uri in self.inventory.removed_and_listed():
             message = f"one row of the statement says that {uri} is deleted, and another one that it is not"
+            raise QueryError(message)
+        if metadata is not None:
+            self._describe(metadata, builder)
+            uris = ((uri, changed) for item, changed in removed.items() for uri in builder.record_uris(item))
+            self.inventory.add_removed(
+                (uri, render_time(changed)) for uri, changed in uris if not self.inventory.holds(uri)
+            )
+
+    def _describe(self, metadata: Iterable[tuple[str, tuple[MetadataValue, ...]]], builder: EntryBuilder) -> None:
+        """Add a record of each item that has resources; metadata of others, which may be hidden, are left out."""
+        self.progress.say("reading the metadata of the query")
+        self.inventory.index_sets()
+        unknown, found = "", False
+        for item, values in metadata:
+            about = self.inventory.of_item(item)
+            if not about:
+                unknown = unknown or item
+                continue
+            found = True
+            if not values:
+                continue
+            if self.inventory.holds(builder.record_uris(item)[0]):
+                message = (
+                    f"the rows of the item {item[:80]!a} in the metadata statement are apart: let it ORDER BY item"
+                )
+                raise QueryError(message)
+            records, links = builder.describe(item, values, about)
+            self.inventory.add([records])
+            self.inventory.add_links((each.uri for each in about), links)
+        if unknown and not found and self.inventory.count(None):
+            message = (
+                f"no row of the statement has the item {unknown[:80]!a} or any other of the metadata statement: let the"
+                " column item say the same in both"
+            )
             raise QueryError(message)
 
     def _read(self, items: Iterable[Item], builder: EntryBuilder) -> None:

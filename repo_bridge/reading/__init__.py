@@ -2,7 +2,7 @@
 
 from repo_bridge.reading.database import open_database
 from repo_bridge.reading.dump import ImportResult, import_dump
-from repo_bridge.reading.query import QueryRow, read_query
+from repo_bridge.reading.query import QueryRow, read_query, read_query_metadata
 from repo_bridge.reading.repository import Repository, open_repository
 from repo_bridge.reading.row_versions import Origin
 from repo_bridge.reading.saf import read_archive
@@ -17,4 +17,5 @@ __all__ = [
     "open_repository",
     "read_archive",
     "read_query",
+    "read_query_metadata",
 ]

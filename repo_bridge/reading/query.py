@@ -1,12 +1,14 @@
-"""Other repositories: one SQL statement, whose columns describe the resources.
+"""Other repositories: an SQL statement whose columns describe the resources, and another one for their metadata.
 
-The statement must return only what is public: no access rules are known for other databases.
+The first statement must return only what is public: no access rules are known for other databases.
 """
 
 import datetime as dt
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 from urllib.parse import quote, urlsplit
 from zoneinfo import ZoneInfo
@@ -17,12 +19,20 @@ from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.protocol import LONGEST_LOC, require_absolute
 from repo_bridge.dates import parse_moment
 from repo_bridge.errors import QueryError
+from repo_bridge.model import Field, MetadataValue
 from repo_bridge.reading.files import media_type_of
 
 _BATCH = 2000
 
 #: Characters that people use in file names but that no URI may contain: spaces, a few signs, and all that is not ASCII.
 _NEVER = re.compile(r"""[ "<>\\^`{|}]|[^\x00-\x7f]+""")
+
+#: The elements of Dublin Core.
+_ELEMENTS = (
+    *("title", "creator", "subject", "description", "publisher", "contributor", "date", "type"),
+    *("format", "identifier", "source", "language", "relation", "coverage", "rights"),
+)
+_FIELD = re.compile(rf"dc\.({'|'.join(_ELEMENTS)})(?:\.([A-Za-z]{{1,60}}))?", re.ASCII)
 _YES, _NO = frozenset({"1", "t", "true", "y", "yes"}), frozenset({"", "0", "f", "false", "n", "no"})
 
 
@@ -31,6 +41,7 @@ class QueryRow:
     """One row: a resource at `uri`, or a deleted one. Columns that the statement does not have are `None`.
 
     `lastmod` is in UTC, `length` in bytes, `md5` and `sha256` are hexadecimal, `set` is the name of the set it is in.
+    Resources with the same `item` have one record in common.
     """
 
     uri: str
@@ -41,6 +52,21 @@ class QueryRow:
     type: str | None = None
     deleted: bool = False
     set: str | None = None
+    item: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """The columns of a statement with the parsers of their values: those `needed` have to be there.
+
+    Of these, the ones in `filled` have a value in every row. `rest` ends the message about a wrong column.
+    """
+
+    statement: str
+    parsers: Mapping[str, Callable[[Any], object]]
+    needed: tuple[str, ...]
+    filled: tuple[str, ...]
+    rest: str
 
 
 def read_query(connection: Connection, statement: str, zone: ZoneInfo) -> Iterator[QueryRow]:
@@ -49,21 +75,45 @@ def read_query(connection: Connection, statement: str, zone: ZoneInfo) -> Iterat
     Raises `QueryError` for an unknown or missing column, and for an invalid value, with the number of the row; and what
     `open_database` raises for a statement that the database rejects.
     """
+    columns = _Columns("statement", _parsers(zone), ("uri",), ("uri",), "of which only uri is needed")
+    return (QueryRow(**values) for values in _read(connection, statement, columns))
+
+
+def read_query_metadata(connection: Connection, statement: str) -> Iterator[tuple[str, tuple[MetadataValue, ...]]]:
+    """Yield each item with its metadata, as the rows of a statement say; rows without a value are left out.
+
+    The rows of an item are together. Raises what `read_query` raises.
+    """
+    parsers: dict[str, Callable[[Any], object]] = {"item": _text, "field": _field, "value": str, "language": str}
+    needed = ("item", "field", "value")
+    columns = _Columns("metadata statement", parsers, needed, needed[:2], "of which only language may be left out")
+    for item, rows in groupby(_read(connection, statement, columns), itemgetter("item")):
+        told = (row for row in rows if row.get("value", "").strip())
+        yield item, tuple(MetadataValue(row["field"], row["value"], row.get("language", "")) for row in told)
+
+
+def _read(connection: Connection, statement: str, columns: _Columns) -> Iterator[dict[str, Any]]:
     plain = connection.execution_options(yield_per=_BATCH, no_parameters=True)
     with plain.exec_driver_sql(statement) as result:
         names = [*result.keys()]
-        _require_columns(names)
-        parsers = _parsers(zone)
+        _require_columns(names, columns)
         for number, row in enumerate(result, 1):
-            yield _parse(dict(zip(names, row, strict=True)), parsers, number)
+            yield _parse(dict(zip(names, row, strict=True)), columns, number)
 
 
-def _require_columns(names: list[str]) -> None:
-    known = [*_parsers(ZoneInfo("UTC"))]
-    unknown = [name for name in names if name not in known]
-    if unknown or "uri" not in names or len(set(names)) < len(names):
-        what = f"a column {unknown[0]!a}, which means nothing" if unknown else "no column uri, or one column twice"
-        message = f"the statement has {what}: name the columns (AS) {', '.join(known)}, of which only uri is needed"
+def _require_columns(names: list[str], columns: _Columns) -> None:
+    unknown = [name for name in names if name not in columns.parsers]
+    missing = [name for name in columns.needed if name not in names]
+    if unknown or missing or len(set(names)) < len(names):
+        what = (
+            f"a column {unknown[0]!a}, which means nothing"
+            if unknown
+            else f"no column {missing[0]}"
+            if missing
+            else "one column twice"
+        )
+        known = ", ".join(columns.parsers)
+        message = f"the {columns.statement} has {what}: name the columns (AS) {known}, {columns.rest}"
         raise QueryError(message)
 
 
@@ -77,19 +127,38 @@ def _parsers(zone: ZoneInfo) -> Mapping[str, Callable[[Any], object]]:
         "type": _media_type,
         "deleted": _flag,
         "set": str,
+        "item": _text,
     }
 
 
-def _parse(row: Mapping[str, Any], parsers: Mapping[str, Callable[[Any], object]], number: int) -> QueryRow:
+def _parse(row: Mapping[str, Any], columns: _Columns, number: int) -> dict[str, Any]:
+    """Return the values of a row, without those that are NULL."""
     values: dict[str, Any] = {}
     for name, value in row.items():
-        if value is not None or name == "uri":
+        if value is not None or name in columns.filled:
             try:
-                values[name] = parsers[name](value)
+                values[name] = columns.parsers[name](value)
             except (ValueError, OverflowError, DocumentError):
-                message = f"row {number} of the statement has the {name} {str(value)[:80]!a}, which is none"
+                shown = f"the {name} {str(value)[:80]!a}, which is none"
+                hint = f": fields are dc.{', dc.'.join(_ELEMENTS)}, and dc.date.issued and the like"
+                message = f"row {number} of the {columns.statement} has {shown}{hint if name == 'field' else ''}"
                 raise QueryError(message) from None
-    return QueryRow(**values)
+    return values
+
+
+def _text(value: object) -> str:
+    """Return a text that is not empty."""
+    if value is None or not str(value).strip():
+        raise ValueError
+    return str(value)
+
+
+def _field(value: object) -> Field:
+    """Parse a field of Dublin Core, with or without a qualifier."""
+    found = _FIELD.fullmatch(str(value))
+    if found is None:
+        raise ValueError
+    return Field("dc", found[1], found[2] or "")
 
 
 def _uri(value: object) -> str:

@@ -1,9 +1,19 @@
 """What is published of an item: its records in metadata formats, its files, their URLs, and their sets."""
 
-from repo_bridge.records.addresses import Addresses, Interface
+from repo_bridge.records.addresses import Addresses, Interface, record_path
 from repo_bridge.records.crosswalk import Crosswalk
 from repo_bridge.records.formats import CROSSWALKS, find_crosswalks
-from repo_bridge.records.resources import FileResource, HiddenUri, Link, Record, hidden_uris, latest, resources_of
+from repo_bridge.records.resources import (
+    FileResource,
+    HiddenUri,
+    Link,
+    Record,
+    described_by,
+    hidden_uris,
+    latest,
+    records_of,
+    resources_of,
+)
 from repo_bridge.records.sets import Sets
 
 __all__ = [
@@ -16,8 +26,11 @@ __all__ = [
     "Link",
     "Record",
     "Sets",
+    "described_by",
     "find_crosswalks",
     "hidden_uris",
     "latest",
+    "record_path",
+    "records_of",
     "resources_of",
 ]

@@ -4,7 +4,7 @@ An item becomes a record in each metadata format, which we publish as a file, an
 serves.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
@@ -78,22 +78,11 @@ class HiddenUri:
 
 def resources_of(item: Item, addresses: Addresses, crosswalks: Sequence[Crosswalk], at: datetime) -> ItemResources:
     """Return the resources of an item; `at` (UTC) is the time of evaluation, and later times are ignored."""
-    paths = [record_path(crosswalk.prefix, item.id, item.handle) for crosswalk in crosswalks]
-    uris = [addresses.record(path) for path in paths]
     placed = [(uri, bitstream) for bitstream in item.bitstreams if (uri := _uri_of(item, bitstream, addresses))]
     shared = (*_describes(placed), *_page(item, addresses), *_within(item, addresses))
     since = latest(at, item.last_modified, item.opened)
-    records = tuple(
-        Record(
-            uri=uri,
-            path=path,
-            content=crosswalk.render(item.metadata),
-            links=(Link(href=crosswalk.profile, rel="profile"), *_formats(uri, uris), *shared),
-            changed=since,
-        )
-        for crosswalk, path, uri in zip(crosswalks, paths, uris, strict=True)
-    )
-    about = (*(Link(href=uri, rel="describedby", type=XML) for uri in uris), *_within(item, addresses))
+    records = records_of(item, addresses, crosswalks, shared, since)
+    about = (*described_by(records), *_within(item, addresses))
     files = tuple(
         FileResource(
             uri=uri,
@@ -108,6 +97,30 @@ def resources_of(item: Item, addresses: Addresses, crosswalks: Sequence[Crosswal
         for uri, bitstream in placed
     )
     return ItemResources(item=item, records=records, files=files)
+
+
+def records_of(
+    item: Item, addresses: Addresses, crosswalks: Sequence[Crosswalk], shared: Iterable[Link], changed: datetime | None
+) -> tuple[Record, ...]:
+    """Return the records of an item, one in each format; all have the links `shared`."""
+    paths = [record_path(crosswalk.prefix, item.id, item.handle) for crosswalk in crosswalks]
+    uris = [addresses.record(path) for path in paths]
+    return tuple(
+        Record(
+            uri=uri,
+            path=path,
+            content=crosswalk.render(item.metadata),
+            links=(Link(href=crosswalk.profile, rel="profile"), *_formats(uri, uris), *shared),
+            changed=changed,
+        )
+        for crosswalk, path, uri in zip(crosswalks, paths, uris, strict=True)
+    )
+
+
+def described_by(records: Iterable[Record]) -> Iterator[Link]:
+    """Yield links to the records of an item (`LN04`)."""
+    for record in records:
+        yield Link(href=record.uri, rel="describedby", type=XML)
 
 
 def hidden_uris(

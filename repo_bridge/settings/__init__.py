@@ -3,6 +3,6 @@
 from repo_bridge.settings.configuration import FILE, Configuration, given_options, read_configuration
 from repo_bridge.settings.keys import KEYS
 from repo_bridge.settings.messages import shown
-from repo_bridge.settings.settings import Settings
+from repo_bridge.settings.settings import Query, Settings
 
-__all__ = ["FILE", "KEYS", "Configuration", "Settings", "given_options", "read_configuration", "shown"]
+__all__ = ["FILE", "KEYS", "Configuration", "Query", "Settings", "given_options", "read_configuration", "shown"]

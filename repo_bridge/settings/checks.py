@@ -11,6 +11,7 @@ from pelican_resourcesync.publication import PERIODS, whole_milliseconds
 from pelican_resourcesync.settings import IN_EVERY_URI, Setting, one_of, parse_address, suggestion, texts
 from repo_bridge.records import CROSSWALKS, Interface
 from repo_bridge.settings.messages import is_connection_string, is_nearly_url
+from repo_bridge.settings.settings import Query
 
 #: The versions of DSpace with different tables.
 SCHEMAS = (5, 6, 7, 10)
@@ -58,20 +59,20 @@ def password(setting: Setting, value: object) -> str | None:
     return value or None
 
 
-def query(setting: Setting, value: object) -> str:
-    """Check the SQL statement for a database that is not DSpace's."""
+def query(setting: Setting, value: object) -> Query:
+    """Check the SQL statements for a database that is not DSpace's."""
     if not isinstance(value, Mapping):
         raise setting.wrong(value, "a table with a statement, under [query]")
     for each in value:
-        if each != "statement":
-            raise setting.unknown(each, ["statement"])
+        if each not in Query._fields:
+            raise setting.unknown(each, Query._fields)
     if "statement" not in value:
         message = f"{setting} has no statement: write one under [query]"
         raise SettingsError(message)
-    statement = value["statement"]
-    if not isinstance(statement, str) or not statement.strip() or "\0" in statement:
-        raise setting.within("statement").wrong(statement, "one SQL statement")
-    return statement
+    for name, statement in value.items():
+        if not isinstance(statement, str) or not statement.strip() or "\0" in statement:
+            raise setting.within(name).wrong(statement, "one SQL statement")
+    return Query(**value)
 
 
 def assetstore(setting: Setting, value: object) -> Mapping[int, Path]:

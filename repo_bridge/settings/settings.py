@@ -4,10 +4,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from pelican_resourcesync.publication import Archives, Dumps, build_time
 from repo_bridge.records import Interface
+
+
+class Query(NamedTuple):
+    """SQL statements for a database that is not DSpace's: its resources, and the metadata of items if not empty."""
+
+    statement: str
+    metadata: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +34,7 @@ class Settings:
     database: str = field(default="", repr=False)  # may contain a password
     password: str | None = field(default=None, repr=False)
     saf: Path | None = None
-    query: str = ""
+    query: Query | None = None
     assetstore: Mapping[int, Path] = field(default_factory=dict)
     ui_url: str = ""
     server_url: str = ""

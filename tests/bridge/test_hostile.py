@@ -11,6 +11,7 @@ from repo_bridge.access import hidden
 from repo_bridge.errors import ArchiveError, DatabaseError, QueryError
 from repo_bridge.model import Field
 from repo_bridge.reading.database import open_database
+from repo_bridge.settings import Query
 from tests.bridge.support.press import Press, day, pack, shelf
 
 ROWS = "CREATE TABLE r (uri, lastmod, gone)"
@@ -26,7 +27,7 @@ def told(press: Press, number: int, rows: Mapping[str, tuple[str, int]]) -> None
     with closing(sqlite3.connect(file)) as database, database:
         database.execute(ROWS)
         database.executemany("INSERT INTO r VALUES (?, ?, ?)", [(HERE + end, *row) for end, row in rows.items()])
-    press.publish(None, number, database=f"sqlite:///{file}", query=STATEMENT, allow_deletions=True)
+    press.publish(None, number, database=f"sqlite:///{file}", query=Query(STATEMENT), allow_deletions=True)
 
 
 def test_times_to_come(press: Press) -> None:
@@ -113,4 +114,4 @@ def test_a_statement_makes_no_file(press: Press) -> None:
 def test_uris_that_nobody_should_ask_for(press: Press, uri: str) -> None:
     """What is published is on the web, and no address has a user."""
     with pytest.raises(QueryError, match=re.escape(uri[:12])):
-        press.publish(None, 0, database=press.lay(shelf(1)), query=f"SELECT '{uri}' AS uri")
+        press.publish(None, 0, database=press.lay(shelf(1)), query=Query(f"SELECT '{uri}' AS uri"))

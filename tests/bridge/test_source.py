@@ -13,6 +13,7 @@ from pelican_resourcesync.check import Request, check
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.publication import Dumps
 from repo_bridge.errors import ArchiveError, BridgeError, InventoryError, QueryError
+from repo_bridge.settings import Query
 from tests.bridge.reading.test_dump import plain_dump
 from tests.bridge.support.press import BASE, SET, UI, Press, ending, files_in, pack, shelf
 from tests.bridge.test_files import packed
@@ -162,7 +163,7 @@ def query(press: Press, rows: list[tuple[Any, ...]], number: int = 0, **more: An
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute('CREATE TABLE row (uri, lastmod, length, md5, deleted, "set")')
         connection.executemany("INSERT INTO row VALUES (?, ?, ?, ?, ?, ?)", rows)
-    press.publish(None, number, database=f"sqlite:///{file}", query=STATEMENT, **more)
+    press.publish(None, number, database=f"sqlite:///{file}", query=Query(STATEMENT), **more)
     assert press.findings() == {}
     return press.changes()
 

@@ -18,7 +18,7 @@ from pelican_resourcesync.publication import Archives, Dumps
 from pelican_resourcesync.settings.setting import Setting
 from repo_bridge.records.addresses import Interface
 from repo_bridge.schema import VERSIONS
-from repo_bridge.settings import FILE, KEYS, Settings, read_configuration
+from repo_bridge.settings import FILE, KEYS, Query, Settings, read_configuration
 from repo_bridge.settings.checks import SCHEMAS
 from repo_bridge.settings.configuration import RawSetting
 from repo_bridge.settings.messages import OF_OPTIONS, has_password, of_file, shown
@@ -77,7 +77,7 @@ def test_defaults(folder: Path) -> None:
         "database": "",
         "password": None,
         "saf": Path("items"),
-        "query": "",
+        "query": None,
         "assetstore": {},
         "ui_url": "https://ui.example",
         "server_url": "",
@@ -285,6 +285,7 @@ def test_time(monkeypatch: pytest.MonkeyPatch) -> None:
         ("query = 'SELECT 1'", "query in repo_bridge.toml is 'SELECT 1': it may be a table with a statement"),
         ("[query]", "query in repo_bridge.toml has no statement: write one under [query]"),
         ("[query]\nstatement = ' '", "query.statement in repo_bridge.toml is ' ': it may be one SQL statement"),
+        ("[query]\nstatement = 'x'\nmetadata = 5", "query.metadata in repo_bridge.toml is 5: it may be one SQL"),
         ("[query]\nsql = 'x'", "query in repo_bridge.toml has no setting 'sql': did you mean 'statement'?"),
         ("keep = \n", "repo_bridge.toml is not valid TOML: Invalid value (at line 6, column 8)"),
         ("name = 'a\nname = 'b'", "repo_bridge.toml is not valid TOML"),
@@ -331,11 +332,11 @@ def test_sources() -> None:
     """A source that is an option takes the place of the file's, and not only of the one of its kind."""
     query = f"{BASE}database = 'sqlite:///e.db'\npassword = 'p'\n[query]\nstatement = 'SELECT 1 AS uri'\n"
     settings = toml("", query)
-    assert (settings.query, settings.password, settings.saf) == ("SELECT 1 AS uri", "p", None)
+    assert (settings.query, settings.password, settings.saf) == (Query("SELECT 1 AS uri"), "p", None)
     settings = read_configuration({"saf": "items"}).settings
-    assert (settings.query, settings.password, settings.database, settings.saf) == ("", None, "", Path("items"))
+    assert (settings.query, settings.password, settings.database, settings.saf) == (None, None, "", Path("items"))
     settings = read_configuration({"database": "postgresql://me@other/d"}).settings
-    assert (settings.query, settings.password, settings.saf) == ("SELECT 1 AS uri", "p", None)
+    assert (settings.query, settings.password, settings.saf) == (Query("SELECT 1 AS uri"), "p", None)
     write(f"{BASE}saf = 'items'\n")
     settings = read_configuration({"database": "x.sql"}).settings
     assert (settings.database, settings.saf) == ("x.sql", None)

@@ -1,7 +1,9 @@
 """A small EPrints 3.4 for tests, with items and documents of every kind; and what is public of it, by hand.
 
 The columns are what `get_system_field_info` of EPrint, Document and File (`perl_lib/EPrints/DataObj` of eprints3.4) and
-`get_sql_names` of their fields make, without the fields of `media` and of the local configuration.
+`get_sql_names` of their fields make, without the fields of `media`. Of the local configuration there are the fields of
+the publications flavour that are read (`flavours/pub_lib/cfg.d/eprint_fields.pl`), with a table for each that has many
+values.
 """
 
 from datetime import UTC, datetime
@@ -25,7 +27,19 @@ CREATE TABLE eprint (eprintid INTEGER, rev_number INTEGER, eprint_status VARCHAR
     importid INTEGER, source VARCHAR(255), dir VARCHAR(255), {parts("datestamp")}, {parts("lastmod")},
     {parts("status_changed")}, type VARCHAR(255), succeeds INTEGER, commentary INTEGER,
     metadata_visibility VARCHAR(255), fileinfo TEXT, item_issues_count INTEGER, sword_depositor INTEGER,
-    edit_lock_user INTEGER, edit_lock_since INTEGER, edit_lock_until INTEGER, template VARCHAR(255));
+    edit_lock_user INTEGER, edit_lock_since INTEGER, edit_lock_until INTEGER, template VARCHAR(255), title TEXT,
+    keywords TEXT, abstract TEXT, {parts("date", _DAY)}, publisher VARCHAR(255), official_url TEXT,
+    id_number VARCHAR(255));
+CREATE TABLE eprint_creators_name (eprintid INTEGER, pos INTEGER, creators_name_family VARCHAR(64),
+    creators_name_given VARCHAR(64), creators_name_lineage VARCHAR(10), creators_name_honourific VARCHAR(10));
+CREATE TABLE eprint_contributors_name (eprintid INTEGER, pos INTEGER, contributors_name_family VARCHAR(64),
+    contributors_name_given VARCHAR(64), contributors_name_lineage VARCHAR(10),
+    contributors_name_honourific VARCHAR(10));
+CREATE TABLE eprint_corp_creators (eprintid INTEGER, pos INTEGER, corp_creators VARCHAR(255));
+CREATE TABLE eprint_subjects (eprintid INTEGER, pos INTEGER, subjects VARCHAR(128));
+CREATE TABLE eprint_copyright_holders (eprintid INTEGER, pos INTEGER, copyright_holders VARCHAR(255));
+CREATE TABLE subject_name_name (subjectid VARCHAR(128), pos INTEGER, name_name VARCHAR(255));
+CREATE TABLE subject_name_lang (subjectid VARCHAR(128), pos INTEGER, name_lang VARCHAR(16));
 CREATE TABLE document (docid INTEGER, rev_number INTEGER, eprintid INTEGER, pos INTEGER, placement INTEGER,
     mime_type VARCHAR(255), format VARCHAR(255), formatdesc VARCHAR(255), language VARCHAR(255),
     security VARCHAR(255), license VARCHAR(255), main VARCHAR(255), {parts("date_embargo", _DAY)},
@@ -41,10 +55,16 @@ def moment(name: str, *values: int | None) -> Row:
     return {f"{name}_{each}": value for each, value in zip(_TIME[: len(values)], values, strict=True)}
 
 
-def item(number: int, status: str, visibility: str = "show") -> str:
+def item(number: int, status: str, visibility: str = "show", **known: Value) -> str:
     """Insert an item of EPrints, changed on the day of January that is its number."""
-    when = moment("lastmod", 2025, 1, number, 9, 5, 0)
-    return insert("eprint", eprintid=number, eprint_status=status, metadata_visibility=visibility, **when)
+    row: Row = {"eprintid": number, "eprint_status": status, "metadata_visibility": visibility, **known}
+    return insert("eprint", **{"title": f"Item {number}", **row}, **moment("lastmod", 2025, 1, number, 9, 5, 0))
+
+
+def named(table: str, number: int, place: int, family: str, given: str) -> str:
+    """Insert the name of a person, who is one of the creators or contributors of an item."""
+    name: Row = {f"{table}_name_family": family, f"{table}_name_given": given}
+    return insert(f"eprint_{table}_name", eprintid=number, pos=place, **name)
 
 
 def document(number: int, security: str | None, name: str, embargo: tuple[int | None, ...] = (), **file: Value) -> str:
@@ -60,7 +80,29 @@ def document(number: int, security: str | None, name: str, embargo: tuple[int | 
 
 EPRINTS_ROWS = "".join(
     [
-        item(1, "archive"),
+        item(
+            1,
+            "archive",
+            title="Coins & <Medals>",
+            abstract="On coins.",
+            keywords="mint, silver",
+            date_year=2024,
+            date_month=3,
+            publisher="The Press",
+            type="thesis",
+            official_url="https://press.example/coins",
+            id_number="10.5072/coins",
+        ),
+        named("creators", 1, 1, "O'Neill", "Jo"),
+        named("creators", 1, 0, "Plato", ""),
+        named("contributors", 1, 0, "Editor", "Ed"),
+        insert("eprint_corp_creators", eprintid=1, pos=0, corp_creators="The Mint"),
+        insert("eprint_copyright_holders", eprintid=1, pos=0, copyright_holders="Jo O'Neill"),
+        insert("eprint_subjects", eprintid=1, pos=0, subjects="CJ"),
+        insert("subject_name_name", subjectid="CJ", pos=0, name_name="Numismatics"),
+        insert("subject_name_lang", subjectid="CJ", pos=0, name_lang="en"),
+        insert("subject_name_name", subjectid="CJ", pos=1, name_name="Numismatik"),
+        insert("subject_name_lang", subjectid="CJ", pos=1, name_lang="de"),
         document(11, "public", "thesis.pdf"),
         document(12, "staffonly", "staff.pdf"),
         document(13, "public", "embargoed.pdf", embargo=(2999, 1, 1)),
@@ -86,7 +128,7 @@ EPRINTS_ROWS = "".join(
         document(51, "public", "superseded.pdf"),
         item(6, "archive", "hide"),
         document(61, "public", "hidden.pdf"),
-        item(7, "archive"),
+        item(7, "archive", date_year=2023, date_month=11, date_day=9),
     ]
 )
 
@@ -94,16 +136,42 @@ _STORED = datetime(2024, 12, 31, 23, 59, 8, tzinfo=UTC)
 _AT_1, _AT_4, _AT_7 = (datetime(2025, 1, day, 9, 5, tzinfo=UTC) for day in (1, 4, 7))
 _AT = "https://eprints.example/id/eprint/"
 PUBLIC_EPRINTS = [
-    QueryRow(uri=_AT + "1/", lastmod=_AT_1, type="text/html"),
-    QueryRow(uri=_AT + "1/1/thesis.pdf", lastmod=_STORED, length=11, md5=MD5, type="application/pdf"),
+    QueryRow(item="1", uri=_AT + "1/", lastmod=_AT_1, type="text/html"),
+    QueryRow(item="1", uri=_AT + "1/1/thesis.pdf", lastmod=_STORED, length=11, md5=MD5, type="application/pdf"),
     QueryRow(
+        item="1",
         uri=_AT + "1/6/%C3%9Cber%2050%25%20%28J.%20O%27Neill%29.doc",
         lastmod=_STORED,
         length=16,
         type="application/pdf",
     ),
-    QueryRow(uri=_AT + "1/9/plan/a~b_c-1.txt", lastmod=_STORED),
-    QueryRow(uri=_AT + "4/", lastmod=_AT_4, type="text/html", deleted=True),
-    QueryRow(uri=_AT + "4/1/retracted.pdf", lastmod=_AT_4, length=41, md5=MD5, type="application/pdf", deleted=True),
-    QueryRow(uri=_AT + "7/", lastmod=_AT_7, type="text/html"),
+    QueryRow(item="1", uri=_AT + "1/9/plan/a~b_c-1.txt", lastmod=_STORED),
+    QueryRow(item="4", uri=_AT + "4/", lastmod=_AT_4, type="text/html", deleted=True),
+    QueryRow(
+        item="4", uri=_AT + "4/1/retracted.pdf", lastmod=_AT_4, length=41, md5=MD5, type="application/pdf", deleted=True
+    ),
+    QueryRow(item="7", uri=_AT + "7/", lastmod=_AT_7, type="text/html"),
 ]
+
+#: The values of the items that may be seen, in the order of the statement.
+EPRINTS_METADATA = {
+    "1": [
+        ("dc.contributor", "Editor, Ed", ""),
+        ("dc.creator", "Plato", ""),
+        ("dc.creator", "O'Neill, Jo", ""),
+        ("dc.creator", "The Mint", ""),
+        ("dc.date", "2024-03", ""),
+        ("dc.description", "On coins.", ""),
+        ("dc.identifier", _AT + "1/", ""),
+        ("dc.identifier", "10.5072/coins", ""),
+        ("dc.publisher", "The Press", ""),
+        ("dc.relation", "https://press.example/coins", ""),
+        ("dc.rights", "Jo O'Neill", ""),
+        ("dc.subject", "Numismatik", "de"),
+        ("dc.subject", "Numismatics", "en"),
+        ("dc.subject", "mint, silver", ""),
+        ("dc.title", "Coins & <Medals>", ""),
+        ("dc.type", "thesis", ""),
+    ],
+    "7": [("dc.date", "2023-11-09", ""), ("dc.identifier", _AT + "7/", ""), ("dc.title", "Item 7", "")],
+}

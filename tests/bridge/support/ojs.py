@@ -1,7 +1,7 @@
 """A small OJS for tests, with journals and articles of every kind; and what is public of it, by hand.
 
-The columns are those that the migrations of the branch `stable-3_4_0` create (pkp-lib: Submissions, SubmissionFiles and
-Files in `classes/migration/install`; ojs: Journals and OJS). `stable-3_3_0` has all that are read.
+The columns are those that the migrations of the branch `stable-3_4_0` create (pkp-lib: Submissions, SubmissionFiles,
+Files and ControlledVocab in `classes/migration/install`; ojs: Journals and OJS). `stable-3_3_0` has all that are read.
 """
 
 from datetime import UTC, datetime
@@ -34,6 +34,14 @@ CREATE TABLE submission_files (submission_file_id BIGINT, submission_id BIGINT, 
     source_submission_file_id BIGINT, genre_id BIGINT, file_stage BIGINT, direct_sales_price VARCHAR(255),
     sales_type VARCHAR(255), viewable SMALLINT, created_at TIMESTAMP, updated_at TIMESTAMP, uploader_user_id BIGINT,
     assoc_type BIGINT, assoc_id BIGINT);
+CREATE TABLE authors (author_id BIGINT, email VARCHAR(90), include_in_browse SMALLINT, publication_id BIGINT, seq REAL,
+    user_group_id BIGINT);
+CREATE TABLE author_settings (author_setting_id BIGINT, author_id BIGINT, locale VARCHAR(14),
+    setting_name VARCHAR(255), setting_value TEXT);
+CREATE TABLE controlled_vocabs (controlled_vocab_id BIGINT, symbolic VARCHAR(64), assoc_type BIGINT, assoc_id BIGINT);
+CREATE TABLE controlled_vocab_entries (controlled_vocab_entry_id BIGINT, controlled_vocab_id BIGINT, seq REAL);
+CREATE TABLE controlled_vocab_entry_settings (controlled_vocab_entry_id BIGINT, locale VARCHAR(14),
+    setting_name VARCHAR(255), setting_value TEXT, setting_type VARCHAR(6));
 CREATE TABLE files (file_id BIGINT, path VARCHAR(255), mimetype VARCHAR(255));
 """
 
@@ -60,7 +68,8 @@ def article(
     current = number * 10
     row = {"submission_id": number, "context_id": number // 100, "status": status, "current_publication_id": current}
     return (
-        insert("submissions", **row)
+        insert("submissions", **row, locale="en")
+        + told(current, "title", f"Article {number}")
         + version(current, number, issue, status=publication, access=access, path=path)
         + galley(current, current)
     )
@@ -71,9 +80,36 @@ def version(
 ) -> str:
     """Insert a publication of an article."""
     row: Row = {"publication_id": number, "submission_id": submission, "status": status, "access_status": access}
-    edited = insert("publications", **row, url_path=path, last_modified="2025-07-01 12:00:00")
+    when: Row = {"last_modified": "2025-07-01 12:00:00", "date_published": "2025-06-30"}
+    edited = insert("publications", **row, url_path=path, **when)
     setting: Row = {"publication_id": number, "locale": "", "setting_name": "issueId", "setting_value": str(issue)}
     return edited + insert("publication_settings", **setting)
+
+
+def told(publication: int, name: str, value: str, locale: str = "en") -> str:
+    """Insert a setting of a publication."""
+    row: Row = {"publication_id": publication, "locale": locale, "setting_name": name, "setting_value": value}
+    return insert("publication_settings", **row)
+
+
+def author(number: int, publication: int, place: int, **names: str) -> str:
+    """Insert an author of a publication with the names in English."""
+    rows = [
+        insert("author_settings", author_id=number, locale="en", setting_name=name, setting_value=value)
+        for name, value in names.items()
+    ]
+    return insert("authors", author_id=number, publication_id=publication, seq=place, email="zq@x") + "".join(rows)
+
+
+def keyword(number: int, publication: int, text: str, symbolic: str = "submissionKeyword") -> str:
+    """Insert a keyword of a publication."""
+    of: Row = {"assoc_type": 0x010000C, "assoc_id": publication}
+    value: Row = {"locale": "en", "setting_name": symbolic, "setting_value": text}
+    return (
+        insert("controlled_vocabs", controlled_vocab_id=number, symbolic=symbolic, **of)
+        + insert("controlled_vocab_entries", controlled_vocab_entry_id=number, controlled_vocab_id=number, seq=1)
+        + insert("controlled_vocab_entry_settings", controlled_vocab_entry_id=number, **value)
+    )
 
 
 def galley(
@@ -97,7 +133,7 @@ def galley(
 
 OJS_ROWS = "".join(
     [
-        journal(1, "Coins", publishingMode="0", restrictSiteAccess="0", restrictArticleAccess=""),
+        journal(1, "Coins", publishingMode="0", restrictSiteAccess="0", restrictArticleAccess="", name="Coin News"),
         journal(2, "maps", publishingMode="1"),
         journal(3, "disabled", enabled=0, publishingMode="0"),
         journal(4, "paper-only", publishingMode="2"),
@@ -106,6 +142,17 @@ OJS_ROWS = "".join(
         issue(11),
         issue(12, published=0),
         article(101, issue=11, path="penny"),
+        told(1010, "title", "Pfennig", "de_DE"),
+        told(1010, "prefix", "The"),
+        told(1010, "subtitle", "1 < 2"),
+        told(1010, "abstract", "<p>On pennies.</p>"),
+        told(1010, "pub-id::doi", "10.5072/penny", ""),
+        told(1001, "title", "The first version"),
+        author(2, 1010, 1, givenName="Jo", familyName="O'Neill"),
+        author(1, 1010, 0, givenName="Plato"),
+        author(3, 1001, 0, givenName="Former"),
+        keyword(1, 1010, "mint"),
+        keyword(2, 1010, "zqagency", symbolic="submissionAgency"),
         galley(5, 1010, path="html", kind="text/html"),
         galley(15, 1010, stage=2, path="manuscript"),
         galley(25, 1010, elsewhere="https://elsewhere.example/"),
@@ -135,24 +182,24 @@ _EDITED = datetime(2025, 7, 1, 10, tzinfo=UTC)  # noon in Berlin
 _UPDATED = datetime(2024, 12, 31, 23, 30, tzinfo=UTC)
 
 
-def page(path: str, of: str) -> QueryRow:
-    """Return the page of an article."""
+def page(path: str, of: str, item: str = "") -> QueryRow:
+    """Return the page of an article, whose number is in the path unless it is given."""
     uri = f"https://journals.example/index.php/{path}"
-    return QueryRow(uri=uri, lastmod=_EDITED, type="text/html", set=of)
+    return QueryRow(uri=uri, lastmod=_EDITED, type="text/html", set=of, item=item or path[-3:])
 
 
-def download(path: str, of: str, kind: str = "application/pdf") -> QueryRow:
+def download(path: str, of: str, item: str, kind: str = "application/pdf") -> QueryRow:
     """Return the file of a galley."""
-    return QueryRow(uri=f"https://journals.example/index.php/{path}", lastmod=_UPDATED, type=kind, set=of)
+    return QueryRow(uri=f"https://journals.example/index.php/{path}", lastmod=_UPDATED, type=kind, set=of, item=item)
 
 
 PUBLIC_ARTICLES = [
-    download("Coins/article/download/penny/1010", "coins"),
-    download("Coins/article/download/penny/html", "coins", "text/html"),
-    page("Coins/article/view/penny", "coins"),
-    download("maps/article/download/202/2020", "maps"),
-    download("maps/article/download/203/2030", "maps"),
-    download("maps/article/download/205/2050", "maps"),
+    download("Coins/article/download/penny/1010", "coins", "101"),
+    download("Coins/article/download/penny/html", "coins", "101", "text/html"),
+    page("Coins/article/view/penny", "coins", "101"),
+    download("maps/article/download/202/2020", "maps", "202"),
+    download("maps/article/download/203/2030", "maps", "203"),
+    download("maps/article/download/205/2050", "maps", "205"),
     page("maps/article/view/201", "maps"),
     page("maps/article/view/202", "maps"),
     page("maps/article/view/203", "maps"),
@@ -160,3 +207,27 @@ PUBLIC_ARTICLES = [
     page("maps/article/view/205", "maps"),
     page("readers/article/view/601", "readers"),
 ]
+
+#: The values of the articles that may be seen, in the order of the statement.
+ARTICLES_METADATA = {
+    "101": [
+        ("dc.creator", "Plato", ""),
+        ("dc.creator", "O'Neill, Jo", ""),
+        ("dc.date", "2025-06-30", ""),
+        ("dc.description", "On pennies.", "en"),
+        ("dc.identifier.doi", "10.5072/penny", ""),
+        ("dc.language", "en", ""),
+        ("dc.source", "Coin News", ""),
+        ("dc.subject", "mint", "en"),
+        ("dc.title", "Pfennig", "de_DE"),
+        ("dc.title", "The Article 101: 1 < 2", "en"),
+    ],
+    **{
+        str(number): [
+            ("dc.date", "2025-06-30", ""),
+            ("dc.language", "en", ""),
+            ("dc.title", f"Article {number}", "en"),
+        ]
+        for number in (201, 202, 203, 204, 205, 601)
+    },
+}
