@@ -21,7 +21,7 @@ from pelican_resourcesync.publication import (
 )
 from pelican_resourcesync.site.saved_documents import SavedDocuments
 from tests.publication.support import Source
-from tests.support.live import Ask, files, hosts, live, status
+from tests.support.live import PAGE, Ask, content, files, hosts, live, status
 from tests.support.museum import ARCHIVE, MUSEUM, digest
 
 LIVE_FOLDER = Path(".resourcesync", "live")
@@ -171,6 +171,30 @@ def test_starting_over(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.restarted_from.digest == digest(base.parent / "public" / STATE)
     assert found.layout(Layout(MUSEUM)).folder == "resourcesync/site/2"
     assert found.line == "the publication starts over in resourcesync/site/2/: set `previous` back when it is public"
+
+
+@pytest.mark.parametrize("starts", [1, 3])
+def test_starting_over_from_a_damaged_one(base: Path, monkeypatch: pytest.MonkeyPatch, starts: int) -> None:
+    """Of one that cannot be read it is still found out which addresses are public."""
+    (base.parent / "public" / STATE).write_bytes(b"damaged")
+    for start in range(2, starts + 1):
+        capability_list = base.parent / "public" / Layout(MUSEUM, restart_number=start).capability_list
+        capability_list.parent.mkdir()
+        capability_list.touch()
+    found, _ = find(base, monkeypatch, previous="none")
+    assert found.layout(Layout(MUSEUM)).folder == f"resourcesync/site/{starts + 1}"
+
+
+def test_starting_over_where_every_path_has_a_page(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page instead of a state is none, and a state counts whatever its media type."""
+    data = (base.parent / "public" / STATE).read_bytes()
+    for state, folder in ((PAGE, "site"), (data, "site/2")):
+        with live(hosts({MUSEUM: content(state, Content_Type="text/html")}), proxy=True) as host:
+            monkeypatch.setenv("http_proxy", host.url)
+            monkeypatch.delenv("no_proxy", raising=False)
+            search = PredecessorSearch(Layout(MUSEUM), PlainOutput(base / "output"), base, previous="none")
+            with closing(search):
+                assert search.find().layout(Layout(MUSEUM)).folder == f"resourcesync/{folder}"
 
 
 def test_messages_about_several_sets() -> None:
