@@ -174,6 +174,15 @@ def test_all_stay_where_more_may(tmp_path: Path) -> None:
     ]
 
 
+def test_change_dumps_go_with_change_lists(tmp_path: Path) -> None:
+    """One that ends where the first Change List begins is not kept, however many may be."""
+    source = Source(tmp_path)
+    for month in range(1, 5):
+        publish(source, month, dumps=Dumps(changedump=True), archives=Archives(changelist=1))
+    assert listed(source) == LISTS[2:4]
+    assert [md["from"] for _, md in archived(source, "changedump")] == ["2024-03-01T00:00:00Z"]
+
+
 def test_the_open_one_may_close_and_go_at_once(tmp_path: Path) -> None:
     """What history told of long ago is dropped as the oldest, before it ever was a document."""
     source = Source(tmp_path)

@@ -7,9 +7,9 @@ from itertools import groupby, pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.protocol import ChangeKind
+from pelican_resourcesync.protocol import ChangeKind, Limits
 from pelican_resourcesync.publication import Change, Listed, Representation, changes_since
-from pelican_resourcesync.publication.diff import count_unstable, make_times_unique
+from pelican_resourcesync.publication.diff import Comparison, count_unstable, make_times_unique
 from tests.publication.support import CREATED, DELETED, MILLISECOND, SITEURL, UPDATED, change, utc
 
 OLD, NEW = Representation.measured("0" * 64, 3, "text/html"), Representation.measured("1" * 64, 4, "text/html")
@@ -104,6 +104,16 @@ def test_impossible_first_steps_are_made_possible() -> None:
         change("2024-04-02T12:00", "page", UPDATED),
         change("2024-04-04T12:00", "other"),
     ]
+
+
+def test_capacity_by_hand() -> None:
+    """Of 100,000 bytes a head takes 10,000, and an entry 500 and its URI, also where nothing but changes has it."""
+    found = Comparison()
+    found.see_changes([change("2024-01-05T12:00", "a" * 480, DELETED)])  # a URI of 500 characters
+    assert found.capacity(Limits(size=100_000)) == 90
+    assert found.capacity(Limits(size=100_000, entries=89)) == 89
+    found.see_changes([change("2024-01-05T12:00", "a" * 479 + "&", DELETED)])  # which XML writes with four more
+    assert found.capacity(Limits(size=100_000)) == 90_000 // 1_005
 
 
 def test_restless() -> None:
