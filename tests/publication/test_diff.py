@@ -114,6 +114,9 @@ def test_capacity_by_hand() -> None:
     assert found.capacity(Limits(size=100_000, entries=89)) == 89
     found.see_changes([change("2024-01-05T12:00", "a" * 479 + "&", DELETED)])  # which XML writes with four more
     assert found.capacity(Limits(size=100_000)) == 90_000 // 1_005
+    found.see("", "b" * 495)  # links
+    assert found.capacity(Limits(size=100_000)) == 60
+    assert found.capacity(Limits(size=1)) == 1
 
 
 def test_restless() -> None:

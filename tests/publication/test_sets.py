@@ -93,6 +93,7 @@ def test_one_that_begins_later(sources: list[Source]) -> None:
     """It is a first publication of its own, while the others are carried forward; one that is left out stays."""
     publish_day(sources[:2], 1)
     assert sources[0].state()["sets"] == ["papers", "site"]
+    assert b"All sets of this site" in sources[0].documents()["resourcesync/site/index.html"]
     first = files_of(sources[1])
     counts = publish_day(sources, 2)
     assert [each.first for each in counts] == [False, False, True]

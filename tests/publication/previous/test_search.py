@@ -148,6 +148,14 @@ def test_folder_that_is_named_must_be_there(base: Path, monkeypatch: pytest.Monk
     assert str(caught.value) == sentence
 
 
+def test_publication_that_is_named_must_be_there(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one at a URL is continued; where there is none, the message says what to do."""
+    assert find(base, monkeypatch, previous=MUSEUM)[1] == 1
+    (base.parent / "public" / STATE).unlink()
+    with pytest.raises(PublicationError, match=f"^there is no publication at {MUSEUM}/{STATE}: name another"):
+        find(base, monkeypatch, previous=MUSEUM)
+
+
 def test_where_the_site_was_before_is_looked_at(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It moved here, and nothing is public here yet."""
     Source(base.parent / "moved", siteurl=ARCHIVE).publish({"a.html": b"a"}, "2024-01-05T12:00")
