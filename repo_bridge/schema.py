@@ -6,6 +6,7 @@ timestamps and dates are declared as text, and interpreted where they are read. 
 """
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, fields
 from enum import IntEnum
 from typing import Any
@@ -111,6 +112,18 @@ _COLUMNS: Mapping[str, Mapping[str, _Type]] = {
     "epersongroup": {"id": _KEY, "name": _TEXT},
     "group2groupcache": {"parent_id": _KEY, "child_id": _KEY},
     "entity_type": {"id": _NUMBER},
+    "relationship": {
+        "id": _NUMBER,
+        "left_id": _KEY,
+        "type_id": _NUMBER,
+        "right_id": _KEY,
+        "left_place": _NUMBER,
+        "right_place": _NUMBER,
+        "leftward_value": _TEXT,
+        "rightward_value": _TEXT,
+        "latest_version_status": _NUMBER,
+    },
+    "relationship_type": {"id": _NUMBER, "leftward_type": _TEXT, "rightward_type": _TEXT, "tilted": _NUMBER},
 }
 
 #: The names of keys in the database, if they differ from ours: in version 5, and in later versions.
@@ -135,10 +148,16 @@ _ONLY: Mapping[str, tuple[int, int]] = {
     "entity_type.id": (ENTITIES, SECURITY_LEVELS),
 }
 
+#: The tables that came with entities.
+_OF_ENTITIES = frozenset({"relationship", "relationship_type"})
+
+#: The columns that came with a later DSpace 7.
+_OPTIONAL = frozenset({"relationship.latest_version_status", "relationship_type.tilted"})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tables:
-    """The tables of one version; `entity_type` has no columns in versions without entities."""
+    """The tables of one version; those of entities have no columns in versions without them."""
 
     version: int
     item: Table
@@ -159,6 +178,8 @@ class Tables:
     epersongroup: Table
     group2groupcache: Table
     entity_type: Table
+    relationship: Table
+    relationship_type: Table
 
     @property
     def all(self) -> tuple[Table, ...]:
@@ -171,21 +192,21 @@ class Tables:
         return table.c.resource_type_id == int(kind) if self.version == INTEGER_KEYS else true()
 
 
-def describe(version: int) -> Tables:
-    """Return the tables of a version, which is one of `VERSIONS`."""
+def describe(version: int, without: AbstractSet[str] = frozenset()) -> Tables:
+    """Return the tables of a version, which is one of `VERSIONS`, without some columns, named `table.column`."""
     metadata = MetaData()
-    tables = {name: Table(name, metadata, *_columns(name, version)) for name in _COLUMNS}
+    tables = {name: Table(name, metadata, *_columns(name, version, without)) for name in _COLUMNS}
     return Tables(version=version, **tables)
 
 
-def _columns(table: str, version: int) -> list[Column[Any]]:
+def _columns(table: str, version: int, without: AbstractSet[str]) -> list[Column[Any]]:
     key = _NUMBER if version == INTEGER_KEYS else _TEXT
     columns: list[Column[Any]] = []
     for attribute, type_ in _COLUMNS[table].items():
         path = f"{table}.{attribute}"
-        first, last = _ONLY.get(path, (VERSIONS[0], VERSIONS[-1]))
+        first, last = _ONLY.get(path, (ENTITIES if table in _OF_ENTITIES else VERSIONS[0], VERSIONS[-1]))
         name = _NAMES.get(path, (attribute, attribute))[version != INTEGER_KEYS]
-        if first <= version <= last:
+        if first <= version <= last and path not in without:
             columns.append(Column(name, key if type_ is _KEY else type_, key=attribute))
     return columns
 
@@ -200,7 +221,8 @@ def find_tables(connection: Connection, version: int | None = None) -> Tables:
     Raises `SchemaError` for an unknown version, and for a missing table or column.
     """
     found = columns_of(connection)
-    tables = describe(require_version(version) if version else version_of(found))
+    without = {path for path in _OPTIONAL if path.partition(".")[2] not in found.get(path.partition(".")[0], ())}
+    tables = describe(require_version(version) if version else version_of(found), without)
     require_columns(tables, found)
     return tables
 

@@ -27,6 +27,7 @@ from sqlalchemy import (
     union_all,
 )
 
+from repo_bridge.reading.relationships import VirtualMetadata
 from repo_bridge.reading.statements import Key, Statement, Statements
 
 #: The name of our aggregate function in SQLite.
@@ -86,10 +87,15 @@ def _by_postgresql(columns: Sequence[ColumnElement[Any]]) -> ColumnElement[str]:
     return cast(func.sum(number), Text)
 
 
-def digest_statement(queries: Statements, fields: Collection[int], keys: Sequence[Key] | None = None) -> Executable:
+def digest_statement(
+    queries: Statements,
+    fields: Collection[int],
+    keys: Sequence[Key] | None = None,
+    virtual: VirtualMetadata | None = None,
+) -> Executable:
     """Return a statement for the key and the digest of each candidate, of all or of those with the given keys.
 
-    Of the metadata, only fields with the numbers `fields` count.
+    Of the metadata, only fields with the numbers `fields` count, and the values that come from related items.
     """
     among = select(queries.candidates().cte("candidates").c.id) if keys is None else keys
     value = queries.tables.metadatavalue
@@ -99,6 +105,7 @@ def digest_statement(queries: Statements, fields: Collection[int], keys: Sequenc
         queries.memberships(among),
         queries.metadata(among).where(value.c.metadata_field_id.in_([*fields])),
         queries.bitstreams(among),
+        *([] if virtual is None else [virtual.statement(queries, among)]),
     )
     rows = union_all(*(_digested(number, part, queries) for number, part in enumerate(parts))).subquery()
     key, digest = rows.c.key, digest_of(rows.c.part, rows.c.digest, dialect=queries.dialect)

@@ -20,6 +20,7 @@ from repo_bridge.reading.digests import digest_statement
 from repo_bridge.reading.execution import QueryRunner, Row, RowsByKey, RunStatement
 from repo_bridge.reading.files import File, files_of
 from repo_bridge.reading.hierarchy import read_hierarchy
+from repo_bridge.reading.relationships import VirtualMetadata, has_relationships
 from repo_bridge.reading.row_versions import (
     Origin,
     find_origin,
@@ -71,6 +72,8 @@ class Repository:
         self._unwanted = [number for number in fields if number not in self._fields]
         self._places = {number: place for number, (place, _) in self._fields.items()}
         self._ordered = dict(self._fields.values())
+        related = has_relationships(connection, tables)
+        self._virtual = VirtualMetadata(tables.version, self._fields) if related else None
         titles = find_titles(fields)
         self._queries = Statements(tables=tables, view=view, titles=titles, dialect=connection.dialect.name)
         self.hierarchy = read_hierarchy(connection, self._queries)
@@ -104,7 +107,7 @@ class Repository:
         and it is not one of `dated_items`, the item is unchanged too, or still not public.
         """
         with self._runner.each() as run:
-            for key, digest in run(digest_statement(self._queries, self._fields)):
+            for key, digest in run(digest_statement(self._queries, self._fields, virtual=self._virtual)):
                 if key not in self._left_out:
                     yield str(key), digest
 
@@ -112,7 +115,8 @@ class Repository:
         """Yield the same for those of these items that may be public."""
         for some in _batches(ids, _KEYS):
             if keys := self._queries.keys(some):
-                for key, digest in self._runner.all(digest_statement(self._queries, self._fields, keys)):
+                statement = digest_statement(self._queries, self._fields, keys, self._virtual)
+                for key, digest in self._runner.all(statement):
                     if key not in self._left_out:
                         yield str(key), digest
 
@@ -131,8 +135,11 @@ class Repository:
 
     @cached_property
     def origin(self) -> Origin | None:
-        """Which database it is, `None` if it does not know which transaction wrote a row: see `row_versions`."""
-        return find_origin(self._connection, self._queries)
+        """Which database it is, `None` if it does not know which transaction wrote a row: see `row_versions`.
+
+        `None` too if any items are related: a row of one of them may change the record of another.
+        """
+        return None if self._virtual else find_origin(self._connection, self._queries)
 
     def total(self) -> str:
         """Return the sum of all rows: see `row_versions`."""
@@ -198,6 +205,7 @@ class Repository:
             memberships=RowsByKey(run(queries.memberships(among)), "collections"),
             metadata=RowsByKey(run(queries.metadata(among, self._unwanted)), "metadata"),
             files=RowsByKey(run(queries.bitstreams(among)), "bitstreams"),
+            related=RowsByKey(run(self._virtual.statement(queries, among)) if self._virtual else (), "relationships"),
         )
         for key, rows in _grouped(run(queries.items(keys))):
             periods = _periods(rows)
@@ -253,18 +261,20 @@ class Repository:
             opened=since,
             owner=self.hierarchy.collections.get(row[2]),
             collections=find(each[1] for each in belongings.memberships.take(key)),
-            metadata=self._metadata(belongings.metadata.take(key)),
+            metadata=self._metadata(belongings.metadata.take(key), belongings.related.take(key)),
             bitstreams=tuple(each.publish(self._view) for each in files if each.is_public(self._view)),
         )
 
-    def _metadata(self, rows: Sequence[Row]) -> tuple[MetadataValue, ...]:
-        """Return the values of visible fields, sorted by field, then by place (rule 8)."""
+    def _metadata(self, rows: Sequence[Row], related: Sequence[Row]) -> tuple[MetadataValue, ...]:
+        """Return the values of visible fields, sorted by field, then by place (rule 8); those of related items too."""
         places, fields, new = self._places, self._ordered, tuple.__new__
         values = [
             (places[number], place or 0, value_number, text, language or "")
             for _, number, place, value_number, text, language in rows
             if number in places and isinstance(text, str)  # SQLite does not enforce types
         ]
+        if self._virtual and related:
+            values += self._virtual.values(related)
         values.sort()
         # There are millions of values, and calling the class would take twice as long.
         return tuple([new(MetadataValue, (fields[place], text, language)) for place, _, _, text, language in values])
@@ -281,6 +291,7 @@ class _Belongings:
     memberships: RowsByKey
     metadata: RowsByKey
     files: RowsByKey
+    related: RowsByKey
 
 
 def _grouped(rows: Iterable[Row]) -> Iterator[tuple[Key, list[Row]]]:

@@ -108,7 +108,7 @@ class Statements:
                 *_policy(policy),
             )
             .select_from(item.join(policy, self._policy_of(item, ObjectType.ITEM)))
-            .where(live(self.tables), discoverable(self.tables), self._among(item.c.id, keys))
+            .where(live(self.tables), discoverable(self.tables), self.belongs(item.c.id, keys))
             .order_by(self.order(item.c.id))
         )
 
@@ -123,7 +123,7 @@ class Statements:
         return (
             select(self.key(item.c.id), _text(item.c.last_modified), hidden, *_policy(policy))
             .select_from(item.outerjoin(policy, self._policy_of(item, ObjectType.ITEM)))
-            .where(self._among(item.c.id, among))
+            .where(self.belongs(item.c.id, among))
             .order_by(self.order(item.c.id))
         )
 
@@ -132,7 +132,7 @@ class Statements:
         handle = self.tables.handle
         return (
             select(self.key(handle.c.object_id), handle.c.handle, handle.c.handle_id)
-            .where(handle.c.resource_type_id == int(ObjectType.ITEM), self._among(handle.c.object_id, among))
+            .where(handle.c.resource_type_id == int(ObjectType.ITEM), self.belongs(handle.c.object_id, among))
             .order_by(self.order(handle.c.object_id), handle.c.handle_id)
         )
 
@@ -141,7 +141,7 @@ class Statements:
         pairs = self.tables.collection2item
         return (
             select(self.key(pairs.c.item_id), self.key(pairs.c.collection_id))
-            .where(self._among(pairs.c.item_id, among))
+            .where(self.belongs(pairs.c.item_id, among))
             .order_by(self.order(pairs.c.item_id), self.order(pairs.c.collection_id))
         )
 
@@ -164,7 +164,7 @@ class Statements:
                 self.tables.is_of(value, ObjectType.ITEM),
                 unsecured(self.tables),
                 value.c.text_value.is_not(None),
-                self._among(value.c.object_id, among),
+                self.belongs(value.c.object_id, among),
                 value.c.metadata_field_id.not_in([*without]) if without else true(),
             )
             .order_by(self.order(value.c.object_id))
@@ -215,8 +215,15 @@ class Statements:
                 *_policy(of_bundle),
             )
             .select_from(files)
-            .where(other.c.object_id.is_(None), stored(tables), self._among(holder.c.item_id, among))
+            .where(other.c.object_id.is_(None), stored(tables), self.belongs(holder.c.item_id, among))
             .order_by(self.order(holder.c.item_id))
+        )
+
+    def of_items(self, rows: FromClause, among: Among) -> Statement:
+        """Select rows whose first column is the key of an item."""
+        key, *columns = rows.c
+        return (
+            select(self.key(key), *columns).select_from(rows).where(self.belongs(key, among)).order_by(self.order(key))
         )
 
     def containers(self, table: Table, kind: ObjectType) -> Executable:
@@ -246,7 +253,7 @@ class Statements:
         """Return what to sort by: PostgreSQL sorts uuids like their text."""
         return cast(column, Integer) if isinstance(column.type, Integer) else column
 
-    def _among(self, key: ColumnElement[object], among: Among | None) -> ColumnElement[bool]:
+    def belongs(self, key: ColumnElement[object], among: Among | None) -> ColumnElement[bool]:
         """Return the condition that a row belongs to these items; without `among`, to any."""
         if among is None:
             return key.is_not(None)

@@ -85,6 +85,7 @@ _INDEXED = {
     "item2bundle": ("item_id",),
     "bundle2bitstream": ("bundle_id",),
     "collection2item": ("item_id",),
+    "relationship": ("left_id", "right_id"),
 }
 
 

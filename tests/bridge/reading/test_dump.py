@@ -118,12 +118,12 @@ def test_what_is_imported(tmp_path: Path) -> None:
     imported = import_dump(tmp_path / "dump", tmp_path / "export.db")
     assert imported.version == 7
     assert imported.rows["item"] == len(every_case().items)
-    assert "relationship" not in imported.rows
+    assert "versionitem" not in imported.rows
     with closing(sqlite3.connect(tmp_path / "export.db")) as connection:
         columns = {row[1] for row in connection.execute("PRAGMA table_info(item)")}
         tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
     assert "submitter_id" not in columns
-    assert {"relationship", "bundle", "group2group"}.isdisjoint(tables)
+    assert {"eperson", "bundle", "group2group"}.isdisjoint(tables)
     assert [each.name for each in tmp_path.iterdir() if "part" in each.name] == []
 
 
