@@ -76,7 +76,7 @@ def _check_list(folder: Path, count: int) -> Sequence[Variant]:
         Variant("bare iterparse", (*_PROGRAMS, "read_bare", files)),
         Variant("iterparse with a schema", (*_PROGRAMS, "read_bare", files, "sitemap.xsd")),
         Variant("check", (sys.executable, "-m", "pelican_resourcesync", "check", "output")),
-        *_program(*validate, *map(str, sorted(folder.glob(f"{files}*")))),
+        *_program(*validate, *map(str, sorted(folder.glob(f"{files}-*")) or [folder / files])),
     ]
 
 

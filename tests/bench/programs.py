@@ -67,12 +67,14 @@ def write_rows(count: str, file: str) -> None:
 def write_resync(count: str, file: str, times: str = "") -> None:
     """Write the same entries with `resync`, which is given times as numbers or as text."""
     from resync import Resource, ResourceList
+    from resync.mapper import Mapper
 
-    found = ResourceList()
+    path = Path(file).resolve()  # of more than 50,000 entries it makes parts, whose URIs come from a mapping
+    found = ResourceList(mapper=Mapper(["https://example.org/", str(path.parent)]))
     for uri, time, digest, length in rows(int(count)):
         given = {"lastmod": time.isoformat()} if times else {"timestamp": time.timestamp()}
         found.add(Resource(uri, sha256=digest, length=length, mime_type="text/html", **given))
-    found.write(file)
+    found.write(str(path))
 
 
 def _parts(file: str) -> list[Path]:
