@@ -54,6 +54,7 @@ def test_what_the_page_of_a_set_says(tmp_path: Path) -> None:
     assert len(latest) == 14
     assert "pelican-resourcesync mirror https://example.org/ example.org" in said
     assert "text/html 14 182 bytes" in said
+    assert "more media types" not in said
     assert page.xpath("//*[@class='share']/@style") == ["width:100%"]
     bars = [(each.get("class"), each.get("y"), each.get("height")) for each in page.xpath("//rect[@data-count]")]
     assert bars == [  # of 4, 6 and 9 changes

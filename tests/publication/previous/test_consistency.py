@@ -116,6 +116,7 @@ def test_documents_that_contradict_each_other(source: Source, path: str, old: st
     assert what.replace("'", "") in said
     assert "upload it again" in said
     assert "`previous` ('none' starts over" in said
+    assert "allow-deletions" not in said  # nothing was listed elsewhere that could be deleted
     assert len(said) < 1_000
     assert said.isprintable()
     assert source.documents() == before
