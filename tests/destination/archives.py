@@ -19,12 +19,11 @@ def manifest(kind: str, entries: str, **md: str) -> bytes:
 
 
 def package(listed: bytes, members: Mapping[str, bytes]) -> bytes:
-    """Write a package."""
+    """Write a package, with the same bytes at any time."""
     stream = BytesIO()
-    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in members.items():
-            archive.writestr(name, data)
-        archive.writestr("manifest.xml", listed)
+    with zipfile.ZipFile(stream, "w") as archive:
+        for name, data in (*members.items(), ("manifest.xml", listed)):
+            archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED)
     return stream.getvalue()
 
 
