@@ -245,6 +245,8 @@ _EVERY = (
         1_000_000,
         large=True,
     ),
+    _site("build-10-commits", 500, 10, large=True),
+    _site("build-10000-commits", 500, 10_000, large=True),
     _site("build-2000", 2_000, 2_500, large=True),
     _site("build-2000-history", 2_000, 10_000, large=True),
     _site("build-10000", 10_000, 10_500, large=True),
