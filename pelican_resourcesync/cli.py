@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from pelican_resourcesync.commands import check, mirror
+from pelican_resourcesync.commands import check, mirror, mirror_options
 from pelican_resourcesync.commands.arguments import count
 from pelican_resourcesync.errors import ResourceSyncError
 from pelican_resourcesync.printable import printable, printable_lines
@@ -109,7 +109,7 @@ def _add_check(verbs: Verbs) -> None:
 def _add_mirror(verbs: Verbs) -> None:
     verb = verbs.add_parser("mirror", help="copy a Source into a folder, and keep the copy in step with it")
     verb.set_defaults(verb=mirror.run)
-    mirror.add_arguments(verb)
+    mirror_options.add_arguments(verb)
 
 
 def _add_settings(verb: ArgumentParser) -> None:

@@ -123,7 +123,7 @@ def sections() -> list[tuple[str, list[tuple[str, str]]]]:
 
 
 def add_navigation(pelican: Pelican) -> None:
-    """Give the theme the sections, with the pages of each."""
+    """Set `SECTIONS`, which the theme shows: the sections, with the pages of each."""
     pelican.settings["SECTIONS"] = [
         (title, [(page_of(name), each) for name, each in pages]) for title, pages in sections()
     ]

@@ -100,7 +100,7 @@ class Fetch:
         self._installer.go_on()
 
     def leave(self, sink: PartSink) -> None:
-        """Give up what a resource received."""
+        """Discard what a resource received."""
         sink.discard()
         self._installer.paths.discard(sink.path.lower())
 

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.cli import main, parser
-from pelican_resourcesync.commands.mirror import _progress, options_of
+from pelican_resourcesync.commands.mirror import _progress
+from pelican_resourcesync.commands.mirror_options import options_of
 from pelican_resourcesync.destination import Options
 from tests.destination.sources import FakeSource, entry, fake_source, files_of
 from tests.support.live import late, status

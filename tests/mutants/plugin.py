@@ -115,7 +115,7 @@ def _wait(child: int, seconds: float) -> int:
 
 
 def replace_functions(file: Path, source: str, faulty: str) -> bool:
-    """Give functions of a module the code that it has with a fault; return whether that is all that the fault changes.
+    """Replace the code of a module's functions by that with a fault; return whether the fault changes nothing else.
 
     All of the module's functions are found, whoever has imported or wrapped them.
     """
