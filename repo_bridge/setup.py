@@ -20,6 +20,8 @@ SERVICE, TIMER = "repo-bridge.service", "repo-bridge.timer"
 #: DSpace's files, the one that decides first, below the folder where it is installed.
 _FILES = ("config/local.cfg", "config/dspace.cfg")
 _HIDDEN = "metadata.hide."
+#: The values with which such a property shows a field; DSpace hides it with any other, even an empty one.
+_FALSE = frozenset({"false", "no", "off", "n", "f", "0"})
 _ROLE = "resourcesync"
 
 #: What has to be known, and how it is asked for.
@@ -107,8 +109,9 @@ def write_files(folder: Path, settings: Mapping[str, object]) -> Written:
     texts = {
         FILE: "".join(_line(key, value) for key, value in settings.items()),
         SERVICE: (
-            "[Unit]\nDescription=Publish the repository over ResourceSync\nAfter=network-online.target\n\n"
-            f"[Service]\nType=oneshot\nUser={getpass.getuser()}\nWorkingDirectory={_unit_text(home)}\n"
+            "[Unit]\nDescription=Publish the repository over ResourceSync\n"
+            "Wants=network-online.target\nAfter=network-online.target postgresql.service\n\n"
+            f"[Service]\nType=oneshot\nUser={_user()}\nWorkingDirectory={_unit_text(home)}\n"
             f"ExecStart={_unit_word(sys.executable)} -m repo_bridge publish\n"
         ),
         TIMER: "[Timer]\nOnCalendar=*-*-* 03:15\nPersistent=true\n\n[Install]\nWantedBy=timers.target\n",
@@ -127,6 +130,18 @@ def write_files(folder: Path, settings: Mapping[str, object]) -> Written:
         message = f"{error.filename or folder} cannot be written: {error.strerror or error}"
         raise SettingsError(message) from error
     return Written(tuple(str(folder / name) for name in texts), settings)
+
+
+def _user() -> str:
+    """Return the name of the user who runs this process, whatever `USER` says after `su` or `runuser`."""
+    if sys.platform == "win32":
+        return getpass.getuser()
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:  # as in a container; units take numbers too
+        return str(os.geteuid())
 
 
 def _unit_text(value: object) -> str:
@@ -179,7 +194,7 @@ def _database(url: str) -> str:
 def _hidden(values: Mapping[str, str]) -> list[str]:
     """Return the fields that DSpace hides and the bridge does not hide by itself."""
     names = [name.removeprefix(_HIDDEN) for name in values if name.startswith(_HIDDEN)]
-    wanted = [name for name in names if _value(values, _HIDDEN + name).lower() in ("true", "yes", "on")]
+    wanted = [name for name in names if _value(values, _HIDDEN + name).lower() not in _FALSE]
     return sorted(name for name in wanted if not hidden(Field(*[*name.split("."), ""][:3])))
 
 

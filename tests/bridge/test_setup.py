@@ -1,5 +1,6 @@
 """`repo-bridge init`: settings and units, from options and from DSpace's own configuration."""
 
+import os
 import stat
 import sys
 import tomllib
@@ -35,6 +36,8 @@ dspace.name = Repositório “A\B”
 db.url = jdbc:postgresql://db.repository.example/dspace?ssl=true
 metadata.hide.local.note = true
 metadata.hide.dc.contributor.advisor = yes
+metadata.hide.local.shown = off
+metadata.hide.local.empty =
 """
 
 
@@ -71,18 +74,33 @@ def test_of_dspace(dspace: Path, home: Path, capsys: pytest.CaptureFixture[str])
         "ui-url": "https://repository.example",
         "server-url": "https://repository.example/server",
         "name": "Repositório “A\\B”",
-        "hidden": ["dc.contributor.advisor", "local.note"],
+        "hidden": ["dc.contributor.advisor", "local.empty", "local.note"],
         "timezone": "Asia/Tokyo",
     }
     read = read_configuration({})
     assert read.warnings == ()
-    assert read.settings.hidden == {"dc.contributor.advisor", "local.note"}
+    assert read.settings.hidden == {"dc.contributor.advisor", "local.empty", "local.note"}
     assert "zqsecret" not in (home / FILE).read_text("utf-8") + capsys.readouterr().out
     if sys.platform != "win32":
         assert stat.S_IMODE((home / FILE).stat().st_mode) == 0o600
     service = (home / "repo-bridge.service").read_text("utf-8")
     assert f'\nWorkingDirectory={home}\nExecStart="{sys.executable}" -m repo_bridge publish\n' in service
     assert "\nOnCalendar=*-*-* 03:15\n" in (home / "repo-bridge.timer").read_text("utf-8")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="units are for Linux")
+def test_unit_has_the_user_of_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment may name another user, as after `su`; in a container, the user may have no name."""
+    import pwd
+
+    monkeypatch.setenv("LOGNAME", "somebody-else")
+    write_files(tmp_path, {})
+    assert f"\nUser={pwd.getpwuid(os.geteuid()).pw_name}\n" in (tmp_path / "repo-bridge.service").read_text("utf-8")
+    nameless = tmp_path / "nameless"
+    nameless.mkdir()
+    monkeypatch.setattr(os, "geteuid", lambda: 987654)
+    write_files(nameless, {})
+    assert "\nUser=987654\n" in (nameless / "repo-bridge.service").read_text("utf-8")
 
 
 def test_units_of_odd_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
