@@ -1,24 +1,26 @@
 """What the last run published, and from what: if nothing of that has changed, there is nothing to do."""
 
-import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from hashlib import blake2b
 from pathlib import Path
 from stat import S_ISDIR
 from typing import Any, Self
 
 from pelican_resourcesync.protocol import ChangeKind
-from pelican_resourcesync.publication import Publication, parse_time, read_state, render_time
-from repo_bridge.inventory import Inventory, Seen, cache_key_of, may_compare_row_versions
+from pelican_resourcesync.publication import Layout, Publication, parse_time, read_state, render_time
+from repo_bridge.inventory import Inventory, RecordFiles, Seen, cache_key_of, may_compare_row_versions
 from repo_bridge.plan import Plan
 from repo_bridge.result import Counts, Result
 from repo_bridge.settings import Settings
 from repo_bridge.source import Source
 
-#: The bytes of a digest.
+#: The bytes of a digest, and the modulus of sums of digests.
 _BYTES = 16
+_MODULUS = 1 << 8 * _BYTES
 
 _NO_TIME = datetime.fromtimestamp(0, UTC)
 
@@ -28,8 +30,9 @@ class LastRun:
     """The last run that published; a later one `looked` and found that nothing had changed.
 
     `key` is what a publication depends on besides the rows of items, `seen` and `total` say which rows these were (see
-    `reading.row_versions`), `digests`, `paths` and `files` what is published and where. If not `settled`, some items
-    have to be read on every run. `counts` and `publications` are those of `Result`.
+    `reading.row_versions`), `digests` and `paths` what is published and where, `records` and `documents` are sums of
+    these files (see `sum_of_files`). If not `settled`, some items have to be read on every run. `counts` and
+    `publications` are those of `Result`.
     """
 
     key: str
@@ -39,13 +42,19 @@ class LastRun:
     total: str
     digests: Mapping[str, str]
     paths: Sequence[str]
-    files: str
+    records: str
+    documents: str
     counts: Mapping[str, Any]
     publications: Mapping[str, Mapping[str, Any]]
 
     @classmethod
-    def of(cls, settings: Settings, source: Source, inventory: Inventory, plan: Plan, result: Result) -> Self | None:
-        """Return a run that has just published; `None` if its source is no database of a repository."""
+    def of(  # noqa: PLR0913, PLR0917 - all that a run knows
+        cls, settings: Settings, source: Source, inventory: Inventory, plan: Plan, result: Result, records: str | None
+    ) -> Self | None:
+        """Return a run that has just published; `None` if its source is no database of a repository.
+
+        `records` is the sum of the records that it published, `None` if it is not known.
+        """
         seen, repository = inventory.seen, source.repository
         if repository is None or seen is None:
             return None
@@ -59,7 +68,8 @@ class LastRun:
             total=repository.total() if seen.origin else "",
             digests=_digests(settings, plan),
             paths=paths,
-            files=_files_digest(settings.out, paths),
+            records=records or sum_of_files(_records(settings)),
+            documents=_sum_of_documents(settings, paths),
             counts=counts,
             publications={
                 name: {**asdict(each), "first": False, "new": {}, "gone": 0}
@@ -104,7 +114,17 @@ class LastRun:
 
     def files_are_unchanged(self, settings: Settings) -> bool:
         """Return whether all files that this run published are still there and were not modified, and no others are."""
-        return _files_digest(settings.out, self.paths) == self.files
+        return (
+            _sum_of_documents(settings, self.paths) == self.documents
+            and sum_of_files(_records(settings)) == self.records
+        )
+
+    def records_after(self, files: RecordFiles) -> str | None:
+        """Return the sum of the records after this run's, when they are complete; `None` if it is not known."""
+        if files.differing is None:
+            return None
+        was, now = (sum_of_files(top, files.differing) for top in (files.old, files.folder))
+        return str((int(self.records) - int(was) + int(now)) % _MODULUS)
 
     def result(self, notes: Sequence[str], seconds: float) -> Result:
         """Return the result of a run that changed nothing."""
@@ -136,33 +156,51 @@ def _paths(plan: Plan) -> list[str]:
     return sorted({name for layout in layouts for name in (layout.home, *layout.entry_points)})
 
 
-def _files_digest(output: Path, paths: Iterable[str]) -> str:
-    """Return a digest of the names, sizes and times of the files at or below these paths.
+def sum_of_files(top: Path, among: Iterable[str] | None = None) -> str:
+    """Return a digest of the names, sizes and times of the files below `top`, or of those `among` them that exist.
 
-    It is a sum over the files, so that the names in a large folder need not be sorted or kept in memory.
+    It is a sum over the files, so that the names in a large folder need not be sorted or kept in memory, and those that
+    changed can be replaced in it.
     """
-    digests = (
-        hashlib.blake2b(line, digest_size=_BYTES).digest() for path in paths for line in _lines(f"{output}/{path}")
-    )
-    return str(sum(map(int.from_bytes, digests)) % (1 << 8 * _BYTES))
+    begin = str(top)
+    found = _files_below(begin) if among is None else _existing(*(f"{begin}/{path}" for path in among))
+    return str(sum(_number(path.removeprefix(begin), stat) for path, stat in found) % _MODULUS)
 
 
-def _lines(path: str) -> Iterator[bytes]:
-    """Yield a line for each file at or below a path."""
-    try:
-        stat = os.lstat(path)
-    except FileNotFoundError:
-        return
-    if S_ISDIR(stat.st_mode):
-        with os.scandir(path) as found:
+def _records(settings: Settings) -> Path:
+    return settings.out / Layout(settings.base_url, settings.set_name).records
+
+
+def _sum_of_documents(settings: Settings, paths: Iterable[str]) -> str:
+    """Return the sum of the files at or below these paths, without the records."""
+    output, records = str(settings.out), str(_records(settings))
+    found = (each for path in paths for each in _files_below(f"{output}/{path}", but=records))
+    return str(sum(_number(path.removeprefix(output), stat) for path, stat in found) % _MODULUS)
+
+
+def _existing(*paths: str) -> Iterator[tuple[str, os.stat_result]]:
+    for path in paths:
+        with suppress(FileNotFoundError, NotADirectoryError):
+            yield path, os.lstat(path)
+
+
+def _files_below(path: str, but: str = "") -> Iterator[tuple[str, os.stat_result]]:
+    """Yield the file at a path, or all files below it, except in the folder `but`."""
+    folders = []
+    for file, stat in _existing(path):
+        if S_ISDIR(stat.st_mode):
+            folders.append(file)
+        else:
+            yield file, stat
+    while folders:
+        with os.scandir(folders.pop()) as found:
             for each in found:
-                if each.is_dir(follow_symlinks=False):
-                    yield from _lines(each.path)
-                else:
-                    yield _line(each.path, each.stat(follow_symlinks=False))
-    else:
-        yield _line(path, stat)
+                if not each.is_dir(follow_symlinks=False):
+                    yield each.path, each.stat(follow_symlinks=False)
+                elif each.path != but:
+                    folders.append(each.path)
 
 
-def _line(path: str, stat: os.stat_result) -> bytes:
-    return f"{path}\0{stat.st_mode}\0{stat.st_size}\0{stat.st_mtime_ns}".encode("utf-8", "surrogateescape")
+def _number(path: str, stat: os.stat_result) -> int:
+    line = f"{path}\0{stat.st_mode}\0{stat.st_size}\0{stat.st_mtime_ns}".encode("utf-8", "surrogateescape")
+    return int.from_bytes(blake2b(line, digest_size=_BYTES).digest())

@@ -188,8 +188,8 @@ def _open_run(opened: _Opened, *, writes: bool) -> Iterator["_Run"]:
             record_files=record_files,
             files=Files(record_files.folder if record_files else None, settings.assetstore),
             plan=stack.enter_context(planned(settings, cache, source, inventory.counts(), inventory.sets())),
-            looked=parse_time(last.looked) if last and last.seen.origin else None,
-            published=last.digests if last else {},
+            last=last,
+            records=last.records_after(record_files) if last and record_files else None,
         )
 
 
@@ -207,8 +207,8 @@ class _Run:
     record_files: RecordFiles | None
     files: Files
     plan: Plan
-    looked: datetime | None
-    published: Mapping[str, str]
+    last: LastRun | None
+    records: str | None
 
     def publish(self) -> Mapping[str, Publication]:
         """Publish; if a file turns out to have other bytes than the database says, leave out all such files."""
@@ -239,15 +239,17 @@ class _Run:
     def requests(self) -> list[Request]:
         """Return a publication request for each set."""
         numbered = zip(count(), self.plan.sets, strict=False)
+        published = self.last.digests if self.last else {}
         return [
             Request(
-                resources=self.inventory.resources(each.within, self.files.find, self.published.get(each.name, "")),
+                resources=self.inventory.resources(each.within, self.files.find, published.get(each.name, "")),
                 history=self._history(each.predecessor.previous),
                 boundaries=Calendar(self.settings.changes_by),
                 options=each.options,
                 previous=each.predecessor.previous,
                 restarted_from=each.predecessor.restarted_from,
                 records=self.record_files.folder if self.record_files and each.within is None else None,
+                records_differing=self.record_files.differing if self.record_files else None,
                 listing=self._listing(number),
             )
             for number, each in numbered
@@ -274,7 +276,8 @@ class _Run:
             if changed := [*self.inventory.times(records).values()]:
                 times[uri] = changed[0]
         known = ((uri, parse_time(text)) for uri, text in times.items())
-        looked, at = self.looked, self.settings.at
+        looked = parse_time(self.last.looked) if self.last and self.last.seen.origin else None
+        at = self.settings.at
         return {uri: at if looked and time <= looked else time for uri, time in known if time}
 
     def _stored(self) -> Iterator[tuple[str, str | None, Path | None]]:
@@ -300,7 +303,7 @@ class _Run:
     def keep(self, result: Result) -> None:
         """Cache what makes the next run faster; if that fails, the publication is complete all the same."""
         try:
-            last = LastRun.of(self.settings, self.source, self.inventory, self.plan, result)
+            last = LastRun.of(self.settings, self.source, self.inventory, self.plan, result, self.records)
             self.inventory.close()
             for each in self.plan.sets:
                 if each.predecessor.previous:  # its file may be where the new one goes

@@ -1,6 +1,6 @@
 """Plan the next publication of a set: its changes, ranges, packages and archives, from a request to publish it."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -39,8 +39,9 @@ class Request:
     `previous` is the publication to continue. Without it the set starts over under new addresses, and with
     `restarted_from`, a known publication, it continues the numbering of that one's generations (see `layout_after`).
     `records` is a folder with the set's records. It is in a folder of its own in the output, whose name begins like
-    that of a stage, and is moved from there; what it replaces is moved back to it. `listing` is a file in which to keep
-    the listing, if given.
+    that of a stage, and is moved from there; what it replaces is moved back to it. If it is known which records are not
+    the very files in the output, or are missing in one of both, `records_differing` are their paths in the folder.
+    `listing` is a file in which to keep the listing, if given.
     """
 
     resources: Resources
@@ -50,6 +51,7 @@ class Request:
     previous: PreviousPublication | None = None
     restarted_from: KnownGeneration | None = None
     records: Path | None = None
+    records_differing: Collection[str] | None = None
     listing: Path | None = None
 
 

@@ -119,11 +119,11 @@ def plan(requests: Sequence[Request]) -> list[PlannedPublication]:
 
 
 def _write_state(stage: Stage, planned: PlannedPublication, set_names: Sequence[str]) -> PageSet:
-    layout, records = planned.options.layout, planned.request.records
+    layout, request = planned.options.layout, planned.request
     state = replace(planned.state, sets=tuple(sorted(set_names)) if len(set_names) > 1 else ())
     state = write_state(stage, state, layout, planned.request.previous)
-    if records:
-        stage.add_records(layout, records)
+    if request.records:
+        stage.add_records(layout, request.records, request.records_differing)
     return PageSet(planned.options, overview_of_stage(stage, layout, state, planned.contents.listed))
 
 

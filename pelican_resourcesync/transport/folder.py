@@ -4,6 +4,7 @@ import hashlib
 import os
 import shutil
 from pathlib import Path
+from stat import S_ISLNK
 
 _CHUNK = 65_536  # bytes read at a time
 
@@ -30,7 +31,7 @@ def link_or_copy(file: Path | str, target: Path | str) -> bool:
     modified in place. The target of a symbolic link is copied. Raises `OSError` if the file cannot be read or `target`
     cannot be written.
     """
-    if not Path(file).is_symlink():
+    if not S_ISLNK(os.lstat(file).st_mode):
         try:
             os.link(file, target)
         except FileExistsError:

@@ -4,7 +4,8 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
@@ -13,6 +14,9 @@ from pelican_resourcesync.publication import RECORDS, TEMPORARY_PREFIX, remove_t
 from pelican_resourcesync.transport import link_or_copy
 from repo_bridge.errors import InventoryError
 from repo_bridge.model import Bitstream
+
+#: Seconds after which a change of a folder has another mtime than the one before, on every common file system.
+_TICK = 0.02
 
 
 class PublishedFile(NamedTuple):
@@ -67,24 +71,34 @@ class RecordFiles:
     def __init__(self, folder: Path, old: Path, spare: Path | None = None, *, unchanged: bool = False) -> None:
         """Prepare files in `folder`, which is empty; the published ones are in `old`.
 
-        `spare` is a folder that the last run left behind: it has nearly the same files as `old`. `unchanged` says that
-        all files in `old` are as they were when they were published, and no others are there.
+        `spare` is a folder that the last run left behind (see `leave`): it has nearly the same files as `old`.
+        `unchanged` says that all files in `old` are as they were when they were published, and no others are there.
         """
         self.folder = folder
-        self._old = old
+        self.old = old
         self._spare = spare
         self.unchanged = unchanged
         self._has_old = old.is_dir()
         self._top = str(folder)
         self._made: set[str] = set()
-        self._dropped: list[str] = []
+        self._touched: dict[str, None] = {}
+        self._kept_all = False
+
+    @property
+    def differing(self) -> Collection[str] | None:
+        """The paths of all files that were written or dropped, so that others are the published ones.
+
+        `None` if not all published files were kept at first.
+        """
+        return self._touched.keys() if self._kept_all else None
 
     def write(self, path: str, content: bytes) -> PublishedFile:
         """Write a file with this content, reusing the published one if its content is the same."""
         with _failing(path):
             new = self._room(path)
+            self._touched[path] = None
             try:
-                if self._has_old and (old := self._old / path).is_file() and _holds(old, content):
+                if self._has_old and (old := self.old / path).is_file() and _holds(old, content):
                     link_or_copy(old, new)
                 else:
                     _write(new, content)
@@ -96,7 +110,8 @@ class RecordFiles:
     def copy(self, path: str, file: Path) -> PublishedFile:
         """Copy a file, reusing the published copy if its bytes are the same."""
         with _failing(path):
-            old = self._old / path
+            old = self.old / path
+            self._touched[path] = None
             if old.is_file() and same_bytes(file, old):
                 link_or_copy(old, self._room(path))
             else:
@@ -105,7 +120,7 @@ class RecordFiles:
 
     def keep(self, published: PublishedFile) -> bool:
         """Keep a published file as it is; return whether it was there and unchanged."""
-        old = f"{self._old}/{published.path}"  # there may be a hundred thousand: strings are faster than paths
+        old = f"{self.old}/{published.path}"  # there may be a hundred thousand: strings are faster than paths
         with _failing(published.path):
             try:
                 stat = os.lstat(old)
@@ -119,32 +134,66 @@ class RecordFiles:
     def keep_all(self) -> None:
         """Keep all published files as they are; the folder must be empty."""
         with _failing(str(self.folder)):
-            if self._spare is not None:
-                with suppress(OSError):  # it is on another file system, or there is none
-                    self._spare.rename(self.folder)
-            if self._has_old:
-                _match(self._top, str(self._old), same_disk=_disk(self._top) == _disk(str(self._old)))
+            if self._has_old and not self._take_spare():
+                _link_all(str(self.old), self._top)
+            self._kept_all = True
+
+    def _take_spare(self) -> bool:
+        """Start from the spare folder, if it is known how it differs from the published one; return whether it is."""
+        if self._spare is None:
+            return False
+        note = _note_of(self._spare)
+        try:
+            known = json.loads(note.read_bytes())
+            note.unlink()  # whatever happens from now on, it is not true any more
+            trees = {"spare": self._spare, "published": self.old}
+            if any(known[name] != _states(tree, known["folders"]) for name, tree in trees.items()):
+                return False
+            self._spare.rename(self.folder)
+        except (OSError, ValueError, LookupError, TypeError):
+            return False
+        for path in known["missing"]:
+            self._remove(path)
+            if (self.old / path).is_file():
+                link_or_copy(self.old / path, self._room(path))
+        return True
 
     def drop(self, path: str) -> None:
         """Remove a file, if it is there, and folders that become empty."""
-        self._dropped.append(path)
+        self._touched[path] = None
         with _failing(path):
-            (self.folder / path).unlink(missing_ok=True)
-            for parent in PurePosixPath(path).parents[:-1]:
-                with suppress(OSError):  # it is not empty, or was not there
-                    (self.folder / parent).rmdir()
-                    self._made.discard(str(parent))
+            self._remove(path)
+
+    def _remove(self, path: str) -> None:
+        (self.folder / path).unlink(missing_ok=True)
+        for parent in PurePosixPath(path).parents[:-1]:
+            with suppress(OSError):  # it is not empty, or was not there
+                (self.folder / parent).rmdir()
+                self._made.discard(str(parent))
 
     def leave(self) -> None:
-        """Leave what is in the folder as the spare one, without the files that were dropped."""
-        if self._spare is None or not _entries(self._top):
+        """Leave what is in the folder, which are the files published before, as the spare folder of the next run.
+
+        Files that are no longer published as they were are removed. A note next to it says where files are missing;
+        that is true until the times of the folders change.
+        """
+        if self._spare is None or self.differing is None or not _entries(self._top):
             return
-        for path in self._dropped:
+        for path in self._touched:
             (self.folder / path).unlink(missing_ok=True)
         self._spare.parent.mkdir(0o700, exist_ok=True)
         if self._spare.exists():
             remove_tree(self._spare)
         self.folder.rename(self._spare)
+        folders = [*_folders(str(self.old))]
+        time.sleep(_TICK)
+        known = {
+            "folders": folders,
+            "missing": [*self._touched],
+            "spare": _states(self._spare, folders),
+            "published": _states(self.old, folders),
+        }
+        _note_of(self._spare).write_text(json.dumps(known))
 
     def _room(self, path: str) -> str:
         folder = path.rpartition("/")[0]
@@ -158,28 +207,39 @@ class RecordFiles:
         return PublishedFile(path, stat.st_size, stat.st_mtime_ns)
 
 
-def _match(new: str, old: str, *, same_disk: bool) -> None:
-    """Let the folder `new` have the very files of the folder `old`; only names and inode numbers are compared."""
-    there = {each.name: each for each in _entries(new)}
+def _link_all(old: str, new: str) -> None:
+    """Link all files of one folder into another one, which is empty."""
     for each in _entries(old):
-        was, name = there.pop(each.name, None), f"{new}/{each.name}"
-        is_folder = each.is_dir(follow_symlinks=False)
-        if is_folder and was is not None and was.is_dir(follow_symlinks=False):
-            _match(name, each.path, same_disk=same_disk)
-        elif was is None or is_folder or was.inode() != each.inode() or not same_disk:
-            if was is not None:
-                remove_tree(Path(name))
-            if is_folder:
-                Path(name).mkdir()
-                _match(name, each.path, same_disk=same_disk)
-            else:
-                link_or_copy(each.path, name)
-    for left in there.values():
-        remove_tree(Path(left.path))
+        name = f"{new}/{each.name}"
+        if each.is_dir(follow_symlinks=False):
+            Path(name).mkdir()
+            _link_all(each.path, name)
+        else:
+            link_or_copy(each.path, name)
 
 
-def _disk(folder: str) -> int:
-    return Path(folder).stat().st_dev
+def _folders(top: str, path: str = "") -> Iterator[str]:
+    """Yield the paths of all folders from `top` down, relative to it."""
+    yield path
+    for each in _entries(f"{top}/{path}"):
+        if each.is_dir(follow_symlinks=False):
+            yield from _folders(top, f"{path}{each.name}/")
+
+
+def _states(top: Path, folders: Iterable[str]) -> list[list[int]]:
+    """Return for each of these folders, if it exists, what changes when a name is added to it or removed."""
+    found: list[list[int]] = []
+    for folder in folders:
+        try:
+            stat = os.lstat(f"{top}/{folder}")
+            found.append([stat.st_dev, stat.st_ino, stat.st_mtime_ns])
+        except FileNotFoundError:
+            found.append([])
+    return found
+
+
+def _note_of(spare: Path) -> Path:
+    return spare.with_name(f"{spare.name}.json")
 
 
 def _entries(folder: str) -> list[os.DirEntry[str]]:

@@ -10,6 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from repo_bridge.last_run import sum_of_files
 from repo_bridge.reading.repository import Repository
 from repo_bridge.result import Result
 from tests.bridge.support.press import Press, day, shelf
@@ -136,3 +137,34 @@ def test_what_is_removed_is_dated_by_its_items(tmp_path: Path, server: Server, m
     assert ("deleted", "oai_dc/123456789/3.xml", late) in press.changes()
     assert ("deleted", f"bitstreams/{key(7, BITSTREAM, 1)}/download", "2025-06-18T00:00:00.001Z") in press.changes()
     server.drop(url)
+
+
+def test_sum_of_the_records(tmp_path: Path, url: str, edit: Edit) -> None:
+    """What is kept of the records after a change is what all files would give, and tells each kind of difference."""
+    press = Press(tmp_path)
+    for number, statement in enumerate(
+        (
+            "SELECT 1",
+            f"UPDATE metadatavalue SET text_value = 'New' WHERE dspace_object_id = '{key(7, ITEM, 1)}'",
+            f"UPDATE item SET withdrawn = true, in_archive = false WHERE uuid = '{key(7, ITEM, 3)}'",
+            f"UPDATE item SET withdrawn = false, in_archive = true WHERE uuid = '{key(7, ITEM, 3)}'",
+        )
+    ):
+        edit(statement)
+        assert published(press, url, day(number), allow_deletions=True)[1]
+        last = json.loads((press.kept / "index.json").read_bytes())["last_run"]
+        assert last["records"] == sum_of_files(press.records)
+    assert {*(path.name for path in press.records.rglob("*.xml"))} == {"1.xml", "2.xml", "3.xml"}
+    file = next(press.records.rglob("1.xml"))
+    content = file.read_bytes()
+    sums = {sum_of_files(press.records)}
+    file.chmod(0o600)
+    sums.add(sum_of_files(press.records))
+    os.utime(file, ns=(1, 1))
+    sums.add(sum_of_files(press.records))
+    file.write_bytes(content + b" ")
+    os.utime(file, ns=(1, 1))
+    sums.add(sum_of_files(press.records))
+    file.rename(file.with_name("4.xml"))
+    sums.add(sum_of_files(press.records))
+    assert len(sums) == 5

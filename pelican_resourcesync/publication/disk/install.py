@@ -2,9 +2,10 @@
 
 import errno
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 
 from pelican_resourcesync.exchange import can_exchange, exchange
 from pelican_resourcesync.publication.disk.durable import TEMPORARY_PREFIX, is_there, remove_tree, sync, sync_all, walk
@@ -12,15 +13,23 @@ from pelican_resourcesync.publication.disk.ordered_install import DOCUMENTS, Ins
 from pelican_resourcesync.publication.disk.reuse import belong, compare_records, copy_unchanged, keep_file, same_bytes
 from pelican_resourcesync.publication.model.layout import FOLDER, RECORDS, WELL_KNOWN, Layout, is_package
 
+#: Maps folders of records to the paths in them that may differ from the output.
+Differing = Mapping[str, Collection[str]]
 
-def install(stage: Path, output: Path, layouts: Sequence[Layout]) -> None:
+#: The default of `install`: every record may differ.
+NONE_KNOWN: Differing = MappingProxyType({})
+
+
+def install(stage: Path, output: Path, layouts: Sequence[Layout], differing: Differing = NONE_KNOWN) -> None:
     """Replace the publication of these sets with the documents in the folder `stage`.
+
+    `differing` maps folders of records to the paths in them that may differ from the output, where these are known.
 
     At every moment, either the old or the new publication is complete, or the stage holds everything needed to finish.
     Other sets stay unchanged, and so does everything if no document differs. Raises `OSError` if it fails: then the old
     publication is still there, or the stage is marked complete.
     """
-    _Installation(stage, output, layouts).run()
+    _Installation(stage, output, layouts, differing).run()
 
 
 def documents_in(stage: Path) -> list[str]:
@@ -38,15 +47,17 @@ def _relative(file: Path, top: Path) -> str:
 class _Installation:
     """The installation of the documents of some sets from a stage into an output."""
 
-    def __init__(self, stage: Path, output: Path, layouts: Sequence[Layout]) -> None:
+    def __init__(self, stage: Path, output: Path, layouts: Sequence[Layout], differing: Differing) -> None:
         self._stage = stage
         self._documents = stage / DOCUMENTS
         self._output = output
         self._layouts = layouts
+        self._differing = differing
         self._staged = documents_in(stage)
         there = self._there()
         moved = [path for path in self._staged if path not in there or not self._stays(path)]
-        held = [compare_records(each.records, self._documents, output) for each in layouts]
+        folders = [each.records for each in layouts]
+        held = [compare_records(each, self._documents, output, differing.get(each)) for each in folders]
         self._records = [path for new, _ in held for path in new]
         self._moves = InstallPlan(
             (*self._records, *in_install_order(moved, layouts)),
@@ -113,16 +124,26 @@ class _Installation:
     def _fresh(self) -> Iterator[Path]:
         """Yield the files that may not be flushed to disk yet, then all folders, each after its subfolders."""
         records = {self._documents / each.records for each in self._layouts}
+        known = {self._documents / each for each in self._differing}
         yield from (self._documents / path for path in self._records)
         folders = []
-        for folder, _, files in walk(self._documents):
+        for folder, below, files in walk(self._documents):
             folders.append(folder)
+            below[:] = [name for name in below if folder / name not in known]
             if not records.isdisjoint((folder, *folder.parents)):
                 continue
             for file in (folder / name for name in files):
                 if not file.is_symlink() and (file.stat().st_nlink == 1 or is_package(file.name)):
                     yield file
-        yield from reversed(folders)
+        yield from reversed([*folders, *self._folders_of_differing()])
+
+    def _folders_of_differing(self) -> list[Path]:
+        """Return the folders in the stage of records that are known to differ, each before its subfolders."""
+        found: set[Path] = set()
+        for top, paths in self._differing.items():
+            within = {parent for path in paths for parent in PurePosixPath(path).parents} or {PurePosixPath()}
+            found.update(self._documents / top / each for each in within)
+        return sorted(folder for folder in found if folder.is_dir())
 
     def _bring_well_known(self) -> None:
         new, target = self._documents / WELL_KNOWN, self._output / WELL_KNOWN

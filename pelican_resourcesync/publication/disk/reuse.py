@@ -9,7 +9,7 @@ from pathlib import Path
 from stat import S_ISLNK
 from urllib.parse import unquote
 
-from pelican_resourcesync.publication.disk.durable import TEMPORARY_PREFIX
+from pelican_resourcesync.publication.disk.durable import TEMPORARY_PREFIX, is_there
 from pelican_resourcesync.publication.model.layout import Layout
 from pelican_resourcesync.transport import link_or_copy
 
@@ -78,15 +78,23 @@ def _take(old: Path, new: Path) -> None:
         belong(new, old)
 
 
-def compare_records(path: str, new: Path, old: Path) -> tuple[list[str], list[str]]:
+def compare_records(
+    path: str, new: Path, old: Path, among: Collection[str] | None = None
+) -> tuple[list[str], list[str]]:
     """Return the paths of new or changed records below `path` in `new`, and of those only in `old`, both sorted.
 
-    A record is unchanged if it is the same file. Paths are relative to `new` and `old`. Raises `OSError` if the
-    folders cannot be read.
+    A record is unchanged if it is the same file. Paths are relative to `new` and `old`; `among` are those to compare,
+    relative to `path`, if the others are known to be unchanged. Raises `OSError` if the folders cannot be read.
     """
     moved: list[str] = []
     gone: list[str] = []
-    _compare(path, new, old, moved, gone)
+    if among is None:
+        _compare(path, new, old, moved, gone)
+    for within in (f"{path}/{each}" for each in among or ()):
+        if not is_there(new / within):
+            gone += [within] if is_there(old / within) else []
+        elif not (is_there(old / within) and samestat((new / within).lstat(), (old / within).lstat())):
+            moved.append(within)
     return sorted(moved), sorted(gone)
 
 

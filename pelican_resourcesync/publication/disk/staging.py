@@ -31,6 +31,7 @@ class Stage:
         self._measured: dict[str, tuple[str, int]] = {}
         self._linked: set[str] = set()
         self._folders: set[str] = set()
+        self._differing: dict[str, Collection[str]] = {}
 
     @property
     def documents(self) -> Path:
@@ -92,9 +93,14 @@ class Stage:
         if proven is not None and is_package(path):
             self._measured[path] = proven, target.stat().st_size
 
-    def add_records(self, layout: Layout, folder: Path) -> None:
-        """Move a folder from the output to the stage, as the records of a set."""
+    def add_records(self, layout: Layout, folder: Path, differing: Collection[str] | None = None) -> None:
+        """Move a folder from the output to the stage, as the records of a set.
+
+        `differing` are the paths in the folder of all records that are not the very files in the output, if known.
+        """
         target = self._documents / layout.records
+        if differing is not None:
+            self._differing[layout.records] = differing
         target.parent.mkdir(parents=True, exist_ok=True)
         folder.rename(target)
 
@@ -115,8 +121,8 @@ class Stage:
         return documents_in(self._folder)
 
     def install(self, layouts: Sequence[Layout]) -> None:
-        """Install the stage as the publication of these sets: see `installing.install`."""
-        install(self._folder, self._output, layouts)
+        """Install the stage as the publication of these sets: see `install.install`."""
+        install(self._folder, self._output, layouts, self._differing)
 
     @property
     def begun(self) -> bool:

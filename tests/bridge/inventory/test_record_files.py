@@ -2,7 +2,8 @@
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -111,40 +112,117 @@ def test_copied(files: RecordFiles, old: Path, tmp_path: Path) -> None:
         files.drop("a/1.xml")
 
 
-@pytest.mark.parametrize("disks", ["one", "two"])
-@pytest.mark.parametrize("spare", ["none", "the same", "older"])
-def test_all_kept(tmp_path: Path, old: Path, spare: str, disks: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever the last run left, the folder gets the very files that are published; what is dropped is not left."""
-    for path in ("b/2.xml", "b/3.xml", "c"):
+@pytest.fixture
+def linked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the names of the files that were linked."""
+    found: list[str] = []
+    link = os.link
+
+    def count(old: str, new: str) -> None:
+        found.append(Path(new).name)
+        link(old, new)
+
+    monkeypatch.setattr(os, "link", count)
+    return found
+
+
+@contextmanager
+def next_run(tmp_path: Path, old: Path) -> Iterator[RecordFiles]:
+    """Yield record files that have all that is published; then exchange the folders, as a publication does."""
+    with new_record_files(tmp_path / "public", old, tmp_path / "left" / "records", unchanged=True) as files:
+        files.keep_all()
+        yield files
+        old.rename(tmp_path / "former")
+        files.folder.rename(old)
+        (tmp_path / "former").rename(files.folder)
+
+
+def inodes(folder: Path) -> dict[str, int]:
+    """Return the inode numbers of all files in a folder."""
+    return {str(each.relative_to(folder)): inode(each) for each in folder.rglob("*") if each.is_file()}
+
+
+@pytest.fixture
+def left(tmp_path: Path, old: Path) -> Path:
+    """Return the folder that a run left, in which one file was replaced, one removed with its folder, and one added."""
+    for path in ("b/2.xml", "b/3.xml", "c", "d/4.xml"):
         (old / path).parent.mkdir(exist_ok=True)
         (old / path).write_bytes(b"published")
+    before = inodes(old)
+    with next_run(tmp_path, old) as files:
+        assert inodes(files.folder) == before
+        assert files.differing == set()
+        for path in ("b/2.xml", "d/4.xml"):
+            files.drop(path)
+        assert not (files.folder / "d").exists()
+        files.write("b/2.xml", b"replaced")
+        files.write("e/5.xml", b"added")
+        assert files.differing == {"b/2.xml", "d/4.xml", "e/5.xml"}
+    assert inodes(old).keys() == {"a/1.xml", "b/2.xml", "b/3.xml", "c", "e/5.xml"}
     left = tmp_path / "left" / "records"
-    if spare != "none":
-        left.parent.mkdir()
-        shutil.copytree(old, left, copy_function=os.link)
-    if spare == "older":
-        (left / "a/1.xml").unlink()
-        (left / "a/1.xml").write_bytes(b"one")  # the same bytes, and yet another file
-        (left / "gone").mkdir()
-        (left / "gone/4.xml").write_bytes(b"withdrawn")
-        (left / "c").unlink()
-        (left / "c").mkdir()
-        shutil.rmtree(left / "b")
-        (left / "b").write_bytes(b"a file in place of a folder")
-    if disks == "two":  # where equal numbers of inodes mean nothing
-        monkeypatch.setattr("repo_bridge.inventory.record_files._disk", id)
-    with new_record_files(tmp_path / "public", old, left) as files:
-        files.keep_all()
-        found = {str(each.relative_to(files.folder)): inode(each) for each in files.folder.rglob("*.xml")}
-        assert found == {name: inode(old / name) for name in ("a/1.xml", "b/2.xml", "b/3.xml")}
-        assert inode(files.folder / "c") == inode(old / "c")
-        assert not (files.folder / "gone").exists()
-        files.drop("b/2.xml")
-        files.drop("a/1.xml")
-        assert not (files.folder / "a").exists()
-        files.write("a/1.xml", b"uno")
-    assert sorted(str(each.relative_to(left)) for each in left.rglob("*")) == ["a", "b", "b/3.xml", "c"]
-    assert left.parent.stat().st_mode & 0o077 == (0 if spare == "none" else 0o055)
+    assert inodes(left) == {path: before[path] for path in ("a/1.xml", "b/3.xml", "c")}
+    assert left.parent.stat().st_mode & 0o077 == 0
+    return left
+
+
+def test_a_spare_folder(tmp_path: Path, old: Path, left: Path, linked: list[str]) -> None:
+    """Only what the last run wrote is linked; the folder gets the very files that are published, run after run."""
+    assert left.is_dir()
+    for number in range(3):
+        published = inodes(old)
+        linked.clear()
+        with next_run(tmp_path, old) as files:
+            assert inodes(files.folder) == published
+            assert not (files.folder / "d").exists()
+            assert sorted(linked) == (["2.xml", "5.xml"] if number == 0 else ["1.xml"])
+            files.drop("a/1.xml")
+            files.write("a/1.xml", b"one %d" % number)
+
+
+def other(file: Path) -> None:
+    """Replace a file by another one with the same bytes and times."""
+    shutil.copy2(file, file.with_name("other"))
+    file.with_name("other").replace(file)
+
+
+def no_folder(left: Path) -> None:
+    """Put a file in place of the folder."""
+    shutil.rmtree(left)
+    left.touch()
+
+
+DAMAGE: dict[str, Callable[[Path, Path], object]] = {
+    "a file is missing": lambda _, left: (left / "b/3.xml").rename(left.with_name("3.xml")),
+    "a file is another": lambda _, left: other(left / "b/3.xml"),
+    "a file is added": lambda _, left: (left / "b/x").write_bytes(b""),
+    "a folder is added": lambda _, left: shutil.copytree(left / "b", left / "x"),
+    "the folder is gone": lambda _, left: shutil.rmtree(left),
+    "it is a file": lambda _, left: no_folder(left),
+    "the note is gone": lambda _, left: left.with_name("records.json").rename(left.with_name("x")),
+    "the note is damaged": lambda _, left: left.with_name("records.json").write_text("{"),
+    "the note is something else": lambda _, left: left.with_name("records.json").write_text("[1]"),
+    "something else is published": lambda old, _: (old / "b/x").write_bytes(b""),
+    "a published file is another": lambda old, _: other(old / "c"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_spare_folder_that_is_not_trusted(tmp_path: Path, old: Path, left: Path, damage: str) -> None:
+    """Whatever happened to the folder or to what is published, the result are the very files that are published."""
+    DAMAGE[damage](old, left)
+    published = inodes(old)
+    with next_run(tmp_path, old) as files:
+        assert inodes(files.folder) == published
+
+
+def test_a_spare_folder_of_a_run_that_failed(tmp_path: Path, old: Path, left: Path) -> None:
+    """A run that fails leaves no folder, and the next one links all files."""
+    published = inodes(old)
+    with pytest.raises(InventoryError), next_run(tmp_path, old) as files:
+        files.copy("a.xml", tmp_path / "not there")
+    assert not left.exists()
+    with next_run(tmp_path, old) as files:
+        assert inodes(files.folder) == published
 
 
 def test_disk_fails(files: RecordFiles, tmp_path: Path) -> None:

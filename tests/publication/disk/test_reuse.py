@@ -236,7 +236,10 @@ def test_compare(tmp_path: Path) -> None:
             (folder / path).write_bytes(b"")
     (old / "h/a").hardlink_to(new / "h/a")
     (old / "h/link").symlink_to(new)
-    assert compare_records("h", new, old) == (["h/d/b", "h/d/new"], ["h/gone", "h/link", "h/x"])
+    found = (["h/d/b", "h/d/new"], ["h/gone", "h/link", "h/x"])
+    assert compare_records("h", new, old) == found
+    assert compare_records("h", new, old, ["d/b", "gone", "x", "d/new", "nowhere", "a", "link"]) == found
+    assert compare_records("h", new, old, []) == ([], [])
     (old / "z").symlink_to(old / "h")
     (new / "z").mkdir()
     assert compare_records("z", new, old) == ([], [])
