@@ -59,8 +59,9 @@ def find_settings(dspace: Path) -> dict[str, object]:
         "hidden": _hidden(values),
     }
     store = Path(_value(values, "assetstore.dir") or dspace / "assetstore")
-    if store.is_dir():
-        found["assetstore"] = str(store)
+    with suppress(PermissionError):
+        if store.is_dir():
+            found["assetstore"] = str(store)
     return {key: value for key, value in found.items() if value}
 
 
@@ -95,8 +96,9 @@ def init_text(written: Written) -> str:
     install = f"cp {SERVICE} {TIMER} /etc/systemd/system/ && systemctl daemon-reload && systemctl enable --now {TIMER}"
     return (
         f"Written: {', '.join(written.files)}\n"
-        "Next, look at what would be published: repo-bridge publish --dry-run\n"
-        f"To publish every night, as root: {install}"
+        f"Check the settings in {FILE}, and add the password for the database if it needs one.\n"
+        "Then see what would be published: repo-bridge publish --dry-run\n"
+        f"To publish every night, as root in this folder: {install}"
     )
 
 

@@ -28,6 +28,7 @@ from repo_bridge.records.resources import resources_of
 from repo_bridge.result import MOST_EXAMPLES, MOST_LEFT_OUT, Counts, DryRun, ExpectedSet, HiddenItems, Result
 from repo_bridge.schema import VERSIONS, describe
 from repo_bridge.settings import FILE, KEYS, Settings, read_configuration
+from tests.bridge.first_page import steps
 from tests.bridge.support.reading import VIEW, read, url_of
 from tests.bridge.support.repository import rows_of
 from tests.bridge.support.samples import AT, PUBLIC, every_case
@@ -107,6 +108,17 @@ def test_commands_that_are_shown_are_commands() -> None:
     assert len(lines) >= 4
     for line in lines:
         parser().parse_args(line.split())
+
+
+def test_steps_of_the_first_page_are_commands() -> None:
+    """`first_page` finds the commands of every step but that of the web server, and a shell reads them."""
+    blocks = steps()
+    assert [bool(each) for each in blocks] == [True, True, False, True, True, True, True, True]
+    assert [each.strip() for each in blocks[5]] == [
+        "venv/bin/repo-bridge publish --dry-run\n" + 8 * " " + "venv/bin/repo-bridge publish"
+    ]
+    for each in map("".join, blocks):
+        subprocess.run(["sh", "-n"], input=each.encode(), check=True)
 
 
 def test_every_option_that_is_named_is_one() -> None:
