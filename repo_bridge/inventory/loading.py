@@ -191,7 +191,7 @@ class InventoryLoader:
             found = inventory.changed_sums()
         else:
             inventory.keep_sums(sums, found)
-        found |= {*inventory.unsettled()}
+        found |= {*repository.dependents(found), *inventory.unsettled()}
         return None if len(found) * _MANY > len(inventory.items()) else found
 
     def _sums_if_all(self, repository: Repository, found: Collection[str], seen: Seen) -> dict[str, str] | None:

@@ -105,7 +105,7 @@ def digest_statement(
         queries.memberships(among),
         queries.metadata(among).where(value.c.metadata_field_id.in_([*fields])),
         queries.bitstreams(among),
-        *([] if virtual is None else [virtual.statement(queries, among)]),
+        *([] if virtual is None else [virtual.statement(among)]),
     )
     rows = union_all(*(_digested(number, part, queries) for number, part in enumerate(parts))).subquery()
     key, digest = rows.c.key, digest_of(rows.c.part, rows.c.digest, dialect=queries.dialect)

@@ -1,7 +1,10 @@
 """Virtual metadata: values that an item has from the items it is related to, such as its authors (from version 7 on).
 
-The rules are those of DSpace's `virtual-metadata.xml`. A related item counts if everybody may always read it: dates
-that pass change no virtual metadata. DSpace shows the values whatever the access to the related item.
+The rules are those of DSpace's `virtual-metadata.xml`. A related item counts if everybody may read it today; DSpace
+shows the values whatever the access to the related item.
+
+An item changes with the items it has values from, and with those in between: `VirtualMetadata.dependents` leads from
+these to the item.
 """
 
 from collections import defaultdict
@@ -13,36 +16,40 @@ from typing import Any
 from sqlalchemy import (
     ColumnElement,
     Connection,
+    Executable,
     FromClause,
     Integer,
     Select,
     Subquery,
     Text,
     and_,
-    case,
     cast,
+    false,
     func,
     literal,
     or_,
     select,
-    true,
+    union,
     union_all,
 )
 
-from repo_bridge.access import discoverable, grants, live, unsecured
+from repo_bridge.access import Period, discoverable, grants, live, readable, unsecured
 from repo_bridge.model import Field
 from repo_bridge.reading.statements import Among, Key, Statement, Statements
 from repo_bridge.schema import ENTITIES, SECURITY_LEVELS, Tables
 
-#: The values of `latest_version_status` that say that one side only is the latest version.
-_LEFT_ONLY, _RIGHT_ONLY = 1, 2
+#: The sides of a relationship. As a value of `tilted`: items on the other side do not show it, as they have too many.
+_NO_SIDE, _LEFT, _RIGHT = range(3)
 
-#: The values of `tilted`: items on the other side do not show the relationship, because they have too many.
-_LEFT, _RIGHT = 1, 2
+#: The value of `latest_version_status` which says that the item on the other side is not the latest version.
+_OUTDATED = {_LEFT: 1, _RIGHT: 2}
 
 _DEPTH = 3
 
 _Row = tuple[Any, ...]
+
+#: What tells a relationship of an item: its place, number, the names of the path that begins with it, and its variant.
+_Relationship = tuple[int, int, tuple[str, ...], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,43 +114,84 @@ RULES: Sequence[Rule] = (
 )
 
 
-def has_relationships(connection: Connection, tables: Tables) -> bool:
-    """Return whether any items are related."""
-    if tables.version < ENTITIES:
-        return False
-    return connection.execute(select(tables.relationship.c.id).limit(1)).first() is not None
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """One side of a type of relationships: what items on it call those on the other side.
+
+    If `crowded`, relationships are not looked at from here, because there are too many.
+    """
+
+    kind: int
+    side: int
+    name: str
+    crowded: bool
 
 
 class VirtualMetadata:
-    """The virtual metadata of a repository whose visible fields, by number, have these places in their order."""
+    """The virtual metadata of a repository, as of the day of its view."""
 
-    def __init__(self, version: int, fields: Mapping[int, tuple[int, Field]]) -> None:
-        """Find the rules for the fields that there are; hidden fields give no values and get none."""
+    def __init__(
+        self,
+        queries: Statements,
+        fields: Mapping[int, tuple[int, Field]],
+        kinds: Iterable[_Row],
+        dates: Iterable[tuple[str | None, str | None]],
+    ) -> None:
+        """Find the rules for the visible fields, by number with their places in the order of fields.
+
+        Hidden fields give no values to other fields, and get none. `kinds` are the types of relationships, `dates`
+        those of the policies of related items.
+        """
+        self._queries = queries
         self._targets = {str(field): place for place, field in fields.values()}
+        self._sides = [*_sides(kinds)]
+        self._names = {(each.kind, each.side): each.name for each in self._sides}
         self._rules: dict[tuple[str, ...], list[Rule]] = defaultdict(list)
-        for rule in RULES:
-            if rule.version <= version:
+        itself = (Rule((name,), f"relation.{name}") for name in sorted({*self._names.values()}))
+        for rule in (*RULES, *itself):
+            if rule.version <= queries.tables.version and rule.target in self._targets:
                 self._rules[rule.path].append(rule)
         wanted = {name for rules in self._rules.values() for rule in rules for name in rule.fields}
         self._sources = {number: str(field) for number, (_, field) in fields.items() if str(field) in wanted}
+        #: The dates of policies that are valid today, those of one policy as one text.
+        self._valid = sorted(
+            f"{start or ''}/{end or ''}"
+            for start, end in dates
+            if readable([Period.parse(start, end)], queries.view.today)
+        )
 
-    def statement(self, queries: Statements, among: Among) -> Statement:
+    def statement(self, among: Among) -> Statement:
         """Return the statement for the values that related items may give to items, one row per value.
 
         A related item without any value has a row too.
         """
         few = None if isinstance(among, Select) else among
-        parts = [self._chains(queries, depth, few) for depth in range(1, _DEPTH + 1)]
-        return queries.of_items(union_all(*parts).subquery(), among)
+        parts = [self._values(depth, few) for depth in self._depths()]
+        return self._queries.of_items(union_all(*parts).subquery(), among)
 
-    def _chains(self, queries: Statements, depth: int, few: Sequence[Key] | None) -> Select[Any]:
+    def dependents(self, keys: Sequence[Key]) -> Executable:
+        """Return the statement for the keys of the items that may have values over one of these items."""
+        queries, parts = self._queries, []
+        for depth in self._depths():
+            *_, last = steps = self._steps(depth, None)
+            source: FromClause = last
+            for after, before in pairwise(reversed(steps)):
+                source = source.join(before, before.c.other == after.c.item)
+            parts.append(
+                select(queries.key(steps[0].c.item))
+                .select_from(source)
+                .where(queries.belongs(last.c.other, keys), *self._wanted(steps))
+            )
+        return union(*parts)
+
+    def _depths(self) -> range:
+        """Return how many relationships there may be between an item and one that gives it values."""
+        return range(1, max((len(path) for path in self._rules), default=1) + 1)
+
+    def _values(self, depth: int, few: Sequence[Key] | None) -> Select[Any]:
         """Select the values that come over as many relationships; with `few`, SQLite looks at these items alone."""
-        tables, value = queries.tables, queries.tables.metadatavalue
-        paths = [path for path in self._rules if len(path) == depth]
-        steps = [
-            _step(queries, few if place == 0 else None, [] if depth == 1 else [path[place] for path in paths])
-            for place in range(depth)
-        ]
+        tables, value = self._queries.tables, self._queries.tables.metadatavalue
+        steps = self._steps(depth, few)
         first, last = steps[0], steps[-1]
         source: FromClause = first
         for before, after in pairwise(steps):
@@ -157,20 +205,16 @@ class VirtualMetadata:
                 unsecured(tables),
             ),
         )
-        known = [and_(*(step.c.name == name for step, name in zip(steps, path, strict=True))) for path in paths]
-        following: list[ColumnElement[Any]] = []
-        for step in steps[1:]:
-            following += [step.c.name, step.c.place, step.c.number]
+        columns: list[ColumnElement[Any]] = []
+        for step in steps:
+            columns += [step.c.kind, step.c.side, func.coalesce(step.c.place, 0), step.c.number]
         for _ in range(depth, _DEPTH):
-            following += [literal("", Text()), literal(0, Integer()), literal(0, Integer())]
+            columns += [literal(number, Integer()) for number in (0, _NO_SIDE, 0, 0)]
         return (
             select(
                 first.c.item,
-                first.c.place,
-                first.c.number,
                 first.c.variant,
-                first.c.name.label("name1"),
-                *[column.label(f"following{place}") for place, column in enumerate(following)],
+                *[column.label(f"step{place}") for place, column in enumerate(columns)],
                 cast(last.c.other, Text).label("other"),
                 value.c.metadata_field_id,
                 func.coalesce(value.c.place, 0).label("value_place"),
@@ -179,11 +223,35 @@ class VirtualMetadata:
             )
             .select_from(source)
             .where(
-                first.c.crowded == 0,
-                *(_always_public(tables, step.c.other, one_by_one=few is not None) for step in steps),
-                *([] if depth == 1 else [or_(*known)]),
+                *self._wanted(steps),
+                *(self._public(step.c.other, one_by_one=few is not None) for step in steps),
             )
         )
+
+    def _steps(self, depth: int, few: Sequence[Key] | None) -> list[Subquery]:
+        """Return as many steps from item to item; with `few`, SQLite looks at the first ones of these items alone."""
+        return [_step(self._queries, few if place == 0 else None, place) for place in range(depth)]
+
+    def _wanted(self, steps: Sequence[Subquery]) -> Iterator[ColumnElement[bool]]:
+        """Yield the conditions that these steps, one after the other, may begin or be the path of a rule."""
+        for place, step in enumerate(steps):
+            names = {path[place] for path in self._rules if len(path) >= len(steps)}
+            sides = [each for each in self._sides if each.name in names and not (each.crowded and place == 0)]
+            yield or_(false(), *(_is_from(step, side, sides) for side in _OUTDATED))
+
+    def _public(self, key: ColumnElement[Any], *, one_by_one: bool) -> ColumnElement[bool]:
+        """Return the condition that everybody may read an item today, looked up for each or in a list."""
+        tables = self._queries.tables
+        item, policy = tables.item, tables.resourcepolicy
+        start, end = (func.coalesce(cast(date, Text), "") for date in (policy.c.start_date, policy.c.end_date))
+        undated = and_(policy.c.start_date.is_(None), policy.c.end_date.is_(None))
+        today = or_(undated, (start + "/" + end).in_(self._valid)) if self._valid else undated
+        public = (
+            select(item.c.id)
+            .select_from(item.join(policy, policy.c.object_id == item.c.id))
+            .where(live(tables), discoverable(tables), today, grants(tables, policy))
+        )
+        return public.where(item.c.id == key).exists() if one_by_one else key.in_(public)
 
     def values(self, rows: Iterable[_Row]) -> list[tuple[int, int, int, str, str]]:
         """Return the values from the rows of one item: place of the field, place, a negative number, text, language.
@@ -191,15 +259,24 @@ class VirtualMetadata:
         By the number, values of the same place are in the order of their relationships, before those of the item.
         """
         found: list[tuple[int, int, str]] = []
-        for (place, _, path, variant), related in sorted(_by_relationship(rows).items()):
+        for (place, _, path, variant), related in sorted(self._by_relationship(rows).items()):
             (*_, other), values = min(related.items())
-            rules = self._rules.get(path, ())
-            itself = (Rule(path, f"relation.{path[0]}"),) if len(path) == 1 else ()
-            for rule in (*rules, *itself):
-                if rule.target in self._targets:
-                    texts = self._texts(rule, variant, other, values)
-                    found.extend((self._targets[rule.target], place, text) for text in texts if text.strip())
+            for rule in self._rules.get(path, ()):
+                texts = self._texts(rule, variant, other, values)
+                found.extend((self._targets[rule.target], place, text) for text in texts if text.strip())
         return [(target, place, n - len(found), text, "") for n, (target, place, text) in enumerate(found)]
+
+    def _by_relationship(self, rows: Iterable[_Row]) -> dict[_Relationship, dict[_Row, list[_Row]]]:
+        """Return the values of each relationship, by the related item, the first of which counts."""
+        found: dict[_Relationship, dict[_Row, list[_Row]]] = defaultdict(lambda: defaultdict(list))
+        for _, variant, *rest, other, field, value_place, value, text in rows:
+            steps = [rest[begin : begin + 4] for begin in range(0, len(rest), 4)]
+            path = tuple(self._names[kind, side] for kind, side, *_ in steps if side != _NO_SIDE)
+            (place, number), *order = (tuple(step[2:]) for step in steps)
+            values = found[place, number, path, variant or ""][*order, other]
+            if isinstance(text, str):  # SQLite does not enforce types
+                values.append((field, value_place, value, text))
+        return found
 
     def _texts(self, rule: Rule, variant: str, other: str, values: Collection[_Row]) -> list[str]:
         if not rule.fields:
@@ -215,63 +292,60 @@ class VirtualMetadata:
         return [", ".join(texts)] if rule.joined else texts
 
 
-#: What tells a relationship of an item: its place, number, the names of the path that begins with it, and its variant.
-_Relationship = tuple[int, int, tuple[str, ...], str]
+def read_relationship_types(connection: Connection, tables: Tables) -> list[_Row]:
+    """Return the types of relationships: number, names of both sides, and which one is tilted."""
+    if tables.version < ENTITIES:
+        return []
+    kind = tables.relationship_type
+    tilted = kind.c.get("tilted", literal(0, Integer()))
+    rows = connection.execute(select(kind.c.id, kind.c.leftward_type, kind.c.rightward_type, tilted))
+    return sorted((tuple(row) for row in rows), key=repr)
 
 
-def _by_relationship(rows: Iterable[_Row]) -> dict[_Relationship, dict[_Row, list[_Row]]]:
-    """Return the values of each relationship, by the related item, the first of which counts."""
-    found: dict[_Relationship, dict[_Row, list[_Row]]] = defaultdict(lambda: defaultdict(list))
-    for _, place, number, variant, first, second, place2, number2, third, place3, number3, other, *value in rows:
-        path = tuple(name for name in (first, second, third) if name)
-        values = found[place, number, path, variant or ""][place2, number2, place3, number3, other]
-        if isinstance(value[-1], str):  # SQLite does not enforce types
-            values.append(tuple(value))
-    return found
+def read_virtual_metadata(
+    connection: Connection, queries: Statements, fields: Mapping[int, tuple[int, Field]], kinds: Iterable[_Row]
+) -> VirtualMetadata | None:
+    """Return the virtual metadata for these visible fields and types of relationships; `None` without any."""
+    relationship, policy = queries.tables.relationship, queries.tables.resourcepolicy
+    if queries.tables.version < ENTITIES or connection.execute(select(relationship.c.id).limit(1)).first() is None:
+        return None
+    related = union(select(relationship.c.left_id), select(relationship.c.right_id))
+    dates = connection.execute(queries.dated().where(policy.c.object_id.in_(related)))
+    return VirtualMetadata(queries, fields, kinds, [(start, end) for start, end in dates])
 
 
-def _step(queries: Statements, few: Sequence[Key] | None, names: Sequence[str]) -> Subquery:
-    """Return each relationship from both of its sides, if the other one is the latest version.
+def _sides(kinds: Iterable[_Row]) -> Iterator[_Side]:
+    for number, leftward, rightward, tilted in kinds:
+        yield _Side(number, _LEFT, str(leftward), tilted == _RIGHT)
+        yield _Side(number, _RIGHT, str(rightward), tilted == _LEFT)
 
-    With `few` or `names`, return those of these items, and those with these names.
+
+def _is_from(step: Subquery, side: int, sides: Iterable[_Side]) -> ColumnElement[bool]:
+    """Return the condition that a step is one of `sides`, all of them this one, to the latest version of an item."""
+    kinds = [each.kind for each in sides if each.side == side]
+    return and_(step.c.side == side, step.c.kind.in_(kinds), step.c.status != _OUTDATED[side])
+
+
+def _step(queries: Statements, few: Sequence[Key] | None, place: int) -> Subquery:
+    """Return each relationship from both of its sides; with `few`, SQLite looks at those of these items alone.
+
+    The parts have no conditions in PostgreSQL, which then finds them by their indexes.
     """
-    tables = queries.tables
-    relationship, kind = tables.relationship, tables.relationship_type
-    source = relationship.join(kind, kind.c.id == relationship.c.type_id)
+    relationship = queries.tables.relationship
     status = relationship.c.get("latest_version_status", literal(0, Integer()))
-    tilted = func.coalesce(kind.c.get("tilted", literal(0, Integer())), 0)
-    sides = (
-        ("left", "right", kind.c.leftward_type, relationship.c.rightward_value, _LEFT_ONLY, _RIGHT),
-        ("right", "left", kind.c.rightward_type, relationship.c.leftward_value, _RIGHT_ONLY, _LEFT),
-    )
     parts = [
         select(
             relationship.c[f"{own}_id"].label("item"),
             relationship.c[f"{other}_id"].label("other"),
-            func.coalesce(relationship.c[f"{own}_place"], 0).label("place"),
+            relationship.c[f"{own}_place"].label("place"),
             relationship.c.id.label("number"),
-            variant.label("variant"),
-            name.label("name"),
-            case((tilted == crowded, 1), else_=0).label("crowded"),
+            relationship.c[f"{other}ward_value"].label("variant"),
+            relationship.c.type_id.label("kind"),
+            literal(side, Integer()).label("side"),
+            status.label("status"),
         )
-        .select_from(source)
-        .where(
-            status != outdated,
-            true() if few is None else queries.belongs(relationship.c[f"{own}_id"], few),
-            name.in_(names) if names else true(),
-        )
-        for own, other, name, variant, outdated, crowded in sides
+        for own, other, side in (("left", "right", _LEFT), ("right", "left", _RIGHT))
     ]
-    return union_all(*parts).subquery()
-
-
-def _always_public(tables: Tables, key: ColumnElement[Any], *, one_by_one: bool) -> ColumnElement[bool]:
-    """Return the condition that everybody may read an item, whatever the day, looked up for each or in a list."""
-    item, policy = tables.item, tables.resourcepolicy
-    undated = and_(policy.c.start_date.is_(None), policy.c.end_date.is_(None))
-    public = (
-        select(item.c.id)
-        .select_from(item.join(policy, policy.c.object_id == item.c.id))
-        .where(live(tables), discoverable(tables), undated, grants(tables, policy))
-    )
-    return public.where(item.c.id == key).exists() if one_by_one else key.in_(public)
+    if few is not None and queries.dialect == "sqlite":
+        parts = [part.where(queries.belongs(part.selected_columns.item, few)) for part in parts]
+    return union_all(*parts).subquery(f"step{place}")

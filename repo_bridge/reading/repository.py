@@ -20,7 +20,7 @@ from repo_bridge.reading.digests import digest_statement
 from repo_bridge.reading.execution import QueryRunner, Row, RowsByKey, RunStatement
 from repo_bridge.reading.files import File, files_of
 from repo_bridge.reading.hierarchy import read_hierarchy
-from repo_bridge.reading.relationships import VirtualMetadata, has_relationships
+from repo_bridge.reading.relationships import read_relationship_types, read_virtual_metadata
 from repo_bridge.reading.row_versions import (
     Origin,
     find_origin,
@@ -72,10 +72,10 @@ class Repository:
         self._unwanted = [number for number in fields if number not in self._fields]
         self._places = {number: place for number, (place, _) in self._fields.items()}
         self._ordered = dict(self._fields.values())
-        related = has_relationships(connection, tables)
-        self._virtual = VirtualMetadata(tables.version, self._fields) if related else None
         titles = find_titles(fields)
         self._queries = Statements(tables=tables, view=view, titles=titles, dialect=connection.dialect.name)
+        self._kinds = read_relationship_types(connection, tables)
+        self._virtual = read_virtual_metadata(connection, self._queries, self._fields, self._kinds)
         self.hierarchy = read_hierarchy(connection, self._queries)
         self._shared = read_shared(connection, tables)
         types = [number for number, field in fields.items() if field == ENTITY_TYPE]
@@ -128,18 +128,27 @@ class Repository:
         return {date for date in dates if (day := parse_day(date)) and first < day <= last}
 
     def dated_items(self, since: datetime) -> list[str]:
-        """Return the ids of items that may have become public or hidden since then, with or without a change."""
+        """Return the ids of items that may have become public or hidden since then, with or without a change.
+
+        So may be what they have from related items.
+        """
         dates = self.passed_dates(since)
         objects = self._queries.objects_dated(dates)
-        return self._ids(items_of(self._queries, lambda key: key.in_(objects))) if dates else []
+        found = self._ids(items_of(self._queries, lambda key: key.in_(objects))) if dates else []
+        return sorted({*found, *self.dependents(found)})
+
+    def dependents(self, ids: Iterable[str]) -> set[str]:
+        """Return the ids of items that may have values from one of these items, related to them now."""
+        found: set[str] = set()
+        for some in _batches(ids if self._virtual else (), _KEYS):
+            if self._virtual and (keys := self._queries.keys(some)):
+                found.update(str(key) for (key,) in self._runner.all(self._virtual.dependents(keys)))
+        return found
 
     @cached_property
     def origin(self) -> Origin | None:
-        """Which database it is, `None` if it does not know which transaction wrote a row: see `row_versions`.
-
-        `None` too if any items are related: a row of one of them may change the record of another.
-        """
-        return None if self._virtual else find_origin(self._connection, self._queries)
+        """Which database it is, `None` if it does not know which transaction wrote a row: see `row_versions`."""
+        return find_origin(self._connection, self._queries)
 
     def total(self) -> str:
         """Return the sum of all rows: see `row_versions`."""
@@ -183,7 +192,7 @@ class Repository:
         """Return a digest of what all items share: if it differs, no digests of items can be compared.
 
         It covers the schema of the database, the visible fields, the public collections and communities, the groups of
-        an anonymous visitor, the formats of files, and the view except for its time.
+        an anonymous visitor, the formats of files, the types of relationships, and the view except for its time.
         """
         view, hierarchy = self._view, self.hierarchy
         shared = (
@@ -191,7 +200,7 @@ class Repository:
             sorted(self._fields.items()),
             sorted(hierarchy.communities.items()),
             sorted(hierarchy.collections.items()),
-            self._shared,
+            (*self._shared, self._kinds),
             (str(view.zone), view.bundles, view.entities, sorted(view.hidden), view.fingerprints),
         )
         return sha256(repr(shared).encode()).hexdigest()
@@ -205,7 +214,7 @@ class Repository:
             memberships=RowsByKey(run(queries.memberships(among)), "collections"),
             metadata=RowsByKey(run(queries.metadata(among, self._unwanted)), "metadata"),
             files=RowsByKey(run(queries.bitstreams(among)), "bitstreams"),
-            related=RowsByKey(run(self._virtual.statement(queries, among)) if self._virtual else (), "relationships"),
+            related=RowsByKey(run(self._virtual.statement(among)) if self._virtual else (), "relationships"),
         )
         for key, rows in _grouped(run(queries.items(keys))):
             periods = _periods(rows)

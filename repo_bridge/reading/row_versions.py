@@ -4,7 +4,9 @@ The key of an object (an item, bundle or file) is hashed with the `xmin` of each
 read. Added up, the hashes of all rows change whenever a row is added, replaced or removed, whoever did it, and cost a
 tenth of a digest of the rows. They are also added up for each item, with its bundles and files. Rows that were written
 since the last look lead to items; if these account for the change of the whole sum, no other item has changed.
-Otherwise, as when rows were only removed, the sums of all items are compared.
+Otherwise, as when rows were only removed, the sums of all items are compared. An item that has values from related ones
+changes with them: relationships lead to it (`Repository.dependents`), and a relationship that is removed is one of both
+of its items.
 
 `VACUUM FREEZE` keeps `xmin`. A restored database has other transactions, so `origin` says which database it is.
 """
@@ -85,7 +87,7 @@ def find_origin(connection: Connection, queries: Statements) -> Origin | None:
     """
     if connection.dialect.name != "postgresql" or queries.tables.version == INTEGER_KEYS:
         return None
-    names = [f'"{table.name}"' for table, _ in _owners(queries)]
+    names = sorted({f'"{table.name}"' for table, _ in _owners(queries)})
     if not connection.execute(_POSSIBLE, {"number": len(names), "names": names}).scalar_one():
         return None
     return Origin(*connection.execute(_ORIGIN).one())
@@ -184,7 +186,10 @@ def items_of(queries: Statements, condition: Condition) -> CompoundSelect[Any]:
 
 
 def _owners(queries: Statements) -> Iterator[tuple[Table, ColumnElement[Any]]]:
-    """Yield each table whose rows belong to an item, a bundle or a file, with the column of its key."""
+    """Yield each table whose rows belong to an item, a bundle or a file, with the column of its key.
+
+    A relationship belongs to both of its items.
+    """
     tables = queries.tables
     for table, name in (
         (tables.item, "id"),
@@ -195,8 +200,11 @@ def _owners(queries: Statements) -> Iterator[tuple[Table, ColumnElement[Any]]]:
         (tables.item2bundle, "item_id"),
         (tables.bundle2bitstream, "bundle_id"),
         (tables.bitstream, "id"),
+        (tables.relationship, "left_id"),
+        (tables.relationship, "right_id"),
     ):
-        yield table, table.c[name]
+        if len(table.c):
+            yield table, table.c[name]
 
 
 def _hashed(key: ColumnElement[Any]) -> ColumnElement[int]:

@@ -13,16 +13,19 @@ import pytest
 
 from pelican_resourcesync.publication import Row
 from repo_bridge.inventory import Inventory
+from repo_bridge.reading import relationships
 from repo_bridge.reading.repository import Repository, open_repository
 from repo_bridge.result import Progress
 from repo_bridge.settings import Settings
 from repo_bridge.source import open_source
 from tests.bridge.reading.test_digests import CHANGES, ONE, SAMPLE
+from tests.bridge.support.entities import JOURNAL, KNUTH, VOLUME, article_things, entities
 from tests.bridge.support.press import BASE, UI, Heard
 from tests.bridge.support.reading import VIEW
-from tests.bridge.support.repository import rows_of
+from tests.bridge.support.repository import ITEM, Sample, Thing, key, rows_of
 from tests.bridge.support.samples import AT, every_case
 from tests.bridge.support.server import Server
+from tests.bridge.support.tables import Rows
 
 #: What may happen to the rows of items, and to what they depend on; `{table.column}` is a value from that column.
 EDITS = [
@@ -71,19 +74,74 @@ EDITS = [
     "UPDATE bitstreamformatregistry SET mimetype = mimetype || 'x' WHERE bitstream_format_id = 2",
 ]
 
+_RELATIONSHIP = "WHERE id = {relationship.id}"
+_RELATE = (
+    "INSERT INTO relationship (id, left_id, right_id, type_id, left_place, right_place, latest_version_status)"
+    " SELECT {number}, {relationship.left_id}, {relationship.right_id}, {relationship_type.id}, 1, 0, 0"
+)
+
+#: What may happen to items that are related, and to what relates them.
+EDITS_OF_RELATED = [
+    *[_RELATE, f"DELETE FROM relationship {_RELATIONSHIP}"] * 2,
+    f"UPDATE relationship SET left_place = left_place + 1 {_RELATIONSHIP}",
+    f"UPDATE relationship SET rightward_value = '{{number}}' {_RELATIONSHIP}",
+    f"UPDATE relationship SET latest_version_status = (latest_version_status + 1) % 3 {_RELATIONSHIP}",
+    f"UPDATE relationship SET right_id = {{item.uuid}} {_RELATIONSHIP}",
+    f"UPDATE relationship SET left_id = {{relationship.left_id}}, type_id = {{relationship_type.id}} {_RELATIONSHIP}",
+    "UPDATE relationship_type SET leftward_type = {relationship_type.leftward_type} WHERE id = {relationship_type.id}",
+    "UPDATE relationship_type SET tilted = 2 WHERE id = {relationship_type.id}",
+    *[
+        f"{statement} = ANY(ARRAY[{{relationship.left_id}}, {{relationship.right_id}}]::uuid[])"
+        for statement in (
+            "UPDATE item SET withdrawn = NOT withdrawn WHERE uuid",
+            "UPDATE item SET discoverable = NOT discoverable WHERE uuid",
+            "UPDATE resourcepolicy SET start_date = {day}, end_date = NULL WHERE dspace_object",
+            "UPDATE resourcepolicy SET end_date = {day}, start_date = NULL WHERE dspace_object",
+            (
+                "UPDATE metadatavalue SET text_value = text_value || 'x' "
+                "WHERE metadata_field_id <> 903 AND dspace_object_id"
+            ),
+            (
+                "UPDATE metadatavalue SET text_value = CASE text_value WHEN 'Publication' THEN 'Person' ELSE "
+                "'Publication' END WHERE metadata_field_id = 903 AND dspace_object_id"
+            ),
+        )
+    ],
+    "DELETE FROM item WHERE uuid = {item.uuid}",
+]
+
 #: What changes no row; VACUUM FULL writes all rows anew.
 UPKEEP = ["VACUUM FREEZE item, metadatavalue, resourcepolicy", "VACUUM FULL metadatavalue", *["SELECT 1"] * 4]
 
 SILENT: Progress = Heard()
 
 
+def related_rows() -> Rows:
+    """Return three articles with their authors and journals, one author of two of them, and items without any."""
+    firsts = (0, 10, 20)
+    things = [thing for first in firsts for thing in article_things(first)]
+    rows = entities(rows_of(Sample(items=[*things, *map(Thing, range(100, 160))]), 7), 7, firsts)
+    shared = {**rows["relationship"][0], "id": 90, "right_id": key(7, ITEM, 10 + KNUTH)}
+    rows["relationship"].append(shared)
+    return rows
+
+
+@pytest.fixture
+def journals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the records of articles have the title of their journal, which no field of Dublin Core holds."""
+    path = ("isJournalIssueOfPublication", "isJournalVolumeOfIssue", "isJournalOfVolume")
+    rule = relationships.Rule(path, "dc.relation.ispartof", ("dc.title",))
+    monkeypatch.setattr(relationships, "RULES", (*relationships.RULES, rule))
+
+
 class Life:
     """A repository in PostgreSQL to which something happens every day, and the inventory that goes on from the last."""
 
-    def __init__(self, server: Server, folder: Path, seed: int) -> None:
+    def __init__(self, server: Server, folder: Path, seed: int, *, related: bool = False) -> None:
         self.random = random.Random(seed)
         self.server = server
-        self.url = server.database(rows_of(every_case(), 7), 7)
+        self.edits = EDITS_OF_RELATED if related else EDITS
+        self.url = server.database(related_rows() if related else rows_of(every_case(), 7), 7)
         self.folder = folder
         self.at = AT
         self.key: tuple[object, ...] = ()
@@ -91,7 +149,7 @@ class Life:
 
     def edit(self, owner: psycopg.Connection[Any]) -> None:
         """Do something, unless there is nothing left to do it to."""
-        statement = self.random.choice(EDITS)
+        statement = self.random.choice(self.edits)
         while "{" in statement:
             name = statement.partition("{")[2].partition("}")[0]
             value = self._value(owner, name)
@@ -173,9 +231,9 @@ def days(life: Life, number: int) -> Iterator[int]:
         yield each
 
 
-def live(server: Server, folder: Path, seed: int, number: int) -> tuple[int, int, int]:
+def live(server: Server, folder: Path, seed: int, number: int, *, related: bool = False) -> tuple[int, int, int]:
     """Live some days; return on how many of them row versions did, dates were all, and nothing was to be done."""
-    life, kept = Life(server, folder, seed), folder / "kept.db"
+    life, kept = Life(server, folder, seed, related=related), folder / "kept.db"
     before, since, counts = life.fill(kept), life.at, [0, 0, 0]
     for each in days(life, number):
         now = life.fill(kept, since)
@@ -287,6 +345,48 @@ def test_random_life(server: Server, tmp_path: Path) -> None:
     assert versions > 4
     assert dates > 0
     assert nothing > 0
+
+
+@pytest.mark.usefixtures("journals")
+def test_related_items(server: Server, tmp_path: Path) -> None:
+    """Whatever happens to what an article has values from, what changed is found without comparing all digests."""
+    life = Life(server, tmp_path, 1, related=True)
+    kept, fresh = tmp_path / "kept.db", tmp_path / "fresh.db"
+    before = life.fill(kept)
+    author, volume, journal = (f"'{key(7, ITEM, number)}'" for number in (KNUTH, VOLUME, 10 + JOURNAL))
+    for statement, changed in (
+        (f"UPDATE metadatavalue SET text_value = 'Knut' WHERE dspace_object_id = {author} AND place = 0", 1),
+        (f"UPDATE metadatavalue SET text_value = 'CACM' WHERE dspace_object_id = {journal}", 1),
+        (f"UPDATE resourcepolicy SET start_date = '2025-06-19' WHERE dspace_object = {author}", 1),
+        (f"UPDATE item SET withdrawn = true, in_archive = false WHERE uuid = {volume}", 1),
+        ("SELECT 1", 0),
+        ("SELECT 1", 1),  # the author is public again
+        ("UPDATE relationship SET left_place = 7 WHERE id = 1", 1),
+        (f"DELETE FROM relationship WHERE left_id = {journal}", 1),
+        ("UPDATE relationship SET rightward_value = 'Knuth' WHERE id = 90", 1),
+        ("DELETE FROM relationship WHERE id = 3", 1),
+        (f"DELETE FROM item WHERE uuid = {author}", 1),
+    ):
+        with psycopg.connect(server.dsn(life.url), autocommit=True) as owner:
+            assert owner.execute(statement.encode()).rowcount > 0, statement
+        since, life.at = life.at, life.at + timedelta(hours=16)
+        now = life.fill(kept, since)
+        assert not now.by_digests, statement
+        assert len({*now.rows} ^ {*before.rows}) == 2 * changed, statement
+        assert now.rows == life.fill(fresh).rows, statement
+        before = now
+        fresh.unlink()
+    server.drop(life.url)
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("journals")
+@pytest.mark.parametrize("seed", range(2, 8))
+def test_random_lives_of_related_items(server: Server, tmp_path: Path, seed: int) -> None:
+    """So it is through 200 days."""
+    versions, dates, nothing = live(server, tmp_path, seed, 200, related=True)
+    assert min(versions, nothing) > 10
+    assert dates > 0
 
 
 @pytest.mark.long
