@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         remove_tree,
         replace_file,
         same_bytes,
+        sync,
         temporary_sibling,
     )
     from pelican_resourcesync.publication.documents import (
@@ -210,6 +211,7 @@ __all__ = [
     "require_plausible",
     "require_same_site",
     "same_bytes",
+    "sync",
     "temporary_sibling",
     "well_known_reachable",
     "whole_milliseconds",

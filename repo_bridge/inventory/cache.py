@@ -14,20 +14,20 @@ from pathlib import Path
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.printable import get_logger
-from pelican_resourcesync.publication import Listing, Workspace
-from pelican_resourcesync.transport import measure
+from pelican_resourcesync.publication import Listing, Workspace, sync
 from pelican_resourcesync.version import __version__
 
 logger = get_logger(__name__)
 
-_FORMAT = 3
+_FORMAT = 4
 _INVENTORY, _INDEX = "inventory.db", "index.json"
 
 
 class Cache:
     """Cached files of the publications of one repository, in a folder of its own.
 
-    A file is used only if it is unchanged since it was cached. The folder never needs to be removed by hand.
+    A file is used only if it is the one that was cached: files here are replaced, never modified, and flushed to disk
+    before the index names them. The folder never needs to be removed by hand.
     """
 
     def __init__(self, beside: Path, set_name: str) -> None:
@@ -86,13 +86,14 @@ class Cache:
             files = {_INVENTORY: work / _INVENTORY, **{path.name: path for path in listings.values()}}
             for name, file in files.items():
                 file.replace(new / name)
+            sync(new / name for name in files)
             index = {
                 "format": _FORMAT,
                 "tool": __version__,
                 "basis": key,
                 "at": _moment(at),
                 "edition": edition,
-                "files": {name: measure(new / name)[0] for name in files},
+                "files": {name: _identity(new / name) for name in files},
                 "listings": {digest: path.name for digest, path in listings.items()},
             }
             (new / _INDEX).write_text(json.dumps(index), "ascii")
@@ -144,9 +145,15 @@ class Cache:
     def _is_whole(self, name: str) -> bool:
         files = self._index.get("files")
         try:
-            return isinstance(files, dict) and measure(self._place / name)[0] == files.get(name)
+            return isinstance(files, dict) and _identity(self._place / name) == files.get(name)
         except OSError:
             return False
+
+
+def _identity(file: Path) -> list[int]:
+    """Return what tells a file from a modified one: its length (bytes) and mtime (ns)."""
+    stat = file.stat()
+    return [stat.st_size, stat.st_mtime_ns]
 
 
 def _moment(at: datetime) -> str:

@@ -199,6 +199,15 @@ def test_damaged(press: Press, without: dict[str, bytes], name: str, data: bytes
     assert json.loads((press.kept / "index.json").read_bytes())["files"].keys() == {"inventory.db", "listing-0.db"}
 
 
+def test_written_again(press: Press, without: dict[str, bytes]) -> None:
+    """A file that somebody else wrote is not believed, even if it has the same length."""
+    file = press.kept / "inventory.db"
+    file.write_bytes(file.read_bytes())
+    press.publish(edited(), 1)
+    assert press.files() == without
+    assert not kept_some(press)
+
+
 @pytest.mark.parametrize(
     ("key", "value"), [("tool", "0"), ("format", 0), ("basis", "x"), ("at", None), ("files", 5), ("files", {})]
 )
