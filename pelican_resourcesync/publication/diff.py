@@ -10,7 +10,7 @@ from pathlib import Path
 from pelican_resourcesync.protocol import ChangeKind, Limits
 from pelican_resourcesync.publication.model.clock import TICK, later
 from pelican_resourcesync.publication.model.history import Change
-from pelican_resourcesync.publication.model.listing import LONGER, MARKS, Listing
+from pelican_resourcesync.publication.model.listing import Listing, links_size, uri_size
 from pelican_resourcesync.publication.model.resource import (
     Listed,
     Representation,
@@ -66,9 +66,8 @@ class Comparison:
 
     def see(self, uri: str, links: str = "") -> None:
         """Include the sizes of one URI and its `links`, as text of a row."""
-        size = len(uri) + LONGER * sum(map(uri.count, MARKS))
-        self._longest = max(self._longest, size)
-        self._heaviest = max(self._heaviest, len(links) if links.isascii() else len(links.encode()))
+        self._longest = max(self._longest, uri_size(uri))
+        self._heaviest = max(self._heaviest, links_size(links))
 
     def take(self, new: Row, differing: list[Row]) -> None:
         """Include a resource that differs, and add it to `differing` unless there are very many."""

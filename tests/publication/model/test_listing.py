@@ -2,6 +2,8 @@
 
 import sqlite3
 from collections.abc import Iterator, Mapping
+from contextlib import closing
+from operator import attrgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Thread
@@ -14,6 +16,7 @@ from hypothesis import strategies as st
 from pelican_resourcesync.errors import DocumentError, PublicationError
 from pelican_resourcesync.protocol import Hash, Link
 from pelican_resourcesync.publication import FileResources, Listed, Listing, Representation, Resource, Row
+from pelican_resourcesync.publication.model.resource import render_links, render_representation, render_time
 from tests.protocol.strategies import links, times
 
 _uris = st.text(st.characters(exclude_categories=["Cs"]), max_size=4)
@@ -183,6 +186,61 @@ def test_what_fails_is_closed() -> None:
                 Listing.keep(rows()) if anew else before.changed(rows(), ())
             with pytest.raises(sqlite3.ProgrammingError, match="closed"):
                 opened[-1].execute("SELECT 1")
+
+
+# What the counts of a listing are, in SQL over all of it.
+_TYPES = """
+SELECT kind, count(*), sum(size) FROM (
+  SELECT CASE instr(representation, ' type="') WHEN 0 THEN '' ELSE
+    substr(representation, instr(representation, ' type="') + 7,
+      length(representation) - instr(representation, ' type="') - 10) END AS kind,
+  CASE instr(representation, ' length="') WHEN 0 THEN 0 ELSE
+    CAST(substr(representation, instr(representation, ' length="') + 9) AS INTEGER) END AS size
+  FROM listing
+) GROUP BY kind
+"""
+_YEARS = "SELECT substr(lastmod, 1, 4) AS y, count(*) FROM listing WHERE lastmod <> '' GROUP BY y ORDER BY y DESC"
+_LAST = "SELECT max(lastmod) FROM listing"
+_LONGEST = (
+    "SELECT max(length(uri) + 5 * ("
+    + " + ".join(f"length(uri) - length(replace(uri, char({ord(mark)}), ''))" for mark in "&'\"<>")
+    + ")), max(length(CAST(links AS BLOB))) FROM listing"
+)
+
+_summed_types = st.sampled_from(["text/html", "ä/ö", 'a "type="&', "a\nb/>", "", " length="])
+_summed = st.builds(
+    Row,
+    st.builds("https://example.org/{}".format, st.sampled_from(["", "a", "b&", "'\"<>", "ä" * 3, "c" * 9, "d" * 20])),
+    st.builds(
+        render_representation,
+        st.builds(Representation, st.none() | _hashes, st.none() | st.integers(0, 10**17), st.none() | _summed_types),
+    ),
+    st.lists(links, max_size=2).map(render_links),
+    (st.none() | times).map(render_time),
+)
+_steps = st.lists(st.tuples(st.lists(_summed, max_size=4), st.lists(_summed.map(attrgetter("uri")), max_size=3)))
+
+
+@given(st.lists(_summed, max_size=8), _steps)
+def test_counts_carried_forward(rows: list[Row], steps: list[tuple[list[Row], list[str]]]) -> None:
+    """After any changes, the counts are those of the whole listing, in this process and in the next one."""
+    with TemporaryDirectory() as folder:
+        listing = Listing.keep(rows, Path(folder, "0.db"))
+        for number, (added, gone) in enumerate([([], []), *steps]):
+            file = Path(folder, f"{number}.db.changed")
+            listing = listing.changed(iter(added), iter(gone), file)
+            with closing(sqlite3.connect(file)) as database:
+                types = database.execute(_TYPES).fetchall()
+                years = {int(year): count for year, count in database.execute(_YEARS)}
+                [(last,)] = database.execute(_LAST)
+                [longest] = database.execute(_LONGEST)
+                [(length,)] = database.execute("SELECT count(*) FROM listing")
+            listing = listing if number % 2 else Listing.open(file)
+            assert sorted(listing.count_types()) == sorted(types)
+            assert [*listing.count_years()[0].items()] == [*years.items()]
+            assert listing.count_years()[1] == (last or "")
+            assert listing.longest() == (longest if length else (0, 0))
+            assert len(listing) == length
 
 
 def test_half_a_character() -> None:
