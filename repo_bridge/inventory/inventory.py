@@ -20,8 +20,12 @@ from pelican_resourcesync.publication import (
 from repo_bridge.errors import InventoryError
 
 _CACHE, _BATCH = 32_768, 1_000
+
+#: If more than one in this many items changed, all items are read again, because that is faster.
+_MANY = 4
+
 _TABLES = """
-CREATE TABLE item (id TEXT PRIMARY KEY, digest TEXT NOT NULL, records INT NOT NULL, files INT NOT NULL) WITHOUT ROWID;
+CREATE TABLE item (id TEXT PRIMARY KEY, digest TEXT, records INT NOT NULL, files INT NOT NULL) WITHOUT ROWID;
 CREATE TABLE of_item (item TEXT, uri TEXT, PRIMARY KEY (item, uri)) WITHOUT ROWID;
 CREATE TABLE resource (
   uri TEXT PRIMARY KEY, representation TEXT NOT NULL, links TEXT NOT NULL, changed TEXT NOT NULL, place TEXT NOT NULL,
@@ -31,13 +35,13 @@ CREATE TABLE member (set_name TEXT, uri TEXT, PRIMARY KEY (set_name, uri)) WITHO
 CREATE TABLE gone (uri TEXT PRIMARY KEY, time TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE version (owner TEXT PRIMARY KEY, sum TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE seen (
-  at TEXT NOT NULL, digested TEXT NOT NULL, origin TEXT NOT NULL, read_from INT NOT NULL, oldest INT NOT NULL,
+  at TEXT NOT NULL, compared TEXT NOT NULL, origin TEXT NOT NULL, read_from INT NOT NULL, oldest INT NOT NULL,
   total TEXT NOT NULL
 );
 """
 
-#: The digest of an item that was just read. An empty digest means that the item is read again on every run.
-_FRESH = "fresh"
+#: Instead of a digest: the item is read again on every run. `NULL` if no digest was asked for when it was read.
+_UNSETTLED = ""
 
 #: Returns the file of a resource, given its URI and where its bytes are.
 FindFile = Callable[[str, str], Path | None]
@@ -66,12 +70,12 @@ class ItemEntries(NamedTuple):
 class Seen(NamedTuple):
     """What an inventory was filled from: a repository `at` a time, in the database `origin`.
 
-    `digested` is when all of its digests were last compared. Times are texts. `transaction`, `oldest` and `total` say
-    which rows there were: see `reading.row_versions`.
+    `compared` is when all items were last read or all digests compared. Times are texts. `transaction`, `oldest` and
+    `total` say which rows there were: see `reading.row_versions`.
     """
 
     at: str
-    digested: str
+    compared: str
     origin: str = ""
     transaction: int = 0
     oldest: int = 0
@@ -79,7 +83,10 @@ class Seen(NamedTuple):
 
 
 class Inventory:
-    """The resources of a repository. Every method raises `InventoryError` on disk errors."""
+    """The resources of a repository. Every method raises `InventoryError` on disk errors.
+
+    `looked_at` are the items that may have changed since the last time, if it is known that no others have.
+    """
 
     def __init__(self, file: Path) -> None:
         """Open the inventory in a file, or create it if there is none."""
@@ -95,7 +102,7 @@ class Inventory:
             self._database.execute("CREATE TEMP TABLE now (id TEXT PRIMARY KEY, digest TEXT NOT NULL) WITHOUT ROWID")
             self._database.execute("CREATE TEMP TABLE touched (uri TEXT PRIMARY KEY) WITHOUT ROWID")
             self._complete = not begun
-            self._looked_at: Collection[str] | None = None
+            self.looked_at: Collection[str] | None = None
             self._database.execute("BEGIN")
             self._database.execute("DELETE FROM gone")  # determined again on every run
 
@@ -108,30 +115,31 @@ class Inventory:
                 finally:
                     self._closed()
 
-    def take_digests(self, digests: Iterable[tuple[str, str]], of: Collection[str] | None = None) -> None:
-        """Store the current digests of all items, or of the items `of` alone: all others have the same as before."""
-        self._looked_at = of
+    def take_digests(self, digests: Iterable[tuple[str, str]]) -> None:
+        """Take the current digests of all items, to compare them with those of the last time."""
         with _kept(self._file):
             self._database.executemany("INSERT INTO now VALUES (?, ?)", digests)
-
-    def keep_digests(self, items: Iterable[str]) -> None:
-        """Let items that were not looked at have the same digests as before."""
-        of_items = ((item,) for item in items)
-        with _kept(self._file):
-            self._database.executemany("INSERT OR IGNORE INTO now SELECT id, digest FROM item WHERE id = ?", of_items)
 
     def read_again(self, items: Iterable[str]) -> None:
         """Let items be read again, whatever their digests."""
         with _kept(self._file):
-            self._database.executemany("UPDATE item SET digest = '' WHERE id = ?", ((item,) for item in items))
+            self._database.executemany(
+                "UPDATE item SET digest = ? WHERE id = ?", ((_UNSETTLED, item) for item in items)
+            )
 
     def items(self) -> set[str]:
-        """Return the ids of all items that have a digest."""
+        """Return the ids of all items that were added."""
         return {*self._names("SELECT id FROM item")}
+
+    def is_many(self, items: int) -> bool:
+        """Return whether so many changed items are so many that reading all of them is faster."""
+        with _kept(self._file):
+            known = self._database.execute("SELECT count(*) FROM item").fetchone()[0]
+        return items * _MANY > int(known)
 
     def unsettled(self) -> list[str]:
         """Return the ids of the items to be read again on every run."""
-        return self._names("SELECT id FROM item WHERE digest = ''")
+        return self._names("SELECT id FROM item WHERE digest = ?", _UNSETTLED)
 
     def sums(self, of: Iterable[str]) -> dict[str, str]:
         """Return the sums of rows (see `reading.row_versions`) of those of these owners that had any."""
@@ -172,29 +180,17 @@ class Inventory:
             self._database.execute("DELETE FROM seen")
             self._database.execute("INSERT INTO seen VALUES (?, ?, ?, ?, ?, ?)", seen)
 
-    def changed(self, most: int) -> list[str] | None:
-        """Return the ids of items that are new or have another digest, in order; `None` if there are too many.
-
-        Too many means more than one in `most` of the items in the inventory.
-        """
-        changed = "FROM now LEFT JOIN item ON item.id = now.id WHERE item.digest IS NOT now.digest"
-        with _kept(self._file):
-            number, known = self._database.execute(
-                f"SELECT (SELECT count(*) {changed}), (SELECT count(*) FROM item)"  # noqa: S608 - no user input
-            ).fetchone()
-        return None if number * most > known else self._names(f"SELECT now.id {changed} ORDER BY 1")
-
-    def vanished(self) -> list[str]:
-        """Return the ids of items that no longer have a digest, in order."""
-        gone = "SELECT id FROM item WHERE id NOT IN (SELECT id FROM now)"
-        if self._looked_at is None:
-            return self._names(f"{gone} ORDER BY 1")
-        with _kept(self._file):
-            found = (self._database.execute(f"{gone} AND id = ?", (item,)).fetchone() for item in self._looked_at)
-            return sorted(row[0] for row in found if row)
+    def changed(self) -> set[str] | None:
+        """Return the items whose digests differ, with those that are new or gone; `None` if they are too many."""
+        changed = (
+            "SELECT now.id FROM now LEFT JOIN item ON item.id = now.id WHERE item.digest IS NOT now.digest"
+            " UNION ALL SELECT id FROM item WHERE id NOT IN (SELECT id FROM now)"
+        )
+        ((number,),) = self._rows(f"SELECT count(*) FROM ({changed})")  # noqa: S608 - no user input
+        return None if self.is_many(number) else {*self._names(changed)}
 
     def settle_digests(self) -> None:
-        """Save the current digests of items, except of those to be read again on every run.
+        """Save the current digests, if there are any, except those of items to be read again on every run.
 
         Items that turned out not to be public are saved with their digests too.
         """
@@ -203,16 +199,13 @@ class Inventory:
                 "INSERT INTO item SELECT id, digest, 0, 0 FROM now WHERE id NOT IN (SELECT id FROM item)"
             )
             self._database.execute(
-                "UPDATE item SET digest = (SELECT digest FROM now WHERE now.id = item.id) WHERE digest = ?", (_FRESH,)
+                "UPDATE item SET digest = (SELECT digest FROM now WHERE now.id = item.id) WHERE digest IS NULL"
             )
 
     def clear(self) -> None:
         """Remove everything but the current digests of items."""
         self._complete = True
         with _kept(self._file):
-            if self._looked_at is not None:
-                self.keep_digests(self.items().difference(self._looked_at))
-                self._looked_at = None
             for table in ("item", "of_item", "resource", "member", "gone"):
                 self._database.execute(f"DELETE FROM {table}")  # noqa: S608 - no user input
 
@@ -230,7 +223,7 @@ class Inventory:
             self._database.executemany(
                 "INSERT INTO item VALUES (?, ?, ?, ?)",
                 (
-                    (each.item, _FRESH if each.lasting else "", each.records, len(each.entries) - each.records)
+                    (each.item, None if each.lasting else _UNSETTLED, each.records, len(each.entries) - each.records)
                     for each in items
                 ),
             )
@@ -266,7 +259,7 @@ class Inventory:
         links = "".join(f"{line}\n" for line in sorted(lines))
         changed = entry.changed if is_later(entry.changed, before.changed) else before.changed
         self._database.execute("UPDATE resource SET links = ?, changed = ? WHERE uri = ?", (links, changed, entry.uri))
-        self._database.execute("UPDATE item SET digest = '' WHERE id IN (?, ?)", (first, item))
+        self._database.execute("UPDATE item SET digest = ? WHERE id IN (?, ?)", (_UNSETTLED, first, item))
 
     def _insert(self, item: str, entry: Entry) -> bool:
         statement = "INSERT OR IGNORE INTO resource VALUES (?, ?, ?, ?, ?, ?)"
@@ -365,11 +358,11 @@ class Inventory:
 
     def suspects(self, uris: Iterable[str]) -> Collection[str] | None:
         """Return the items that were looked at, because these resources are none of others; `None` if it may be any."""
-        if self._complete or self._looked_at is None:
+        if self._complete or self.looked_at is None:
             return None
         with _kept(self._file):
             found = (self._database.execute("SELECT 1 FROM touched WHERE uri = ?", (uri,)).fetchone() for uri in uris)
-            return self._looked_at if all(found) else None
+            return self.looked_at if all(found) else None
 
     def holds(self, uri: str) -> bool:
         """Return whether there is a resource with this URI."""

@@ -1,6 +1,7 @@
 """Fills the inventory, from a DSpace database, an archive, or a query, and writes the records and files of items.
 
-The inventory of the last run is still valid for items with the same digest: only the others are read.
+The inventory of the last run is still valid for items that did not change: only the others are read. PostgreSQL says
+which may have changed (see `reading.row_versions`); otherwise, and once a week, digests of all items are compared.
 """
 
 import hashlib
@@ -33,11 +34,8 @@ from repo_bridge.records import (
 )
 from repo_bridge.result import Progress
 
-#: If more than one in this many items changed, all items are read again, because that is faster.
-_MANY = 4
-
-#: So long the versions of rows are trusted, before all digests are compared again.
-_DIGESTED = timedelta(days=7)
+#: So long the versions of rows are trusted, before all items are compared again.
+_TRUSTED = timedelta(days=7)
 
 #: Progress is reported after every so many items.
 _STEP = 500
@@ -120,11 +118,17 @@ def _links(leads: Iterable[Link]) -> str:
     return "".join([render_link(lead.rel, lead.href, lead.type) for lead in leads])
 
 
-def may_compare_row_versions(seen: Seen, origin: Origin, at: datetime) -> bool:
-    """Return whether this is the database seen before, and its digests were all compared within a week."""
-    digested = parse_time(seen.digested)
-    again = digested is None or not timedelta(0) <= at - digested < _DIGESTED
-    return not again and origin.follows(Origin(seen.origin, seen.transaction, seen.oldest))
+def _dated(repository: Repository, seen: Seen | None) -> list[str]:
+    """Return the items that may have become public or hidden since then because a date has passed."""
+    since = parse_time(seen.at) if seen else None
+    return repository.dated_items(since) if since else []
+
+
+def may_compare_row_versions(seen: Seen, origin: Origin | None, at: datetime) -> bool:
+    """Return whether this is the database seen before, and all of its items were compared within a week."""
+    compared = parse_time(seen.compared)
+    again = compared is None or not timedelta(0) <= at - compared < _TRUSTED
+    return not again and origin is not None and origin.follows(Origin(seen.origin, seen.transaction, seen.oldest))
 
 
 def _entry_of(row: QueryRow, sets: Sets, changed: datetime | None) -> Entry:
@@ -147,40 +151,25 @@ class InventoryLoader:
     def from_repository(self, repository: Repository, builder: EntryBuilder) -> None:
         """Add what is public in a repository."""
         self.progress.say("looking for what changed in the repository")
-        seen = self.inventory.seen
-        since = parse_time(seen.at) if seen else None
-        if since:
-            self.inventory.read_again(repository.dated_items(since))
-        suspects = self._suspects(repository, seen, builder.at)
-        digests = repository.digests() if suspects is None else repository.digests_of(sorted(suspects))
-        self.inventory.take_digests(self._reporting(digests), suspects)
-        changed = self.inventory.changed(_MANY)
+        inventory, seen, at = self.inventory, self.inventory.seen, builder.at
+        trusted = seen if seen and may_compare_row_versions(seen, repository.origin, at) else None
+        changed = self._by_versions(repository, trusted) if trusted else self._by_digests(repository, seen)
         if changed is None:
-            self.inventory.clear()
+            inventory.clear()
             self._read(repository.items(), builder)
         else:
-            vanished = self.inventory.vanished()
-            lost = self._keep({*changed, *vanished}, builder)
-            self.inventory.keep_digests(lost)
-            again = sorted({*changed, *lost})
-            self.inventory.remove([*vanished, *again])
-            self._read(repository.items_of(again), builder)
-        self.inventory.settle_digests()
-        digested = seen.digested if seen and suspects is not None else render_time(builder.at)
+            changed |= self._keep(changed, builder)
+            inventory.remove(changed)
+            self._read(repository.items_of(sorted(changed)), builder)
+        inventory.settle_digests()
+        compared = trusted.compared if trusted and changed is not None else render_time(at)
         origin = repository.origin or Origin("", 0)
         total = repository.total() if repository.origin else "0"
-        self.inventory.seen = Seen(
-            render_time(builder.at), digested, origin.database, origin.transaction, origin.oldest, total
-        )
+        inventory.seen = Seen(render_time(at), compared, origin.database, origin.transaction, origin.oldest, total)
 
-    def _suspects(self, repository: Repository, seen: Seen | None, at: datetime) -> set[str] | None:
-        """Return the items that may have changed, by the versions of their rows; `None` if all digests are needed."""
+    def _by_versions(self, repository: Repository, seen: Seen) -> set[str] | None:
+        """Return the items that may have changed, by the versions of their rows and by dates; `None` if too many."""
         inventory = self.inventory
-        if repository.origin is None:
-            return None
-        if seen is None or not may_compare_row_versions(seen, repository.origin, at):
-            inventory.keep_all_sums(repository.sums())
-            return None
         found = repository.written_since(seen.oldest)
         sums = self._sums_if_all(repository, found, seen)
         if sums is None:
@@ -191,8 +180,22 @@ class InventoryLoader:
             found = inventory.changed_sums()
         else:
             inventory.keep_sums(sums, found)
-        found |= {*repository.dependents(found), *inventory.unsettled()}
-        return None if len(found) * _MANY > len(inventory.items()) else found
+        found.update(repository.dependents(found), _dated(repository, seen), inventory.unsettled())
+        inventory.looked_at = found
+        return None if inventory.is_many(len(found)) else found
+
+    def _by_digests(self, repository: Repository, seen: Seen | None) -> set[str] | None:
+        """Return the items that changed, by their digests and by dates; `None` if too many.
+
+        An item has no digest if it was read because of its row versions alone, and counts as changed.
+        """
+        if repository.origin:
+            self.inventory.keep_all_sums(repository.sums())
+            if seen is None:  # there is nothing to compare, and next time row versions will do
+                return None
+        self.inventory.read_again(_dated(repository, seen))
+        self.inventory.take_digests(self._reporting(repository.digests()))
+        return self.inventory.changed()
 
     def _sums_if_all(self, repository: Repository, found: Collection[str], seen: Seen) -> dict[str, str] | None:
         """Return the current sums of these, if nothing else has changed since then; `None` if something has.
@@ -274,24 +277,24 @@ class InventoryLoader:
         while batch := [*islice(made, _STEP)]:
             self.inventory.add(batch)
 
-    def _keep(self, changed: Collection[str], builder: EntryBuilder) -> Sequence[str]:
+    def _keep(self, changed: Collection[str], builder: EntryBuilder) -> set[str]:
         """Keep the files of unchanged items; return the items with a file that is missing or was modified."""
-        record_files, skipped = builder.record_files, frozenset(changed)
+        record_files = builder.record_files
         if record_files is None:
-            return ()
+            return set()
         self.progress.say("keeping the records that did not change")
         if record_files.unchanged:
             record_files.keep_all()
             self._drop(changed, record_files)
-            return ()
+            return set()
         places = ((item, parse_location(place)) for item, place in self._reporting(self.inventory.places()))
         lost = {
             item
             for item, place in places
-            if item not in skipped and isinstance(place, PublishedFile) and not record_files.keep(place)
+            if item not in changed and isinstance(place, PublishedFile) and not record_files.keep(place)
         }
         self._drop(lost, record_files)
-        return sorted(lost)
+        return lost
 
     def _drop(self, items: Iterable[str], record_files: RecordFiles) -> None:
         """Remove the files of items again."""

@@ -28,7 +28,7 @@ from sqlalchemy import (
 )
 
 from repo_bridge.reading.relationships import VirtualMetadata
-from repo_bridge.reading.statements import Key, Statement, Statements
+from repo_bridge.reading.statements import Statement, Statements
 
 #: The name of our aggregate function in SQLite.
 FUNCTION = "repo_bridge_digest"
@@ -88,19 +88,16 @@ def _by_postgresql(columns: Sequence[ColumnElement[Any]]) -> ColumnElement[str]:
 
 
 def digest_statement(
-    queries: Statements,
-    fields: Collection[int],
-    keys: Sequence[Key] | None = None,
-    virtual: VirtualMetadata | None = None,
+    queries: Statements, fields: Collection[int], virtual: VirtualMetadata | None = None
 ) -> Executable:
-    """Return a statement for the key and the digest of each candidate, of all or of those with the given keys.
+    """Return a statement for the key and the digest of each candidate.
 
     Of the metadata, only fields with the numbers `fields` count, and the values that come from related items.
     """
-    among = select(queries.candidates().cte("candidates").c.id) if keys is None else keys
+    among = select(queries.candidates().cte("candidates").c.id)
     value = queries.tables.metadatavalue
     parts = (
-        queries.items(keys),
+        queries.items(),
         queries.handles(among),
         queries.memberships(among),
         queries.metadata(among).where(value.c.metadata_field_id.in_([*fields])),

@@ -107,18 +107,9 @@ class Repository:
         and it is not one of `dated_items`, the item is unchanged too, or still not public.
         """
         with self._runner.each() as run:
-            for key, digest in run(digest_statement(self._queries, self._fields, virtual=self._virtual)):
+            for key, digest in run(digest_statement(self._queries, self._fields, self._virtual)):
                 if key not in self._left_out:
                     yield str(key), digest
-
-    def digests_of(self, ids: Iterable[str]) -> Iterator[tuple[str, str]]:
-        """Yield the same for those of these items that may be public."""
-        for some in _batches(ids, _KEYS):
-            if keys := self._queries.keys(some):
-                statement = digest_statement(self._queries, self._fields, keys, self._virtual)
-                for key, digest in self._runner.all(statement):
-                    if key not in self._left_out:
-                        yield str(key), digest
 
     def passed_dates(self, since: datetime) -> set[str]:
         """Return the dates of policies, as text, on which something may have become public or hidden since then."""

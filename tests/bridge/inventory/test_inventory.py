@@ -87,7 +87,7 @@ def test_two_items(inventory: Inventory, together: bool) -> None:
     assert (uris(inventory, "one"), uris(inventory, "two")) == (["a"], ["a", "d"])
     inventory.take_digests([(each, "x") for each in "123"])
     inventory.settle_digests()
-    assert inventory.changed(1) == ["1", "2"]
+    assert inventory.unsettled() == ["1", "2"]
 
 
 def test_two_things(inventory: Inventory) -> None:
@@ -100,15 +100,19 @@ def test_two_things(inventory: Inventory) -> None:
 
 
 def test_digests(inventory: Inventory) -> None:
-    """Changed are items whose digest is another, that are new, or that do not last; too many are none told."""
+    """Changed are items that do not last, or were read without a digest; more than one in four are too many."""
     for item in "abcdefgh":
         add(inventory, item, entry(item), records=1, lasting=item != "b")
     inventory.take_digests([(item, f"{item}1") for item in "abcdefghi"])
     inventory.settle_digests()
-    assert inventory.changed(4) == ["b"]
-    assert inventory.changed(9) == ["b"]
-    assert inventory.changed(10) is None
-    assert inventory.counts() == (8, 8, 0)
+    assert inventory.changed() == {"b"}
+    add(inventory, "j", entry("j"), records=1)
+    inventory.take_digests([("j", "j1")])
+    assert inventory.changed() == {"b", "j"}
+    inventory.read_again("cd")
+    assert inventory.changed() is None
+    assert (inventory.is_many(2), inventory.is_many(3)) == (False, True)
+    assert inventory.counts() == (9, 9, 0)
 
 
 def test_days(tmp_path: Path) -> None:
@@ -116,23 +120,22 @@ def test_days(tmp_path: Path) -> None:
     first = Inventory(tmp_path / "inventory.db")
     for item in "abcd":
         add(first, item, entry(item, f"of-{item}"), records=1)
-    first.take_digests([(item, "1") for item in "abcdx"])
+    first.take_digests([(item, "1") for item in "abcdx0123456"])
     first.settle_digests()
     first.add_removed([("urn:x:gone", EARLY)])
     assert first.times(["urn:x:gone", "urn:x:a"]) == {"urn:x:gone": EARLY}
     first.close()
     first.close()
     second = Inventory(tmp_path / "inventory.db")
-    second.take_digests([("a", "1"), ("c", "2"), ("d", "1"), ("e", "1"), ("x", "1")])
-    assert second.changed(1) == ["c", "e"]
-    assert second.vanished() == ["b"]
+    second.take_digests([("c", "2"), *((item, "1") for item in "adex0123456")])
+    assert second.changed() == {"b", "c", "e"}
     second.remove(["b", "c"])
     assert uris(second) == ["a", "d"]
     assert second.sets() == ["of-a", "of-d"]
     assert second.times(["urn:x:gone"]) == {}
     second.clear()
     assert (uris(second), second.sets(), second.counts()) == ([], [], (0, 0, 0))
-    assert second.changed(1) is None
+    assert second.changed() is None
 
 
 def test_rows(inventory: Inventory) -> None:

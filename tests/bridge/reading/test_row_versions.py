@@ -1,7 +1,8 @@
 """Row versions: whatever is done to the database, what has changed is found without comparing all digests."""
 
 import random
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -12,7 +13,7 @@ import psycopg
 import pytest
 
 from pelican_resourcesync.publication import Row
-from repo_bridge.inventory import Inventory
+from repo_bridge.inventory import Inventory, inventory
 from repo_bridge.reading import relationships
 from repo_bridge.reading.repository import Repository, open_repository
 from repo_bridge.result import Progress
@@ -134,6 +135,12 @@ def journals(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(relationships, "RULES", (*relationships.RULES, rule))
 
 
+@pytest.fixture(autouse=True)
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let nearly all items of these small repositories be few, so that row versions are what is tried."""
+    monkeypatch.setattr(inventory, "_MANY", 1)
+
+
 class Life:
     """A repository in PostgreSQL to which something happens every day, and the inventory that goes on from the last."""
 
@@ -193,27 +200,27 @@ class Life:
             if since and file.exists() and source.cache_key != self.key:  # as the cache does
                 file.unlink()
             self.key = source.cache_key
-            inventory = Inventory(file)
-            source.fill(inventory, None)
-            assert inventory.seen
+            filled = Inventory(file)
+            source.fill(filled, None)
+            assert filled.seen
             assert source.repository
             assert source.repository.origin
             found = Filled(
-                rows=[*inventory.rows(None)],
-                by_digests=inventory.seen.digested == inventory.seen.at,
+                rows=[*filled.rows(None)],
+                all_compared=filled.seen.compared == filled.seen.at,
                 mark=(source.cache_key, source.repository.origin.database, source.repository.total()),
                 dates=source.repository.passed_dates(since or self.at),
             )
-            inventory.close()
+            filled.close()
             return found
 
 
 @dataclass
 class Filled:
-    """The rows of an inventory, whether all digests were compared, the mark of the database, and the passed dates."""
+    """The rows of an inventory, whether all items were compared, the mark of the database, and the passed dates."""
 
     rows: list[Row]
-    by_digests: bool
+    all_compared: bool
     mark: tuple[object, ...]
     dates: set[str]
 
@@ -240,7 +247,7 @@ def live(server: Server, folder: Path, seed: int, number: int, *, related: bool 
         fresh = folder / f"{each}.db"
         assert now.rows == life.fill(fresh).rows, (seed, each)
         fresh.unlink()
-        counts[0] += not now.by_digests
+        counts[0] += not now.all_compared
         if now.mark == before.mark:
             assert now.dates or now.rows == before.rows, (seed, each)
             counts[1 if now.dates else 2] += 1
@@ -290,8 +297,34 @@ def test_only_what_was_written_is_read(server: Server, tmp_path: Path, monkeypat
             patch.setattr(Repository, "sums", None)
             patch.setattr(Repository, "digests", None)
             life.at += timedelta(hours=1)
-            assert not life.fill(tmp_path / "kept.db", life.at).by_digests
+            assert not life.fill(tmp_path / "kept.db", life.at).all_compared
     server.drop(life.url)
+
+
+def test_what_each_run_reads(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Digests are asked for once a week alone; the first time all items are read, because none had one before."""
+    life, read = Life(server, tmp_path, 1), Counter[str]()
+    monkeypatch.setattr(Repository, "digests", _counted(read, "digests", Repository.digests))
+    monkeypatch.setattr(Repository, "items", _counted(read, "all", Repository.items))
+    monkeypatch.setattr(Repository, "items_of", _counted(read, "some", Repository.items_of))
+    edit = "UPDATE item SET last_modified = last_modified - interval '1 s' WHERE uuid = (SELECT min(uuid::text)::uuid"
+    for hours, expected in ((0, {"all"}), (24, {"some"}), (168, {"digests", "all"}), (168, {"digests", "some"})):
+        with psycopg.connect(server.dsn(life.url), autocommit=True) as owner:
+            owner.execute(f"{edit} FROM item)".encode())
+        life.at += timedelta(hours=hours)
+        read.clear()
+        filled = life.fill(tmp_path / "kept.db", life.at)
+        assert read.keys() == expected
+        assert filled.all_compared == (hours != 24)
+    server.drop(life.url)
+
+
+def _counted(counts: Counter[str], name: str, of: Callable[..., Any]) -> Callable[..., Any]:
+    def counted(*values: Any) -> Any:
+        counts[name] += 1
+        return of(*values)
+
+    return counted
 
 
 @pytest.mark.parametrize("version", [6, 10])
@@ -302,7 +335,6 @@ def test_every_version(server: Server, version: int) -> None:
         before = dict(repository.sums())
         assert before.keys() >= {*repository.ids()}
         digests = dict(repository.digests())
-        assert dict(repository.digests_of(repository.ids())) == digests
     with psycopg.connect(server.dsn(url), autocommit=True) as owner:
         last = "SELECT max(internal_id) FROM bitstream"
         owner.execute(f"UPDATE bitstream SET size_bytes = 1234 WHERE internal_id = ({last})".encode())
@@ -320,7 +352,6 @@ def test_integer_keys_have_no_versions(server: Server) -> None:
     url = server.database(rows_of(SAMPLE, 5), 5)
     with open_repository(url, VIEW) as repository:
         assert repository.origin is None
-        assert dict(repository.digests_of(repository.ids())) == dict(repository.digests())
     server.drop(url)
 
 
@@ -370,7 +401,7 @@ def test_related_items(server: Server, tmp_path: Path) -> None:
             assert owner.execute(statement.encode()).rowcount > 0, statement
         since, life.at = life.at, life.at + timedelta(hours=15)
         now = life.fill(kept, since)
-        assert not now.by_digests, statement
+        assert not now.all_compared, statement
         assert len({*now.rows} ^ {*before.rows}) == 2 * changed, statement
         assert now.rows == life.fill(fresh).rows, statement
         before = now
