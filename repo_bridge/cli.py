@@ -100,7 +100,9 @@ def _add_publish(verbs: Verbs) -> ArgumentParser:
 def _add_init(verbs: Verbs) -> ArgumentParser:
     init = verbs.add_parser("init", help="write the settings and systemd units", allow_abbrev=False)
     init.set_defaults(verb=_init)
-    init.add_argument("--dspace", type=Path, metavar="DIR", help="where DSpace is installed, to read its settings")
+    init.add_argument(
+        "--dspace", type=Path, metavar="DIR", help="the folder where DSpace is installed, to read its settings"
+    )
     for name in _ASKED:
         init.add_argument(f"--{name}", dest=name, metavar=KEYS[name].metavar, help=KEYS[name].help)
     return init
@@ -109,7 +111,7 @@ def _add_init(verbs: Verbs) -> ArgumentParser:
 def _add_import(verbs: Verbs) -> ArgumentParser:
     importing = verbs.add_parser("import", help="convert a dump to an SQLite database", allow_abbrev=False)
     importing.set_defaults(verb=_import)
-    importing.add_argument("dump", type=Path, metavar="DUMP", help="of pg_dump, plain or in custom format")
+    importing.add_argument("dump", type=Path, metavar="DUMP", help="a dump of pg_dump, plain or in custom format")
     importing.add_argument("export", type=Path, metavar="EXPORT", help="the database to write")
     for key in ("schema", "hidden"):
         importing.add_argument(f"--{key}", metavar=KEYS[key].metavar, help=KEYS[key].help)
@@ -184,7 +186,7 @@ def _require_no_more(rest: Sequence[str], known: Sequence[str]) -> None:
     """Raise `SettingsError` for an argument that no command accepts."""
     if rest:
         name = rest[0].partition("=")[0]
-        what = f"there is no option {name}" if name.startswith("-") else f"{shown(rest[0])} is not expected"
+        what = f"there is no option {name}" if name.startswith("-") else f"unexpected argument {shown(rest[0])}"
         message = f"{what}{suggestion(name, known)}: see --help"
         raise SettingsError(message)
 
@@ -196,7 +198,7 @@ def _unusable(message: str) -> int:
 
 def _stopped(signals: Sequence[int]) -> int:
     """Return the exit status that shells use for a signal."""
-    sys.stderr.write(f"{PROGRAM}: stopped: the last publication stays\n")
+    sys.stderr.write(f"{PROGRAM}: stopped: what was published before stays\n")
     return 128 + (signals[0] if signals else signal.SIGINT)
 
 

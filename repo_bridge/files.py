@@ -31,18 +31,23 @@ def find_file(stored: StoredFile, stores: Mapping[int, Path]) -> FileLookup:
     where = relative_path(stored.internal_id or "")
     name = f"the file {stored.name!a} ({stored.id})"
     if store is None or where is None:
-        what = f"store {stored.store_number}" if store is None else f"internal id {stored.internal_id!a}"
-        return FileLookup(None, f"{name} has the {what}, which is not known")
+        number, given = stored.store_number or 0, stored.internal_id
+        what = (
+            f"is in store {number}, which assetstore does not name"
+            if store is None
+            else f"has no valid internal id: {given!a}"
+        )
+        return FileLookup(None, f"{name} {what}")
     path = store / where
     try:
         if not path.resolve().is_relative_to(store.resolve()):
-            return FileLookup(None, f"{name} lies outside its store, at {path}")
+            return FileLookup(None, f"{name} is outside its store, at {path}")
         length = path.stat().st_size
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         return FileLookup(None, f"{name} cannot be read at {str(path)!a}: {reason}")
     if stored.length not in {None, length}:
-        return FileLookup(None, f"{name} has {length} bytes at {path}, and {stored.length} by the database")
+        return FileLookup(None, f"{name} has {length} bytes at {path}, but {stored.length} in the database")
     return FileLookup(path)
 
 
@@ -95,7 +100,9 @@ class Files:
 
     def _look(self, uri: str, stored: StoredFile) -> FileLookup:
         if uri in self._other:
-            return FileLookup(None, f"the file {stored.name!a} ({stored.id}) has other bytes than the database says")
+            return FileLookup(
+                None, f"the file {stored.name!a} ({stored.id}) does not have the length and MD5 in the database"
+            )
         if stored.length is None:
             return FileLookup(None, f"the file {stored.name!a} ({stored.id}) has no length in the database")
         return find_file(stored, self.stores)

@@ -22,6 +22,9 @@ from repo_bridge.inventory import Cache
 from repo_bridge.settings import Settings
 from repo_bridge.source import Source
 
+#: What to do about many deletions.
+_ON_DELETIONS = "check the database, its policies and timezone; if this is right, publish once with --allow-deletions"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedSet:
@@ -50,16 +53,16 @@ class Plan:
         layout = self.sets[0].options.layout
         if not well_known_reachable(layout.siteurl):
             yield (
-                f"base-url has a path, so {layout.siteurl}/.well-known/resourcesync is not at the root, where"
-                f" Destinations look first: tell them of {layout.siteurl}/{FOLDER}/description.xml"
+                f"base-url has a path, so {layout.siteurl}/.well-known/resourcesync is not at the root of the host,"
+                f" where Destinations look first: give them the URL {layout.siteurl}/{FOLDER}/description.xml"
             )
 
     def warnings(self) -> Iterator[str]:
         """Yield what the user should act on."""
         for each in self.former:
             yield (
-                f"the set {each.set_name!r} is no longer published, so its documents are removed, and programs that"
-                f" follow it find nothing more: remove {each.home}/ from the host too"
+                f"the set {each.set_name!r} is no longer published, and its documents are removed: if they were copied"
+                f" to another host, remove {each.home}/ there too"
             )
 
 
@@ -153,6 +156,7 @@ class _Planning:
             ),
             describedby=_page(self._source.pages, name) or settings.describedby,
             allow_deletions=settings.allow_deletions or not whole,
+            on_deletions=_ON_DELETIONS,
             moved_from=settings.moved_from,
             page=PageOptions(facts=self._facts if whole else ()),
             link_changes_below=self._records_uri,

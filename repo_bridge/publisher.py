@@ -104,8 +104,8 @@ def _require_not_ahead(at: datetime) -> None:
     """Raise `SettingsError` for a time of evaluation in the future: embargoes would be lifted too soon."""
     if at > datetime.now(UTC) + _AHEAD:
         message = (
-            f"at is {render_datetime(at)}, which is still to come, and what is under an embargo until then would be"
-            " public: leave it out, or look at that time with --dry-run"
+            f"at is {render_datetime(at)}, in the future, so embargoes would end too early: leave it out, or use it"
+            " with --dry-run"
         )
         raise SettingsError(message)
 
@@ -176,7 +176,7 @@ def _open_run(opened: _Opened, *, writes: bool) -> Iterator["_Run"]:
         inventory = Inventory(cache.inventory_in(work))
         stack.callback(_close, inventory)
         source.fill(inventory, record_files)
-        progress.say("looking at the last publication")
+        progress.say("reading the previous publication")
         yield _Run(
             settings=settings,
             progress=progress,
@@ -310,7 +310,7 @@ class _Run:
                     each.predecessor.previous.resources.close()
             listings = self._listings()
         except (InventoryError, PublicationError) as error:
-            logger.warning("ResourceSync: nothing can be cached for the next run: %s", error)
+            logger.warning("ResourceSync: the next run will take longer, because nothing can be cached: %s", error)
             return
         self.cache.keep(self.work, self.key, self.settings.at, self.settings.edition, listings)
         if last:
@@ -348,7 +348,7 @@ def _failing_disk(output: Path) -> Iterator[None]:
         yield
     except OSError as error:
         named = isinstance(error.filename, str | Path)
-        what = f"{error.filename} cannot be read or written" if named else f"{output} cannot be published into"
+        what = f"{error.filename} cannot be read or written" if named else f"{output} cannot be written"
         reason = error.strerror if named else error
         message = f"{what}: {reason}: free disk space there, and make it writable"
         raise PublicationError(message) from error

@@ -32,7 +32,7 @@ def dry_run_text(planned: DryRun) -> str:
     lines = [line for name, each in planned.sets.items() for line in _expected(name, each)]
     lines += [*_counts(planned), *_hidden(planned), *planned.notes]
     if planned.stopped:
-        lines.append(f"This would stop: {planned.stopped}")
+        lines.append(f"A safety check would stop this publication: {planned.stopped}")
     return "\n".join(map(printable, [*lines, "Nothing was written."]))
 
 
@@ -47,18 +47,19 @@ def _expected(name: str, expected: ExpectedSet) -> Iterator[str]:
 
 #: How people call the reasons, with the numbers of the rules in `docs/bridge.md`.
 _REASONS = {
-    Reason.WITHDRAWN: "withdrawn (rule 9)",
-    Reason.NOT_ARCHIVED: "not archived, such as submissions and older versions (rules 1 and 19)",
-    Reason.PRIVATE: "private (rule 2)",
-    Reason.ENTITY: "an entity that is not a publication (rule 2)",
-    Reason.RESTRICTED: "not readable by everybody (rule 4)",
-    Reason.NOT_TODAY: "under an embargo, or no longer readable (rule 5)",
+    Reason.WITHDRAWN: "withdrawn, rule 9",
+    Reason.NOT_ARCHIVED: "not archived, like submissions and older versions, rules 1 and 19",
+    Reason.PRIVATE: "private, rule 2",
+    Reason.ENTITY: "of an entity type that is not published, rule 2",
+    Reason.RESTRICTED: "not readable by everybody, rule 4",
+    Reason.NOT_TODAY: "under an embargo or no longer readable, rule 5",
 }
 
 
 def _hidden(planned: DryRun) -> Iterator[str]:
     for reason, each in planned.hidden.items():
-        yield f"Not public: {format_count(each.items, 'item')}, {_REASONS[reason]}, such as {', '.join(each.examples)}."
+        examples = ", ".join(each.examples)
+        yield f"Not public: {format_count(each.items, 'item')} ({_REASONS[reason]}), such as {examples}."
     if planned.hidden_files:
         yield f"Not public: {format_count(planned.hidden_files, 'file')} of public items (rules 4 to 6)."
 
@@ -68,7 +69,7 @@ def _counts(counts: Counts) -> Iterator[str]:
     public = ", ".join(format_count(number, noun) for noun, number in kinds.items() if number)
     yield f"Public: {public or 'nothing'}."
     if counts.left_out_count:
-        yield f"Left out of dumps, because the bytes are not available: {format_count(counts.left_out_count, 'file')}."
+        yield f"Left out of dumps, because of missing bytes: {format_count(counts.left_out_count, 'file')}."
         named = counts.left_out[:_NAMED]
         yield from (f"  {each}" for each in named)
         more = counts.left_out_count - len(named)

@@ -244,14 +244,14 @@ def version_of(found: Columns) -> int:
     values = found.get("metadatavalue")
     if values is None or "item" not in found:
         message = (
-            "the tables item and metadatavalue are not there, so this is not a DSpace database: check its name, its "
-            "schema (search_path) and what the user may see"
+            "there are no tables item and metadatavalue, so this is not a DSpace database: check its name, the "
+            "search_path and the rights of the role"
         )
         raise SchemaError(message)
     if "resource_id" in values:
         return 5
     if "dspace_object_id" not in values:
-        message = "the database is of a DSpace older than 5, or newer than is known: 5 to 10 can be read"
+        message = "the database is of an unknown version of DSpace: 5 to 10 can be read"
         raise SchemaError(message)
     if "security_level" in values:
         return 10
@@ -261,7 +261,7 @@ def version_of(found: Columns) -> int:
 def require_version(version: int) -> int:
     """Return the version whose tables `version` has; `SchemaError` if it is unknown."""
     if not VERSIONS[0] <= version <= VERSIONS[-1]:
-        message = f"DSpace {version} is not known: 5 to 10 can be read"
+        message = f"DSpace {version} cannot be read, only 5 to 10"
         raise SchemaError(message)
     return max(known for known in VERSIONS if known <= version)
 
@@ -270,14 +270,14 @@ def require_columns(tables: Tables, found: Columns) -> None:
     """Raise `SchemaError` if a table or a column is missing."""
     for table in tables.all:
         if table.name not in found:
-            raise SchemaError(_missing(f"the table {table.name}", tables.version))
+            raise SchemaError(_missing(f"table {table.name}", tables.version))
         for column in table.c:
             if column.name not in found[table.name]:
-                raise SchemaError(_missing(f"the column {table.name}.{column.name}", tables.version))
+                raise SchemaError(_missing(f"column {table.name}.{column.name}", tables.version))
 
 
 def _missing(what: str, version: int) -> str:
     return (
-        f"{what} is not there, which DSpace {version} has: name the version if this is another, or let the user of the "
-        "database see it"
+        f"the database lacks the {what} of DSpace {version}: set schema if it is another version, or check the rights"
+        " of the role"
     )

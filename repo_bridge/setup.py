@@ -27,7 +27,7 @@ _ROLE = "resourcesync"
 #: What has to be known, and how it is asked for.
 _QUESTIONS = {
     "base-url": "URL at which the published folder will be served",
-    "ui-url": "URL at which people see the repository",
+    "ui-url": "URL of the user interface of the repository",
     "database": "database, such as postgresql://resourcesync@localhost/dspace",
 }
 
@@ -35,7 +35,7 @@ _COMMENTS = {
     "out": "published into this folder",
     "base-url": "which is served here",
     "timezone": "of the machine that DSpace runs on",
-    "hidden": "fields that DSpace hides too",
+    "hidden": "hidden in DSpace, too",
 }
 
 
@@ -120,7 +120,7 @@ def write_files(folder: Path, settings: Mapping[str, object]) -> Written:
     }
     for name in texts:
         if (folder / name).exists():
-            message = f"{folder / name} is there already: remove it to have it written again"
+            message = f"{folder / name} already exists: remove it to have it written again"
             raise SettingsError(message)
     try:
         for name, text in texts.items():

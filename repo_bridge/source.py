@@ -97,7 +97,7 @@ def _begins_with(file: Path, first: bytes) -> bool:
 
 def _archive(settings: Settings, folder: Path, records: str, progress: Progress) -> Source:
     if settings.sets_by == "community":
-        message = "an archive does not say which communities there are: leave sets-by out, or set it to collection"
+        message = "Simple Archive Format has no communities: leave sets-by out, or set it to collection"
         raise SettingsError(message)
     sets = Sets(settings.set_name, settings.sets_by)
     addresses = Addresses(version=_NOW, ui=settings.ui_url, records=records, own_files=True)

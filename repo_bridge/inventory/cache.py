@@ -49,7 +49,11 @@ class Cache:
             new.write_text(json.dumps(self._index), "ascii")
             new.replace(self._place / _INDEX)
         except OSError as error:
-            logger.warning("ResourceSync: nothing can be cached in %s for the next run: %s", self._place, error)
+            logger.warning(
+                "ResourceSync: the next run will take longer, because nothing can be cached in %s: %s",
+                self._place,
+                error,
+            )
 
     @property
     def spare_records(self) -> Path:
@@ -101,7 +105,11 @@ class Cache:
             new.rename(self._place)
             self._index = index
         except OSError as error:
-            logger.warning("ResourceSync: nothing can be cached in %s for the next run: %s", self._place, error)
+            logger.warning(
+                "ResourceSync: the next run will take longer, because nothing can be cached in %s: %s",
+                self._place,
+                error,
+            )
             shutil.rmtree(new, ignore_errors=True)
 
     def drop(self) -> None:

@@ -486,7 +486,7 @@ def _twice(uris: Iterable[str]) -> str:
 
 def _refuse(uri: str, *items: str) -> NoReturn:
     message = (
-        f"{uri} would stand for two things, of {' and '.join(f'the item {item}' for item in items)}: give one of them"
+        f"two resources have the URI {uri}, of {' and '.join(f'the item {item}' for item in items)}: give one item"
         " another handle"
     )
     raise InventoryError(message)
@@ -498,5 +498,5 @@ def _kept(file: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        message = f"the inventory cannot be kept in {file}: {error}: free disk space there, and make it writable"
+        message = f"the inventory cannot be stored in {file}: {error}: free disk space there, and make it writable"
         raise InventoryError(message) from error

@@ -150,7 +150,7 @@ class InventoryLoader:
 
     def from_repository(self, repository: Repository, builder: EntryBuilder) -> None:
         """Add what is public in a repository."""
-        self.progress.say("looking for what changed in the repository")
+        self.progress.say("comparing the repository with the last run")
         inventory, seen, at = self.inventory, self.inventory.seen, builder.at
         trusted = seen if seen and may_compare_row_versions(seen, repository.origin, at) else None
         changed = self._by_versions(repository, trusted) if trusted else self._by_digests(repository, seen)
@@ -230,11 +230,13 @@ class InventoryLoader:
                 removed[item] = latest(builder.at, changed, removed.get(item))
             elif not self.inventory.add_row(_entry_of(row, builder.sets, changed), "" if metadata is None else item):
                 message = (
-                    f"two rows of the statement say different things of {row.uri}: let it give one row a URI and set"
+                    f"two rows of the statement contradict each other about {row.uri}: return one row per URI and set"
                 )
                 raise QueryError(message)
         for uri in self.inventory.removed_and_listed():
-            message = f"one row of the statement says that {uri} is deleted, and another one that it is not"
+            message = (
+                f"one row of the statement says that {uri} is deleted, and another that it is not: return one of them"
+            )
             raise QueryError(message)
         if metadata is not None:
             self._describe(metadata, builder)
@@ -258,7 +260,7 @@ class InventoryLoader:
                 continue
             if self.inventory.holds(builder.record_uris(item)[0]):
                 message = (
-                    f"the rows of the item {item[:80]!a} in the metadata statement are apart: let it ORDER BY item"
+                    f"the rows of the item {item[:80]!a} in the metadata statement are not together: add ORDER BY item"
                 )
                 raise QueryError(message)
             records, links = builder.describe(item, values, about)
@@ -266,13 +268,13 @@ class InventoryLoader:
             self.inventory.add_links((each.uri for each in about), links)
         if unknown and not found and self.inventory.count(None):
             message = (
-                f"no row of the statement has the item {unknown[:80]!a} or any other of the metadata statement: let the"
-                " column item say the same in both"
+                f"no item of the metadata statement, such as {unknown[:80]!a}, is in the statement: use the same keys"
+                " in the column item of both"
             )
             raise QueryError(message)
 
     def _read(self, items: Iterable[Item], builder: EntryBuilder) -> None:
-        self.progress.say("reading the items that are public")
+        self.progress.say("reading the public items")
         made = map(builder.make, self._reporting(items))
         while batch := [*islice(made, _STEP)]:
             self.inventory.add(batch)
@@ -282,7 +284,7 @@ class InventoryLoader:
         record_files = builder.record_files
         if record_files is None:
             return set()
-        self.progress.say("keeping the records that did not change")
+        self.progress.say("keeping unchanged records")
         if record_files.unchanged:
             record_files.keep_all()
             self._drop(changed, record_files)

@@ -103,7 +103,7 @@ class RecordFiles:
                 else:
                     _write(new, content)
             except FileExistsError as error:
-                message = f"{path} would stand for two things: give one of two items another handle, or leave one out"
+                message = f"two records would be the file {path}: give one of the two items another handle"
                 raise InventoryError(message) from error
             return self._published(path)
 

@@ -109,7 +109,7 @@ def _address(url: str, password: str | None) -> URL:
         message = "the database is not a valid URL: write postgresql://USER@HOST/DATABASE or sqlite:///FILE"
         raise DatabaseError(message) from None
     if address.get_backend_name() != _POSTGRESQL:
-        message = f"databases of the kind {address.get_backend_name()} cannot be read: postgresql and sqlite can"
+        message = f"{address.get_backend_name()} databases cannot be read: copy the tables to PostgreSQL or SQLite"
         raise DatabaseError(message)
     given = address.set(password=password) if password and not address.password else address
     return given.set(drivername="postgresql+psycopg")
@@ -130,7 +130,7 @@ def _engine(address: URL) -> Engine:
     try:
         return create_engine(address, poolclass=NullPool, connect_args=_arguments(address))
     except (ImportError, NoSuchModuleError):
-        message = "psycopg is not installed, which reads PostgreSQL: pip install 'pelican-resourcesync[bridge]'"
+        message = "psycopg, which reads PostgreSQL, is not installed: pip install 'pelican-resourcesync[bridge]'"
         raise DatabaseError(message) from None
 
 
@@ -200,7 +200,7 @@ def _reason(error: Exception, address: URL) -> str:
         if secret:
             text = text.replace(str(secret), "…")
     if "user-defined aggregate" in text:  # raised if Python cannot decode a text
-        text = "it holds a text that is not in UTF-8: repair it, or export it again"
+        text = "it contains text that is not in UTF-8: repair it, or export it again"
     return _without_passwords(text)
 
 

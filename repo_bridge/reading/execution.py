@@ -48,7 +48,7 @@ class RowsByKey:
         """Raise `DatabaseError` unless skipped rows lie between the previous key and this one."""
         if self._key is not None and key <= self._key:
             message = (
-                f"the database does not sort {self._name} by their keys as text: look at the collation of the keys"
+                f"the database does not sort {self._name} by the text of their keys: check the collation of the keys"
             )
             raise DatabaseError(message)
 
@@ -98,7 +98,7 @@ class QueryRunner:
         try:
             yield run
             if self._closed:
-                message = "the database was closed before all was read: read it inside"
+                message = "the database was closed before everything was read: read it inside the with block"
                 raise DatabaseError(message)
         finally:
             for rows in begun:

@@ -75,7 +75,7 @@ def read_query(connection: Connection, statement: str, zone: ZoneInfo) -> Iterat
     Raises `QueryError` for an unknown or missing column, and for an invalid value, with the number of the row; and what
     `open_database` raises for a statement that the database rejects.
     """
-    columns = _Columns("statement", _parsers(zone), ("uri",), ("uri",), "of which only uri is needed")
+    columns = _Columns("statement", _parsers(zone), ("uri",), ("uri",), "of which only uri is required")
     return (QueryRow(**values) for values in _read(connection, statement, columns))
 
 
@@ -86,7 +86,7 @@ def read_query_metadata(connection: Connection, statement: str) -> Iterator[tupl
     """
     parsers: dict[str, Callable[[Any], object]] = {"item": _text, "field": _field, "value": str, "language": str}
     needed = ("item", "field", "value")
-    columns = _Columns("metadata statement", parsers, needed, needed[:2], "of which only language may be left out")
+    columns = _Columns("metadata statement", parsers, needed, needed[:2], "of which only language is optional")
     for item, rows in groupby(_read(connection, statement, columns), itemgetter("item")):
         told = (row for row in rows if row.get("value", "").strip())
         yield item, tuple(MetadataValue(row["field"], row["value"], row.get("language", "")) for row in told)
@@ -106,14 +106,14 @@ def _require_columns(names: list[str], columns: _Columns) -> None:
     missing = [name for name in columns.needed if name not in names]
     if unknown or missing or len(set(names)) < len(names):
         what = (
-            f"a column {unknown[0]!a}, which means nothing"
+            f"an unknown column {unknown[0]!a}"
             if unknown
             else f"no column {missing[0]}"
             if missing
             else "one column twice"
         )
         known = ", ".join(columns.parsers)
-        message = f"the {columns.statement} has {what}: name the columns (AS) {known}, {columns.rest}"
+        message = f"the {columns.statement} has {what}: its columns may be {known}, {columns.rest}"
         raise QueryError(message)
 
 
@@ -139,8 +139,8 @@ def _parse(row: Mapping[str, Any], columns: _Columns, number: int) -> dict[str, 
             try:
                 values[name] = columns.parsers[name](value)
             except (ValueError, OverflowError, DocumentError):
-                shown = f"the {name} {str(value)[:80]!a}, which is none"
-                hint = f": fields are dc.{', dc.'.join(_ELEMENTS)}, and dc.date.issued and the like"
+                shown = f"the invalid {name} {str(value)[:80]!a}"
+                hint = f": fields are dc.{', dc.'.join(_ELEMENTS)}, with or without a qualifier, as in dc.date.issued"
                 message = f"row {number} of the {columns.statement} has {shown}{hint if name == 'field' else ''}"
                 raise QueryError(message) from None
     return values

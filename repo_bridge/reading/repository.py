@@ -329,7 +329,7 @@ def find_titles(fields: Mapping[int, Field]) -> list[int]:
     titles = [number for number, field in fields.items() if field == TITLE]
     if not titles:
         message = (
-            f"the metadata registry has no field {TITLE}, which has the names of bundles: is this the whole database?"
+            f"the metadata registry has no field {TITLE}, needed for the names of bundles: is the database complete?"
         )
         raise SchemaError(message)
     return titles
@@ -342,7 +342,7 @@ def read_shared(connection: Connection, tables: Tables) -> tuple[list[str], list
     """
     groups = sorted(str(key) for (key,) in connection.execute(everybody(tables)))
     if not groups:
-        message = f"there is no group {ANONYMOUS}, which says what everybody may read: is this the whole database?"
+        message = f"there is no group {ANONYMOUS}, so nothing would be public: is the database complete?"
         raise SchemaError(message)
     kinds = tables.bitstreamformatregistry
     formats = connection.execute(select(kinds.c.bitstream_format_id, kinds.c.mimetype))

@@ -65,7 +65,7 @@ def read_archive(folder: Path, view: AnonymousView) -> Iterator[Item]:
         message = f"{error.filename or folder} cannot be read: {error.strerror}"
         raise ArchiveError(message) from error
     if not found:
-        message = f"{folder} holds no item in Simple Archive Format: no folder in it has a {_METADATA}"
+        message = f"{folder} contains no items in Simple Archive Format: none of its folders has a {_METADATA}"
         raise ArchiveError(message)
 
 
@@ -162,13 +162,17 @@ def _file(folder: Path, name: str) -> Path:
     """Return a file in the folder of its item; `ArchiveError` if it is elsewhere or part of the format itself."""
     file = folder / name
     if name in _OWN or _SCHEMA.fullmatch(name):
-        message = f"{folder / 'contents'} names {name!a}, which is not a file of the item: remove it"
+        message = (
+            f"{folder / 'contents'} names {name!a}, which is a file of the format, not of the item: remove that line"
+        )
         raise ArchiveError(message)
     if "\0" in name or not file.resolve().is_relative_to(folder.resolve()):
-        message = f"{folder / 'contents'} names {name!a}, which is not in the folder"
+        message = f"{folder / 'contents'} names {name!a}, which is outside the folder of the item: remove that line"
         raise ArchiveError(message)
     if not file.is_file():
-        message = f"{folder / 'contents'} names {name!a}, which is not there"
+        message = (
+            f"{folder / 'contents'} names {name!a}, which does not exist: export the item again, or remove that line"
+        )
         raise ArchiveError(message)
     return file
 
@@ -184,7 +188,7 @@ def _text(file: Path) -> str:
     try:
         return _bytes(file).decode("utf-8-sig") if file.is_file() else ""
     except UnicodeDecodeError as error:
-        message = f"{file} is not in UTF-8"
+        message = f"{file} is not in UTF-8: convert it"
         raise ArchiveError(message) from error
 
 

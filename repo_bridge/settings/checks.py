@@ -44,8 +44,8 @@ def database(setting: Setting, value: object) -> str:
     usable = isinstance(value, str) and value.strip() and "\0" not in value
     if not isinstance(value, str) or not usable or is_connection_string(value) or is_nearly_url(value):
         message = (
-            f"{setting} is neither URL nor file: write postgresql://USER@HOST/DATABASE or sqlite:///FILE, or the path "
-            "of a dump"
+            f"{setting} is neither a URL nor a file: write postgresql://USER@HOST/DATABASE or sqlite:///FILE, or the"
+            " path of a dump"
         )
         raise SettingsError(message)
     return value

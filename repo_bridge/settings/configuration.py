@@ -54,7 +54,7 @@ class SettingsFile:
         secret = self.content.get("password") or (isinstance(database, str) and has_password(database))
         mode = self.path.stat().st_mode if os.name == "posix" else 0
         if secret and mode & (stat.S_IRGRP | stat.S_IROTH):
-            yield f"{self.path} has a password and others may read it: chmod 600 {self.path}"
+            yield f"{self.path} contains a password, and other users can read it: run chmod 600 {self.path}"
 
 
 def find_file(config: Path | None) -> SettingsFile | None:
@@ -92,8 +92,8 @@ def given_options(options: Mapping[str, str | bool]) -> dict[str, RawSetting]:
     """
     if has_password(str(options.get("database", ""))):
         message = (
-            "--database has a password, which the list of processes shows to everybody: leave it out of the URL, and "
-            f"set password in {FILE}, or PGPASSWORD in the environment, or write it into .pgpass"
+            "--database contains a password, which other users of this machine can see: leave it out of the URL, and "
+            f"set password in {FILE}, or PGPASSWORD in the environment"
         )
         raise SettingsError(message)
     return {
@@ -110,7 +110,7 @@ def given_options(options: Mapping[str, str | bool]) -> dict[str, RawSetting]:
 _REQUIRED = {
     "out": "the folder to publish into",
     "base-url": "the URL at which that folder is served",
-    "ui-url": "the URL at which people see the repository",
+    "ui-url": "the URL of the user interface of the repository",
 }
 
 
@@ -149,9 +149,11 @@ def _require_one_source(given: Mapping[str, RawSetting]) -> None:
     if database and saf:
         message = f"{database.setting} and {saf.setting} are both set: leave one out"
     elif query and not database:
-        message = f"{query.setting} has no database to ask: set database"
+        message = f"{query.setting} needs a database: set database"
     elif not database and not saf:
-        message = f"there is nothing to publish from: give --database or --saf, or set one of them in {FILE}"
+        message = (
+            f"database is missing, the repository to publish: give --database or --saf, or set one of them in {FILE}"
+        )
     else:
         return
     raise SettingsError(message)
@@ -161,8 +163,8 @@ def _require_apart(setting: RawSetting, out: Path, beside: Path) -> None:
     """Raise `SettingsError` if the settings, and what is kept next to them, would be public."""
     if Path(os.path.realpath(beside)).is_relative_to(os.path.realpath(out)):
         message = (
-            f"{setting.setting} is {shown(str(out))}, and {beside}, where the settings are, would be public with it: "
-            "let out be a folder of its own, such as public"
+            f"{setting.setting} is {shown(str(out))}, so the folder of the settings, {beside}, would be public: "
+            "publish into a folder of its own, such as public"
         )
         raise SettingsError(message)
 

@@ -68,7 +68,9 @@ def publication_below(value: str, folder: Path) -> str:
 
 _WHERE = {
     "out": Key(field="out", check=checks.path, place=below, metavar="DIR", help="the folder to publish into"),
-    "base-url": Key(field="base_url", check=checks.address, metavar="URL", help="where that folder is served"),
+    "base-url": Key(
+        field="base_url", check=checks.address, metavar="URL", help="the URL at which that folder is served"
+    ),
     "database": Key(
         field="database",
         check=checks.database,
@@ -78,7 +80,11 @@ _WHERE = {
     ),
     "password": Key(field="password", check=checks.password, metavar=None, help=""),
     "saf": Key(
-        field="saf", check=checks.path, place=below, metavar="DIR", help="a folder in Simple Archive Format instead"
+        field="saf",
+        check=checks.path,
+        place=below,
+        metavar="DIR",
+        help="a folder in Simple Archive Format, instead of a database",
     ),
     "query": Key(field="query", check=checks.query, metavar=None, help=""),
     "assetstore": Key(
@@ -86,20 +92,24 @@ _WHERE = {
         check=checks.assetstore,
         place=each_below,
         metavar="DIR",
-        help="where the bytes of files are, for dumps",
+        help="the folder with the bytes of files, for dumps",
     ),
-    "ui-url": Key(field="ui_url", check=checks.address, metavar="URL", help="where people see the repository"),
+    "ui-url": Key(
+        field="ui_url", check=checks.address, metavar="URL", help="the URL of the user interface of the repository"
+    ),
     "server-url": Key(
-        field="server_url", check=checks.address, metavar="URL", help="its REST server, where files are had (7 to 10)"
+        field="server_url", check=checks.address, metavar="URL", help="the URL of its REST server (DSpace 7 to 10)"
     ),
 }
 
 _WHAT = {
     "set": Key(field="set_name", check=shared.set_name, metavar="NAME", help="the name of the set (repository)"),
     "sets-by": Key(
-        field="sets_by", check=checks.sets_by, metavar="KIND", help="a set for each collection or community"
+        field="sets_by", check=checks.sets_by, metavar="KIND", help="also a set for each collection or community"
     ),
-    "name": Key(field="name", check=checks.line, metavar="TEXT", help="what the page for people calls the repository"),
+    "name": Key(
+        field="name", check=checks.line, metavar="TEXT", help="the name of the repository on the page for people"
+    ),
     "describedby": Key(
         field="describedby", check=shared.describedby, metavar="URI", help="a page about the repository"
     ),
@@ -117,20 +127,23 @@ _WHAT = {
         help="types of entities to publish (Publication)",
     ),
     "hidden": Key(field="hidden", check=checks.hidden, read=items, metavar="FIELDS", help="more fields to hide"),
-    "fingerprints": Key(field="fingerprints", check=shared.boolean, help="say hash and length of files (yes)"),
+    "fingerprints": Key(field="fingerprints", check=shared.boolean, help="publish hash and length of files (yes)"),
     "schema": Key(
         field="schema", check=checks.schema, read=number, metavar="VERSION", help="DSpace's version: 5, 6, 7 or 10"
     ),
     "interface": Key(
-        field="interface", check=checks.interface, metavar="NAME", help="of versions 5 and 6: jspui or xmlui (jspui)"
+        field="interface",
+        check=checks.interface,
+        metavar="NAME",
+        help="the user interface of DSpace 5 and 6: jspui or xmlui (jspui)",
     ),
     "timezone": Key(
         field="timezone",
         check=checks.timezone,
         metavar="NAME",
-        help="of DSpace's machine, in which embargoes end",
+        help="the time zone of the machine that DSpace runs on",
     ),
-    "at": Key(field="at", check=checks.at, metavar="TIME", help="at which time to look (now)"),
+    "at": Key(field="at", check=checks.at, metavar="TIME", help="the time of evaluation (now)"),
 }
 
 _HOW = {
@@ -139,27 +152,38 @@ _HOW = {
         check=shared.previous,
         place=publication_below,
         metavar="WHERE",
-        help="the publication to go on from: live, output, none, a URL or a folder (live)",
+        help="the publication to continue: live, output, none, a URL or a folder (live)",
     ),
     "allow-deletions": Key(
-        field="allow_deletions", check=shared.boolean, help="let more than a fifth of the resources go"
+        field="allow_deletions", check=shared.boolean, help="allow more than a fifth of the resources to be deleted"
     ),
     "moved-from": Key(
-        field="moved_from", check=shared.moved_from, metavar="URL", help="the base-url of before, where it changed"
+        field="moved_from", check=shared.moved_from, metavar="URL", help="the former base-url, if it changed"
     ),
     "changes-by": Key(
-        field="changes_by", check=checks.changes_by, metavar="PERIOD", help="day, week, month or year (month)"
+        field="changes_by",
+        check=checks.changes_by,
+        metavar="PERIOD",
+        help="the period of a Change List: day, week, month or year (month)",
     ),
     "keep": Key(
-        field="keep", check=shared.keep, read=number, metavar="N", help="how many closed Change Lists stay (all)"
+        field="keep", check=shared.keep, read=number, metavar="N", help="how many closed Change Lists are kept (all)"
     ),
     "dumps": Key(field="dumps", check=shared.dumps, help="publish dumps"),
     "archives": Key(field="archives", check=shared.archives, help="publish archives"),
     "prometheus": Key(
-        field="prometheus", check=checks.path, place=below, metavar="FILE", help="write figures for Prometheus there"
+        field="prometheus",
+        check=checks.path,
+        place=below,
+        metavar="FILE",
+        help="a file to write figures for Prometheus to",
     ),
     "edition": Key(
-        field="edition", check=shared.edition, read=number, metavar="YEAR", help="of the standard: 2014 or 2017 (2017)"
+        field="edition",
+        check=shared.edition,
+        read=number,
+        metavar="YEAR",
+        help="the edition of the standard: 2014 or 2017 (2017)",
     ),
 }
 

@@ -65,7 +65,7 @@ def test_usage() -> None:
     assert (version.returncode, version.stdout) == (0, f"repo-bridge {__version__}\n")
     done = run("publish", "--database", "postgresql://me:hunter2@db.example/dspace")
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert "set password in repo_bridge.toml, or PGPASSWORD in the environment, or write it into .pgpass" in done.stderr
+    assert "set password in repo_bridge.toml, or PGPASSWORD in the environment" in done.stderr
     assert "hunter2" not in done.stderr
 
 
@@ -77,10 +77,10 @@ def test_usage() -> None:
             "publish --datbase=postgresql://me:hunter2@h/d",
             "there is no option --datbase (did you mean '--database'?): see --help",
         ),
-        ("publish here", "'here' is not expected: see --help"),
+        ("publish here", "unexpected argument 'here': see --help"),
         ("publish --no-keep", "there is no option --no-keep"),
         ("import --dry-run x y", "there is no option --dry-run"),
-        ("publish", "there is nothing to publish from: give --database or --saf"),
+        ("publish", "database is missing, the repository to publish: give --database or --saf"),
         ("publish --config wrong.toml", "wrong.toml has no setting 'ot': did you mean 'out'?"),
         ("publish --config none.toml", "none.toml cannot be read: No such file or directory"),
         ("publish --config wrong.toml --database postgresql://me:hunter2@h/d", "wrong.toml has no setting 'ot'"),
@@ -226,7 +226,7 @@ def test_what_is_said_of_what_was_published() -> None:
         "seconds; 2 created, 1 deleted since the last publication."
     )
     assert public == "Public: 400 items, 400 records, 800 files."
-    assert left_out == "Left out of dumps, because the bytes are not available: 1,101 files."
+    assert left_out == "Left out of dumps, because of missing bytes: 1,101 files."
     assert named == [f"  file {number} is missing" for number in range(10)]
     assert (more, note, of_set) == ("  and 1,091 more", "a note", "a note of the set")
 
@@ -269,10 +269,10 @@ def test_what_is_said_of_what_would_be_published() -> None:
         "repository-metadata: 1 resource; first publication.",
         "  listed, for example: https://e.org/1",
         "Public: 400 items, 400 records.",
-        "Not public: 1,200 items, private (rule 2), such as 1/2, 1/3.",
+        "Not public: 1,200 items (private, rule 2), such as 1/2, 1/3.",
         "Not public: 7 files of public items (rules 4 to 6).",
         "a note",
-        "This would stop: 1000 of 2200 resources would be listed as deleted",
+        "A safety check would stop this publication: 1000 of 2200 resources would be listed as deleted",
         "Nothing was written.",
     ]
 
@@ -359,7 +359,7 @@ def test_a_password_that_others_may_read(
     database = [each.replace("--saf", "--database").replace("items", "postgresql://me@h/d") for each in NEEDED]
     assert main(["publish", *database]) == 0
     out, err = capsys.readouterr()
-    assert "warning: repo_bridge.toml has a password and others may read it: chmod 600" in err
+    assert "warning: repo_bridge.toml contains a password, and other users can read it: run chmod 600" in err
     assert "hunter2" not in out + err
     assert asked[0].password == "hunter2"
 
@@ -403,7 +403,7 @@ def test_stopped(folder: Path, number: signal.Signals, status: int, doing: str) 
             time.sleep(0.02)
         process.send_signal(number)
         _, said = process.communicate(timeout=120)
-    assert (process.returncode, said) == (status, "repo-bridge: stopped: the last publication stays\n")
+    assert (process.returncode, said) == (status, "repo-bridge: stopped: what was published before stays\n")
     assert [each.name for each in folder.iterdir()] == ["begun"]
 
 

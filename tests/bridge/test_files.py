@@ -141,7 +141,7 @@ def test_what_cannot_be_had_is_left_out(press: Press) -> None:
         f"'f{number}.pdf'" for number in (2, 3, 4, 5, 6)
     ]
     assert "has 5 bytes at" in reasons[1]
-    assert "has other bytes than the database says" in reasons[2]
+    assert "does not have the length and MD5 in the database" in reasons[2]
     assert "cannot be read at" in reasons[0]
     members = packed(press)
     assert {what: data for what, data in members.items() if "bitstreams" in what} == {uri_of(1): bytes_of(1)}
@@ -286,11 +286,11 @@ def test_lookup(tmp_path: Path) -> None:
     assert find_file(FILE._replace(length=None, store_number=None), stores).path == own
     assert find_file(FILE._replace(store_number=1, internal_id="-Rscans/x"), stores).path == second / "scans/x"
     for file, reason in (
-        (FILE._replace(length=6), f"the file 'a.pdf' (f1) has 5 bytes at {own}, and 6 by the database"),
+        (FILE._replace(length=6), f"the file 'a.pdf' (f1) has 5 bytes at {own}, but 6 in the database"),
         (FILE._replace(internal_id="-Rmissing"), "cannot be read at"),
-        (FILE._replace(internal_id="-Rlink", length=None), "lies outside its store"),
-        (FILE._replace(store_number=3), "has the store 3, which is not known"),
-        (FILE._replace(internal_id=None), "has the internal id None, which is not known"),
+        (FILE._replace(internal_id="-Rlink", length=None), "is outside its store"),
+        (FILE._replace(store_number=3), "is in store 3, which assetstore does not name"),
+        (FILE._replace(internal_id=None), "has no valid internal id: None"),
         (FILE._replace(internal_id="-Ra\0b"), "cannot be read at"),
     ):
         found = find_file(file, stores)

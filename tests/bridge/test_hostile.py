@@ -69,7 +69,7 @@ def test_the_archive_s_own(press: Press, name: str) -> None:
     saf = pack(press.folder / "saf", {"a": {"handle": "1/2", "contents": name}})
     if name.startswith("metadata"):
         (saf / "a" / name).write_text('<dublin_core schema="local"/>', "ascii")
-    with pytest.raises(ArchiveError, match=f"{name!r}, which is not a file of the item"):
+    with pytest.raises(ArchiveError, match=f"{name!r}, which is a file of the format"):
         press.publish(None, 0, saf=saf)
 
 

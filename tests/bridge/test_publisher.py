@@ -296,7 +296,7 @@ class Killer(Heard):
                 )
 
 
-@pytest.mark.parametrize("stage", ["looking for what changed in the repository", "reading the items that are public"])
+@pytest.mark.parametrize("stage", ["comparing the repository with the last run", "reading the public items"])
 def test_connection_drops(press: Press, server: Server, stage: str) -> None:
     """A connection that drops is one sentence, and the last publication stays."""
     url = server.database(rows_of(shelf(*range(1, 40)), 7), 7)
@@ -382,7 +382,7 @@ def test_what_fails_after_all_is_published(
         else:
             patch.setattr("repo_bridge.publisher.read_state", fail)
         assert press.publish(shelf(1, 2)).items == 2
-    assert f"nothing can be cached for the next run: the disk is full ({what})" in caplog.text
+    assert f"nothing can be cached: the disk is full ({what})" in caplog.text
     assert not press.kept.exists()
     press.publish(shelf(1, 2, 3), 1)
     assert len(press.listed()) == 6
@@ -399,7 +399,7 @@ def test_the_file_that_fails_is_named(press: Press, monkeypatch: pytest.MonkeyPa
         said.append(str(caught.value))
     reason = "No space left on device: free disk space there, and make it writable"
     assert said[0] == f"/mnt/x.db cannot be read or written: {reason}"
-    assert said[1] == f"{press.public} cannot be published into: [Errno 28] {reason}"
+    assert said[1] == f"{press.public} cannot be written: [Errno 28] {reason}"
     press.public.rmdir()
 
 
@@ -486,7 +486,7 @@ def test_empty_repository(press: Press) -> None:
 def test_a_time_to_come(press: Press) -> None:
     """What is under an embargo is not published early by a wrong time; what it would be, may be looked at."""
     ahead = datetime.now(UTC).replace(microsecond=0) + timedelta(days=1)
-    with pytest.raises(SettingsError, match=r"which is still to come, .*--dry-run"):
+    with pytest.raises(SettingsError, match=r"in the future, .*--dry-run"):
         press.publish(shelf(1), at=ahead)
     assert not press.public.exists()
     assert press.dry_run(shelf(1), at=ahead).items == 1

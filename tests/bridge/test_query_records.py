@@ -195,16 +195,16 @@ def test_formats(press: Press) -> None:
 @pytest.mark.parametrize(
     ("statement", "message"),
     [
-        ("SELECT item, field FROM known", r"metadata statement has no column value: name the columns \(AS\) item,"),
-        ("SELECT item, field, value, place FROM known", "metadata statement has a column 'place', which means nothing"),
+        ("SELECT item, field FROM known", r"metadata statement has no column value: its columns may be item,"),
+        ("SELECT item, field, value, place FROM known", "metadata statement has an unknown column 'place'"),
         ("SELECT item, field, value, value FROM known", "metadata statement has one column twice"),
-        ("SELECT 1 AS item, 'dc.titel' AS field, 1 AS value", "the field 'dc.titel', which is none: .*dc.title,"),
-        ("SELECT 1 AS item, NULL AS field, 1 AS value", "row 1 of the metadata statement has the field 'None'"),
-        ("SELECT ' ' AS item, 'dc.title' AS field, 1 AS value", "row 1 of the metadata statement has the item ' '"),
-        ("SELECT 9 AS item, 'dc.title' AS field, 1 AS value", "no row of the statement has the item '9' or any other"),
+        ("SELECT 1 AS item, 'dc.titel' AS field, 1 AS value", "the invalid field 'dc.titel': .*dc.title,"),
+        ("SELECT 1 AS item, NULL AS field, 1 AS value", "row 1 of the metadata statement has the invalid field 'None'"),
+        ("SELECT ' ' AS item, 'dc.title' AS field, 1 AS value", "row 1 of the metadata statement has the invalid item"),
+        ("SELECT 9 AS item, 'dc.title' AS field, 1 AS value", "no item of the metadata statement, such as '9', is in"),
         (
             "SELECT item, field, value FROM known ORDER BY field",
-            "the rows of the item '1' in the metadata statement are apart: let it ORDER BY item",
+            "the rows of the item '1' in the metadata statement are not together: add ORDER BY item",
         ),
     ],
 )  # fmt: skip

@@ -54,14 +54,19 @@ def test_versions_between(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("version", "change", "asked", "message"),
     [
-        *((7, "SELECT 1", asked, f"DSpace {asked} is not known: 5 to 10") for asked in (1, 4, 11)),
+        *((7, "SELECT 1", asked, f"DSpace {asked} cannot be read, only 5 to 10") for asked in (1, 4, 11)),
         (7, "DROP TABLE item", None, "not a DSpace"),
-        (6, "ALTER TABLE metadatavalue RENAME COLUMN dspace_object_id TO item_id", None, "older than 5"),
+        (
+            6,
+            "ALTER TABLE metadatavalue RENAME COLUMN dspace_object_id TO item_id",
+            None,
+            "of an unknown version of DSpace",
+        ),
         (
             7,
             "ALTER TABLE item DROP COLUMN discoverable",
             None,
-            r"the column item\.discoverable is not there, which DSp",
+            r"lacks the column item\.discoverable of DSp",
         ),
         (7, "SELECT 1", 10, r"metadatavalue\.security_level"),
     ],
@@ -81,7 +86,7 @@ def test_missing_table(tmp_path: Path, version: int) -> None:
         (tmp_path / "r.db").unlink(missing_ok=True)
         with (
             database(tmp_path, version, f"DROP TABLE {table.name}") as connection,
-            pytest.raises(SchemaError, match=rf"\Athe table {table.name} is not there, which DSpace {version} has: "),
+            pytest.raises(SchemaError, match=rf"\Athe database lacks the table {table.name} of DSpace {version}: "),
         ):
             find_tables(connection)
 

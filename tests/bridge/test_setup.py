@@ -155,7 +155,7 @@ def test_nothing_is_replaced(home: Path, dspace: Path, capsys: pytest.CaptureFix
     (home / "repo-bridge.timer").write_text("mine")
     arguments = ["init", "--dspace", str(dspace), "--base-url", "https://s.example"]
     assert main(arguments) == 2
-    assert "repo-bridge.timer is there already" in capsys.readouterr().err
+    assert "repo-bridge.timer already exists" in capsys.readouterr().err
     assert [file.name for file in home.iterdir()] == ["repo-bridge.timer"]
 
 

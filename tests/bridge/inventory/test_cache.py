@@ -112,7 +112,7 @@ def edited() -> Sample:
 
 def kept_some(press: Press) -> bool:
     """Tell whether the last publication kept records of items without reading them."""
-    return "keeping the records that did not change" in press.heard.said[-4:]
+    return "keeping unchanged records" in press.heard.said[-4:]
 
 
 def require_same(press: Press, sample: Sample | None = None, **more: Any) -> None:

@@ -59,10 +59,10 @@ def test_other_content(files: RecordFiles, old: Path, content: bytes) -> None:
 def test_twice(files: RecordFiles) -> None:
     """Two files at one path are refused, whether they be the same or not."""
     files.write("x.xml", b"one")
-    with pytest.raises(InventoryError, match=r"x\.xml would stand for two things"):
+    with pytest.raises(InventoryError, match=r"two records would be the file .*x\.xml"):
         files.write("x.xml", b"two")
     files.write("a/1.xml", b"one")
-    with pytest.raises(InventoryError, match="two things"):
+    with pytest.raises(InventoryError, match="two records would be the file"):
         files.write("a/1.xml", b"other")
 
 

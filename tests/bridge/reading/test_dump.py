@@ -153,7 +153,7 @@ def test_statements_in_texts(tmp_path: Path) -> None:
             "a row of item that cannot be read: b'x' is neither t nor f",
         ),
         (lambda text: text.replace("COPY public.item (", "COPY public.item2 ("), "not a DSpace database"),
-        (lambda text: text.replace(", discoverable", ", renamed"), r"the column item\.discoverable is not there"),
+        (lambda text: text.replace(", discoverable", ", renamed"), r"lacks the column item\.discoverable of DSpace"),
         (
             lambda text: re.sub("COPY public.handle .*?;", "COPY public.handle (x) FROM stdin;", text),
             "without the columns",

@@ -83,7 +83,7 @@ def test_left_unread(url: str) -> None:
         assert _connections(url) > 1
     assert _connections(url) == 0
     for rows in (items, digests):
-        with pytest.raises(DatabaseError, match="closed before all was read"):
+        with pytest.raises(DatabaseError, match="closed before everything was read"):
             next(rows)
 
 
@@ -158,5 +158,5 @@ def test_rows_out_of_order() -> None:
     follower = RowsByKey([("a",), ("c",), ("b",), ("d",)], "titles")
     assert follower.take("a") == [("a",)]
     assert follower.take("c") == [("c",)]
-    with pytest.raises(DatabaseError, match="does not sort titles by their keys"):
+    with pytest.raises(DatabaseError, match="does not sort titles by the text of their keys"):
         follower.take("d")

@@ -127,12 +127,12 @@ def test_order(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ({"contents": "../secret"}, "names '../secret', which is not in the folder"),
-        ({"contents": "/etc/passwd"}, "which is not in the folder"),
-        ({"contents": "link"}, "which is not in the folder"),
-        ({"contents": "a\0b"}, "which is not in the folder"),
-        ({"contents": "sub/../../secret"}, "which is not in the folder"),
-        ({"contents": "missing"}, "names 'missing', which is not there"),
+        ({"contents": "../secret"}, "names '../secret', which is outside the folder of the item"),
+        ({"contents": "/etc/passwd"}, "which is outside the folder of the item"),
+        ({"contents": "link"}, "which is outside the folder of the item"),
+        ({"contents": "a\0b"}, "which is outside the folder of the item"),
+        ({"contents": "sub/../../secret"}, "which is outside the folder of the item"),
+        ({"contents": "missing"}, "names 'missing', which does not exist"),
         ({"dublin_core.xml": "<dublin_core>"}, "dublin_core.xml is not valid XML"),
         ({"dublin_core.xml": "<!DOCTYPE x [<!ENTITY y SYSTEM 'secret'>]><x>&y;</x>"}, "has a document type"),
         ({"metadata_x.xml": ""}, "metadata_x.xml is not valid XML"),
@@ -150,7 +150,7 @@ def test_hostile(tmp_path: Path, files: dict[str, str], message: str) -> None:
 
 def test_no_archive(tmp_path: Path) -> None:
     """A folder without items, and one that is not there, are told."""
-    with pytest.raises(ArchiveError, match="holds no item in Simple Archive Format"):
+    with pytest.raises(ArchiveError, match="contains no items in Simple Archive Format"):
         [*read_archive(tmp_path, VIEW)]
     with pytest.raises(ArchiveError, match="nowhere cannot be read: No such file"):
         [*read_archive(tmp_path / "nowhere", VIEW)]

@@ -312,7 +312,7 @@ def test_addresses_with_too_much(key: str, url: str, part: str) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({}, "there is nothing to publish from: give --database or --saf"),
+        ({}, "database is missing, the repository to publish: give --database or --saf"),
         ({"database": "x.sql"}, "out is missing, the folder to publish into: give --out, or set it in repo_bridge"),
         ({"database": "x.sql", "out": "o"}, "base-url is missing"),
         ({"database": "x.sql", "out": "o", "base-url": "https://e.org"}, "ui-url is missing"),
@@ -343,7 +343,7 @@ def test_sources() -> None:
     assert "both set" in refused("saf = 'x'", f"{BASE}database = 'x.sql'\n")
     text = "out = 'o'\nbase-url = 'https://e.org'\ndatabase = 'x.db'\n[query]\nstatement = 'SELECT 1 AS uri'\n"
     assert toml("", text).ui_url == ""  # no DSpace, no address of its interface
-    assert "query in repo_bridge.toml has no database to ask" in refused("[query]\nstatement = 'x'", BASE)
+    assert "query in repo_bridge.toml needs a database" in refused("[query]\nstatement = 'x'", BASE)
 
 
 SECRET = "hunter2"
@@ -369,7 +369,9 @@ SECRET = "hunter2"
 def test_passwords_in_the_list_of_processes(url: str) -> None:
     """A URL with a password is taken from the file, and from the command line never."""
     assert has_password(url)
-    with pytest.raises(SettingsError, match="--database has a password, which the list of processes shows") as error:
+    with pytest.raises(
+        SettingsError, match="--database contains a password, which other users of this machine can see"
+    ) as error:
         read_configuration({**NEEDED, "database": url})
     assert SECRET not in str(error.value)
     text = f"database = '{url}'\n"
@@ -379,7 +381,7 @@ def test_passwords_in_the_list_of_processes(url: str) -> None:
         assert SECRET not in repr(settings)
     else:
         said = refused(text, BASE)
-        assert "is neither URL nor file" in said
+        assert "is neither a URL nor a file" in said
         assert SECRET not in said
 
 
@@ -429,7 +431,10 @@ def test_passwords_that_others_may_read(secret: str) -> None:
     for mode in (0o604, 0o640, 0o644):
         file.chmod(mode)
         (warning,) = read_configuration({}, file).warnings
-        assert warning == "repo_bridge.toml has a password and others may read it: chmod 600 repo_bridge.toml"
+        assert (
+            warning
+            == "repo_bridge.toml contains a password, and other users can read it: run chmod 600 repo_bridge.toml"
+        )
     write(f"{BASE}database = 'postgresql://me@h/d'\n").chmod(0o644)
     assert read_configuration({}, file).warnings == ()
 
@@ -446,7 +451,7 @@ def test_files_that_cannot_be_read(folder: Path) -> None:
 def test_output_that_would_make_the_settings_public(folder: Path, out: str) -> None:
     """The output neither is nor holds the folder of the settings, by whatever path; without a file, the current one."""
     (folder / "link").symlink_to(folder)
-    message = "let out be a folder of its own, such as public"
+    message = "publish into a folder of its own, such as public"
     for text in (out, "public"):
         write(f"{BASE.replace('public', text)}saf = 'x'\n", "conf/my.toml")
         if text == "public":
