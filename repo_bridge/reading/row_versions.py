@@ -8,7 +8,9 @@ Otherwise, as when rows were only removed, the sums of all items are compared. A
 changes with them: relationships lead to it (`Repository.dependents`), and a relationship that is removed is one of both
 of its items.
 
-`VACUUM FREEZE` keeps `xmin`. A restored database has other transactions, so `origin` says which database it is.
+`VACUUM FREEZE` keeps `xmin`. A restored database has other transactions, or the same numbers again for others, and
+other columns may have other values without a row being written. So `Origin` says which database it is, since when its
+server has been running, and which columns there are.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -51,8 +53,11 @@ _NUMBERS = 1 << 32
 _MOST = 1 << 30
 
 _ORIGIN = text("""
-SELECT system_identifier::text || '/' || timeline_id || '/' || (SELECT oid FROM pg_database WHERE datname =
-  current_database()), txid_snapshot_xmax(txid_current_snapshot()), txid_snapshot_xmin(txid_current_snapshot())
+SELECT concat_ws('/', system_identifier, timeline_id, (SELECT oid FROM pg_database WHERE datname = current_database()),
+    pg_postmaster_start_time(), (SELECT md5(string_agg(concat_ws(' ', attrelid, attnum, attname, atttypid), ',' ORDER BY
+      attrelid, attnum)) FROM pg_attribute WHERE attnum > 0 AND NOT attisdropped AND attrelid IN
+        (SELECT to_regclass(name) FROM unnest(CAST(:names AS text[])) AS name))),
+  txid_snapshot_xmax(txid_current_snapshot()), txid_snapshot_xmin(txid_current_snapshot())
 FROM pg_control_system(), pg_control_checkpoint()
 """)
 _POSSIBLE = text("""
@@ -66,7 +71,10 @@ SELECT current_setting('server_version_num')::int >= 120000
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Which database it is, the number of the first transaction that had not begun, and of the first not ended."""
+    """Which database it is, the number of the first transaction that had not begun, and of the first not ended.
+
+    `database` is another text after a restart of the server, which a restored copy needs, and for other columns.
+    """
 
     database: str
     transaction: int
@@ -90,7 +98,7 @@ def find_origin(connection: Connection, queries: Statements) -> Origin | None:
     names = sorted({f'"{table.name}"' for table, _ in _owners(queries)})
     if not connection.execute(_POSSIBLE, {"number": len(names), "names": names}).scalar_one():
         return None
-    return Origin(*connection.execute(_ORIGIN).one())
+    return Origin(*connection.execute(_ORIGIN, {"names": names}).one())
 
 
 def total_statement(queries: Statements) -> Executable:

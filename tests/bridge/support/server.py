@@ -110,40 +110,55 @@ def running() -> Iterator[Server]:
     if "://" in named:
         yield Server(named)
         return
-    programs = Path(named) if named else _programs()
-    home = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))
-    try:
-        yield from _started(programs, home)
-    finally:
-        shutil.rmtree(home, ignore_errors=True)
+    with own_home() as home, started(home):
+        yield Server(f"postgresql://postgres@/postgres?host={home.folder}", home.programs)
 
 
-def _started(programs: Path, home: Path) -> Iterator[Server]:
-    who: dict[str, Any] = {"cwd": home, "capture_output": True, "text": True}
+@dataclass(frozen=True)
+class Home:
+    """Where servers of the tests have their files, as whom they run, and the folder of their programs."""
+
+    folder: Path
+    programs: Path
+    who: dict[str, Any]
+
+    @property
+    def data(self) -> Path:
+        """Return the folder of an initialised cluster."""
+        return self.folder / "data"
+
+
+@contextmanager
+def own_home() -> Iterator[Home]:
+    """Yield a home with a new cluster, which is stopped; `NoServerError` where there are no programs of a server."""
+    named = os.environ.get(VARIABLE, "")
+    programs = Path(named) if named and "://" not in named else _programs()
+    folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))
+    who: dict[str, Any] = {"cwd": folder, "capture_output": True, "text": True}
     if os.geteuid() == 0:
-        os.chown(home, _NOBODY, _NOBODY)
+        os.chown(folder, _NOBODY, _NOBODY)
         who |= {"user": _NOBODY, "group": _NOBODY, "extra_groups": []}
-    home.chmod(0o777)
-    data, control = str(home / "data"), str(programs / "pg_ctl")
-    first = [
-        "--pgdata",
-        data,
-        "--username",
-        "postgres",
-        "--auth",
-        "trust",
-        "--encoding",
-        "UTF8",
-        "--no-sync",
-        "--locale=C",
-    ]
-    _run([str(programs / "initdb"), *first], who)
-    options = f"-h '' -k {home} -F"
-    _run([control, "start", "-w", "-D", data, "-l", str(home / "log"), "-o", options], {**who, "capture_output": False})
+    folder.chmod(0o777)
+    home = Home(folder, programs, who)
+    options = ["--username", "postgres", "--auth", "trust", "--encoding", "UTF8", "--no-sync", "--locale=C"]
     try:
-        yield Server(f"postgresql://postgres@/postgres?host={home}", programs)
+        _run([str(programs / "initdb"), "--pgdata", str(home.data), *options], who)
+        yield home
     finally:
-        subprocess.run([control, "stop", "-w", "-m", "immediate", "-D", data], check=False, **who)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def started(home: Home, data: Path | None = None, options: str = "") -> Iterator[None]:
+    """Run a server on a cluster, by default that of the home, at a socket in its folder."""
+    control, cluster = str(home.programs / "pg_ctl"), str(data or home.data)
+    given = f"-h '' -k {home.folder} -F -c max_prepared_transactions=2 {options}"
+    start = [control, "start", "-w", "-D", cluster, "-l", f"{cluster}.log", "-o", given]
+    try:
+        _run(start, {**home.who, "capture_output": False})
+        yield
+    finally:
+        subprocess.run([control, "stop", "-w", "-m", "immediate", "-D", cluster], check=False, **home.who)
 
 
 def _run(command: list[str], who: dict[str, Any]) -> None:
