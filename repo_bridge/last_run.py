@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from hashlib import blake2b
 from pathlib import Path
 from stat import S_ISDIR
 from typing import Any, Self
+from zlib import crc32
 
 from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication import Layout, Publication, parse_time, read_state, render_time
@@ -18,9 +18,8 @@ from repo_bridge.result import Counts, Result
 from repo_bridge.settings import Settings
 from repo_bridge.source import Source
 
-#: The bytes of a digest, and the modulus of sums of digests.
-_BYTES = 16
-_MODULUS = 1 << 8 * _BYTES
+#: The modulus of sums.
+_MODULUS = 1 << 64
 
 _NO_TIME = datetime.fromtimestamp(0, UTC)
 
@@ -157,9 +156,9 @@ def _paths(plan: Plan) -> list[str]:
 
 
 def sum_of_files(top: Path, among: Iterable[str] | None = None) -> str:
-    """Return a digest of the names, sizes and times of the files below `top`, or of those `among` them that exist.
+    """Return a sum over the names, sizes and times of the files below `top`, or of those `among` them that exist.
 
-    It is a sum over the files, so that the names in a large folder need not be sorted or kept in memory, and those that
+    It is a sum so that the names in a large folder need not be sorted or kept in memory, and those that
     changed can be replaced in it.
     """
     begin = str(top)
@@ -202,5 +201,6 @@ def _files_below(path: str, but: str = "") -> Iterator[tuple[str, os.stat_result
 
 
 def _number(path: str, stat: os.stat_result) -> int:
-    line = f"{path}\0{stat.st_mode}\0{stat.st_size}\0{stat.st_mtime_ns}".encode("utf-8", "surrogateescape")
-    return int.from_bytes(blake2b(line, digest_size=_BYTES).digest())
+    """Return a number for a file that any change gives another value; of integers, `hash` is the same in all runs."""
+    name = crc32(path.encode("utf-8", "surrogateescape"))
+    return hash((name, stat.st_mode, stat.st_size, stat.st_mtime_ns))
