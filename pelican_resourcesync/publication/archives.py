@@ -5,16 +5,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
-from pelican_resourcesync.protocol import Capability, Document, read
+from pelican_resourcesync.protocol import Capability, Document
 from pelican_resourcesync.publication.documents.contents import ChangeDumpContents, Contents, ResourceSnapshot
 from pelican_resourcesync.publication.documents.documents import Documents
 from pelican_resourcesync.publication.documents.writer import DocumentWriter
 from pelican_resourcesync.publication.dumps.changedump import read_dumped
+from pelican_resourcesync.publication.dumps.previous_packages import dump_of
 from pelican_resourcesync.publication.dumps.writer import DumpWriter
 from pelican_resourcesync.publication.model.listing import Listing
 from pelican_resourcesync.publication.model.options import Options
 from pelican_resourcesync.publication.model.ranges import Range
-from pelican_resourcesync.publication.previous.previous import PreviousPublication, explain_damage
+from pelican_resourcesync.publication.previous.previous import PreviousPublication
 
 _LIST, _DUMP = Capability.RESOURCELIST, Capability.RESOURCEDUMP
 
@@ -39,16 +40,6 @@ def dumps_after(
     at = dump_of(previous)
     last = [ResourceSnapshot(at)] if at and _ends(previous, ranges) else []
     return _last([*_kept(previous, _DUMP), *last], options.archives.resourcedump)
-
-
-def dump_of(previous: PreviousPublication) -> datetime | None:
-    """Return the `at` of the current Resource Dump, which may be empty; `None` if there is none."""
-    path = previous.layout.resource_dump
-    if path not in previous.state.documents:
-        return None
-    with explain_damage(previous.where), (previous.folder / path).open("rb") as stream:
-        md = read(stream, name=path).md
-    return md.at if md else None
 
 
 def archives_stay(contents: Contents, previous: PreviousPublication) -> bool:

@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import ChangeKind, Hash
-from pelican_resourcesync.publication.archives import archives_stay, dump_of, dumps_after, lists_after
+from pelican_resourcesync.publication.archives import archives_stay, dumps_after, lists_after
 from pelican_resourcesync.publication.diff import (
     Comparison,
     ListingBuilder,
@@ -21,6 +21,7 @@ from pelican_resourcesync.publication.diff import (
 from pelican_resourcesync.publication.documents.contents import ChangeDumpContents, Contents, ResourceSnapshot
 from pelican_resourcesync.publication.dumps.changedump import begin_of_dumps, dumped_after, read_dumped, retain_dumped
 from pelican_resourcesync.publication.dumps.packing import ChangePacker
+from pelican_resourcesync.publication.dumps.previous_packages import dump_of
 from pelican_resourcesync.publication.model.clock import is_ahead, later, require_plausible_time
 from pelican_resourcesync.publication.model.history import Change, ChangeHistory
 from pelican_resourcesync.publication.model.listing import Listing

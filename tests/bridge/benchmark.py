@@ -2,8 +2,8 @@
 
 Makes a repository of so many items in PostgreSQL (see `server`), with the tables and indexes of DSpace's own
 migrations: each item has two public files, three others and about twenty values. Publishes it, and again after so many
-changes. The unit is what nothing can do without: `psql` copying the rows of the same statements, and writing the same
-bytes plainly.
+changes; then, beside it, with dumps of the records. The unit is what nothing can do without: `psql` copying the rows of
+the same statements, and writing the same bytes plainly.
 All figures are CPU seconds, user and system, of the client and of the server, of one run on one machine.
 """
 
@@ -72,9 +72,20 @@ def main(items: str = "20000") -> None:
             _print("first publication", first, unit)
             for day, changes in enumerate((0, 0, 100, 1_000, 0), 1):
                 if changes:
-                    at = _AT + timedelta(days=day, hours=-6)
-                    owner.execute(_EDIT.format(at=at, number=changes, step=max(1, number // changes)).encode())
+                    _change(owner, day, changes, number)
                 _print(f"{changes:,} changes", _publish(owner, url, folder, day), unit)
+            packed = folder / "packed"  # a publication of its own, so that the others are without dumps
+            packed.mkdir()
+            _print("first, with dumps", _publish(owner, url, packed, 6, "--dumps"), unit)
+            for day in (7, 8):
+                _change(owner, day, 100, number)
+                _print("100, with dumps", _publish(owner, url, packed, day, "--dumps"), unit)
+
+
+def _change(owner: psycopg.Connection[Any], day: int, changes: int, items: int) -> None:
+    """Edit so many of the items, six hours before the run of that day."""
+    at = _AT + timedelta(days=day, hours=-6)
+    owner.execute(_EDIT.format(at=at, number=changes, step=max(1, items // changes)).encode())
 
 
 def cost(owner: psycopg.Connection[Any], start: Callable[[], subprocess.Popen[bytes]]) -> Cost:
@@ -132,7 +143,7 @@ def _copy(server: Server, url: str, folder: Path) -> Callable[[], subprocess.Pop
     return lambda: subprocess.Popen(command, stdout=subprocess.DEVNULL)
 
 
-def _publish(owner: psycopg.Connection[Any], url: str, folder: Path, day: int) -> Cost:
+def _publish(owner: psycopg.Connection[Any], url: str, folder: Path, day: int, *flags: str) -> Cost:
     options = {
         "--database": url,
         "--out": "out",
@@ -143,6 +154,7 @@ def _publish(owner: psycopg.Connection[Any], url: str, folder: Path, day: int) -
         "--previous": "output",
     }
     command = [sys.executable, "-m", "repo_bridge", "publish", *(each for pair in options.items() for each in pair)]
+    command += flags
     environment = {**os.environ, "PYTHONPATH": str(Path.cwd())}
     return cost(owner, lambda: subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL))
 

@@ -1,31 +1,38 @@
 """A package: a ZIP file of bitstreams with the manifest that lists them (`RD03` to `RD06`, `CD02` to `CD04`)."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import lru_cache, partial
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
-from types import TracebackType
-from typing import BinaryIO, NamedTuple, Self, cast
-from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
+from typing import BinaryIO, NamedTuple, cast
+from zipfile import BadZipFile, ZipFile
 
-from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.protocol import Document, Entry, Metadata, write
+from pelican_resourcesync.errors import DocumentError, PublicationError
+from pelican_resourcesync.protocol import (
+    Document,
+    Entry,
+    Hash,
+    Metadata,
+    RenderedEntry,
+    Renderer,
+    Root,
+    render_datetime,
+    write,
+)
 from pelican_resourcesync.publication.dumps.paths import PackagePaths
+from pelican_resourcesync.publication.dumps.previous_packages import PackedBytes
 from pelican_resourcesync.publication.dumps.verifier import ExpectedBytes, Verifier, known_hash
+from pelican_resourcesync.publication.dumps.zipwriter import Member, ZipWriter
 from pelican_resourcesync.publication.model.media_types import is_compressed
+from pelican_resourcesync.publication.model.resource import MD5, SHA_256, Row, parse_representation, parse_time
 
 #: The bytes of a member besides its data and its name, which is written twice: the headers with all extra fields.
 MEMBER_SIZE = 30 + 20 + 46 + 28
 #: The bytes at the end of a file.
 END_SIZE = 22 + 56 + 20
-
-_UNIX, _MODE = 3, 0o100644
-
-_Moment = tuple[int, int, int, int, int, int]
-_FIRST: _Moment = (1980, 1, 1, 0, 0, 0)
-_LAST: _Moment = (2107, 12, 31, 23, 59, 58)
 
 
 def most_packed(length: int) -> int:
@@ -36,59 +43,11 @@ def most_packed(length: int) -> int:
     return length + (length >> 10) + 64
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Member:
-    """What is known of a member before its bytes: name, length (bytes), time of change, whether to deflate it."""
-
-    name: str
-    length: int
-    modified: datetime | None
-    deflated: bool
-
-
-class ZipWriter:
-    """Writes a ZIP file to the beginning of a seekable stream; leaving the `with` block completes it.
-
-    Times are in UTC and even seconds, permissions are 0644, and names are in UTF-8. ZIP64 is used only where the format
-    requires it. The stream is left at its end.
-    """
-
-    def __init__(self, stream: BinaryIO) -> None:
-        """Start at the beginning of the stream."""
-        self._archive = ZipFile(stream, "w")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._archive.close()
-
-    def add(self, member: Member, chunks: Iterable[bytes]) -> None:
-        """Write a member, whose chunks must have exactly the length it states."""
-        info = ZipInfo(member.name, _moment(member.modified))
-        info.compress_type = ZIP_DEFLATED if member.deflated else ZIP_STORED
-        info.create_system, info.external_attr = _UNIX, _MODE << 16
-        info.file_size = member.length
-        with self._archive.open(info, "w") as opened:
-            for chunk in chunks:
-                opened.write(chunk)
-
-
-@lru_cache(maxsize=1_000)
-def _moment(moment: datetime | None) -> _Moment:
-    """Return a time in the format of ZIP, or the nearest possible one; cached, because many members share it."""
-    if moment is None:
-        return _FIRST
-    year, month, day, hour, minute, second, *_ = moment.astimezone(UTC).timetuple()
-    return min(max((year, month, day, hour, minute, second), _FIRST), _LAST)
-
-
 #: The member that lists all others (`RD04`, `CD02`).
 MANIFEST = "manifest.xml"
 
 _CHUNK = 524_288  # bytes read at a time
+_SMALL = 100_000  # bytes: a smaller resource is read at once
 _IN_MEMORY = 1_000_000  # bytes: a larger manifest is kept in a temporary file
 
 
@@ -102,6 +61,43 @@ class Bitstream(NamedTuple):
 
     entry: Entry
     open: Callable[[], BinaryIO] | None = None
+
+
+class ListedBitstream(NamedTuple):
+    """The bytes of one resource for a package of a Resource Dump, from its row.
+
+    `claim` and `type` are what the row says of them. They are `packed` already, or `open` returns a stream of them.
+    """
+
+    row: Row
+    claim: ExpectedBytes
+    type: str
+    open: Callable[[], BinaryIO] | None = None
+    packed: PackedBytes | None = None
+
+
+_is_compressed = lru_cache(maxsize=1_000)(is_compressed)
+_ROW_MD = re.compile(r' *<rs:md(?: hash="([^:" ]*):([^" ]*)")? length="([0-9]+)"(?: type="([^"&]*)")?/>\n')
+_KNOWN = frozenset((SHA_256, MD5))
+
+
+def describe(row: Row) -> tuple[ExpectedBytes, str]:
+    """Return the expected bytes of a row, and their media type; a length that is not known is negative."""
+    found = _ROW_MD.fullmatch(row.representation)
+    if found is None:
+        known = parse_representation(row.representation)
+        hashes = (known.hash,) if known.hash else ()
+        return ExpectedBytes(
+            row.uri, -1 if known.length is None else known.length, known_hash(hashes)
+        ), known.type or ""
+    algorithm, digest, length, type_ = found.groups()
+    hash_ = Hash(algorithm=algorithm, digest=digest) if algorithm in _KNOWN else None
+    return ExpectedBytes(row.uri, int(length), hash_), type_ or ""
+
+
+def is_deflated(length: int, media_type: str) -> bool:
+    """Return whether bytes of this length and media type are deflated in a package."""
+    return length > 0 and not _is_compressed(media_type)
 
 
 def open_package(file: Path) -> ZipFile:
@@ -131,7 +127,7 @@ def write_package(  # noqa: PLR0913 - keyword-only options
     stream: BinaryIO,
     manifest: BinaryIO,
     document: Document,
-    bitstreams: Iterable[Bitstream],
+    bitstreams: Iterable[Bitstream | ListedBitstream],
     *,
     base: str,
     edition: int = 2017,
@@ -149,12 +145,13 @@ def write_package(  # noqa: PLR0913 - keyword-only options
     """
     with ZipWriter(stream) as package, SpooledTemporaryFile(max_size=_IN_MEMORY) as spool:
         with Verifier() as verifier:
-            packing = _Packing(package, PackagePaths(base), verifier, on_packed)
+            renderer = Renderer(Root.URLSET, edition)
+            packing = _Packing(package, PackagePaths(base), verifier, renderer, on_packed)
             entries = map(packing.add, bitstreams)
-            count = write(replace(document, entries=entries), cast("BinaryIO", spool), edition=edition)
+            count = write(replace(document, rendered=entries), cast("BinaryIO", spool), edition=edition)
         length = spool.tell()
         spool.seek(0)
-        member = Member(name=MANIFEST, length=length, modified=_time(document), deflated=True)
+        member = Member(MANIFEST, length, _time(document), deflated=True)
         package.add(member, _copied(cast("BinaryIO", spool), manifest))
     return count
 
@@ -166,21 +163,66 @@ class _Packing:
     package: ZipWriter
     paths: PackagePaths
     verifier: Verifier
+    renderer: Renderer
     on_packed: Callable[[int], None]
 
-    def add(self, bitstream: Bitstream) -> Entry:
+    def add(self, bitstream: Bitstream | ListedBitstream) -> RenderedEntry:
+        return self._listed(bitstream) if isinstance(bitstream, ListedBitstream) else self._entry(bitstream)
+
+    def _listed(self, bitstream: ListedBitstream) -> RenderedEntry:
+        (uri, md, _, lastmod), claim, type_, opener, packed = bitstream
+        path = self.paths.take(uri, type_)
+        member = Member(path[1:], claim.length, parse_time(lastmod), is_deflated(claim.length, type_))
+        if packed:
+            self.package.add_packed(member, packed.crc, packed.data)
+            self.on_packed(claim.length)
+        else:
+            self._pack(member, claim, opener)
+        return uri, f"{md[:-3]}{self._attribute(path)}/>\n", "", lastmod
+
+    def _entry(self, bitstream: Bitstream) -> RenderedEntry:
         entry, opener = bitstream
-        if opener is None:
-            return entry
-        claim = _claim(entry)
         md = entry.md or Metadata()
-        path = self.paths.take(entry.loc, md.type or "")
-        name, modified = path.removeprefix("/"), entry.lastmod or md.datetime
-        deflated = claim.length > 0 and not is_compressed(md.type or "")
-        member = Member(name=name, length=claim.length, modified=modified, deflated=deflated)
-        with _opened(opener, entry.loc) as source:
-            self.package.add(member, self.verifier.passing(self._chunks(source, claim), claim))
-        return replace(entry, md=replace(md, path=path))
+        if opener is not None:
+            claim, type_ = _claim(entry), md.type or ""
+            path = self.paths.take(entry.loc, type_)
+            modified = entry.lastmod or md.datetime
+            self._pack(Member(path[1:], claim.length, modified, is_deflated(claim.length, type_)), claim, opener)
+            entry = replace(entry, md=replace(md, path=path))
+        return self._rendered(entry)
+
+    def _rendered(self, entry: Entry) -> RenderedEntry:
+        try:
+            md = self.renderer.entry_md(entry.md) if entry.md else ""
+            lastmod = render_datetime(entry.lastmod) if entry.lastmod else ""
+            return entry.loc, md, self.renderer.entry_links(entry.links), lastmod
+        except DocumentError:
+            self.renderer.entry(entry)  # raises it with the name of the entry
+            raise
+
+    def _attribute(self, path: str) -> str:
+        if path.isascii() and "&" not in path and "'" not in path:  # nearly always
+            return f' path="{path}"'
+        return self.renderer.entry_md(Metadata(path=path)).strip().removeprefix("<rs:md").removesuffix("/>")
+
+    def _pack(self, member: Member, claim: ExpectedBytes, opener: Callable[[], BinaryIO] | None) -> None:
+        """Read the bytes of a member, verify them, and write it."""
+        if opener is None or claim.length < 0:
+            raise _unmeasured(claim.uri)
+        with _opened(opener, claim.uri) as source:
+            if claim.length < _SMALL:
+                self.package.add(member, [self._read(source, claim)])
+            else:
+                self.package.add(member, self.verifier.passing(self._chunks(source, claim), claim))
+
+    def _read(self, source: BinaryIO, claim: ExpectedBytes) -> bytes:
+        try:
+            data = source.read(claim.length + 1)
+        except OSError as error:
+            raise _unreadable(claim.uri, error) from error
+        self.on_packed(len(data))
+        self.verifier.require(data, claim)
+        return data
 
     def _chunks(self, source: BinaryIO, claim: ExpectedBytes) -> Iterator[bytes]:
         read = partial(source.read, min(_CHUNK, claim.length + 1))
@@ -195,9 +237,12 @@ class _Packing:
 def _claim(entry: Entry) -> ExpectedBytes:
     md = entry.md or Metadata()
     if md.length is None:
-        message = f"the entry of {entry.loc} lacks a length, so its bytes cannot be packed; measure them"
-        raise PublicationError(message)
-    return ExpectedBytes(uri=entry.loc, length=md.length, hash=known_hash(md.hash))
+        raise _unmeasured(entry.loc)
+    return ExpectedBytes(entry.loc, md.length, known_hash(md.hash))
+
+
+def _unmeasured(uri: str) -> PublicationError:
+    return PublicationError(f"the entry of {uri} lacks a length, so its bytes cannot be packed; measure them")
 
 
 def _opened(opener: Callable[[], BinaryIO], uri: str) -> BinaryIO:

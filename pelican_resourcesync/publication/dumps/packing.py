@@ -1,17 +1,19 @@
 """Divide bitstreams and changes into packages (`X04`, `RD07`)."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, islice
 from operator import attrgetter
 from typing import Generic, NamedTuple, TypeVar
 
-from pelican_resourcesync.protocol import Entry, Renderer, Root
+from pelican_resourcesync.protocol import Entry, Metadata, Renderer, Root
 from pelican_resourcesync.publication.documents.documents import change_entries
-from pelican_resourcesync.publication.dumps.package import END_SIZE, MEMBER_SIZE, Bitstream, most_packed
+from pelican_resourcesync.publication.dumps.package import END_SIZE, MEMBER_SIZE, ListedBitstream, most_packed
 from pelican_resourcesync.publication.dumps.paths import LONGEST_PATH
 from pelican_resourcesync.publication.model.history import Change
 from pelican_resourcesync.publication.model.options import Options
+from pelican_resourcesync.publication.model.resource import parse_representation, parse_time
 
 #: The most bytes of a manifest without its entries: leaves about 3,000 for the URIs of its links.
 HEAD_SIZE = 4_096
@@ -20,6 +22,8 @@ FRAME_SIZE = most_packed(HEAD_SIZE) + MEMBER_SIZE + 2 * LONGEST_PATH + END_SIZE
 
 _PATH_SIZE = len('    <rs:md path=""/>\n') + LONGEST_PATH
 _ESCAPED = ("&", "'", "%26", "%27")  # characters that a path may contain; escaping them in XML adds up to five bytes
+_WRITTEN_LONGER = re.compile("[&'\"<>]|%2[67]")
+_BARE_SIZE, _LASTMOD_SIZE = len("  <url>\n    <loc></loc>\n  </url>\n") + _PATH_SIZE, len("    <lastmod></lastmod>\n")
 _RENDERER = Renderer(Root.URLSET, edition=2017)  # the entries of this edition are the longer ones
 
 Item = TypeVar("Item")
@@ -57,9 +61,21 @@ def size_in_package(entry: Entry) -> PackageSize:
     return PackageSize(packed + MEMBER_SIZE + 2 * LONGEST_PATH + most_packed(entry.md.length), 1, listed)
 
 
-def portions(bitstreams: Iterable[Bitstream], limits: PackageLimits = STANDARD_LIMITS) -> Iterator[Iterator[Bitstream]]:
-    """Divide bitstreams, in their order, into packages; see `divided`."""
-    return divided(bitstreams, lambda bitstream: size_in_package(bitstream.entry), limits)
+def size_of_listed(bitstream: ListedBitstream) -> PackageSize:
+    """Return the weight of a bitstream from its row: that of its entry."""
+    (uri, md, _, lastmod), (_, length, _), *_ = bitstream
+    if length < 0 or not uri.isascii() or _WRITTEN_LONGER.search(uri):
+        representation = parse_representation(md)
+        metadata = Metadata(
+            hash=(representation.hash,) if representation.hash else (),
+            length=representation.length,
+            type=representation.type,
+        )
+        return size_in_package(Entry(loc=uri, lastmod=parse_time(lastmod), md=metadata))
+    listed = _BARE_SIZE + len(uri) + (len(md) if md.isascii() else len(md.encode()))
+    listed += _LASTMOD_SIZE + len(lastmod) if lastmod else 0
+    packed = listed + (listed >> 10) + 1
+    return PackageSize(packed + MEMBER_SIZE + 2 * LONGEST_PATH + most_packed(length), 1, listed)
 
 
 def divided(

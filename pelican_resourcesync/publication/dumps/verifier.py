@@ -2,25 +2,23 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from queue import SimpleQueue
 from threading import Thread
 from types import MappingProxyType, TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from pelican_resourcesync.errors import BytesError
 from pelican_resourcesync.protocol import Hash
 from pelican_resourcesync.publication.model.resource import MD5, SHA_256
 
-#: The hash to compute for each hash name used in documents, and the one to compute if no hash is known.
-_MADE, _ANY = MappingProxyType({SHA_256: "sha256", MD5: "md5"}), "md5"
+#: How to compute each hash used in documents, and the one to compute if no hash is known.
+_MADE, _ANY = MappingProxyType({SHA_256: hashlib.sha256, MD5: hashlib.md5}), MD5
 
 _AHEAD = 4  # chunks waiting to be hashed: no more are held in memory
 _SMALL = 100_000  # bytes: hashing a smaller file takes less time than handing it to the thread
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExpectedBytes:
+class ExpectedBytes(NamedTuple):
     """The expected length (bytes) and hash of a resource; the hash only if it is known and we can compute it."""
 
     uri: str
@@ -29,7 +27,15 @@ class ExpectedBytes:
 
     def begin(self) -> Any:
         """Return a new hash object for these bytes."""
-        return hashlib.new(_MADE[self.hash.algorithm] if self.hash else _ANY, usedforsecurity=False)
+        return _MADE[self.hash.algorithm if self.hash else _ANY](usedforsecurity=False)
+
+    def is_met_by(self, data: bytes) -> bool:
+        """Return whether these are the bytes."""
+        if len(data) != self.length:
+            return False
+        digest = self.begin()
+        digest.update(data)
+        return self.is_met(digest)
 
     def is_met(self, digest: Any) -> bool:
         """Return whether the digest matches the expected hash."""
@@ -62,6 +68,12 @@ class Verifier:
         self._thread.join()
         if kind is None:
             self._judge()
+
+    def require(self, data: bytes, claim: ExpectedBytes) -> None:
+        """Raise `BytesError` if these bytes do not match the claim, or if earlier ones did not."""
+        self._judge()
+        if not claim.is_met_by(data):
+            raise _changed(claim)
 
     def passing(self, chunks: Iterable[bytes], claim: ExpectedBytes) -> Iterator[bytes]:
         """Yield the chunks. Raises `BytesError` if they do not match the claim, or if earlier ones did not."""

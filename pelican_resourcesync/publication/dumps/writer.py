@@ -1,6 +1,7 @@
 """Write dumps to a stage: packages first, then the documents that link to them."""
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -9,11 +10,21 @@ from zipfile import ZipFile
 
 from pelican_resourcesync.protocol import ChangeKind, Document, Entry, Metadata
 from pelican_resourcesync.publication.documents.contents import ChangeDumpContents, FindBytes, Package, ResourceSnapshot
-from pelican_resourcesync.publication.documents.documents import Documents, change_entries, resource_entry
+from pelican_resourcesync.publication.documents.documents import Documents, change_entries
 from pelican_resourcesync.publication.documents.writer import DocumentWriter
-from pelican_resourcesync.publication.dumps.package import Bitstream, open_member, open_package, write_package
-from pelican_resourcesync.publication.dumps.packing import package_limits, portions
+from pelican_resourcesync.publication.dumps.package import (
+    Bitstream,
+    ListedBitstream,
+    describe,
+    is_deflated,
+    open_member,
+    open_package,
+    write_package,
+)
+from pelican_resourcesync.publication.dumps.packing import divided, package_limits, size_of_listed
+from pelican_resourcesync.publication.dumps.previous_packages import PreviousPackages, dump_of
 from pelican_resourcesync.publication.model.listing import Listing
+from pelican_resourcesync.publication.model.resource import parse_representation, parse_time
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +97,35 @@ class DumpWriter:
         """Write the packages of a Resource Dump one after another; yield their entries."""
         options = self.writing.options
         limits = package_limits(options)
-        bitstreams = self._bitstreams(resource_entry(uri, each) for uri, each in listed.items())
         head = self.documents.resource_dump_manifest(dump.at)
-        for number, portion in zip(count(1), portions(bitstreams, limits), strict=False):
-            path = options.layout.resource_dump_package(dump.at, number)
-            self._write(path, head, portion)
-            yield self._entry(path, dump.at)
+        with self._packed_before(dump) as before:
+            bitstreams = self._listed(listed, before)
+            for number, portion in zip(count(1), divided(bitstreams, size_of_listed, limits), strict=False):
+                path = options.layout.resource_dump_package(dump.at, number)
+                self._write(path, head, portion)
+                yield self._entry(path, dump.at)
+
+    @contextmanager
+    def _packed_before(self, dump: ResourceSnapshot) -> Iterator[PreviousPackages | None]:
+        """Open the packages of the previous Resource Dump, or of that with the same time."""
+        previous = self.writing.previous
+        if previous is None:
+            yield None
+            return
+        at = dump_of(previous)
+        paths = self._paths(dump) or (self._paths(ResourceSnapshot(at)) if at else [])
+        with closing(PreviousPackages(previous, paths)) as packages:
+            yield packages
+
+    def _listed(self, listed: Listing, before: PreviousPackages | None) -> Iterator[ListedBitstream]:
+        """Yield the bitstreams of the resources whose bytes are packed already, or available."""
+        for row in listed.rows():
+            claim, type_ = describe(row)
+            packed = before.find(claim, deflated=is_deflated(claim.length, type_)) if before else None
+            if packed:
+                yield ListedBitstream(row, claim, type_, packed=packed)
+            elif opener := self.find(row.uri, parse_representation(row.representation).hash, parse_time(row.lastmod)):
+                yield ListedBitstream(row, claim, type_, opener)
 
     def _measured(self, package: Package) -> Package:
         digest, length = self.writing.stage.measure(package.path)
@@ -108,7 +142,7 @@ class DumpWriter:
             yield Package(path=path, start=start, until=until, length=length, sha256=digest)
             start = until
 
-    def _write(self, path: str, head: Document, bitstreams: Iterable[Bitstream]) -> None:
+    def _write(self, path: str, head: Document, bitstreams: Iterable[Bitstream | ListedBitstream]) -> None:
         """Write a package, and its manifest next to it."""
         stage, options = self.writing.stage, self.writing.options
         with stage.open(path) as package, stage.open(options.layout.manifest(path)) as manifest:

@@ -16,8 +16,8 @@ from typing import Any
 
 from pelican_resourcesync.protocol import Entry, Hash, Metadata
 from pelican_resourcesync.publication.dumps.package import Bitstream, write_package
-from pelican_resourcesync.publication.dumps.packing import PackageLimits, portions
-from tests.publication.dumps.support import NOON, RESOURCES
+from pelican_resourcesync.publication.dumps.packing import PackageLimits
+from tests.publication.dumps.support import NOON, RESOURCES, portions
 from tests.publication.support import SITEURL
 
 _BLOCK = bytes(range(251)) * 4096

@@ -1,6 +1,6 @@
 """What the tests of packages share: bitstreams of bytes at hand, packages in memory, and how they are read."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
@@ -10,6 +10,7 @@ from zipfile import ZipFile, ZipInfo
 
 from pelican_resourcesync.protocol import ChangeKind, Document, Entry, Hash, Link, Metadata, Root
 from pelican_resourcesync.publication.dumps.package import Bitstream, write_package
+from pelican_resourcesync.publication.dumps.packing import STANDARD_LIMITS, PackageLimits, divided, size_in_package
 from tests.publication.support import SITEURL
 from tests.support.reader import XmlDocument, parse
 
@@ -54,6 +55,11 @@ def packed(bitstreams: Iterable[Bitstream], document: Document = RESOURCES, **op
     package, manifest = BytesIO(), BytesIO()
     write_package(package, cast("BinaryIO", manifest), document, bitstreams, base=SITEURL, **options)  # type: ignore[arg-type]
     return package.getvalue(), manifest.getvalue()
+
+
+def portions(bitstreams: Iterable[Bitstream], limits: PackageLimits = STANDARD_LIMITS) -> Iterator[Iterator[Bitstream]]:
+    """Divide bitstreams into packages."""
+    return divided(bitstreams, lambda each: size_in_package(each.entry), limits)
 
 
 def members(package: bytes) -> dict[str, bytes]:

@@ -19,10 +19,9 @@ from pelican_resourcesync.publication.dumps.packing import (
     PackageLimits,
     PackageSize,
     divided,
-    portions,
     size_in_package,
 )
-from tests.publication.dumps.support import CHANGES, bitstream, deletion, entry, packed
+from tests.publication.dumps.support import CHANGES, bitstream, deletion, entry, packed, portions
 from tests.publication.support import SITEURL
 
 

@@ -15,7 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.publication.dumps.package import Member, ZipWriter, most_packed
+from pelican_resourcesync.publication.dumps.package import most_packed
+from pelican_resourcesync.publication.dumps.zipwriter import Member, ZipWriter
 from tests.publication.dumps.support import NOON, infos, members
 
 READERS = (["unzip", "-t"], ["zipinfo"], ["zip", "-T"], ["jar", "tf"], ["7z", "t"], ["bsdtar", "-tf"])
@@ -169,7 +170,9 @@ def _claimed(length: int) -> Iterator[bytes]:
 
 def test_zip64_where_there_is_no_other_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """A member of 4 GiB, one that begins behind it, and none besides, have fields of 64 bits; `zipfile` reads all."""
-    monkeypatch.setattr("zipfile.crc32", lambda data, value=0: 0)  # of zeros alone; 4 GiB would take seconds
+    monkeypatch.setattr(
+        "pelican_resourcesync.publication.dumps.zipwriter.crc32", lambda data, value=0: 0
+    )  # of zeros alone; 4 GiB would take seconds
     length = 2**32 + 1
     stream = Sparse()
     with ZipWriter(cast("BinaryIO", stream)) as writer:
