@@ -20,14 +20,14 @@ HEADER_SIGNATURE = b"PK\3\4"
 #: The extra field of a header with 64 bits, which has the sizes: kind, length, size, packed size.
 SIZES_64 = struct.Struct("<2H2Q")
 #: The value of a field that has its true value in 64 bits.
-IN_64 = 0xFFFFFFFF
+IN_64, _IN_16 = 0xFFFFFFFF, 0xFFFF
 
 _LISTED = struct.Struct("<4s6H3L5H2L")
 _END = struct.Struct("<4s4H2LH")
 _END_64 = struct.Struct("<4sQ2H2L4Q")
 _LOCATOR_64 = struct.Struct("<4sLQL")
 _LIMIT = (1 << 31) - 1  # larger numbers are written in 64 bits, although the format would allow twice as much
-_MANY = (1 << 16) - 1  # members
+_MANY = (1 << 16) - 1  # more members are counted in 64 bits
 _VERSION, _VERSION_64, _UNIX, _MODE, _UTF8, _KIND_64 = 20, 45, 3, 0o100644, 0x800, 1
 _SMALL = 524_288  # bytes: a smaller member is packed in memory
 _FIRST_YEAR, _LAST_YEAR = 1980, 2107
@@ -126,7 +126,7 @@ class ZipWriter:
         if count > _MANY or max(begin, size) > _LIMIT:
             end = _END_64.pack(b"PK\6\6", 44, _VERSION_64, _VERSION_64, 0, 0, count, count, size, begin)
             end += _LOCATOR_64.pack(b"PK\6\7", 0, begin + size, 1)
-        count = min(count, _MANY)
+        count = min(count, _IN_16)
         return end + _END.pack(b"PK\5\6", 0, 0, count, count, min(size, IN_64), min(begin, IN_64), 0)
 
 

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import DocumentError
-from pelican_resourcesync.protocol import ChangeKind, Entry, Link, Metadata
-from pelican_resourcesync.publication.dumps.package import Bitstream
+from pelican_resourcesync.protocol import ChangeKind, Entry, Hash, Link, Metadata
+from pelican_resourcesync.publication.documents.documents import resource_entry
+from pelican_resourcesync.publication.dumps.package import Bitstream, ListedBitstream, describe
 from pelican_resourcesync.publication.dumps.packing import (
     FRAME_SIZE,
     HEAD_SIZE,
@@ -20,6 +21,14 @@ from pelican_resourcesync.publication.dumps.packing import (
     PackageSize,
     divided,
     size_in_package,
+    size_of_listed,
+)
+from pelican_resourcesync.publication.model.resource import (
+    Listed,
+    Representation,
+    Row,
+    render_representation,
+    render_time,
 )
 from tests.publication.dumps.support import CHANGES, bitstream, deletion, entry, packed, portions
 from tests.publication.support import SITEURL
@@ -165,3 +174,16 @@ def test_weight_is_of_the_entry_alone() -> None:
     """How well bytes are deflated has no say: zeros weigh as much as noise."""
     assert size_in_package(entry("a.html", bytes(5_000))) == size_in_package(entry("a.html", _NOISE[:5_000]))
     assert size_in_package(deletion("a.html").entry).size < 1_000
+
+
+@given(_NAMES, st.integers(0, 10**12), _TYPES | st.none(), st.sampled_from(["sha-256", "md5", "sha-3", ""]), _TIMES)
+def test_weight_of_a_row(path: str, length: int, media_type: str | None, algorithm: str, time: datetime) -> None:
+    """A resource weighs the same by its row as by its entry, and what is known of it is the same."""
+    hash_ = Hash(algorithm=algorithm, digest="0a" * 16) if algorithm else None
+    found = Listed(Representation(hash_, length, media_type), time)
+    uri = f"{SITEURL}/{path}"
+    row = Row(uri, render_representation(found.representation), "", render_time(time))
+    claim, type_ = describe(row)
+    assert (claim.length, type_) == (length, media_type or "")
+    assert claim.hash == (hash_ if algorithm in ("sha-256", "md5") else None)
+    assert size_of_listed(ListedBitstream(row, claim, type_)) == size_in_package(resource_entry(uri, found))

@@ -5,20 +5,23 @@ import struct
 import subprocess
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta, timezone
 from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO, cast
-from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
+from unittest.mock import patch
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pelican_resourcesync.publication.dumps.package import most_packed
 from pelican_resourcesync.publication.dumps.zipwriter import Member, ZipWriter
 from tests.publication.dumps.support import NOON, infos, members
 
+WRITER = "pelican_resourcesync.publication.dumps.zipwriter"
 READERS = (["unzip", "-t"], ["zipinfo"], ["zip", "-T"], ["jar", "tf"], ["7z", "t"], ["bsdtar", "-tf"])
 
 
@@ -98,6 +101,54 @@ def test_any_members(files: Sequence[tuple[str, bytes, bool]]) -> None:
     data = zipped(*((member(name, content, deflated=deflated), content) for name, content, deflated in files))
     assert members(data) == {name: content for name, content, _ in files}
     assert all(info.compress_size <= most_packed(info.file_size) for info in infos(data))
+
+
+_members = st.lists(
+    st.tuples(
+        st.text("abü/", min_size=1, max_size=5),
+        st.integers(0, 3_000),
+        st.none() | st.datetimes(datetime(1970, 1, 1), datetime(2110, 1, 1), timezones=st.timezones()),  # noqa: DTZ001
+        st.sampled_from(["stored", "deflated", "packed"]),
+    ),
+    max_size=6,
+    unique_by=lambda each: each[0],
+)
+
+
+@settings(max_examples=max(50, settings().max_examples // 10))
+@given(_members, st.sampled_from([20, 1_000, 2**31 - 1]), st.sampled_from([2, 65_535]))
+def test_as_zipfile_writes(files: Sequence[tuple[str, int, datetime | None, str]], limit: int, many: int) -> None:
+    """Byte for byte what `zipfile` writes, also where it uses ZIP64, here for sizes and numbers that are small."""
+    expected, stream = BytesIO(), BytesIO()
+    limits = {"zipfile.ZIP64_LIMIT": limit, "zipfile.ZIP_FILECOUNT_LIMIT": many, f"{WRITER}._LIMIT": limit,
+              f"{WRITER}._MANY": many, f"{WRITER}._SMALL": 1_500}  # fmt: skip
+    with ExitStack() as stack:
+        for name, value in limits.items():
+            stack.enter_context(patch(name, value))
+        with ZipFile(expected, "w") as archive, ZipWriter(stream) as writer:
+            for name, length, modified, how in files:
+                data = (b"%d, " % length * (length // 3 + 1))[:length]
+                info = ZipInfo(name, _date_time(modified))
+                info.compress_type = ZIP_STORED if how == "stored" else ZIP_DEFLATED
+                info.create_system, info.external_attr, info.file_size = 3, 0o100644 << 16, length
+                with archive.open(info, "w") as opened:
+                    opened.write(data)
+                listed = Member(name, length, modified, deflated=how != "stored")
+                if how == "packed":
+                    deflate = zlib.compressobj(-1, zlib.DEFLATED, -15)
+                    writer.add_packed(listed, zlib.crc32(data), deflate.compress(data) + deflate.flush())
+                else:
+                    writer.add(listed, [data[:100], data[100:]])
+    assert stream.getvalue() == expected.getvalue()
+    assert stream.tell() == len(stream.getvalue())
+
+
+def _date_time(modified: datetime | None) -> tuple[int, int, int, int, int, int]:
+    """Return a time in UTC as `zipfile` takes it, or the nearest one that it takes."""
+    if modified is None or (there := modified.astimezone(UTC)).year < 1980:
+        return (1980, 1, 1, 0, 0, 0)
+    latest = (2107, 12, 31, 23, 59, 58)
+    return min((there.year, there.month, there.day, there.hour, there.minute, there.second), latest)
 
 
 @pytest.mark.parametrize("command", READERS, ids=lambda command: str(command[0]))
