@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pelican_resourcesync.protocol.reader import read
     from pelican_resourcesync.protocol.rendered import EntryText, as_written, parse_links, parse_metadata, read_texts
     from pelican_resourcesync.protocol.renderer import Renderer, render_link, render_metadata
+    from pelican_resourcesync.protocol.spliced import splice
     from pelican_resourcesync.protocol.values import (
         LONGEST_LOC,
         Hash,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
         Limits,
         Root,
     )
-    from pelican_resourcesync.protocol.writer import write, write_parts
+    from pelican_resourcesync.protocol.writer import Piece, write, write_parts
 else:
     __getattr__ = names_from(
         __name__,
@@ -47,6 +48,7 @@ else:
             "reader": "read",
             "rendered": "EntryText as_written parse_links parse_metadata read_texts",
             "renderer": "Renderer render_link render_metadata",
+            "spliced": "splice",
             "values": (
                 "LONGEST_LOC Hash escape_any_text parse_datetime parse_hashes render_datetime "
                 "render_hashes require_absolute"
@@ -54,7 +56,7 @@ else:
             "vocabulary": (
                 "EDITIONS MOST_BYTES MOST_ENTRIES RS_NS SITEMAP_NS Capability ChangeFreq ChangeKind Limits Root"
             ),
-            "writer": "write write_parts",
+            "writer": "Piece write write_parts",
         },
     )
 
@@ -78,6 +80,7 @@ __all__ = [
     "Limits",
     "Link",
     "Metadata",
+    "Piece",
     "RenderedEntry",
     "Renderer",
     "Root",
@@ -94,6 +97,7 @@ __all__ = [
     "render_link",
     "render_metadata",
     "require_absolute",
+    "splice",
     "write",
     "write_parts",
 ]

@@ -5,7 +5,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from html import unescape
-from itertools import chain
+from itertools import chain, islice
 from tempfile import SpooledTemporaryFile
 from typing import BinaryIO
 
@@ -19,6 +19,9 @@ _CHUNK = 65_536  # bytes passed to a stream at a time
 
 
 STANDARD_LIMITS = Limits()
+
+#: Entries as a `Renderer` writes them, together: their number and their bytes.
+Piece = tuple[int, bytes]
 
 
 def write(document: Document, stream: BinaryIO, *, edition: int = 2017) -> int:
@@ -48,6 +51,7 @@ def write_parts(  # noqa: PLR0913 - keyword-only, one option each: what, under w
     open: Callable[[str], BinaryIO],
     limits: Limits = STANDARD_LIMITS,
     edition: int = 2017,
+    pieces: Iterable[Piece] | None = None,
 ) -> tuple[str, ...]:
     """Write a document under `name`, or in parts with an index under that name if it exceeds the limits (X04).
 
@@ -55,14 +59,15 @@ def write_parts(  # noqa: PLR0913 - keyword-only, one option each: what, under w
     link with `rel="index"` to `uri(name)` (X13). The index has the same `rs:md` and links, and lists `uri(part)` of
     every part with the document's interval. An index cannot be split, because no index lists indexes, so only the
     limits of the standard apply to it. `open(name)` returns a writable binary stream, which is closed here. The entries
-    are read once, and only a few are held in memory, whatever their number. Returns the names written, the index last.
+    are read once, and only a few are held in memory, whatever their number. `pieces` are the document's entries if they
+    are written already. Returns the names written, the index last.
 
     Raises `DocumentError` as `write` does, and if splitting does not help: for an entry larger than a part, for more
     parts than an index holds, and for a document that is an index itself. What was already written stays.
     """
     place = _Place(name=name, part_name=part_name, uri=uri, open=open)
     renderer = Renderer(document.root, edition)
-    entries = _Entries(renderer.entries(document))
+    entries = _Entries(pieces if pieces is not None else _rendered(renderer, document), document.root)
     lone = _frame(document, renderer, limits)
     to_index = Link(rel="index", href=uri(name))
     part = _frame(replace(document, links=(*document.links, to_index)), renderer, limits)
@@ -70,7 +75,7 @@ def write_parts(  # noqa: PLR0913 - keyword-only, one option each: what, under w
         excess = _spool(entries, spool, lone.room(), part.room())
         first = _chunks(spool)
         if entries.are_done():
-            return _write_lone(lone, chain(first, (text.encode() for text in excess)), place)
+            return _write_lone(lone, chain(first, (data for _, data in excess)), place)
         entries.put_back(excess)
         return _Splitter(document, part, _index(document, edition), place).run(first, entries)
 
@@ -101,43 +106,56 @@ class _Room:
         return True
 
 
+def _rendered(renderer: Renderer, document: Document) -> Iterator[Piece]:
+    return ((len(batch), "".join(batch).encode()) for batch in renderer.entries(document))
+
+
 class _Entries:
     """The written entries of a document that are not in any file yet."""
 
-    __slots__ = ("_batches", "_held")
+    __slots__ = ("_end", "_held", "_pieces")
 
-    def __init__(self, batches: Iterator[list[str]]) -> None:
-        self._batches = batches
-        self._held: list[str] = []
+    def __init__(self, pieces: Iterable[Piece], root: Root) -> None:
+        self._pieces = iter(pieces)
+        self._held: list[Piece] = []
+        self._end = f"  </{root.entry}>\n".encode()  # which no value contains, because it would be escaped
 
     def are_done(self) -> bool:
         """Return whether there are no more."""
-        self._held = self._held or next(self._batches, [])
+        self._held = self._held or [*islice(self._pieces, 1)]
         return not self._held
 
-    def first(self) -> str:
+    def first(self) -> bytes:
         """Return the next one, which stays."""
-        return self._held[0]
+        _, data = self._held[0]
+        return data[: data.index(self._end) + len(self._end)]
 
-    def put_back(self, texts: list[str]) -> None:
+    def put_back(self, pieces: list[Piece]) -> None:
         """Take back the last ones."""
-        self._held = texts + self._held
+        self._held = pieces + self._held
 
-    def take(self, room: _Room) -> Iterator[bytes]:
+    def take(self, room: _Room) -> Iterator[Piece]:
         """Yield as many as there is room for."""
         while not self.are_done():
-            data = "".join(self._held).encode()
-            if room.admit(len(self._held), len(data)):
-                self._held = []
-                yield data
+            count, data = self._held.pop(0)
+            if room.admit(count, len(data)):
+                yield count, data
                 continue
-            batch = self._held
-            for number, text in enumerate(batch):
-                data = text.encode()
-                if not room.admit(1, len(data)):
-                    self._held = batch[number:]
-                    return
-                yield data
+            fitting, size = self._fitting(data, room)
+            self.put_back([(count - fitting, data[size:])])
+            if room.admit(fitting, size) and fitting:
+                yield fitting, data[:size]
+            return
+
+    def _fitting(self, data: bytes, room: _Room) -> tuple[int, int]:
+        """Return how many of the entries there is room for, and their size."""
+        found = size = 0
+        while found < room.entries:
+            end = data.index(self._end, size) + len(self._end)
+            if end > room.size:
+                break
+            found, size = found + 1, end
+        return found, size
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +190,10 @@ class _Output:
         self._held = bytearray()
 
     def write(self, data: bytes) -> None:
+        if len(data) >= _CHUNK:
+            self.flush()
+            self._stream.write(data)
+            return
         self._held += data
         if len(self._held) >= _CHUNK:
             self.flush()
@@ -209,10 +231,10 @@ class _Splitter:
 
     def _write_part(self, rest: _Entries) -> None:
         """Write as many entries into a part as fit."""
-        if not self._part.room().admit(1, len(rest.first().encode())):
+        if not self._part.room().admit(1, len(rest.first())):
             raise DocumentError(_too_large(rest.first(), self._part))
         with self._next_part() as output:
-            for data in rest.take(self._part.room()):
+            for _, data in rest.take(self._part.room()):
                 output.write(data)
 
     @contextmanager
@@ -253,16 +275,16 @@ def _interval(document: Document) -> Metadata | None:
     return None if interval == Metadata() else interval
 
 
-def _spool(entries: _Entries, spool: SpooledTemporaryFile[bytes], lone: _Room, part: _Room) -> list[str]:
+def _spool(entries: _Entries, spool: SpooledTemporaryFile[bytes], lone: _Room, part: _Room) -> list[Piece]:
     """Spool the entries that fit into a first part, and return those that a lone document has room for besides.
 
     The head of a part is longer by the link to the index, so a lone document may hold a few more entries.
     """
     before = replace(part)
-    for data in entries.take(part):
+    for _, data in entries.take(part):
         spool.write(data)
     lone.admit(before.entries - part.entries, before.size - part.size)
-    return [data.decode() for data in entries.take(lone)]
+    return [*entries.take(lone)]
 
 
 def _chunks(spool: SpooledTemporaryFile[bytes]) -> Iterator[bytes]:
@@ -280,10 +302,10 @@ def _write_lone(frame: _Frame, body: Iterable[bytes], place: _Place) -> tuple[st
     return (place.name,)
 
 
-def _too_large(text: str, part: _Frame) -> str:
-    loc = unescape(text.partition("<loc>")[2].partition("</loc>")[0])
+def _too_large(entry: bytes, part: _Frame) -> str:
+    loc = unescape(entry.decode().partition("<loc>")[2].partition("</loc>")[0])
     return (
-        f"the entry with loc {loc!a} has {len(text.encode()):,} bytes and fits into no document of"
+        f"the entry with loc {loc!a} has {len(entry):,} bytes and fits into no document of"
         f" {_shown(part.limits)}, of which the head takes {len(part.head):,} bytes; give it fewer links (X04)"
     )
 

@@ -48,7 +48,7 @@ class GenerationWriter:
         archive = archives.get(Capability.RESOURCELIST_ARCHIVE, "")
         document = self._documents.resource_list(contents.at, contents.listed, archive)
         part = partial(layout.resource_list_part, contents.at)
-        self._writing.put_parts(layout.resource_list, document, part)
+        self._writing.put_parts(layout.resource_list, document, part, contents.listed)
         found = {Capability.RESOURCELIST: layout.resource_list}
         if contents.dump is not None:
             self._dumps.resource_dump(contents.dump, contents.at, archives.get(Capability.RESOURCEDUMP_ARCHIVE, ""))

@@ -418,6 +418,13 @@ def test_large_first_part_is_spooled() -> None:
     assert folder["list-1.xml"] == written(replace(document(15_000), links=(UP, INDEX)))
 
 
+def test_part_that_is_full_to_the_byte() -> None:
+    """X04: a limit of bytes includes itself, and one byte less is an entry less."""
+    full = written(replace(document(3), links=(UP, INDEX)))
+    assert split(document(9), size=len(full))[0]["list-1.xml"] == full
+    assert split(document(9), size=len(full) - 1)[0]["list-1.xml"] == written(replace(document(2), links=(UP, INDEX)))
+
+
 def test_edition_reaches_the_parts() -> None:
     """V1103: parts are written in the edition asked for."""
     changes = resource_list(*[replace(entry, md=Metadata(datetime=NOON)) for entry in entries(2)])

@@ -2,16 +2,19 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pelican_resourcesync.protocol import Document, Hash, Limits, Link, Metadata, Root, write
+from pelican_resourcesync.protocol import Document, Hash, Limits, Link, Metadata, Root, splice, write
 from pelican_resourcesync.publication.diff import Comparison, ListingBuilder, compare
+from pelican_resourcesync.publication.documents import writer
 from pelican_resourcesync.publication.documents.documents import change_entries
 from pelican_resourcesync.publication.model.clock import later
 from pelican_resourcesync.publication.model.history import Change, ChangeHistory
@@ -28,7 +31,7 @@ from pelican_resourcesync.publication.model.resource import (
 )
 from pelican_resourcesync.publication.model.state import State
 from pelican_resourcesync.publication.next_generation import Request
-from pelican_resourcesync.publication.previous.previous import PreviousPublication, read_previous
+from pelican_resourcesync.publication.previous.previous import PreviousPublication, read_previous, read_state
 from pelican_resourcesync.publication.publish import publish_sets
 from tests.protocol.strategies import links as any_links
 from tests.protocol.strategies import uris as any_uris
@@ -220,12 +223,15 @@ def publish_state(
     st.booleans(),
     st.sampled_from([2, 50_000]),
     st.lists(st.integers(0, 40), min_size=4, max_size=4).map(sorted),
+    st.booleans(),
 )
-def test_a_kept_listing_is_as_good_as_the_resource_list(
-    series: Iterable[Mapping[str, Known]], edition: int, dumps: bool, limit: int, days: Sequence[int]
+def test_a_kept_listing_is_as_good_as_the_resource_list(  # noqa: PLR0917 - strategies
+    series: Iterable[Mapping[str, Known]], edition: int, dumps: bool, limit: int, days: Sequence[int], copied: bool
 ) -> None:
     """Byte for byte: who goes on from it publishes what one does who reads all documents, in whatever series."""
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        if copied:  # unchanged entries, even of sets as small as these
+            patch.setattr(writer, "_FEW", 1)
         kept = Path(folder, "kept")
         kept.mkdir()
         one, other = Source(Path(folder, "one")), Source(Path(folder, "other"))
@@ -247,3 +253,64 @@ def test_a_kept_listing_is_as_good_as_the_resource_list(
             publish_state(other, state, told, kept, **options)
             assert tree(one.output / "resourcesync") == tree(other.output / "resourcesync")
             walk(other)
+
+
+def publish_copies(source: Source, day: int, kept: Path, **options: Any) -> bytes:
+    """Publish a hundred resources, one of which changes each day; return the Resource List."""
+    state = {
+        f"{SITEURL}/{number:03}": Known(None, Representation(length=day if number == 50 else 1))
+        for number in range(100)
+    }
+    resources = FileResources(Resource(uri, None, each.changed, each.said, each.links) for uri, each in state.items())
+    draft = kept / "draft"
+    publish_sets(
+        [
+            Request(
+                resources=resources,
+                history=ChangeHistory(built=utc(f"2024-01-{day:02}T00:00"), complete=False),
+                boundaries=source.cuts,
+                options=source.options(**options),
+                previous=read_previous(
+                    source.output,
+                    LAYOUT,
+                    find=lambda digest: Listing.open(kept / digest) if (kept / digest).exists() else None,
+                ),
+                listing=draft,
+            )
+        ]
+    )
+    sealed = read_state(source.output, LAYOUT)
+    assert sealed
+    draft.rename(kept / sealed.digest)
+    return (source.output / LAYOUT.resource_list).read_bytes()
+
+
+@pytest.mark.parametrize("edition", [2014, 2017])
+def test_what_is_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, edition: int) -> None:
+    """Entries are copied where the list was written from a listing that was kept, and in this edition alone."""
+    calls: list[bool] = []
+
+    def spy(*args: Any) -> Any:
+        pieces = splice(*args)
+        calls.append(pieces is not None)
+        return pieces
+
+    monkeypatch.setattr(writer, "splice", spy)
+    for day in (1, 2, 3):
+        assert b'length="%d"' % day in publish_copies(Source(tmp_path), day, tmp_path, edition=edition)
+    assert calls == ([True, True] if edition == 2017 else [])
+
+
+def test_nothing_is_copied_from_documents_that_were_read(tmp_path: Path) -> None:
+    """A list that somebody altered so that all hashes add up is read as rows, and nothing else of it is published."""
+    source = Source(tmp_path)
+    listed = publish_copies(source, 1, tmp_path)
+    altered = listed.replace(b"/080</loc>\n", b"/080</loc>\n    <changefreq>daily</changefreq>\n")
+    (source.output / LAYOUT.resource_list).write_bytes(altered)
+    state = source.output / LAYOUT.state
+    digests = [sha256(data).hexdigest().encode() for data in (listed, altered)]
+    assert digests[0] in state.read_bytes()
+    state.write_bytes(state.read_bytes().replace(digests[0], digests[1]))
+    found = publish_copies(source, 2, tmp_path)
+    assert b"changefreq" not in found
+    assert found.count(b"<url>") == 100

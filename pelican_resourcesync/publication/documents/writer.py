@@ -1,12 +1,17 @@
 """Write documents to a stage, whole or in parts, or carry over those of the previous generation unchanged."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from pelican_resourcesync.protocol import Document, write, write_parts
+from pelican_resourcesync.protocol import Document, Piece, splice, write, write_parts
 from pelican_resourcesync.publication.disk.staging import Stage
+from pelican_resourcesync.publication.model.listing import Listing
 from pelican_resourcesync.publication.model.options import Options
+from pelican_resourcesync.publication.model.resource import EDITION
 from pelican_resourcesync.publication.previous.previous import PreviousPublication
+
+#: At most every so many-th entry is replaced in a list: otherwise writing all of it is as fast.
+_FEW = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +32,13 @@ class DocumentWriter:
         with self.stage.open(path) as stream:
             write(document, stream, edition=self.options.edition)
 
-    def put_parts(self, path: str, document: Document, part: Callable[[int], str]) -> None:
-        """Write a document, or its parts and an index with its name if it exceeds the limits (`X04`)."""
+    def put_parts(
+        self, path: str, document: Document, part: Callable[[int], str], listed: Listing | None = None
+    ) -> None:
+        """Write a document, or its parts and an index with its name if it exceeds the limits (`X04`).
+
+        `listed` is the content of a Resource List, of which entries that did not change are copied from the last one.
+        """
         write_parts(
             document,
             name=path,
@@ -37,7 +47,23 @@ class DocumentWriter:
             open=self.stage.open,
             limits=self.options.limits,
             edition=self.options.edition,
+            pieces=self._spliced(listed) if listed is not None else None,
         )
+
+    def _spliced(self, listed: Listing) -> Iterable[Piece] | None:
+        """Return the entries of a Resource List, most of them copied; `None` if they must be written.
+
+        Only documents that were written here from a listing that was kept are copied from. Others are read as rows, and
+        what no row holds, such as an attribute that we never write there, is not published again.
+        """
+        previous, before = self.previous, listed.before
+        if not (previous and previous.resources_kept and before is previous.resources and before):
+            return None
+        uris = sorted(listed.changed_uris)
+        if self.options.edition != EDITION or len(uris) > len(before) // _FEW:
+            return None
+        changes = [(before.row(uri), listed.row(uri)) for uri in uris]
+        return splice(previous.files(previous.layout.resource_list), changes, len(before))
 
     def carry(self, path: str) -> None:
         """Carry over a document of the previous generation unchanged."""

@@ -63,7 +63,8 @@ class PreviousPublication:
 
     `resources` is its Resource List, `closed` are its closed ranges, unread, and `open` is the open range with its
     changes. `last` is the latest time in it. Messages call its place `where`. `host_time` is the time by the
-    clock of the host that it was just fetched from.
+    clock of the host that it was just fetched from. `resources_kept` is whether `resources` was kept when the documents
+    were written from it, and not read from them.
     """
 
     folder: Path
@@ -76,6 +77,7 @@ class PreviousPublication:
     last: datetime
     where: str
     host_time: datetime | None = None
+    resources_kept: bool = False
 
     def changes_in(self, commit_range: Range) -> tuple[Change, ...]:
         """Read the changes of one of the ranges. Raises `PublicationError` if its document is damaged."""
@@ -89,6 +91,11 @@ class PreviousPublication:
             return ()
         with explain_damage(self.where):
             return tuple(VerifiedDocuments(self.folder, self.layout, self.state).whole(path))
+
+    def files(self, path: str) -> list[Path]:
+        """Return the file of a document, or those of its parts, which were verified."""
+        with explain_damage(self.where):
+            return VerifiedDocuments(self.folder, self.layout, self.state).files(path)
 
     def listing(self, paths: Iterable[str]) -> Listing:
         """Read the resources in documents or in their parts."""
@@ -128,9 +135,9 @@ def read_previous(  # noqa: PLR0913 - keyword-only options
     A publication for an address of this machine was never public, so it is ignored unless the address is the same.
     Documents that sets share are not checked, because every publication rewrites them. Superseded ones may be missing.
     With `packages` false, packages are not checked: use this if only what the documents say about them is needed. If
-    `find` returns a listing, the Resource List is not parsed. `former` are addresses of the site that the publication
-    may not know, `elsewhere` those of other servers whose resources a repository may list (`None`: any), and
-    `host_time` is the time by the clock of the host that it was fetched from.
+    `find` returns a listing, from which the Resource List was written in the same edition, that is not parsed. `former`
+    are addresses of the site that the publication may not know, `elsewhere` those of other servers whose resources a
+    repository may list (`None`: any), and `host_time` is the time by the clock of the host that it was fetched from.
 
     Raises `PublicationError` if the publication is damaged: a document of the set is missing or does not match the
     state, or the documents contradict each other, or they contain what cannot be published.
@@ -172,7 +179,7 @@ def _read(  # noqa: PLR0913, PLR0917 - what `read_previous` takes
 ) -> PreviousPublication:
     verified.require(verified.layout.resource_list)
     require_capabilities(verified.entries(verified.layout.capability_list), verified.layout, verified.state)
-    resources = find(digest)
+    resources = kept_resources = find(digest)
     ranges = [*verified.ranges(addresses, read_later=resources is None)]
     if resources is None:  # otherwise it was written here
         kept = KeptDocuments(verified, addresses)
@@ -195,4 +202,5 @@ def _read(  # noqa: PLR0913, PLR0917 - what `read_previous` takes
         last=max(times),
         where=where,
         host_time=host_time,
+        resources_kept=kept_resources is not None,
     )

@@ -75,6 +75,13 @@ class VerifiedDocuments:
         for part in self._parts(path):
             yield from map(row_of, self.texts(part))
 
+    def files(self, path: str) -> list[Path]:
+        """Return the file of a document, or those of its parts if it is an index."""
+        parts = self._parts(path)
+        for part in parts:
+            self.require(part)
+        return [self.folder / part for part in parts]
+
     def _parts(self, path: str) -> list[str]:
         with self.open(path) as document:
             if document.root is Root.URLSET:
