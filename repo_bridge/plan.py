@@ -123,6 +123,7 @@ class _Planning:
             settings.beside,
             previous=settings.previous,
             moved_from=settings.moved_from,
+            moved_setting="moved-from",
             elsewhere=_servers(settings),
             find=partial(self._cache.listing, edition=settings.edition),
         )

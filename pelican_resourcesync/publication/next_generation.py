@@ -279,5 +279,5 @@ def _open(file: Path) -> BinaryIO:
 
 
 def _gone(digest: str) -> BinaryIO:
-    message = f"the bytes with the SHA-256 {digest} are no longer there: build the site again"
+    message = f"the bytes with the SHA-256 {digest} are no longer there: try again"
     raise PublicationError(message)

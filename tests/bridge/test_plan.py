@@ -112,6 +112,13 @@ def test_sets_are_dropped(press: Press) -> None:
     assert press.publish(library(), 2).warnings == ()
 
 
+def test_other_address(press: Press) -> None:
+    """The message names the setting as it is written in `repo_bridge.toml`."""
+    press.publish(library())
+    with pytest.raises(PublicationError, match=r"every URI would change: set the address back, or set moved-from to"):
+        press.publish(library(), 1, base_url="https://elsewhere.example", previous="output")
+
+
 def test_guard_is_of_the_whole(press: Press) -> None:
     """A whole set may go while little of the whole does, and not the other way round."""
     sample = library()

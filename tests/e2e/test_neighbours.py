@@ -164,7 +164,7 @@ def test_two_builds_at_once(bare: Site) -> None:
             status, said = run(bare, *arguments)
             (sentence,) = (line for line in said.splitlines() if line.strip())
             assert status == 1
-            assert f"the process {first.pid} is building into {bare.output}: build again when it is done" in sentence
+            assert f"the process {first.pid} is publishing into {bare.output}: try again when it is done" in sentence
         assert tree(bare.output) == before
         (bare.folder / "go on").touch()
         said, _ = first.communicate(timeout=60)

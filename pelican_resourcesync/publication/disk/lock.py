@@ -57,7 +57,7 @@ def locked(output: Path) -> Iterator[None]:
         try:
             held = [_hold_folder(output, stack), _hold_note(note, stack)]
         except BlockingIOError as error:
-            message = f"{_holder(note)} is building into {output}: build again when it is done"
+            message = f"{_holder(note)} is publishing into {output}: try again when it is done"
             raise PublicationError(message) from error
         if not any(held):
             message = f"neither the output {output} nor {note} can be locked: set TMPDIR to a folder of your own"

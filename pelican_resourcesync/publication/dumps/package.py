@@ -253,7 +253,7 @@ def _opened(opener: Callable[[], BinaryIO], uri: str) -> BinaryIO:
 
 
 def _unreadable(uri: str, error: OSError) -> PublicationError:
-    message = f"{uri} cannot be packed: {error}. Build again, and let nothing else write to the output meanwhile"
+    message = f"{uri} cannot be packed: {error}. Try again, and let nothing else write to the output meanwhile"
     return PublicationError(message)
 
 

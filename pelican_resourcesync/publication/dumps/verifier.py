@@ -121,7 +121,7 @@ def _changed(claim: ExpectedBytes) -> BytesError:
     known = f" with the {claim.hash.algorithm.upper()} {claim.hash.digest}" if claim.hash else ""
     message = (
         f"{claim.uri} is no longer the {claim.length:,} bytes{known} that were listed: it changed while it was packed."
-        " Build again, and let nothing else write to the output meanwhile"
+        " Try again, and let nothing else write to the output meanwhile"
     )
     return BytesError(message, claim.uri)
 

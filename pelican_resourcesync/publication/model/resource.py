@@ -166,7 +166,7 @@ class Resource:
         try:
             digest, length = measure(self.file)
         except OSError as error:
-            message = f"{self.file} cannot be read: {error}: build the site again"
+            message = f"{self.file} cannot be read: {error}: try again"
             raise PublicationError(message) from error
         return Representation.measured(digest, length, media_type(self.file.name))
 

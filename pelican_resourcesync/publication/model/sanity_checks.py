@@ -11,7 +11,7 @@ from pelican_resourcesync.errors import PublicationError
 _FEW = 5
 _EXAMPLES = 2
 #: What to do about deletions, for a publisher that does not know better.
-FIND_OUT = "find out what is missing (a folder, a table), or set allow_deletions for one publication if this is right"
+FIND_OUT = "find out what is missing, or allow deletions for one publication if this is right"
 
 
 def require_few_deletions(
@@ -61,10 +61,11 @@ def _kind(uri: str) -> str:
     return "other files" if has_extension and not name.endswith((".html", ".htm")) else "pages"
 
 
-def require_same_site(before: str, siteurl: str, moved_from: str) -> bool:
+def require_same_site(before: str, siteurl: str, moved_from: str, setting: str = "moved_from") -> bool:
     """Return whether the site has moved here from `before`, the `siteurl` of the previous publication.
 
     Raises `PublicationError` if `before` is a different address and not `moved_from`: every URI would change.
+    The message calls that setting `setting`.
     """
     if before == siteurl:
         return False
@@ -72,7 +73,7 @@ def require_same_site(before: str, siteurl: str, moved_from: str) -> bool:
         return True
     message = (
         f"the previous publication is of {before}, this one would be of {siteurl}, and every URI would change: set"
-        f" the address (SITEURL, base-url) back, or set moved_from to {before!r} if the site has moved"
+        f" the address back, or set {setting} to {before!r} if the site has moved"
     )
     raise PublicationError(message)
 

@@ -163,6 +163,7 @@ class PredecessorSearch:
         *,
         previous: str,
         moved_from: str = "",
+        moved_setting: str = "moved_from",
         elsewhere: Collection[str] | None = (),
         find: FindListing = find_none,
     ) -> None:
@@ -170,14 +171,15 @@ class PredecessorSearch:
 
         `output` is what the output held before, and `base` the folder of the settings file. `previous` is `"live"`,
         `"output"`, `"none"`, an http(s) URL, or a folder (a relative path starts at `base`). `moved_from` is the former
-        address of the site, without a final slash. The publication seen live is saved in `base`. `elsewhere` and `find`
-        are as in `read_previous`; a site lists nothing elsewhere.
+        address of the site, without a final slash; messages call it `moved_setting`. The publication seen live is saved
+        in `base`. `elsewhere` and `find` are as in `read_previous`; a site lists nothing elsewhere.
         """
         self._layout = layout
         self._output = output
         self._base = base
         self._previous = previous
         self._moved_from = moved_from
+        self._moved_setting = moved_setting
         self._elsewhere = elsewhere
         self._find = find
         self._kept = LastPublishedCopy(base, layout)
@@ -196,7 +198,8 @@ class PredecessorSearch:
         """
         found = self._find_any()
         if found.previous:
-            require_same_site(found.previous.state.siteurl, self._layout.siteurl, self._moved_from)
+            before = found.previous.state.siteurl
+            require_same_site(before, self._layout.siteurl, self._moved_from, self._moved_setting)
         return found
 
     def _find_any(self) -> Predecessor:

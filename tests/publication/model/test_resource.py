@@ -22,7 +22,7 @@ def test_represent(tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     """A resource that went while it was published is one clear error."""
-    with pytest.raises(PublicationError, match=r"gone\.html cannot be read: .*: build the site again"):
+    with pytest.raises(PublicationError, match=r"gone\.html cannot be read: .*: try again"):
         Resource("https://example.org/gone.html", tmp_path / "gone.html").represent()
 
 

@@ -44,7 +44,7 @@ def test_more_than_a_fifth_stops_the_build(source: Source) -> None:
     assert message.startswith(
         f"3 of 10 resources would be listed as deleted, such as {SITEURL}/7.html and {SITEURL}/8.html: "
     )
-    assert "allow_deletions" in message
+    assert "allow deletions" in message
     assert f"{SITEURL}/9.html" not in message
     assert source.documents() == before
     source.publish(pages(7), "2024-02-05T12:00", allow_deletions=True)

@@ -228,7 +228,7 @@ def test_a_full_disk_is_no_fault_of_a_commit(recorded: Site) -> None:
 def test_one_at_a_time(past: Site) -> None:
     """Two backfills of one site would take away each other's work trees, whatever they write to."""
     place = past.folder / ".resourcesync" / "backfill"
-    with locked(place), pytest.raises(PublicationError, match="is building into"):
+    with locked(place), pytest.raises(PublicationError, match="is publishing into"):
         run(past, output=past.folder / "other")
 
 
