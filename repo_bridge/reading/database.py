@@ -201,6 +201,8 @@ def _reason(error: Exception, address: URL) -> str:
             text = text.replace(str(secret), "…")
     if "user-defined aggregate" in text:  # raised if Python cannot decode a text
         text = "it contains text that is not in UTF-8: repair it, or export it again"
+    if text.startswith("permission denied"):
+        text += ": grant the role SELECT on it, as docs/bridge.md shows"
     return _without_passwords(text)
 
 

@@ -1,5 +1,6 @@
 """Opening databases: read-only, at one moment, and one sentence for what goes wrong."""
 
+import os
 import socket
 import sqlite3
 import struct
@@ -117,6 +118,22 @@ def test_nothing_is_written(plain: Path, server: Server, statement: str) -> None
             connection.execute(text(statement))
         assert len(read(each)) == 1
     server.drop(url)
+
+
+def test_missing_grant(server: Server) -> None:
+    """A role that may not read a table is told what it lacks, and what to do."""
+    url = server.database(rows_of(Sample(items=[Thing(1)]), 7), 7)
+    role = f"reader_{os.getpid()}"
+    with psycopg.connect(Server.dsn(url), autocommit=True) as connection:
+        connection.execute(f"CREATE ROLE {role} LOGIN PASSWORD 'secret'".encode())
+        connection.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}".encode())
+        connection.execute(f"REVOKE SELECT ON resourcepolicy FROM {role}".encode())
+    reader = make_url(url).set(username=role, password="secret").render_as_string(hide_password=False)
+    with pytest.raises(DatabaseError, match=r"permission denied for table resourcepolicy: grant the role SELECT on it"):
+        read(reader)
+    server.drop(url)
+    with psycopg.connect(Server.dsn(server.url), autocommit=True) as connection:
+        connection.execute(f"DROP ROLE {role}".encode())
 
 
 def test_one_moment(plain: Path, server: Server) -> None:
