@@ -93,11 +93,16 @@ def require_plausible(requests: Sequence[Request]) -> None:
         if previous:
             before.append(previous.resources)
             if not len(request.resources):
-                require_few_deletions(previous.resources, (), advice=options.on_deletions)
+                records = options.link_changes_below
+                require_few_deletions(previous.resources, (), records=records, advice=options.on_deletions)
         now.append(request.resources.uris())
     options = requests[0].options
     require_few_deletions(
-        _each_once(before), _each_once(now), uncounted=options.uncounted_below, advice=options.on_deletions
+        _each_once(before),
+        _each_once(now),
+        uncounted=options.uncounted_below,
+        records=options.link_changes_below,
+        advice=options.on_deletions,
     )
 
 

@@ -127,7 +127,9 @@ def test_guard_is_of_the_whole(press: Press) -> None:
     press.publish(sample, sets_by="collection")
     press.publish(library(), 1, sets_by="collection")
     assert press.listed(f"{SET}-123456789_col3") == {}
-    with pytest.raises(PublicationError, match=r"would be listed as deleted.* publish once with --allow-deletions"):
+    with pytest.raises(
+        PublicationError, match=r"publish once with --allow-deletions \(8 of 9 files and 8 of 9 records"
+    ):
         press.publish(Sample(items=[book(1)]), 2, sets_by="collection")
 
 

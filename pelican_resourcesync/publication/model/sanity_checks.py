@@ -15,11 +15,12 @@ FIND_OUT = "find out what is missing, or allow deletions for one publication if 
 
 
 def require_few_deletions(
-    before: Iterable[str], now: Iterable[str], *, uncounted: str = "", advice: str = FIND_OUT
+    before: Iterable[str], now: Iterable[str], *, uncounted: str = "", records: str = "", advice: str = FIND_OUT
 ) -> None:
     """Raise `PublicationError` if more than a fifth of the URIs `before` are missing `now`; both are sorted.
 
     URIs that begin with `uncounted`, if that is not empty, do not count. `advice` ends the message.
+    The message counts pages and other files or, in a repository whose records begin with `records`, records and files.
     """
     listed: Counter[str] = Counter()
     gone: Counter[str] = Counter()
@@ -31,7 +32,7 @@ def require_few_deletions(
             new = next(current, None)
         if uncounted and old.startswith(uncounted):
             continue
-        kind = _kind(old)
+        kind = _kind(old, records)
         listed[kind] += 1
         if new != old:
             gone[kind] += 1
@@ -51,8 +52,10 @@ def are_few(gone: int, listed: int) -> bool:
     return gone * _FEW <= listed
 
 
-def _kind(uri: str) -> str:
-    """Return whether a URI is that of a page or another file."""
+def _kind(uri: str, records: str) -> str:
+    """Return whether a URI is that of a page or another file; in a repository, of a record or a file."""
+    if records:
+        return "records" if uri.startswith(records) else "files"
     if uri.endswith((".html", "/")) and "?" not in uri and "#" not in uri:  # nearly all
         return "pages"
     path = uri.partition("?")[0].partition("#")[0]
