@@ -12,6 +12,7 @@ from datetime import datetime
 from functools import lru_cache, partial
 from io import BytesIO
 from itertools import chain, islice, takewhile
+from operator import itemgetter
 from typing import BinaryIO, NamedTuple
 
 from pelican_resourcesync.errors import DocumentError
@@ -38,6 +39,7 @@ _ENTRY = re.compile(
     r'((?: hash="([a-z0-9-]+:[0-9a-f]+)")?(?: length="(0|[1-9][0-9]{0,17})")?'
     rf'(?: type="{_WORD}")?)(?: path="(/{_WORD})")?/>\n)?'
     rf'((?:    <rs:ln rel="{_WORD}(?<!")" href="{_URI}"(?: type="{_WORD}")?/>\n)*+)  </url>\n'
+    r"|[\s\S]"  # anything else, one character at a time, and with an empty loc
 )
 _LINK = re.compile(rf'    <rs:ln rel="({_WORD})" href="({_URI})"(?: type="({_WORD})")?/>\n')
 _MD = re.compile(
@@ -70,6 +72,10 @@ class EntryText(NamedTuple):
     def md(self) -> str:
         """The `rs:md` of the resource, as `render_metadata` returns it."""
         return f"    <rs:md{self.described}/>\n" if self.described else ""
+
+
+_entry_text = partial(tuple.__new__, EntryText)  # without a function in Python for each
+_loc_of = itemgetter(0)
 
 
 def as_written(document: Document, stream: BinaryIO, *, name: str) -> Iterator[Entry]:
@@ -180,18 +186,18 @@ def _matches(stream: BinaryIO, begin: bytes) -> Iterator[list[EntryText] | None]
             break
         text = left + data.decode("ascii")
         end = text.rfind(_END) + len(_END) if _END in text else 0
-        scanner = _ENTRY.scanner(text, 0, end)  # type: ignore[attr-defined]  # unknown to typeshed
-        entries, at = [], 0
-        for found in iter(scanner.match, None):
-            entries.append(EntryText._make(found.groups("")))
-            at = found.end()
+        found = _ENTRY.findall(text, 0, end)
+        other = "" in map(_loc_of, found)
+        if other:
+            found = [*takewhile(_loc_of, found)]
+        entries = [*map(_entry_text, found)]
         if "&" in text:
             entries = [each._replace(loc=unescape(each.loc)) if "&" in each.loc else each for each in entries]
         if not _are_valid(entries):
             yield [*takewhile(lambda each: _are_valid([each]), entries)]
             break
         yield entries
-        if at != end:
+        if other:
             break
         left = text[end:]
     else:
@@ -203,7 +209,7 @@ def _matches(stream: BinaryIO, begin: bytes) -> Iterator[list[EntryText] | None]
 def _are_valid(entries: Sequence[EntryText]) -> bool:
     """Return whether entries that match have no `loc` that is too long, and only times that exist."""
     times = {each.lastmod for each in entries}.union([each.datetime for each in entries])
-    return not [each for each in entries if len(each.loc) >= LONGEST_LOC] and all(map(_is_time, times))
+    return max(map(len, map(_loc_of, entries)), default=0) < LONGEST_LOC and all(map(_is_time, times))
 
 
 def _chunks(stream: BinaryIO, begin: bytes) -> Iterator[bytes]:

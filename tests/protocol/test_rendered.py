@@ -111,7 +111,11 @@ LOC = "    <loc>https://example.org/a</loc>\n"
         (LOC + "    <lastmod>2024-02-30T00:00:00Z</lastmod>\n", DocumentError),
         (LOC + "    <lastmod>2024-02-03T24:00:00Z</lastmod>\n", DocumentError),
         (LOC + '    <rs:md length="-1"/>\n', DocumentError),
-        (LOC.replace("/a", "/" + "a" * 3_000), DocumentError),
+        (
+            LOC.replace("/a", "/" + "a" * 2_027),
+            f"https://example.org/{'a' * 2_027}",
+        ),  # one character less than too long
+        (LOC.replace("/a", "/" + "a" * 2_028), DocumentError),
         (LOC + LOC, DocumentError),
         (LOC + "    <!-- \x00 -->\n", DocumentError),
     ],

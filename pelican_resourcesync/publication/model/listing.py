@@ -9,10 +9,11 @@ import shutil
 import sqlite3
 import weakref
 from collections import Counter
-from collections.abc import Collection, ItemsView, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, ItemsView, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import islice
+from functools import partial
+from itertools import chain, islice
 from operator import itemgetter
 from pathlib import Path
 
@@ -49,6 +50,7 @@ _INSERT = "INSERT OR REPLACE INTO listing VALUES (?, ?, ?, ?)"
 # What `render_representation` writes.
 _DESCRIBED = re.compile(r'    <rs:md(?: hash="[^"]*+")?(?: length="([0-9]++)")?(?: type="([^"]*+)")?/>\n')
 _type_of = itemgetter(1)
+_row: Callable[[tuple[str, ...]], Row] = partial(tuple.__new__, Row)  # without a function in Python for each
 
 
 def uri_size(uri: str) -> int:
@@ -192,8 +194,8 @@ class Listing(Mapping[str, Listed]):
             return listing
 
     def rows(self) -> Iterator[Row]:
-        """Yield the resources as rows."""
-        yield from map(Row._make, self._select("uri, representation, links, lastmod"))
+        """Return the resources as rows."""
+        return map(_row, self._select("uri, representation, links, lastmod"))
 
     def row(self, uri: str) -> Row | None:
         """Return the row of a resource, or `None` if there is none."""
@@ -263,6 +265,9 @@ class Listing(Mapping[str, Listed]):
         return True
 
     def _select(self, columns: str) -> Iterator[tuple[str, ...]]:
+        return chain.from_iterable(self._batches_of(columns))
+
+    def _batches_of(self, columns: str) -> Iterator[list[tuple[str, ...]]]:
         with _kept():
             cursor = self._database.cursor()
             cursor.arraysize = _BATCH
@@ -272,7 +277,7 @@ class Listing(Mapping[str, Listed]):
                 batch = cursor.fetchmany()
             if not batch:
                 return
-            yield from batch
+            yield batch
 
 
 class _Items(ItemsView[str, Listed]):
@@ -298,7 +303,7 @@ def _batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
 def _summary_of(database: sqlite3.Connection) -> _Summary:
     """Return the summary of all rows in a database."""
     summary = _Summary()
-    for batch in _batches(map(Row._make, database.execute("SELECT * FROM listing"))):
+    for batch in _batches(map(_row, database.execute("SELECT * FROM listing"))):
         summary.add(batch)
     return summary
 
