@@ -19,7 +19,7 @@ from pelican_resourcesync.version import __version__
 
 logger = get_logger(__name__)
 
-_FORMAT = 4
+_FORMAT = 5
 _INVENTORY, _INDEX = "inventory.db", "index.json"
 
 
