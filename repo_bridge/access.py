@@ -158,7 +158,7 @@ class Period(NamedTuple):
 
     def within(self, other: "Period") -> "Period":
         """Return the days that are in both periods; a period that ends before it starts has none."""
-        return Period(max(self.start, other.start), min(self.end, other.end))
+        return self if other == ALWAYS else Period(max(self.start, other.start), min(self.end, other.end))
 
 
 #: The period of a policy without dates, as most are.

@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 from itertools import islice
 from typing import TypeVar
 
@@ -80,7 +81,7 @@ class EntryBuilder:
         made = records_of(known, self.addresses, self.crosswalks, described, changed)
         sets = tuple(sorted({name for each in about for name in each.sets}))
         entries = tuple(self._record(each, sets) for each in made)
-        return ItemEntries(item, entries, len(entries)), _links(described_by(made))
+        return ItemEntries(item, entries, len(entries)), _links(tuple(described_by(made)))
 
     def record_uris(self, item: str) -> list[str]:
         """Return the URIs of the records of an item without a handle."""
@@ -114,7 +115,8 @@ class EntryBuilder:
         return StoredFile.of(file.bitstream).render() if self.stored else ""
 
 
-def _links(leads: Iterable[Link]) -> str:
+@lru_cache(maxsize=1)  # the files of an item all have the same links
+def _links(leads: tuple[Link, ...]) -> str:
     return "".join([render_link(lead.rel, lead.href, lead.type) for lead in leads])
 
 

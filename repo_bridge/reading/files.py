@@ -73,6 +73,8 @@ def files_of(rows: Iterable[Row], view: AnonymousView) -> list[File]:
 
 def _shown(rows: Sequence[Row], view: AnonymousView) -> Row:
     """Return the first row of a file in a bundle that everybody may read, else the first."""
+    if len(rows) == 1:
+        return rows[0]
     return next((same[0] for same in _by_bundle(rows) if readable(_periods(same), view.today)), rows[0])
 
 

@@ -149,9 +149,13 @@ class Repository:
         return self._total
 
     def sums(self) -> Iterator[tuple[str, str]]:
-        """Yield each item, and each object that belongs to none, with its sum."""
+        """Yield each item, and each object that belongs to none, with its sum; they add up to the sum of all rows."""
+        total = 0
         with self._runner.each() as run:
-            yield from run(sums_statement(self._queries))
+            for owner, text in run(sums_statement(self._queries)):
+                total += int(text)
+                yield owner, text
+        self._total = str(total)
 
     def sums_of(self, owners: Iterable[str]) -> dict[str, str]:
         """Return the sums of those that have rows."""

@@ -6,10 +6,11 @@ left out. Elements are in the order of the table, and the values of one line in 
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import lru_cache
+from operator import itemgetter
 from typing import NamedTuple
 
 from lxml import etree
@@ -23,6 +24,7 @@ _LANGUAGE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*", re.ASCII)
 _DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
 #: Placeholders for a value and its language while a line is rendered once: private-use characters without a meaning.
+#: The first also separates values.
 _VALUE, _SPOKEN = "\ue000", "\ue001"
 
 
@@ -31,6 +33,12 @@ def _language(text: str) -> str:
     """Return a language as XML writes it; an empty text if it is invalid."""
     language = text.replace("_", "-")
     return language if _LANGUAGE.fullmatch(language) else ""
+
+
+def _escaped(texts: Sequence[str]) -> list[str]:
+    """Return the escaped texts; a record's are usually escaped together, because there are millions of values."""
+    escaped = escape_any_text(_VALUE.join(texts)).split(_VALUE) if texts else []
+    return escaped if len(escaped) == len(texts) else [*map(escape_any_text, texts)]
 
 
 class _Line(NamedTuple):
@@ -84,18 +92,24 @@ class Crosswalk:
     def render(self, values: Iterable[MetadataValue]) -> bytes:
         """Return the record of an item (UTF-8). Characters that XML cannot hold become spaces."""
         head, tail = self._around
-        placed = sorted(self._placed(values), key=lambda placed: placed[0].place)
-        body = "".join([line.write(escape_any_text(value.value), _language(value.language)) for line, value in placed])
+        placed = self._placed(values)
+        texts = _escaped([text for _, _, text, _ in placed])
+        pairs = zip(placed, texts, strict=True)
+        body = "".join([line.write(text, _language(language)) for (_, line, _, language), text in pairs])
         return f"{_DECLARATION}{head}{body}{tail}".encode()
 
-    def _placed(self, values: Iterable[MetadataValue]) -> Iterator[tuple[_Line, MetadataValue]]:
+    def _placed(self, values: Iterable[MetadataValue]) -> list[tuple[int, _Line, str, str]]:
+        """Return the place, line, text and language of each value, sorted by place."""
         found = self._found
-        for value in values:
-            if value.field not in found:
-                found[value.field] = self._find(value.field)
-            line = found[value.field]
-            if line is not None and value.value.strip():
-                yield line, value
+        placed = []
+        for of, text, language in values:
+            if of not in found:
+                found[of] = self._find(of)
+            line = found[of]
+            if line is not None and text.strip():
+                placed.append((line.place, line, text, language))
+        placed.sort(key=itemgetter(0))
+        return placed
 
     def _find(self, of: Field) -> _Line | None:
         return self._lines.get(str(of)) or self._lines.get(f"{of.schema}.{of.element}.*")

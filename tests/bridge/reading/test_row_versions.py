@@ -265,10 +265,10 @@ def test_each_change_is_found(server: Server) -> None:
         for statement in ["SELECT 1", *CHANGES]:
             owner.execute(statement.encode())
             with open_repository(url, VIEW) as repository:
-                sums = dict(repository.sums())
+                total, sums = repository.total(), dict(repository.sums())
                 items = {*repository.ids()}
                 changed = {each for each in sums.keys() | before.keys() if sums.get(each) != before.get(each)}
-                assert repository.total() == str(sum(map(int, sums.values())))
+                assert total == repository.total() == str(sum(map(int, sums.values())))
                 assert repository.sums_of(sorted(sums)) == sums
                 assert repository.sums_of([ONE]) == {ONE: sums[ONE]}
                 assert repository.written_since(0) == sums.keys()

@@ -169,6 +169,13 @@ def test_any_values(values: list[MetadataValue], prefix: str) -> None:
             assert held in texts
 
 
+def test_no_character_ends_a_value() -> None:
+    """Values keep apart and come in their order, whatever characters they hold, such as ours for placeholders."""
+    texts = ["a & b", "\ue000c\ue001\0", "\ue000", "d\ne"]
+    found = [element.text for element in record("oai_dc", *(value("dc.title", text) for text in texts))]
+    assert found == ["a & b", "\ue000c\ue001 ", "\ue000", "d\ne"]
+
+
 def test_found_by_their_names() -> None:
     """Formats are asked for by the names that OAI-PMH has for them; another is refused."""
     assert [crosswalk.prefix for crosswalk in find_crosswalks(["mods", "oai_dc", "mods"])] == ["mods", "oai_dc"]
