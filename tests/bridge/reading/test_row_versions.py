@@ -373,7 +373,7 @@ def test_views_have_no_versions(server: Server) -> None:
 
 
 def test_random_life(server: Server, tmp_path: Path) -> None:
-    """With edits by SQL, vacuums, restores, dates and jumps of the clock, what is found is what a fresh reading finds."""
+    """With edits by SQL, vacuums, restores, passing dates and jumps of the clock, all changes are found."""
     versions, dates, nothing = live(server, tmp_path, 1, 12)
     assert versions > 4
     assert dates > 0
