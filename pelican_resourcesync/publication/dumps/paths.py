@@ -102,6 +102,10 @@ TOP = "/resources"
 #: The longest path, in bytes of UTF-8.
 LONGEST_PATH = 200
 
+# A name without anything to change, whose extension is as short as `_LONGEST_EXTENSION`.
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_~-][A-Za-z0-9._~-]*\.[A-Za-z0-9_~-]{1,15}")
+_DEVICE = re.compile(rf"(?:{'|'.join(map(re.escape, sorted(_DEVICES)))})\.", re.IGNORECASE)
+_HOST = 1  # slashes before the host
 _LONGEST_FOLDER = 168  # bytes: leaves 31 for a name
 _READABLE_FOLDER = 150  # bytes: suffixes that distinguish it from a file may make it longer
 _SHORTEST_NAME = 32  # bytes: the minimum for `fit`
@@ -140,11 +144,13 @@ class PackagePaths:
     the same paths.
     """
 
-    __slots__ = ("_below", "_files", "_folders", "_numbers", "_renamed")
+    __slots__ = ("_base", "_below", "_files", "_folders", "_last", "_numbers", "_renamed")
 
     def __init__(self, base: str) -> None:
         """Start with an empty package."""
+        self._base = base
         self._below = re.compile(f"{re.escape(base)}(?:/|(?=[?#])|$)")
+        self._last: tuple[str | None, str, str] = (None, "", "")
         self._files: set[str] = set()
         self._folders = {TOP}
         self._numbers: dict[str, int] = {}
@@ -152,11 +158,34 @@ class PackagePaths:
 
     def take(self, uri: str, media_type: str) -> str:
         """Return the path of one more bitstream; no two calls return the same path."""
+        before, _, name = uri.rpartition("/")
+        return self._take_plain(before, name) or self._take(uri, media_type, before)
+
+    def _take_plain(self, before: str, name: str) -> str | None:
+        """Return the path of a bitstream with a plain name in the same folder as the one before; `None` for others."""
+        last, folder, like_folder = self._last
+        if before == last and _PLAIN_NAME.fullmatch(name) and not _DEVICE.match(name):
+            like = f"{like_folder}/{name.lower()}"
+            room = LONGEST_PATH - len(folder) - 1
+            if len(name) <= min(LONGEST_NAME, room) and like not in self._files and like not in self._folders:
+                self._files.add(like)
+                return f"{folder}/{name}"
+        return None
+
+    def _take(self, uri: str, media_type: str, before: str) -> str:
         below = self._below.match(uri)
         path, _, query = (uri[below.end() :] if below else _elsewhere(uri)).partition("?")
         *folders, last = path.split("/")
         folder = self._folder(_shortened([_folder_name(each) for each in folders])) if folders else TOP
+        if folder.isascii() and "?" not in uri and self._has_folder(uri, before):
+            self._last = before, folder, likeness(folder)
         return self._file(folder, safe(_file_name(last, query, media_type)), uri)
+
+    def _has_folder(self, uri: str, before: str) -> bool:
+        """Return whether everything `before` the last slash stands for the folder, whatever follows it."""
+        if f"{before}/".startswith(f"{self._base}/"):
+            return True
+        return before.count("/") > _HOST and not uri.startswith(self._base)
 
     def _folder(self, names: list[str]) -> str:
         """Return the folder with these names, making sure that none of them is a file."""

@@ -5,6 +5,7 @@ import time
 import tracemalloc
 import unicodedata
 from collections.abc import Sequence
+from unittest.mock import patch
 from urllib.parse import quote
 
 import pytest
@@ -241,6 +242,25 @@ def test_any_uris(asked: Sequence[tuple[str, str]]) -> None:
     assert not folders & set(known)
     again = PackagePaths(BASE)
     assert [again.take(uri, media_type) for uri, media_type in asked] == given_paths
+
+
+_SHORT = "a.b A.b a~2.b con.txt CON.txt nul.a.b conx.b a..b .b -.b a a. a.b. %61.b a.b? a.b#"
+_LONG = [f"a.{'e' * 15}", f"a.{'e' * 16}", *(f"{'x' * length}.c" for length in (97, 98, 99)), "a b.c"]
+_FOLDERS = [
+    *(f"{BASE}{path}" for path in ("", "/a", "/a.b", "#", "?a", "b", f"/{'a/' * 50}a")),
+    *("https://y.example", "https://y.example/a", "https:/", "", "?", "urn:a", "urn:a/b/c"),
+]
+_IN_FOLDERS = st.builds("{}/{}".format, st.sampled_from(_FOLDERS), st.sampled_from([*_SHORT.split(), *_LONG]))
+
+
+@given(st.lists(_IN_FOLDERS, min_size=1, max_size=30))
+def test_plain_names(uris: Sequence[str]) -> None:
+    """Plain names in one folder, which are not looked at more closely, get the same paths as if they were."""
+    for asked in (uris, sorted(uris)):
+        found = take(*asked, media_type="")
+        with patch.object(PackagePaths, "_take_plain", lambda *_: None):
+            expected = take(*asked, media_type="")
+        assert found == expected
 
 
 _SLUGS = st.text("abcdefgh-_0123456789éüß古 ", min_size=1, max_size=12).filter(lambda text: text.strip() == text)
