@@ -6,7 +6,9 @@ the packed bytes of members, and only those that unpack to bytes with the length
 
 import zlib
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import ExitStack
 from datetime import datetime
+from html import unescape
 from typing import BinaryIO, NamedTuple
 
 from pelican_resourcesync.protocol import read
@@ -20,7 +22,6 @@ from pelican_resourcesync.publication.dumps.zipwriter import (
     STORED,
 )
 from pelican_resourcesync.publication.previous.previous import PreviousPublication, explain_damage
-from pelican_resourcesync.publication.previous.verified import VerifiedDocuments
 
 _LARGEST = 1_000_000  # bytes: larger members are packed again, because each is held in memory
 _BUFFER = 262_144  # bytes read at a time
@@ -46,7 +47,7 @@ def dump_of(previous: PreviousPublication) -> datetime | None:
 class PreviousPackages:
     """The packages of a Resource Dump with these paths, which are read once, from beginning to end.
 
-    Raises `PublicationError` if a manifest is damaged or a file cannot be read.
+    Raises `PublicationError` if a file cannot be read.
     """
 
     def __init__(self, previous: PreviousPublication, paths: Sequence[str]) -> None:
@@ -74,14 +75,23 @@ class PreviousPackages:
     def _read(self, paths: Sequence[str]) -> Generator[tuple[str, int, bytes]]:
         """Yield the URI, the method and the packed bytes of each member; these are empty if there are too many."""
         previous = self._previous
-        documents = VerifiedDocuments(previous.folder, previous.layout, previous.state)
         for path in paths:
-            with explain_damage(previous.where), (previous.folder / path).open("rb", _BUFFER) as package:
-                members = _members(package)
-                for entry in documents.texts(previous.layout.manifest(path)):
-                    if (found := next(members, None)) is None:
-                        break  # not written by this program
-                    yield (entry.loc, *found)
+            manifest = previous.folder / previous.layout.manifest(path)
+            with ExitStack() as stack:
+                stack.enter_context(explain_damage(previous.where))
+                listed = stack.enter_context(manifest.open("rb"))
+                package = stack.enter_context((previous.folder / path).open("rb", _BUFFER))
+                for uri, (method, data) in zip(_uris(listed), _members(package), strict=False):
+                    yield uri, method, data
+
+
+def _uris(manifest: BinaryIO) -> Iterator[str]:
+    """Yield the URIs in a manifest that we wrote; those in another one do no harm, because all bytes are verified."""
+    left = b""
+    while chunk := manifest.read(_BUFFER):
+        *entries, left = (left[-_BUFFER:] + chunk).split(b"</loc>")
+        for entry in entries:
+            yield unescape(entry.rpartition(b"<loc>")[2].decode(errors="replace"))
 
 
 def _members(package: BinaryIO) -> Iterator[tuple[int, bytes]]:

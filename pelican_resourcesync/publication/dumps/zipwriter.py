@@ -74,21 +74,21 @@ class ZipWriter:
             data = b"".join(chunks)
             self.add_packed(member, crc32(data), _deflated(data) if member.deflated else data)
             return
-        header = _Header(member, 0, 0)
-        self._stream.write(header.data)
-        begin = self._offset + len(header.data)
+        header, _ = _headers(member, 0, 0, self._offset)
+        self._stream.write(header)
+        begin = self._offset + len(header)
         crc, packed = self._write(chunks, deflated=member.deflated)
-        header = _Header(member, crc, packed)
+        header, listed = _headers(member, crc, packed, self._offset)
         self._stream.seek(self._offset)
-        self._stream.write(header.data)
+        self._stream.write(header)
         self._stream.seek(begin + packed)
-        self._list(member, header, begin + packed)
+        self._list(listed, begin + packed)
 
     def add_packed(self, member: Member, crc: int, packed: bytes) -> None:
         """Write a member from its packed bytes: deflated, if it states so. `crc` is the CRC-32 of its bytes."""
-        header = _Header(member, crc, len(packed))
-        self._stream.write(header.data + packed)
-        self._list(member, header, self._offset + len(header.data) + len(packed))
+        header, listed = _headers(member, crc, len(packed), self._offset)
+        self._stream.write(header + packed)
+        self._list(listed, self._offset + len(header) + len(packed))
 
     def _write(self, chunks: Iterable[bytes], *, deflated: bool) -> tuple[int, int]:
         """Write the bytes of a large member; return their CRC-32 and their packed size."""
@@ -103,20 +103,9 @@ class ZipWriter:
         self._stream.write(rest)
         return crc, packed + len(rest)
 
-    def _list(self, member: Member, header: "_Header", end: int) -> None:
+    def _list(self, listed: bytes, end: int) -> None:
         """Add a member to the list at the end of the file; the next one begins at `end`."""
-        large = [header.size, header.packed] if max(header.size, header.packed) > _LIMIT else []
-        size, packed = (IN_64, IN_64) if large else (header.size, header.packed)
-        large += [self._offset] if self._offset > _LIMIT else []
-        offset = IN_64 if self._offset > _LIMIT else self._offset
-        extra = struct.pack(f"<2H{len(large)}Q", _KIND_64, 8 * len(large), *large) if large else b""
-        version = _VERSION_64 if large else header.version
-        self._listed += _LISTED.pack(
-            b"PK\1\2", _UNIX << 8 | version, version, header.flags, header.method, *dos_time(member.modified),
-            header.crc, packed, size, len(header.name), len(extra), 0, 0, 0, _MODE << 16, offset,
-        )  # fmt: skip
-        self._listed += header.name
-        self._listed += extra
+        self._listed += listed
         self._count += 1
         self._offset = end
 
@@ -130,29 +119,33 @@ class ZipWriter:
         return end + _END.pack(b"PK\5\6", 0, 0, count, count, min(size, IN_64), min(begin, IN_64), 0)
 
 
-class _Header:
-    """The header of a member: its fields, and `data`, the bytes of all of it."""
-
-    __slots__ = ("crc", "data", "flags", "method", "name", "packed", "size", "version")
-
-    def __init__(self, member: Member, crc: int, packed: int) -> None:
-        self.name = name = member.name.encode()
-        self.flags = 0 if len(name) == len(member.name) else _UTF8
-        self.method = DEFLATED if member.deflated else STORED
-        self.crc, self.size, self.packed = crc, member.length, packed
-        self.version, extra = _VERSION, b""
-        size = member.length
-        if size * 1.05 > _LIMIT:
-            self.version, extra = _VERSION_64, SIZES_64.pack(_KIND_64, 16, size, packed)
-            size = packed = IN_64
-        self.data = (
-            HEADER.pack(
-                HEADER_SIGNATURE, self.version, self.flags, self.method, *dos_time(member.modified), crc, packed, size,
-                len(name), len(extra),
-            )
-            + name
-            + extra
-        )  # fmt: skip
+def _headers(member: Member, crc: int, packed: int, offset: int) -> tuple[bytes, bytes]:
+    """Return the header of a member that begins at this offset, and its entry in the list of members."""
+    name, size, modified, deflated = member
+    data = name.encode()
+    time, date = dos_time(modified)
+    flags = 0 if len(data) == len(name) else _UTF8
+    method = DEFLATED if deflated else STORED
+    version, extra, sizes = _VERSION, b"", (packed, size)
+    if size * 1.05 > _LIMIT:
+        version, extra, sizes = _VERSION_64, SIZES_64.pack(_KIND_64, 16, size, packed), (IN_64, IN_64)
+    header = HEADER.pack(
+        HEADER_SIGNATURE, version, flags, method, time, date, crc, *sizes, len(data), len(extra)
+    )  # fmt: skip
+    header += data + extra
+    sizes, extra = (packed, size), b""
+    if size > _LIMIT or packed > _LIMIT or offset > _LIMIT:
+        large: list[int] = []
+        if size > _LIMIT or packed > _LIMIT:
+            large, sizes = [size, packed], (IN_64, IN_64)
+        if offset > _LIMIT:
+            large, offset = [*large, offset], IN_64
+        version, extra = _VERSION_64, struct.pack(f"<2H{len(large)}Q", _KIND_64, 8 * len(large), *large)
+    listed = _LISTED.pack(
+        b"PK\1\2", _UNIX << 8 | version, version, flags, method, time, date, crc, *sizes, len(data), len(extra),
+        0, 0, 0, _MODE << 16, offset,
+    )  # fmt: skip
+    return header, listed + data + extra
 
 
 def _deflate() -> "zlib._Compress":

@@ -1,5 +1,6 @@
 """Packed bytes taken from the previous Resource Dump: the same packages as without, and nothing that is not true."""
 
+import shutil
 import struct
 import zlib
 from collections.abc import Callable, Mapping, Sequence
@@ -230,7 +231,7 @@ def test_bytes_that_are_nowhere(source: Source) -> None:
 
 
 def test_a_hostile_manifest(source: Source) -> None:
-    """A manifest that names other resources leads to no wrong bytes; one that is no manifest is an error."""
+    """A manifest that names other resources, or is none, leads to no wrong bytes."""
     source.publish(CONTENTS, "2024-01-05T12:00", **DUMPS)
     [manifest] = [path for path in packages(source) if path.endswith(".xml")]
     data = packages(source)[manifest]
@@ -239,8 +240,23 @@ def test_a_hostile_manifest(source: Source) -> None:
     source.publish(changed, "2024-01-06T12:00", tampered(source, manifest, data), **DUMPS)
     assert members(source) == {f"resources/{path}": data for path, data in changed.items()}
     [manifest] = [path for path in packages(source) if path.endswith(".xml")]
-    with pytest.raises(PublicationError, match=r"is damaged: .*manifest\.xml"):
-        source.publish(CONTENTS, "2024-01-07T12:00", tampered(source, manifest, b"<urlset>"), **DUMPS)
+    changed["b.html"] = TEXT
+    for data in (b"", b"<urlset>", b"\xff</loc>" * 9, b"x" * 600_000):
+        with TemporaryDirectory() as folder:
+            shutil.copytree(source.output, folder, dirs_exist_ok=True)
+            other = Source(Path(folder))
+            other.publish(changed, "2024-01-07T12:00", tampered(other, manifest, data), **DUMPS)
+            assert members(other) == {f"resources/{path}": data for path, data in changed.items()}
+
+
+def test_a_package_that_vanishes(source: Source) -> None:
+    """What cannot be read is named."""
+    source.publish(CONTENTS, "2024-01-05T12:00", **DUMPS)
+    [package] = [path for path in packages(source) if path.endswith(".zip")]
+    previous = source.previous()
+    (source.output / package).unlink()
+    with pytest.raises(PublicationError, match=r"is damaged: resourcesync/site/resourcedump-.*\.zip: No such file"):
+        source.publish(CONTENTS | {"a.html": OTHER}, "2024-01-07T12:00", previous, **DUMPS)
 
 
 def test_a_large_member_is_packed_again(source: Source) -> None:
