@@ -136,7 +136,7 @@ def follow(block: str, package: str) -> None:
     elif text.startswith("venv/"):
         shell(f"cd /srv/resourcesync\n{text}")
     else:
-        shell(text, f"{PASSWORD}\n" * 2)
+        shell(text, "y\n" if text.startswith("apt-get") else f"{PASSWORD}\n" * 2)
 
 
 def verify_units() -> None:
