@@ -73,9 +73,13 @@ class Statements:
         )
 
     def entities(self, fields: Collection[int]) -> Statement:
-        """Select the keys of entities of other types than those wanted; `fields` are the numbers of the field."""
+        """Select the keys of entities of other types than those wanted; `fields` are the numbers of the field.
+
+        A type may also be written in small letters, as in the filter of DSpace's OAI (7 to 10).
+        """
         value = self.tables.metadatavalue
-        wanted = func.coalesce(value.c.text_value, "").in_([*self.view.entities])
+        names = {name for each in self.view.entities for name in (each, each.lower())}
+        wanted = func.coalesce(value.c.text_value, "").in_(sorted(names))
         return select(self.key(value.c.object_id)).where(value.c.metadata_field_id.in_([*fields]), not_(wanted))
 
     def dated(self) -> Statement:

@@ -120,20 +120,23 @@ def test_rules_3_to_5_policies(tmp_path: Path, version: int) -> None:
 
 
 def test_rule_2_entities(tmp_path: Path) -> None:
-    """Rule 2: entities other than publications are left out, and told as hidden, unless their type is named."""
-    rows = rows_of(Sample(items=[Thing(number) for number in range(1, 5)]), 7)
+    """Rule 2: entities other than publications are left out, and told as hidden, unless their type is named.
+
+    `publication` is a publication too, as in DSpace's `xoai.xml`.
+    """
+    rows = rows_of(Sample(items=[Thing(number) for number in range(1, 7)]), 7)
     rows["metadataschemaregistry"].append({"metadata_schema_id": 90, "namespace": "n", "short_id": "dspace"})
     field = {"metadata_field_id": 900, "metadata_schema_id": 90, "element": "entity", "qualifier": "type"}
     rows["metadatafieldregistry"].append(field)
-    for number, kind in ((2, "Publication"), (3, "Person"), (4, None)):
+    for number, kind in ((2, "Publication"), (3, "Person"), (4, None), (5, "publication"), (6, "PUBLICATION")):
         value = {"metadata_value_id": 9000 + number, "metadata_field_id": 900, "text_value": kind}
         rows.setdefault("metadatavalue", []).append({**value, "dspace_object_id": key(7, ITEM, number)})
     url = url_of(write_sqlite(rows, 7, tmp_path / "r.db"))
     with open_repository(url, VIEW) as repository:
-        assert {item.handle for item in repository.items()} == {"123456789/1", "123456789/2"}
-        assert {each for each, _ in repository.digests()} == {key(7, ITEM, number) for number in (1, 2)}
+        assert {item.handle for item in repository.items()} == {f"123456789/{number}" for number in (1, 2, 5)}
+        assert {each for each, _ in repository.digests()} == {key(7, ITEM, number) for number in (1, 2, 5)}
         hidden = {each.handle: each.reason for each in repository.hidden()}
-        assert hidden == dict.fromkeys(("123456789/3", "123456789/4"), Reason.ENTITY)
+        assert hidden == dict.fromkeys((f"123456789/{number}" for number in (3, 4, 6)), Reason.ENTITY)
         shared = repository.shared_digest()
     with open_repository(url, replace(VIEW, entities=("Person",))) as repository:
         assert {item.handle for item in repository.items()} == {"123456789/1", "123456789/3"}
