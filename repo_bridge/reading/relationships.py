@@ -8,12 +8,14 @@ these to the item.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
 from sqlalchemy import (
+    CTE,
     ColumnElement,
     Connection,
     Executable,
@@ -29,6 +31,7 @@ from sqlalchemy import (
     literal,
     or_,
     select,
+    true,
     union,
     union_all,
 )
@@ -135,12 +138,12 @@ class VirtualMetadata:
         queries: Statements,
         fields: Mapping[int, tuple[int, Field]],
         kinds: Iterable[_Row],
-        dates: Iterable[tuple[str | None, str | None]],
+        dates: Callable[[], Iterable[_Row]],
     ) -> None:
         """Find the rules for the visible fields, by number with their places in the order of fields.
 
-        Hidden fields give no values to other fields, and get none. `kinds` are the types of relationships, `dates`
-        those of the policies of related items.
+        Hidden fields give no values to other fields, and get none. `kinds` are the types of relationships. `dates` is
+        called when values are to be read, and returns the dates of the policies of related items.
         """
         self._queries = queries
         self._targets = {str(field): place for place, field in fields.values()}
@@ -153,12 +156,14 @@ class VirtualMetadata:
                 self._rules[rule.path].append(rule)
         wanted = {name for rules in self._rules.values() for rule in rules for name in rule.fields}
         self._sources = {number: str(field) for number, (_, field) in fields.items() if str(field) in wanted}
-        #: The dates of policies that are valid today, those of one policy as one text.
-        self._valid = sorted(
-            f"{start or ''}/{end or ''}"
-            for start, end in dates
-            if readable([Period.parse(start, end)], queries.view.today)
-        )
+        self._dates = dates
+
+    @cached_property
+    def _valid(self) -> list[str]:
+        """The dates of policies that are valid today, those of one policy as one text."""
+        today = self._queries.view.today
+        pairs = [(start, end) for start, end in self._dates() if readable([Period.parse(start, end)], today)]
+        return sorted(f"{start or ''}/{end or ''}" for start, end in pairs)
 
     def statement(self, among: Among) -> Statement:
         """Return the statement for the values that related items may give to items, one row per value.
@@ -166,7 +171,8 @@ class VirtualMetadata:
         A related item without any value has a row too.
         """
         few = None if isinstance(among, Select) else among
-        parts = [self._values(depth, few) for depth in self._depths()]
+        public = None if few is not None else self._public().cte("public")
+        parts = [self._values(depth, few, public) for depth in self._depths()]
         return self._queries.of_items(union_all(*parts).subquery(), among)
 
     def dependents(self, keys: Sequence[Key]) -> Executable:
@@ -188,23 +194,30 @@ class VirtualMetadata:
         """Return how many relationships there may be between an item and one that gives it values."""
         return range(1, max((len(path) for path in self._rules), default=1) + 1)
 
-    def _values(self, depth: int, few: Sequence[Key] | None) -> Select[Any]:
-        """Select the values that come over as many relationships; with `few`, SQLite looks at these items alone."""
-        tables, value = self._queries.tables, self._queries.tables.metadatavalue
+    def _values(self, depth: int, few: Sequence[Key] | None, public: CTE | None) -> Select[Any]:
+        """Select the values that come over as many relationships, from `public` items.
+
+        With `few`, SQLite looks at these items alone. Without `public`, each item is looked up, in a way that
+        PostgreSQL does not turn into a look at all items.
+        """
+        tables = self._queries.tables
+        value: FromClause = tables.metadatavalue
         steps = self._steps(depth, few)
         first, last = steps[0], steps[-1]
         source: FromClause = first
         for before, after in pairwise(steps):
             source = source.join(after, after.c.item == before.c.other)
-        source = source.outerjoin(
-            value,
-            and_(
-                value.c.object_id == last.c.other,
-                value.c.metadata_field_id.in_([*self._sources]),
-                value.c.text_value.is_not(None),
-                unsecured(tables),
-            ),
+        wanted = (
+            value.c.object_id == last.c.other,
+            value.c.metadata_field_id.in_([*self._sources]),
+            value.c.text_value.is_not(None),
+            unsecured(tables),
         )
+        if public is None and self._queries.dialect != "sqlite":
+            value = select(value).where(*wanted).offset(0).lateral("value")
+            source = source.outerjoin(value, true())
+        else:
+            source = source.outerjoin(value, and_(*wanted))
         columns: list[ColumnElement[Any]] = []
         for step in steps:
             columns += [step.c.kind, step.c.side, func.coalesce(step.c.place, 0), step.c.number]
@@ -224,7 +237,12 @@ class VirtualMetadata:
             .select_from(source)
             .where(
                 *self._wanted(steps),
-                *(self._public(step.c.other, one_by_one=few is not None) for step in steps),
+                *(
+                    self._public(step.c.other).scalar_subquery() == 1
+                    if public is None
+                    else step.c.other.in_(select(public.c.id))
+                    for step in steps
+                ),
             )
         )
 
@@ -239,19 +257,24 @@ class VirtualMetadata:
             sides = [each for each in self._sides if each.name in names and not (each.crowded and place == 0)]
             yield or_(false(), *(_is_from(step, side, sides) for side in _OUTDATED))
 
-    def _public(self, key: ColumnElement[Any], *, one_by_one: bool) -> ColumnElement[bool]:
-        """Return the condition that everybody may read an item today, looked up for each or in a list."""
+    def _public(self, key: ColumnElement[Any] | None = None) -> Select[Any]:
+        """Select the keys of the items that everybody may read today, or 1 if the item `key` is one of them."""
         tables = self._queries.tables
-        item, policy = tables.item, tables.resourcepolicy
+        item, policy = tables.item, self._policies(key)
         start, end = (func.coalesce(cast(date, Text), "") for date in (policy.c.start_date, policy.c.end_date))
         undated = and_(policy.c.start_date.is_(None), policy.c.end_date.is_(None))
         today = or_(undated, (start + "/" + end).in_(self._valid)) if self._valid else undated
-        public = (
-            select(item.c.id)
-            .select_from(item.join(policy, policy.c.object_id == item.c.id))
-            .where(live(tables), discoverable(tables), today, grants(tables, policy))
+        one = select(item.c.id) if key is None else select(literal(1, Integer())).where(item.c.id == key).limit(1)
+        return one.select_from(item.join(policy, policy.c.object_id == item.c.id)).where(
+            live(tables), discoverable(tables), today, grants(tables, policy)
         )
-        return public.where(item.c.id == key).exists() if one_by_one else key.in_(public)
+
+    def _policies(self, key: ColumnElement[Any] | None) -> FromClause:
+        """Return the policies; if those of one object are enough, in a way that PostgreSQL looks at no others."""
+        policy = self._queries.tables.resourcepolicy
+        if key is None or self._queries.dialect == "sqlite":
+            return policy
+        return select(policy).where(policy.c.object_id == key).correlate(key.table).offset(0).lateral("policy")
 
     def values(self, rows: Iterable[_Row]) -> list[tuple[int, int, int, str, str]]:
         """Return the values from the rows of one item: place of the field, place, a negative number, text, language.
@@ -302,16 +325,18 @@ def read_relationship_types(connection: Connection, tables: Tables) -> list[_Row
     return sorted((tuple(row) for row in rows), key=repr)
 
 
-def read_virtual_metadata(
-    connection: Connection, queries: Statements, fields: Mapping[int, tuple[int, Field]], kinds: Iterable[_Row]
-) -> VirtualMetadata | None:
-    """Return the virtual metadata for these visible fields and types of relationships; `None` without any."""
-    relationship, policy = queries.tables.relationship, queries.tables.resourcepolicy
-    if queries.tables.version < ENTITIES or connection.execute(select(relationship.c.id).limit(1)).first() is None:
-        return None
+def has_relationships(connection: Connection, tables: Tables) -> bool:
+    """Return whether any items are related."""
+    if tables.version < ENTITIES:
+        return False
+    return connection.execute(select(tables.relationship.c.id).limit(1)).first() is not None
+
+
+def dates_of_related(queries: Statements) -> Statement:
+    """Select the dates of the policies that let everybody read related items."""
+    relationship = queries.tables.relationship
     related = union(select(relationship.c.left_id), select(relationship.c.right_id))
-    dates = connection.execute(queries.dated().where(policy.c.object_id.in_(related)))
-    return VirtualMetadata(queries, fields, kinds, [(start, end) for start, end in dates])
+    return queries.dated().where(queries.tables.resourcepolicy.c.object_id.in_(related))
 
 
 def _sides(kinds: Iterable[_Row]) -> Iterator[_Side]:
@@ -329,7 +354,8 @@ def _is_from(step: Subquery, side: int, sides: Iterable[_Side]) -> ColumnElement
 def _step(queries: Statements, few: Sequence[Key] | None, place: int) -> Subquery:
     """Return each relationship from both of its sides; with `few`, SQLite looks at those of these items alone.
 
-    The parts have no conditions in PostgreSQL, which then finds them by their indexes.
+    The parts have no conditions in PostgreSQL, which then finds them by the indexes of their items. An index of types,
+    which it may prefer, would be read in full.
     """
     relationship = queries.tables.relationship
     status = relationship.c.get("latest_version_status", literal(0, Integer()))
@@ -340,7 +366,7 @@ def _step(queries: Statements, few: Sequence[Key] | None, place: int) -> Subquer
             relationship.c[f"{own}_place"].label("place"),
             relationship.c.id.label("number"),
             relationship.c[f"{other}ward_value"].label("variant"),
-            relationship.c.type_id.label("kind"),
+            (relationship.c.type_id + 0).label("kind"),
             literal(side, Integer()).label("side"),
             status.label("status"),
         )

@@ -20,7 +20,12 @@ from repo_bridge.reading.digests import digest_statement
 from repo_bridge.reading.execution import QueryRunner, Row, RowsByKey, RunStatement
 from repo_bridge.reading.files import File, files_of
 from repo_bridge.reading.hierarchy import read_hierarchy
-from repo_bridge.reading.relationships import read_relationship_types, read_virtual_metadata
+from repo_bridge.reading.relationships import (
+    VirtualMetadata,
+    dates_of_related,
+    has_relationships,
+    read_relationship_types,
+)
 from repo_bridge.reading.row_versions import (
     Origin,
     find_origin,
@@ -75,7 +80,10 @@ class Repository:
         titles = find_titles(fields)
         self._queries = Statements(tables=tables, view=view, titles=titles, dialect=connection.dialect.name)
         self._kinds = read_relationship_types(connection, tables)
-        self._virtual = read_virtual_metadata(connection, self._queries, self._fields, self._kinds)
+        related = has_relationships(connection, tables)
+        self._virtual = (
+            VirtualMetadata(self._queries, self._fields, self._kinds, self._dates_of_related) if related else None
+        )
         self.hierarchy = read_hierarchy(connection, self._queries)
         self._shared = read_shared(connection, tables)
         types = [number for number, field in fields.items() if field == ENTITY_TYPE]
@@ -110,6 +118,10 @@ class Repository:
             for key, digest in run(digest_statement(self._queries, self._fields, self._virtual)):
                 if key not in self._left_out:
                     yield str(key), digest
+
+    def _dates_of_related(self) -> list[Row]:
+        with self._runner.each() as run:
+            return [*run(dates_of_related(self._queries))]
 
     def passed_dates(self, since: datetime) -> set[str]:
         """Return the dates of policies, as text, on which something may have become public or hidden since then."""

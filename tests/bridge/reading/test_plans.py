@@ -1,5 +1,6 @@
 """How PostgreSQL plans the statements, on DSpace's own schema: nothing that grows with the square of the items."""
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -10,12 +11,16 @@ import pytest
 from sqlalchemy import ClauseElement, Connection
 
 from repo_bridge.access import AnonymousView
+from repo_bridge.model import Field
 from repo_bridge.reading.database import PLAN_FOR_ALL, PLAN_FOR_FEW, open_database
 from repo_bridge.reading.digests import digest_statement
+from repo_bridge.reading.relationships import VirtualMetadata
 from repo_bridge.reading.repository import open_repository
+from repo_bridge.reading.row_versions import sums_statement
 from repo_bridge.reading.statements import Statements
 from repo_bridge.schema import describe
-from tests.bridge.support.large import TITLE, add_items, large_database
+from tests.bridge.support.entities import FIELDS, TYPES
+from tests.bridge.support.large import TITLE, add_items, large_database, relate_items
 from tests.bridge.support.server import Server
 
 VIEW = AnonymousView(at=datetime(2025, 6, 15, tzinfo=UTC))
@@ -30,19 +35,35 @@ STATISTICS = {
 }
 
 
+#: A key of an item, bundle, file or format in the condition of an index; all others are read in large parts.
+KEY = re.compile(r"\b(uuid|dspace_object(_id)?|resource_id|(item|bundle|bitstream|left|bitstream_format)_id) = ")
+RIGHT = re.compile(r"\(right_id = ")  # if it comes first: the index of all three columns is read in full otherwise
+
+
 @pytest.fixture(scope="module")
 def url(server: Server) -> Iterator[str]:
     """Yield a repository of 5,000 items, to which tests add more."""
     url = large_database(server, 10, 5_000)
+    relate_items(server, url, 1, 5_000)
     yield url
     server.drop(url)
 
 
+def virtual_metadata(queries: Statements) -> VirtualMetadata:
+    """Return the virtual metadata of the repository, with one embargo that has passed."""
+    names = {number: name.split(".") for number, name in FIELDS.items()} | {1: ["dc", "contributor", "author"]}
+    fields = {number: (number, Field(*name)) for number, name in names.items()}
+    kinds = [(number, *names, 0) for number, names in TYPES.items()]
+    return VirtualMetadata(queries, fields, kinds, lambda: [("2020-01-01", None)])
+
+
 def of_all(queries: Statements) -> dict[str, Any]:
     """Return the statements about all items."""
-    among = queries.candidates()
+    among, virtual = queries.candidates(), virtual_metadata(queries)
     return {
         "digests": digest_statement(queries, range(1, 20)),
+        "digests with related items": digest_statement(queries, range(1, 20), virtual=virtual),
+        "related items": virtual.statement(among),
         "items": queries.items(),
         "handles": queries.handles(among),
         "memberships": queries.memberships(among),
@@ -56,7 +77,11 @@ def of_all(queries: Statements) -> dict[str, Any]:
 def of_few(queries: Statements) -> dict[str, Any]:
     """Return the statements about some items."""
     keys = [f"{number:08x}-0000-4000-8000-000000000000" for number in range(500)]
+    virtual = virtual_metadata(queries)
     return {
+        "related items": virtual.statement(keys),
+        "dependents": virtual.dependents(keys),
+        "sums": sums_statement(queries, keys),
         "items": queries.items(keys),
         "handles": queries.handles(keys),
         "memberships": queries.memberships(keys),
@@ -102,13 +127,30 @@ def rescanned(plan: dict[str, Any]) -> list[set[str]]:
     ]
 
 
+def grow(server: Server, url: str, there: int, items: int) -> None:
+    """Let there be so many items."""
+    if there < items:
+        add_items(server, url, there + 1, items)
+        relate_items(server, url, there + 1, items)
+
+
+def looked_through(plan: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the tables and indexes of which more is read than the rows with certain keys, with the conditions."""
+    scans = [node for node in nodes(plan) if "Seq Scan" in node["Node Type"] or "Index" in node["Node Type"]]
+    read = [(node.get("Index Name") or node["Relation Name"], node.get("Index Cond", "")) for node in scans]
+    return [
+        (name, condition[:80])
+        for name, condition in read
+        if not (KEY.search(condition) or RIGHT.match(condition) or name.startswith(tuple(SMALL)))
+    ]
+
+
 @pytest.mark.parametrize("items", [5_000, 20_000, pytest.param(50_000, marks=pytest.mark.long)])
 def test_nothing_is_quadratic(server: Server, url: str, items: int) -> None:
     """With any statistics, all items are never looked through for each row, nor the tables for a few items."""
     with psycopg.connect(server.dsn(url), autocommit=True) as owner:
         (there,) = owner.execute("SELECT count(*) FROM item").fetchone() or (0,)
-        if there < items:
-            add_items(server, url, there + 1, items)
+        grow(server, url, there, items)
         for statistics in STATISTICS.values():
             for statement in statistics.split("; "):
                 owner.execute(statement.encode())
@@ -118,6 +160,9 @@ def test_nothing_is_quadratic(server: Server, url: str, items: int) -> None:
                     assert all(relations(loop) <= SMALL for loop in loops), (name, statistics)
                 for name, plan in plans(connection, PLAN_FOR_FEW, of_few):
                     assert not rescanned(plan), (name, statistics)
+                    if name == "related items":
+                        read = {index for index, _ in looked_through(plan) if not index.startswith("relationship")}
+                        assert not read, (name, statistics)
 
 
 @pytest.mark.long
@@ -127,8 +172,7 @@ def test_time_is_linear(server: Server, url: str) -> None:
     for items in (5_000, 50_000):
         with psycopg.connect(server.dsn(url), autocommit=True) as owner:
             (there,) = owner.execute("SELECT count(*) FROM item").fetchone() or (0,)
-        if there < items:
-            add_items(server, url, there + 1, items)
+        grow(server, url, there, items)
         begin = time.perf_counter()
         with open_repository(url, VIEW) as repository:
             number = sum(1 for _ in repository.digests())

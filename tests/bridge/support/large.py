@@ -2,6 +2,7 @@
 
 import psycopg
 
+from tests.bridge.support.entities import register
 from tests.bridge.support.repository import FIELDS, Sample, rows_of
 from tests.bridge.support.server import Server
 
@@ -48,10 +49,28 @@ INSERT INTO resourcepolicy (policy_id, resource_type_id, action_id, epersongroup
   FROM generate_series({first}, {last}) n, generate_series(0, 4) f;
 """
 
+_RELATIONSHIPS = """
+INSERT INTO relationship (id, type_id, left_id, right_id, left_place, right_place, latest_version_status)
+  SELECT n * 8 + a, 1, key('item', n), key('item', 1 + (n * 3 + a) % ({last} / 10)), a, 0, 0
+  FROM generate_series({first}, {last}) n, generate_series(0, 3) a
+  UNION ALL SELECT n * 8 + 4, 2, key('item', n), key('item', 1 + n % ({last} / 20)), 0, 0, 0
+  FROM generate_series({first}, {last}) n
+  UNION ALL SELECT n * 8 + 5, 3, key('item', 1 + n % ({last} / 100)), key('item', n), 0, 0, 0
+  FROM generate_series({first}, {last} / 20) n
+  UNION ALL SELECT n * 8 + 6, 4, key('item', 1 + n % ({last} / 500)), key('item', n), 0, 0, 0
+  FROM generate_series({first}, {last} / 100) n;
+INSERT INTO metadatavalue (metadata_value_id, metadata_field_id, text_value, place, dspace_object_id)
+  SELECT 300000000 + n * 3 + v, 900 + v, 'Name ' || n, 0, key('item', n)
+  FROM generate_series({first}, {last} / 10) n, generate_series(0, 1) v
+"""
+
 
 def large_database(server: Server, version: int, items: int = 0) -> str:
-    """Make a database with so many items; give its URL."""
-    url = server.database(rows_of(Sample(), version), version)
+    """Make a database with so many items, of which none are related yet; give its URL."""
+    rows = rows_of(Sample(), version)
+    if version >= 7:
+        register(rows)
+    url = server.database(rows, version)
     _execute(server, url, _KEYS)
     add_items(server, url, 1, items)
     return url
@@ -60,6 +79,11 @@ def large_database(server: Server, version: int, items: int = 0) -> str:
 def add_items(server: Server, url: str, first: int, last: int) -> None:
     """Add the items with these numbers, and look at the tables anew."""
     _execute(server, url, _ITEMS.format(first=first, last=last, title=TITLE, fields=len(FIELDS)) + "ANALYZE")
+
+
+def relate_items(server: Server, url: str, first: int, last: int) -> None:
+    """Let each of these items have four authors, and an issue of a volume of a journal, among all items."""
+    _execute(server, url, _RELATIONSHIPS.format(first=first, last=last) + ";\nANALYZE")
 
 
 def _execute(server: Server, url: str, statements: str) -> None:
