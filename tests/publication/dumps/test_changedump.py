@@ -1,9 +1,15 @@
 """Change Dumps: when the first one begins (what they hold: test_writer; how many there are: test_archives)."""
 
+import zlib
+from typing import Any
+from unittest.mock import patch
+
+from pelican_resourcesync.publication import Dumps
 from pelican_resourcesync.publication.dumps.changedump import begin_of_dumps
 from pelican_resourcesync.publication.model.ranges import Range
 from pelican_resourcesync.publication.model.resource import Representation
-from tests.publication.support import DELETED, change, utc
+from tests.publication.support import DELETED, Source, change, utc
+from tests.support.work import counted
 
 HELD = Representation(length=1)
 
@@ -19,3 +25,20 @@ def test_begin_by_hand() -> None:
     assert begin_of_dumps([built, change(march, "b.html")], ranges) is None
     assert begin_of_dumps([gone], ranges) is None
     assert begin_of_dumps([], []) is None
+
+
+def test_a_package_costs_its_own_changes(source: Source) -> None:
+    """However many packages there are, only the changes are packed, and each package is opened once, to verify it."""
+    options: dict[str, Any] = {"dumps": Dumps(changedump=True)}
+    contents = {f"{number}.html": b"%d" % number for number in range(20)}
+    source.publish(contents, "2024-01-01T12:00", **options)
+    for day in (2, 3, 4, 5):
+        contents["0.html"] = contents["1.html"] = b"day %d" % day
+        with counted() as work, patch("zlib.compressobj", wraps=zlib.compressobj) as deflating:
+            source.publish(contents, f"2024-01-0{day}T12:00", **options)
+        assert deflating.call_count == 2 + 1  # and the manifest
+        opened = {path.name: count for path, count in work.opened.items() if path.suffix == ".zip"}
+        new = f"changedump-2024010{day}T120000Z.zip"
+        assert {name: count for name, count in opened.items() if name != new} == {
+            f"changedump-2024010{before}T120000Z.zip": 1 for before in range(2, day)
+        }
