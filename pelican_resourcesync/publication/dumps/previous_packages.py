@@ -14,12 +14,10 @@ from typing import BinaryIO, NamedTuple
 from pelican_resourcesync.protocol import read
 from pelican_resourcesync.publication.dumps.verifier import ExpectedBytes
 from pelican_resourcesync.publication.dumps.zipwriter import (
-    DEFLATED,
     HEADER,
     HEADER_SIGNATURE,
     IN_64,
     SIZES_64,
-    STORED,
 )
 from pelican_resourcesync.publication.previous.previous import PreviousPublication, explain_damage
 
@@ -54,7 +52,7 @@ class PreviousPackages:
         """Create it; nothing is read yet."""
         self._previous = previous
         self._members = self._read(paths)
-        self._next: tuple[str, int, bytes] | None = ("", 0, b"")
+        self._next: tuple[str, bytes] | None = ("", b"")
 
     def find(self, claim: ExpectedBytes, *, deflated: bool) -> PackedBytes | None:
         """Return the packed bytes of a resource, verified; `None` if they are not there.
@@ -65,15 +63,14 @@ class PreviousPackages:
             self._next = next(self._members, None)
         if self._next is None or self._next[0] != claim.uri or claim.hash is None or claim.length > _LARGEST:
             return None
-        _, method, data = self._next
-        return _verified(data, claim, deflated=deflated) if method == (DEFLATED if deflated else STORED) else None
+        return _verified(self._next[1], claim, deflated=deflated)
 
     def close(self) -> None:
         """Close the package that is open."""
         self._members.close()
 
-    def _read(self, paths: Sequence[str]) -> Generator[tuple[str, int, bytes]]:
-        """Yield the URI, the method and the packed bytes of each member; these are empty if there are too many."""
+    def _read(self, paths: Sequence[str]) -> Generator[tuple[str, bytes]]:
+        """Yield the URI and the packed bytes of each member; these are empty if there are too many."""
         previous = self._previous
         for path in paths:
             manifest = previous.folder / previous.layout.manifest(path)
@@ -81,8 +78,7 @@ class PreviousPackages:
                 stack.enter_context(explain_damage(previous.where))
                 listed = stack.enter_context(manifest.open("rb"))
                 package = stack.enter_context((previous.folder / path).open("rb", _BUFFER))
-                for uri, (method, data) in zip(_uris(listed), _members(package), strict=False):
-                    yield uri, method, data
+                yield from zip(_uris(listed), _members(package), strict=False)
 
 
 def _uris(manifest: BinaryIO) -> Iterator[str]:
@@ -94,19 +90,19 @@ def _uris(manifest: BinaryIO) -> Iterator[str]:
             yield unescape(entry.rpartition(b"<loc>")[2].decode(errors="replace"))
 
 
-def _members(package: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """Yield the method and the packed bytes of each member of a package that we wrote, up to anything else."""
+def _members(package: BinaryIO) -> Iterator[bytes]:
+    """Yield the packed bytes of each member of a package that we wrote, up to anything else."""
     while (header := package.read(HEADER.size)).startswith(HEADER_SIGNATURE) and len(header) == HEADER.size:
-        _, _, _, method, _, _, _, packed, _, name_size, extra_size = HEADER.unpack(header)
+        *_, packed, _, name_size, extra_size = HEADER.unpack(header)
         extra = package.read(name_size + extra_size)[name_size:]
         if packed == IN_64:
             if len(extra) != SIZES_64.size:
                 return
             _, _, _, packed = SIZES_64.unpack(extra)
         if packed <= _LARGEST:
-            yield method, package.read(packed)
+            yield package.read(packed)
         else:
-            yield method, b""
+            yield b""
             package.seek(packed, 1)
 
 
