@@ -127,9 +127,16 @@ class Inventory:
                 "UPDATE item SET digest = ? WHERE id = ?", ((_UNSETTLED, item) for item in items)
             )
 
-    def items(self) -> set[str]:
-        """Return the ids of all items that were added."""
-        return {*self._names("SELECT id FROM item")}
+    def items_without(self, ids: Iterable[str]) -> set[str]:
+        """Return the ids of all items that were added, without these ids, which are sorted; only the result is kept."""
+        others, rest = iter(ids), set[str]()
+        other = next(others, "")
+        for (item,) in self._rows("SELECT id FROM item ORDER BY id"):
+            while other and other < item:
+                other = next(others, "")
+            if item != other:
+                rest.add(item)
+        return rest
 
     def is_many(self, items: int) -> bool:
         """Return whether so many changed items are so many that reading all of them is faster."""

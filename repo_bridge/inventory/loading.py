@@ -175,7 +175,7 @@ class InventoryLoader:
         found = repository.written_since(seen.oldest)
         sums = self._sums_if_all(repository, found, seen)
         if sums is None:
-            found |= inventory.items().difference(repository.ids())
+            found |= inventory.items_without(repository.ids())
             sums = self._sums_if_all(repository, found, seen)
         if sums is None:
             inventory.keep_all_sums(repository.sums())

@@ -9,7 +9,7 @@ from hashlib import sha256
 from itertools import groupby, islice
 from operator import itemgetter
 
-from sqlalchemy import Connection, Executable, select
+from sqlalchemy import Connection, select
 
 from repo_bridge.access import ENTITY_TYPE, AnonymousView, Period, closed, everybody, hidden, opened, readable
 from repo_bridge.dates import parse_day, parse_moment
@@ -137,7 +137,10 @@ class Repository:
         """
         dates = self.passed_dates(since)
         objects = self._queries.objects_dated(dates)
-        found = self._ids(items_of(self._queries, lambda key: key.in_(objects))) if dates else []
+        if not dates:
+            return []
+        with self._runner.each() as run:
+            found = [str(key) for (key,) in run(items_of(self._queries, lambda key: key.in_(objects)))]
         return sorted({*found, *self.dependents(found)})
 
     def dependents(self, ids: Iterable[str]) -> set[str]:
@@ -187,13 +190,11 @@ class Repository:
             found.update(owner for (owner,) in self._runner.all(owners_statement(self._queries, some)))
         return found
 
-    def ids(self) -> list[str]:
-        """Return the ids of all items, public or not."""
-        return self._ids(select(self._queries.key(self._queries.tables.item.c.id)))
-
-    def _ids(self, statement: Executable) -> list[str]:
+    def ids(self) -> Iterator[str]:
+        """Yield the ids of all items, public or not, in order."""
+        key = self._queries.tables.item.c.id
         with self._runner.each() as run:
-            return [str(key) for (key,) in run(statement)]
+            yield from (str(each) for (each,) in run(select(self._queries.key(key)).order_by(self._queries.order(key))))
 
     def shared_digest(self) -> str:
         """Return a digest of what all items share: if it differs, no digests of items can be compared.

@@ -99,6 +99,16 @@ def test_two_things(inventory: Inventory) -> None:
             add(inventory, item, *entries, records=records)
 
 
+@given(st.sets(st.sampled_from("abcdef")), st.sets(st.sampled_from("abcdef")))
+def test_items_without(tmp_path_factory: pytest.TempPathFactory, items: set[str], ids: set[str]) -> None:
+    """What is left of the items is what a set would have left."""
+    inventory = Inventory(tmp_path_factory.mktemp("inventory") / "inventory.db")
+    for item in items:
+        add(inventory, item)
+    assert inventory.items_without(sorted(ids)) == items - ids
+    inventory.close()
+
+
 def test_digests(inventory: Inventory) -> None:
     """Changed are items that do not last, or were read without a digest; more than one in four are too many."""
     for item in "abcdefgh":
