@@ -10,8 +10,8 @@ from pelican_resourcesync.publication.model.options import Options
 from pelican_resourcesync.publication.model.resource import EDITION
 from pelican_resourcesync.publication.previous.previous import PreviousPublication
 
-#: At most every so many-th entry is replaced in a list: otherwise writing all of it is as fast.
-_FEW = 20
+#: At most one entry in so many is replaced in a list: otherwise writing all of it is as fast.
+_FEW = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,8 @@ class DocumentWriter:
         uris = sorted(listed.changed_uris)
         if self.options.edition != EDITION or len(uris) > len(before) // _FEW:
             return None
-        changes = [(before.row(uri), listed.row(uri)) for uri in uris]
+        old, new = before.rows_of(uris), listed.rows_of(uris)
+        changes = [(old.get(uri), new.get(uri)) for uri in uris]
         return splice(previous.files(previous.layout.resource_list), changes, len(before))
 
     def carry(self, path: str) -> None:

@@ -214,7 +214,7 @@ class Listing(Mapping[str, Listed]):
             marks = ", ".join("?" * len(batch))
             with _kept():
                 rows = self._database.execute(f"SELECT * FROM listing WHERE uri IN ({marks})", batch)  # noqa: S608
-                found |= {row[0]: Row(*row) for row in rows}
+                found.update((row[0], _row(row)) for row in rows)
         return found
 
     def longest(self) -> tuple[int, int]:

@@ -35,7 +35,7 @@ def explain_damage(where: str) -> Iterator[None]:
         yield
     except (DocumentError, OSError, DamagedError) as error:
         place = f"{'at' if '://' in where else 'in'} {where}"
-        why: object = error
+        why = str(error)  # not the error, whose traceback would hold this frame in a cycle, and open files with it
         if isinstance(error, OSError):  # its path may be that of a temporary folder
             _, _, path = str(error.filename).replace("\\", "/").rpartition(f"/{FOLDER}/")
             why = f"{FOLDER}/{shown(path)}: {error.strerror or type(error).__name__}"

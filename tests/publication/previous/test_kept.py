@@ -1,5 +1,6 @@
 """The documents that the next publication keeps as they are: altered with hashes that add up, each is found out."""
 
+import gc
 import random
 import re
 from collections.abc import Callable
@@ -119,3 +120,15 @@ def test_a_length_that_is_wrong(published: dict[str, bytes], tmp_path: Path) -> 
     source.reseal()
     with pytest.raises(PublicationError, match="has 1 bytes, but it has"):
         source.previous()
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="this system does not say which files are open")
+def test_files_of_a_damaged_publication_are_closed(published: dict[str, bytes], tmp_path: Path) -> None:
+    """They do not wait for the garbage collector, which may come too late for who renames or removes them."""
+    gc.disable()
+    try:
+        test_a_length_that_is_wrong(published, tmp_path)
+        opened = [str(each.resolve()) for each in Path("/proc/self/fd").iterdir()]
+    finally:
+        gc.enable()
+    assert not [each for each in opened if each.startswith(str(tmp_path.resolve()))]
