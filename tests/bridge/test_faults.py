@@ -4,9 +4,11 @@ import os
 import shutil
 import signal
 import subprocess
+import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -76,8 +78,9 @@ class Ground:
 
 
 @pytest.fixture
-def ground(server: Server, press: Press) -> Iterator[Ground]:
+def ground(server: Server, press: Press, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ground]:
     """Yield a repository that was published once."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # what is killed leaves its temporary folders
     ground = Ground(server, press)
     yield ground
     server.drop(ground.url)
