@@ -137,7 +137,7 @@ def write_package(  # noqa: PLR0913 - keyword-only options
 
     Returns the number of entries. `document` is the manifest without its entries. The bitstreams are read one after the
     other, each once, and none is kept in memory. `base` is the site's URL, which `PackagePaths` needs. `on_packed` is
-    called with the number of bytes just read. The same bitstreams always give the same bytes. The manifest is the last
+    called with the number of bytes just read, but not for those that are packed already. The same bitstreams always give the same bytes. The manifest is the last
     member, because it is only known at the end.
 
     Raises `PublicationError` if a bitstream cannot be read or does not match its entry, and `DocumentError` if a
@@ -175,7 +175,6 @@ class _Packing:
         member = Member(path[1:], claim.length, parse_time(lastmod), is_deflated(claim.length, type_))
         if packed:
             self.package.add_packed(member, packed.crc, packed.data)
-            self.on_packed(claim.length)
         else:
             self._pack(member, claim, opener)
         return uri, f"{md[:-3]}{self._attribute(path)}/>\n", "", lastmod
