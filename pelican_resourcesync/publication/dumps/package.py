@@ -137,8 +137,8 @@ def write_package(  # noqa: PLR0913 - keyword-only options
 
     Returns the number of entries. `document` is the manifest without its entries. The bitstreams are read one after the
     other, each once, and none is kept in memory. `base` is the site's URL, which `PackagePaths` needs. `on_packed` is
-    called with the number of bytes just read, but not for those that are packed already. The same bitstreams always give the same bytes. The manifest is the last
-    member, because it is only known at the end.
+    called with the number of bytes just read, but not for those that are packed already. The same bitstreams always
+    give the same bytes. The manifest is the last member, because it is only known at the end.
 
     Raises `PublicationError` if a bitstream cannot be read or does not match its entry, and `DocumentError` if a
     document cannot hold an entry. Whatever was written up to then stays.
