@@ -37,8 +37,15 @@ _SESSION = (
 
 #: How to plan statements about all items, and statements about a few of them. Estimates may be far off: then a nested
 #: loop over all items is quadratic (sixty seconds for 20,000 items), and a few items are looked for in whole tables.
-PLAN_FOR_ALL = "SET LOCAL enable_nestloop = off; SET LOCAL enable_seqscan = on; SET LOCAL join_collapse_limit = 8"
-PLAN_FOR_FEW = "SET LOCAL enable_nestloop = on; SET LOCAL enable_seqscan = off; SET LOCAL join_collapse_limit = 1"
+#: Parallel processes take longer to start than to look for a few items.
+PLAN_FOR_ALL = (
+    "SET LOCAL enable_nestloop = off; SET LOCAL enable_seqscan = on; SET LOCAL join_collapse_limit = 8;"
+    "SET LOCAL max_parallel_workers_per_gather TO DEFAULT"
+)
+PLAN_FOR_FEW = (
+    "SET LOCAL enable_nestloop = on; SET LOCAL enable_seqscan = off; SET LOCAL join_collapse_limit = 1;"
+    "SET LOCAL max_parallel_workers_per_gather = 0"
+)
 
 
 @contextmanager

@@ -126,9 +126,12 @@ class Repository:
     def passed_dates(self, since: datetime) -> set[str]:
         """Return the dates of policies, as text, on which something may have become public or hidden since then."""
         first, last = replace(self._view, at=since).today.earliest, self._view.today.latest
+        return {date for date in self._dates if (day := parse_day(date)) and first < day <= last}
+
+    @cached_property
+    def _dates(self) -> set[str]:
         with self._runner.each() as run:
-            dates = {date for dates in run(self._queries.dated()) for date in dates if date is not None}
-        return {date for date in dates if (day := parse_day(date)) and first < day <= last}
+            return {date for dates in run(self._queries.dated()) for date in dates if date is not None}
 
     def dated_items(self, since: datetime) -> list[str]:
         """Return the ids of items that may have become public or hidden since then, with or without a change.

@@ -56,6 +56,16 @@ def test_many_rows(url: str, monkeypatch: pytest.MonkeyPatch, chunks: bool) -> N
         assert {type(row) for row in ask(NUMBERS)} == {tuple}
 
 
+def test_processes(url: str) -> None:
+    """Long answers may take as many processes as the server allows, and short ones take one."""
+    allowed = "SHOW max_parallel_workers_per_gather"
+    with open_database(url) as connection:
+        runner = QueryRunner(connection)
+        with runner.each() as ask:
+            assert [*ask(text(allowed))] == _execute(url, allowed) != [("0",)]
+        assert [*runner.all(text(allowed))] == [("0",)]
+
+
 def test_beside_each_other(url: str) -> None:
     """While one answer is read others are, and at the end of all there is one connection again."""
     with open_database(url) as connection:
