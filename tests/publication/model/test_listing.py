@@ -218,7 +218,9 @@ _summed = st.builds(
     st.lists(links, max_size=2).map(render_links),
     (st.none() | times).map(render_time),
 )
-_steps = st.lists(st.tuples(st.lists(_summed, max_size=4), st.lists(_summed.map(attrgetter("uri")), max_size=3)))
+_steps = st.lists(
+    st.tuples(st.lists(_summed, max_size=4), st.lists(_summed.map(attrgetter("uri")), max_size=3)), max_size=3
+)
 
 
 @given(st.lists(_summed, max_size=8), _steps)
