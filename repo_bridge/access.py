@@ -14,7 +14,18 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy import ColumnElement, CompoundSelect, FromClause, and_, func, or_, select, true, union
 
-from repo_bridge.dates import FIRST_DAY, FIRST_ZONE, LAST_DAY, LAST_ZONE, Day, Today, day_at, midnight, parse_day
+from repo_bridge.dates import (
+    FIRST_DAY,
+    FIRST_ZONE,
+    LAST_DAY,
+    LAST_ZONE,
+    Day,
+    Today,
+    day_after,
+    day_at,
+    midnight,
+    parse_day,
+)
 from repo_bridge.model import Field
 from repo_bridge.schema import ANONYMOUS, ANONYMOUS_ID, READ, Tables
 
@@ -28,7 +39,7 @@ class AnonymousView:
     are published, in this order (rule 7). `entities` are the types of entities that are published, with all items that
     have no type (rule 2). `hidden` are fields to hide in addition to those that are always hidden, as
     `schema.element.qualifier` (rule 8). `fingerprints` is false if the server alters files as it serves them, so that
-    hash and length are not known (rule 16).
+    hash and length are not known (rule 16). `last_days` says that policies are still valid on their end dates (rule 5).
     """
 
     at: datetime
@@ -37,11 +48,16 @@ class AnonymousView:
     entities: tuple[str, ...] = ("Publication",)
     hidden: frozenset[str] = frozenset()
     fingerprints: bool = True
+    last_days: bool = False
 
     @cached_property
     def today(self) -> Today:
         """The current day in the server's time zone, or in the zones where it begins last and first."""
         return Today(day_at(self.at, self.zone or LAST_ZONE), day_at(self.at, self.zone or FIRST_ZONE))
+
+    def period(self, start: str | None, end: str | None) -> "Period":
+        """Return the days on which a policy with these dates is valid (rule 5)."""
+        return Period.parse(start, end, last_day=self.last_days)
 
 
 # Which items, files and values are public
@@ -146,14 +162,15 @@ class Period(NamedTuple):
 
     @classmethod
     @lru_cache(maxsize=4096)
-    def parse(cls, start: str | None, end: str | None) -> Self:
-        """Return the days from the start date on, and before the end date (rule 5).
+    def parse(cls, start: str | None, end: str | None, *, last_day: bool = False) -> Self:
+        """Return the days from the start date until before the end date, or with `last_day` until the end date.
 
         A policy with an invalid date is never valid.
         """
+        last = LAST_DAY if end is None else parse_day(end) or FIRST_DAY
         return cls(
             FIRST_DAY if start is None else parse_day(start) or LAST_DAY,
-            LAST_DAY if end is None else parse_day(end) or FIRST_DAY,
+            day_after(last) if last_day else last,
         )
 
     def within(self, other: "Period") -> "Period":

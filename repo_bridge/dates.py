@@ -41,6 +41,15 @@ def parse_day(text: str) -> Day | None:
     return (1 - year if form[4] else year), int(form[2]), int(form[3])
 
 
+def day_after(day: Day) -> Day:
+    """Return the day after a day; outside Python's calendar, a day that comes before all later ones."""
+    try:
+        after = date(*day) + timedelta(days=1)
+    except (ValueError, OverflowError):
+        return day if day in {FIRST_DAY, LAST_DAY} else (*day[:2], day[2] + 1)
+    return after.year, after.month, after.day
+
+
 def day_at(moment: datetime, zone: tzinfo) -> Day:
     """Return the day at a moment in a time zone."""
     local = moment.astimezone(zone)

@@ -50,6 +50,9 @@ class ObjectType(IntEnum):
 #: The versions with different tables; in the first, keys are integers.
 INTEGER_KEYS, UUID_KEYS, ENTITIES, SECURITY_LEVELS = VERSIONS = (5, 6, 7, 10)
 
+#: From this version on, a policy is still valid on its end date. So it is in 9, whose tables are those of 7 and 8.
+LAST_DAYS = SECURITY_LEVELS
+
 
 #: Types of columns. The first stands for the key of an object: an integer in version 5, a uuid in later versions.
 _KEY, _TEXT, _NUMBER, _SIZE, _FLAG = NullType(), Text(), Integer(), BigInteger(), Boolean()

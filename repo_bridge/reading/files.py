@@ -68,14 +68,14 @@ def files_of(rows: Iterable[Row], view: AnonymousView) -> list[File]:
     files: dict[Key, list[Row]] = {}
     for row in sorted(rows, key=lambda row: (bundles.index(row[_BUNDLE]), _order(row), row[_KEY])):
         files.setdefault(row[_KEY], []).append(row)
-    return [File(_shown(same, view), _name(same), _periods(same)) for same in files.values()]
+    return [File(_shown(same, view), _name(same), _periods(same, view)) for same in files.values()]
 
 
 def _shown(rows: Sequence[Row], view: AnonymousView) -> Row:
     """Return the first row of a file in a bundle that everybody may read, else the first."""
     if len(rows) == 1:
         return rows[0]
-    return next((same[0] for same in _by_bundle(rows) if readable(_periods(same), view.today)), rows[0])
+    return next((same[0] for same in _by_bundle(rows) if readable(_periods(same, view), view.today)), rows[0])
 
 
 def _by_bundle(rows: Sequence[Row]) -> Iterator[list[Row]]:
@@ -93,10 +93,10 @@ def _name(rows: Iterable[Row]) -> str:
     return str(min(titles)[-1]) if titles else ""
 
 
-def _periods(rows: Iterable[Row]) -> list[Period]:
+def _periods(rows: Iterable[Row], view: AnonymousView) -> list[Period]:
     """Return the days on which everybody may read both the file and its bundle (rule 6)."""
     return [
-        Period.parse(row[_START], row[_END]).within(Period.parse(row[_BUNDLE_START], row[_BUNDLE_END]))
+        view.period(row[_START], row[_END]).within(view.period(row[_BUNDLE_START], row[_BUNDLE_END]))
         for row in rows
         if row[_ACTION] is not None and row[_BUNDLE_ACTION] is not None
     ]

@@ -7,7 +7,7 @@ from operator import itemgetter
 
 from sqlalchemy import Connection, Table
 
-from repo_bridge.access import AnonymousView, Period, readable
+from repo_bridge.access import AnonymousView, readable
 from repo_bridge.model import Collection, Community
 from repo_bridge.reading.execution import Row
 from repo_bridge.reading.statements import Key, Statements
@@ -62,7 +62,7 @@ def _named(
 
 
 def _is_public(rows: Iterable[Row], view: AnonymousView) -> bool:
-    return readable({Period.parse(row[4], row[5]) for row in rows}, view.today)
+    return readable({view.period(row[4], row[5]) for row in rows}, view.today)
 
 
 def _pairs(

@@ -36,7 +36,7 @@ from sqlalchemy import (
     union_all,
 )
 
-from repo_bridge.access import Period, discoverable, grants, live, readable, unsecured
+from repo_bridge.access import discoverable, grants, live, readable, unsecured
 from repo_bridge.model import Field
 from repo_bridge.reading.statements import Among, Key, Statement, Statements
 from repo_bridge.schema import ENTITIES, SECURITY_LEVELS, Tables
@@ -161,8 +161,8 @@ class VirtualMetadata:
     @cached_property
     def _valid(self) -> list[str]:
         """The dates of policies that are valid today, those of one policy as one text."""
-        today = self._queries.view.today
-        pairs = [(start, end) for start, end in self._dates() if readable([Period.parse(start, end)], today)]
+        view = self._queries.view
+        pairs = [(start, end) for start, end in self._dates() if readable([view.period(start, end)], view.today)]
         return sorted(f"{start or ''}/{end or ''}" for start, end in pairs)
 
     def statement(self, among: Among) -> Statement:

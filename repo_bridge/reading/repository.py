@@ -12,7 +12,7 @@ from operator import itemgetter
 from sqlalchemy import Connection, select
 
 from repo_bridge.access import ENTITY_TYPE, AnonymousView, Period, closed, everybody, hidden, opened, readable
-from repo_bridge.dates import parse_day, parse_moment
+from repo_bridge.dates import Day, parse_moment
 from repo_bridge.errors import SchemaError
 from repo_bridge.model import Field, HiddenItem, Item, MetadataValue, Reason
 from repo_bridge.reading.database import open_database
@@ -37,7 +37,7 @@ from repo_bridge.reading.row_versions import (
     written_statement,
 )
 from repo_bridge.reading.statements import Key, Statements
-from repo_bridge.schema import ANONYMOUS, Tables, find_tables
+from repo_bridge.schema import ANONYMOUS, LAST_DAYS, Tables, find_tables
 
 #: The number of items in one query.
 _KEYS = 500
@@ -68,6 +68,7 @@ class Repository:
     def __init__(self, connection: Connection, tables: Tables, view: AnonymousView) -> None:
         """Read the registries, collections and communities, which are small."""
         self.version = tables.version
+        view = replace(view, last_days=tables.version >= LAST_DAYS)
         self._connection = connection
         self._total: str | None = None
         self._runner = QueryRunner(connection)
@@ -126,12 +127,15 @@ class Repository:
     def passed_dates(self, since: datetime) -> set[str]:
         """Return the dates of policies, as text, on which something may have become public or hidden since then."""
         first, last = replace(self._view, at=since).today.earliest, self._view.today.latest
-        return {date for date in self._dates if (day := parse_day(date)) and first < day <= last}
+        return {date for date, day in self._dates if first < day <= last}
 
     @cached_property
-    def _dates(self) -> set[str]:
+    def _dates(self) -> list[tuple[str, Day]]:
+        """The dates of policies, as text, each with the day from which it counts."""
         with self._runner.each() as run:
-            return {date for dates in run(self._queries.dated()) for date in dates if date is not None}
+            pairs = [*run(self._queries.dated())]
+        found = ((date, day) for pair in pairs for date, day in zip(pair, self._view.period(*pair), strict=True))
+        return [(date, day) for date, day in found if date is not None]
 
     def dated_items(self, since: datetime) -> list[str]:
         """Return the ids of items that may have become public or hidden since then, with or without a change.
@@ -228,7 +232,7 @@ class Repository:
             related=RowsByKey(run(self._virtual.statement(among)) if self._virtual else (), "relationships"),
         )
         for key, rows in _grouped(run(queries.items(keys))):
-            periods = _periods(rows)
+            periods = _periods(rows, self._view)
             if key not in self._left_out and readable(periods, self._view.today):
                 yield self._item(key, rows[0], opened(periods, self._view), belongings)
 
@@ -253,7 +257,7 @@ class Repository:
                 yield found
 
     def _hidden(self, key: Key, rows: Sequence[Row], handles: Sequence[Row], files: Iterable[File]) -> HiddenItem:
-        periods = _periods(rows)
+        periods = _periods(rows, self._view)
         reason = Reason(rows[0][2]) if rows[0][2] else self._restricted(key, periods)
         return HiddenItem(
             id=str(key),
@@ -318,9 +322,9 @@ def _grouped(rows: Iterable[Row]) -> Iterator[tuple[Key, list[Row]]]:
     return ((key, [*same]) for key, same in groupby(rows, itemgetter(0)))
 
 
-def _periods(rows: Sequence[Row]) -> list[Period]:
+def _periods(rows: Sequence[Row], view: AnonymousView) -> list[Period]:
     """Return the periods of the policies at the end of an item's rows."""
-    return [Period.parse(row[-2], row[-1]) for row in rows if row[-3] is not None]
+    return [view.period(row[-2], row[-1]) for row in rows if row[-3] is not None]
 
 
 def _batches(ids: Iterable[str], size: int) -> Iterator[list[str]]:

@@ -240,6 +240,37 @@ def test_rule_5_without_a_time_zone(tmp_path: Path, at: str, start: str | None, 
         assert hidden[0].closed == utc("2025-06-15T10:00")
 
 
+#: The end date of a policy, and whether it is still valid on 15 June: until version 8, and in version 10.
+_ENDS = [
+    ("2025-06-16", True, True),
+    ("2025-06-15", False, True),
+    ("2025-06-14", False, False),
+    ("2024-02-29", False, False),
+    ("10000-01-01", True, True),
+    ("infinity", True, True),
+    ("-infinity", False, False),
+    ("0044-03-15 BC", False, False),
+    ("later", False, False),
+]
+
+
+@pytest.mark.parametrize("version", [5, 7, 10])
+def test_rule_5_end_dates(tmp_path: Path, version: int) -> None:
+    """Rule 5: from DSpace 10 on, an item, its bundle and its file are public through their end dates."""
+    last_days = version == 10
+    file = File(1, "a", [Policy(end="2025-06-15")])
+    bundle = Bundle(1, policies=[Policy(end="2025-06-15")], files=[file])
+    for end, before, since in _ENDS:
+        thing = Thing(1, policies=[Policy(end=end)], bundles=[bundle])
+        public = since if last_days else before
+        assert bool(items_of(tmp_path, thing, version=version)) is public, end
+    (item,) = items_of(tmp_path, Thing(1, bundles=[bundle]), version=version)
+    assert [each.name for each in item.bitstreams] == (["a"] if last_days else [])
+    ended = Thing(1, policies=[Policy(end="2025-05-31")])
+    (hidden,) = hidden_of(tmp_path, ended, version=version)
+    assert hidden.closed == utc("2025-06-01" if last_days else "2025-05-31")
+
+
 def test_rule_5_policies_that_follow_each_other(tmp_path: Path) -> None:
     """Rule 5: without a time zone too, a file is listed through the day on which one policy takes over from another."""
     policies = [Policy(end="2025-06-15"), Policy(start="2025-06-15", end="2025-07-01"), Policy(start="2025-06-20")]

@@ -98,7 +98,7 @@ def _dated() -> list[Thing]:
     return [
         Thing(8, policies=[Policy(start=_TODAY)], metadata=_titled("Opened today"), bundles=[Bundle(80, files=opened)]),
         Thing(9, policies=[Policy(end=_TOMORROW)], metadata=_titled("Closes tomorrow")),
-        Thing(10, policies=[Policy(end=_TODAY)], metadata=_titled("Closed today")),
+        Thing(10, policies=[Policy(end=_YESTERDAY)], metadata=_titled("Closed yesterday")),
         Thing(
             11, policies=[Policy(start=_TOMORROW), Policy(start=_YESTERDAY)], bundles=[Bundle(110, files=[File(110)])]
         ),

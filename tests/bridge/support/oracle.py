@@ -64,9 +64,16 @@ class Oracle:
             else:
                 about = policy["dspace_object"] == key
             by_everybody = policy["action_id"] == 0 and policy["epersongroup_id"] in self._groups()
-            if about and by_everybody and _holds(policy["start_date"], policy["end_date"], day):
+            if about and by_everybody and self._holds(policy["start_date"], policy["end_date"], day):
                 return True
         return False
+
+    def _holds(self, start: str | None, end: str | None, day: date) -> bool:
+        """Rule 5: until DSpace 8 the end is exclusive, in 10 it is inclusive."""
+        ended = end is not None and (
+            day > date.fromisoformat(end) if self.version >= 10 else day >= date.fromisoformat(end)
+        )
+        return (start is None or date.fromisoformat(start) <= day) and not ended
 
     def _groups(self) -> list[Any]:
         """Anonymous, and every group that it is in by way of others."""
@@ -149,8 +156,3 @@ class Oracle:
             for pair in self.rows.get("collection2item", [])
             if pair["item_id"] == item and self._may_read(3, pair["collection_id"])
         }
-
-
-def _holds(start: str | None, end: str | None, day: date) -> bool:
-    """Rule 5: the end is exclusive."""
-    return (start is None or date.fromisoformat(start) <= day) and (end is None or day < date.fromisoformat(end))
