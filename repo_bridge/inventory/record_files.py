@@ -96,7 +96,7 @@ class RecordFiles:
         """Write a file with this content, reusing the published one if its content is the same."""
         with _failing(path):
             new = self._room(path)
-            self._touched[path] = None
+            self._touch(path)
             try:
                 if self._has_old and (old := self.old / path).is_file() and _holds(old, content):
                     link_or_copy(old, new)
@@ -111,7 +111,7 @@ class RecordFiles:
         """Copy a file, reusing the published copy if its bytes are the same."""
         with _failing(path):
             old = self.old / path
-            self._touched[path] = None
+            self._touch(path)
             if old.is_file() and same_bytes(file, old):
                 link_or_copy(old, self._room(path))
             else:
@@ -138,6 +138,11 @@ class RecordFiles:
                 _link_all(str(self.old), self._top)
             self._kept_all = True
 
+    def _touch(self, path: str) -> None:
+        """Remember a file that differs from the published one, unless all files do: there may be a million."""
+        if self._kept_all:
+            self._touched[path] = None
+
     def _take_spare(self) -> bool:
         """Start from the spare folder, if it is known how it differs from the published one; return whether it is."""
         if self._spare is None:
@@ -160,7 +165,7 @@ class RecordFiles:
 
     def drop(self, path: str) -> None:
         """Remove a file, if it is there, and folders that become empty."""
-        self._touched[path] = None
+        self._touch(path)
         with _failing(path):
             self._remove(path)
 

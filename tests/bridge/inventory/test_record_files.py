@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -46,6 +47,18 @@ def test_written_anew(files: RecordFiles, old: Path) -> None:
     for path, content in {"a/2.xml": b"two", "b/c/1.xml": b"one"}.items():
         assert files.write(path, content).length == 3
         assert (files.folder / path).read_bytes() == content
+
+
+def test_memory(files: RecordFiles) -> None:
+    """The paths of the files of a first publication are not kept in memory."""
+    files.write("a/first.xml", b"first")
+    tracemalloc.start()
+    try:
+        for number in range(1_000):
+            files.write(f"a/{number}.xml", b"")
+        assert tracemalloc.get_traced_memory()[0] < 30_000
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("content", [b"uno", b"ones", b"", b"on"])
