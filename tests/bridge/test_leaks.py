@@ -1,6 +1,8 @@
 """What is read is what the rules say is public, exactly."""
 
+import re
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -8,10 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from repo_bridge.access import AnonymousView
+from tests.bridge.support.entities import TYPES, register, relate
 from tests.bridge.support.oracle import Oracle
-from tests.bridge.support.reading import read_sample, seen, told
-from tests.bridge.support.repository import Sample, rows_of
+from tests.bridge.support.reading import read, read_sample, seen, told, url_of
+from tests.bridge.support.repository import ITEM, STAFF, Policy, Sample, Thing, key, rows_of
 from tests.bridge.support.samples import AT, PUBLIC, PUBLIC_COLLECTIONS, every_case, samples
+from tests.bridge.support.tables import Rows, write_sqlite
 
 VERSIONS = (5, 6, 7, 10)
 ZONES = ("UTC", "Pacific/Auckland", "America/Los_Angeles")
@@ -55,3 +59,78 @@ def test_no_leak(tmp_path_factory: pytest.TempPathFactory, sample: Sample, versi
     oracle = Oracle(rows_of(sample, version), version, view.at, view.zone, view.bundles)
     folder = tmp_path_factory.getbasetemp()
     assert seen(read_sample(sample, folder, version, view)) == told(oracle.visible())
+
+
+_others = st.integers(2, 4)
+_places = st.integers(0, 2)
+_names = st.sampled_from([(None, None), (None, None), ("zqleft{}q", "zqright{}q")])
+_status = st.sampled_from([0, 0, 0, 0, 1, 2])
+_relationships = st.lists(
+    st.tuples(st.just(1), _others, st.sampled_from([1, 1, 2, 5, 6]), _places, _places, _names, _status)
+    | st.tuples(st.integers(1, 4), _others, st.sampled_from([*TYPES]), _places, _places, _names, _status),
+    min_size=1,
+    max_size=6,
+    unique_by=lambda each: each[:3],
+)
+
+#: Why an item is hidden, or not.
+_STATES: list[dict[str, Any]] = [
+    {},
+    {},
+    {"withdrawn": True},
+    {"in_archive": False},
+    {"discoverable": False},
+    {"policies": []},
+    {"policies": [Policy(STAFF)]},
+    {"policies": [Policy(start="2025-06-16")]},
+    {"policies": [Policy(start="2025-06-14")]},
+    {"policies": [Policy(end="2025-06-15")]},
+    {"policies": [Policy(end="2025-06-17"), Policy(start="2025-06-17")]},
+]
+_states = st.sampled_from(_STATES)
+_kinds = st.sampled_from([None, None, "Publication", "publication", "Person", "Journal"])
+
+
+@st.composite
+def related_items(draw: st.DrawFn) -> tuple[int, Rows, dict[str, int]]:
+    """Return a version, a repository in which items are related, with words by their numbers, and these by key."""
+    version = draw(st.sampled_from((7, 10)))
+    things = [Thing(number, **(draw(_states) if number > 1 else {})) for number in range(1, 5)]
+    sample = Sample(items=things)
+    numbers = {key(version, ITEM, item.number): item.number for item in sample.items}
+    rows = rows_of(sample, version)
+    register(rows)
+    relationships = [
+        (left, right, kind, *places, names[0] and names[0].format(left), names[1] and names[1].format(right), status)
+        for left, right, kind, *places, names, status in draw(_relationships)
+        if left != right
+    ]
+    relate(rows, relationships, version)
+    for item, number in numbers.items():
+        words = {900: "family", 901: "given", 902: "organization", 906: "issn", 910: "orcid"}
+        texts = {field: f"zq{word}{number}q" for field, word in words.items()} | {903: draw(_kinds)}
+        for field, text in texts.items():
+            value: dict[str, Any] = {"metadata_value_id": 9000 + 1000 * number + field, "metadata_field_id": field}
+            value |= {"text_value": text, "text_lang": None, "place": 0, "dspace_object_id": item}
+            if version == 10 and field != 903:
+                value["security_level"] = draw(st.sampled_from([None, None, 0, 1]))
+            if text:
+                rows.setdefault("metadatavalue", []).append(value)
+    return version, rows, numbers
+
+
+@given(related_items(), _views)
+def test_no_leak_by_related_items(
+    tmp_path_factory: pytest.TempPathFactory, repository: tuple[int, Rows, dict[str, int]], view: AnonymousView
+) -> None:
+    """Of hidden items no word is in the records of related ones, and of public ones exactly what DSpace shows."""
+    version, rows, numbers = repository
+    oracle = Oracle(rows, version, view.at, view.zone, view.bundles)
+    file = tmp_path_factory.getbasetemp() / "related.db"
+    file.unlink(missing_ok=True)
+    found = seen(read(url_of(write_sqlite(rows, version, file)), view))
+    for item, visible in found.items():
+        words = " ".join(text for _, text, _ in visible.values)
+        for other in oracle.hidden() - {item}:
+            assert not re.search(rf"zq[a-z]+{numbers[other]}q", words)
+    assert found == told(oracle.visible())

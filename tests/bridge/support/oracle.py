@@ -13,6 +13,29 @@ from tests.bridge.support.tables import Rows
 
 HIDDEN = ("dc.description.provenance", "person.email")
 
+#: By the names of the relationships that lead to an item: which fields have its values, and from which fields these
+#: are, with whether they are put into one; no fields mean its key. The names are of `support.entities`.
+_NAMES = ("person.familyName", "person.givenName", "organization.legalName")
+_CHAIN = ("isJournalIssueOfPublication", "isJournalVolumeOfIssue", "isJournalOfVolume")
+_ISSN, _TITLE = (
+    ("creativeworkseries.issn", ("creativeworkseries.issn",), False),
+    ("journal.title", ("dc.title",), False),
+)
+RELATED: dict[tuple[str, ...], list[tuple[str, tuple[str, ...], bool]]] = {
+    ("isAuthorOfPublication",): [
+        ("dc.contributor.author", _NAMES, True),
+        ("person.identifier.orcid", ("person.identifier.orcid",), False),
+        ("relation.isAuthorOfPublication", (), False),
+    ],
+    ("isOrgUnitOfPublication",): [("dc.contributor.other", ("organization.legalName",), False)],
+    ("isJournalOfVolume",): [_ISSN, _TITLE],
+    _CHAIN[1:]: [_ISSN, _TITLE],
+    _CHAIN[:2]: [("journalvolume.identifier.name", ("dc.title",), True)],
+    _CHAIN: [_ISSN, _TITLE, ("relation.isJournalOfPublication", (), False)],
+}
+#: What came with version 10.
+RELATED_LATER = {("isEditorOfPublication",): [("dc.contributor.editor", _NAMES, True)]}
+
 
 @dataclass(frozen=True)
 class Visible:
@@ -41,30 +64,101 @@ class Oracle:
         found = {}
         for item in self.rows.get("item", []):
             key = item[name]
-            flags = item["in_archive"] is True and item["withdrawn"] is False and item["discoverable"] is True
-            if flags and self._may_read(2, key):
+            if _is_live(item) and self._may_read(2, key) and self._is_publication(key):
                 found[key] = Visible(
                     key=key,
                     handle=self._handle(key),
-                    values=tuple(sorted(self._values(key))),
+                    values=tuple(sorted([*self._values(key), *self._related(key)])),
                     files=tuple(sorted(self._files(key))),
                     collections=tuple(sorted(self._collections(key))),
                 )
         return found
 
-    def _may_read(self, kind: int, key: Any) -> bool:
-        """Rules 3 to 5: on the day that it is now, in the server's time zone or in every one."""
-        zones = [self.zone] if self.zone else [timezone(timedelta(hours=hours)) for hours in range(-12, 15)]
-        return all(self._may_read_on(kind, key, self.at.astimezone(zone).date()) for zone in zones)
+    def hidden(self) -> set[Any]:
+        """Return the keys of the items of which nothing may be told, not even in those that are related to them."""
+        return {item["uuid"] for item in self.rows["item"]} - {
+            item["uuid"] for item in self.rows["item"] if _is_live(item) and self._may_read(2, item["uuid"], alone=True)
+        }
 
-    def _may_read_on(self, kind: int, key: Any, day: date) -> bool:
+    def _is_publication(self, key: Any) -> bool:
+        """Rule 2: an item without a type, or a publication."""
+        types = [
+            value["text_value"]
+            for value in self.rows.get("metadatavalue", [])
+            if value.get("dspace_object_id") == key
+            and self._name_of(value["metadata_field_id"]) == "dspace.entity.type"
+        ]
+        return all(text in {"Publication", "publication"} for text in types)
+
+    def _related(self, key: Any) -> list[tuple[str, str, str]]:
+        """Values from related items that everybody may read, over relationships to the latest versions of items."""
+        if "relationship" not in self.rows:
+            return []
+        hidden, found = self.hidden(), []
+        rules = RELATED | (RELATED_LATER if self.version >= 10 else {})
+        for path, targets in rules.items():
+            for first in self._steps(key, path[0], hidden):
+                chains = [[first]]
+                for name in path[1:]:
+                    chains = [[*chain, step] for chain in chains for step in self._steps(chain[-1][2], name, hidden)]
+                if chains:
+                    chain = min(chains, key=lambda each: [step[:2] for step in each])
+                    for target, fields, joined in targets:
+                        variant = chain[0][3] if fields == _NAMES else None
+                        texts = [variant] if variant else self._texts(chain[-1][2], fields)
+                        texts = [", ".join(texts)] if joined and texts else texts
+                        found += [(target, text, "") for text in texts if text.strip()]
+        return found
+
+    def _steps(self, key: Any, name: str, hidden: set[Any]) -> list[tuple[int, int, Any, str | None]]:
+        """Return place, number, other item and name of the other item for each relationship that counts."""
+        kinds = {kind["id"]: kind for kind in self.rows["relationship_type"]}
+        found = []
+        for each in self.rows["relationship"]:
+            for own, other, outdated in (("left", "right", 1), ("right", "left", 2)):
+                if (
+                    each[f"{own}_id"] == key
+                    and kinds[each["type_id"]][f"{own}ward_type"] == name
+                    and each["latest_version_status"] != outdated
+                    and each[f"{other}_id"] not in hidden
+                ):
+                    found.append((each[f"{own}_place"], each["id"], each[f"{other}_id"], each[f"{other}ward_value"]))
+        return found
+
+    def _texts(self, key: Any, fields: tuple[str, ...]) -> list[str]:
+        if not fields:
+            return [str(key)]
+        values = [(value["place"], value["metadata_value_id"], value) for value in self._values_of(2, key)]
+        return [
+            value["text_value"]
+            for field in fields
+            for _, _, value in sorted(values, key=lambda each: each[:2])
+            if self._name_of(value["metadata_field_id"]) == field
+            and value.get("security_level") in {None, 0}
+            and value["text_value"].strip()
+        ]
+
+    def _may_read(self, kind: int, key: Any, *, alone: bool = False) -> bool:
+        """Rules 3 to 5: on the day that it is now, in the server's time zone or in every one.
+
+        With `alone`, one policy has to say so for every zone.
+        """
+        zones = [self.zone] if self.zone else [timezone(timedelta(hours=hours)) for hours in range(-12, 15)]
+        days = {self.at.astimezone(zone).date() for zone in zones}
+        return self._may_read_on(kind, key, days) if alone else all(self._may_read_on(kind, key, {day}) for day in days)
+
+    def _may_read_on(self, kind: int, key: Any, days: set[date]) -> bool:
         for policy in self.rows.get("resourcepolicy", []):
             if self.version == 5:
                 about = (policy["resource_type_id"], policy["resource_id"]) == (kind, key)
             else:
                 about = policy["dspace_object"] == key
             by_everybody = policy["action_id"] == 0 and policy["epersongroup_id"] in self._groups()
-            if about and by_everybody and self._holds(policy["start_date"], policy["end_date"], day):
+            if (
+                about
+                and by_everybody
+                and all(self._holds(policy["start_date"], policy["end_date"], day) for day in days)
+            ):
                 return True
         return False
 
@@ -156,3 +250,8 @@ class Oracle:
             for pair in self.rows.get("collection2item", [])
             if pair["item_id"] == item and self._may_read(3, pair["collection_id"])
         }
+
+
+def _is_live(item: dict[str, Any]) -> bool:
+    """Rules 1 and 2."""
+    return item["in_archive"] is True and item["withdrawn"] is False and item["discoverable"] is True
