@@ -14,6 +14,7 @@ import psycopg
 import pytest
 
 from pelican_resourcesync.errors import ResourceSyncError
+from repo_bridge.publisher import publish
 from tests.bridge.support.press import Press, shelf, steady
 from tests.bridge.support.repository import ITEM, key, rows_of
 from tests.bridge.support.server import Server
@@ -41,8 +42,9 @@ class Ground:
         self.without = self.finish()
         self.restore()
         self.live(1)
+        settings = press.settings(1, database=self.url)
         with disturbed(press.folder, "exchange", 0, kill) as counted:
-            self.press.publish(None, 1, database=self.url)
+            publish(settings, press.heard)
         self.calls = counted.calls
         self.with_it = self.finish()
 
@@ -73,8 +75,9 @@ class Ground:
         """Publish the second day, and do something in a call."""
         self.restore()
         self.live(1)
+        settings = self.press.settings(1, database=self.url)
         with disturbed(self.press.folder, "exchange", call, act), suppress(ResourceSyncError):
-            self.press.publish(None, 1, database=self.url)
+            publish(settings, self.press.heard)
 
 
 @pytest.fixture
