@@ -182,7 +182,7 @@ class RecordFiles:
         Files that are no longer published as they were are removed. A note next to it says where files are missing;
         that is true until the times of the folders change.
         """
-        if self._spare is None or self.differing is None or not _entries(self._top):
+        if self._spare is None or self.differing is None or not any(_entries(self._top)):
             return
         for path in self._touched:
             (self.folder / path).unlink(missing_ok=True)
@@ -247,9 +247,10 @@ def _note_of(spare: Path) -> Path:
     return spare.with_name(f"{spare.name}.json")
 
 
-def _entries(folder: str) -> list[os.DirEntry[str]]:
+def _entries(folder: str) -> Iterator[os.DirEntry[str]]:
+    """Yield what is in a folder, of which there may be a million."""
     with os.scandir(folder) as found:
-        return [*found]
+        yield from found
 
 
 def _write(file: str, content: bytes) -> None:

@@ -70,7 +70,7 @@ def main(items: str = "20000") -> None:
             unit = copied + _rewrite(folder / "out", folder / "plain")
             print(f"{number:,} items; unit {unit:.2f} CPU s, of which COPY {copied:.2f}", flush=True)
             _print("first publication", first, unit)
-            for day, changes in enumerate((0, 0, 100, 1_000, 0), 1):
+            for day, changes in enumerate((0, 0, 100, 100, 1_000, 0), 1):
                 if changes:
                     _change(owner, day, changes, number)
                 _print(f"{changes:,} changes", _publish(owner, url, folder, day), unit)
