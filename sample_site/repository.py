@@ -39,7 +39,7 @@ archives = true
 def make_repository(folder: Path, siteurl: str) -> None:
     """Write the database, the assetstore and `repo_bridge.toml` into a new folder next to the output."""
     folder.mkdir()
-    sample = every_case()
+    sample = every_case(closes="2025-06-15")
     for path, data in stored(sample).items():
         _keep(folder, path, data)
     write_sqlite(rows_of(sample, VERSION), VERSION, folder / "dspace.db")

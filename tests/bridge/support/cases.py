@@ -23,10 +23,13 @@ PUBLIC = {1: {1, 2}, 2: set(), 8: {80}, 9: set(), 11: {110}, 12: {120}, 13: set(
 PUBLIC_COLLECTIONS = {1, 3}
 
 
-def every_case() -> Sample:
-    """Return a repository with every case of the rules; `PUBLIC` says what is public of it."""
+def every_case(closes: str = _YESTERDAY) -> Sample:
+    """Return a repository with every case of the rules; `PUBLIC` says what is public of it.
+
+    One item is public until the day `closes`, which versions of DSpace include or not.
+    """
     return Sample(
-        items=[*_live(), *_hidden(), *_dated(), *_filed(), *_grouped()],
+        items=[*_live(), *_hidden(), *_dated(closes), *_filed(), *_grouped()],
         collections=[
             Container(1, "Coins & medals", parents=(2,)),
             Container(2, "Donors", policies=[Policy(STAFF)]),
@@ -91,14 +94,14 @@ def _hidden() -> list[Thing]:
     ]
 
 
-def _dated() -> list[Thing]:
+def _dated(closes: str) -> list[Thing]:
     """Policies with dates (rules 5, 13, 20)."""
     opened = [File(80, "open.pdf"), File(81, "later.pdf", policies=[Policy(start="2999-01-01")])]
     for_ever = [Policy(start="10000-01-01")]
     return [
         Thing(8, policies=[Policy(start=_TODAY)], metadata=_titled("Opened today"), bundles=[Bundle(80, files=opened)]),
         Thing(9, policies=[Policy(end=_TOMORROW)], metadata=_titled("Closes tomorrow")),
-        Thing(10, policies=[Policy(end=_YESTERDAY)], metadata=_titled("Closed yesterday")),
+        Thing(10, policies=[Policy(end=closes)], metadata=_titled("Closed")),
         Thing(
             11, policies=[Policy(start=_TOMORROW), Policy(start=_YESTERDAY)], bundles=[Bundle(110, files=[File(110)])]
         ),
