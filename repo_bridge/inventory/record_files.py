@@ -147,17 +147,16 @@ class RecordFiles:
         """Start from the spare folder, if it is known how it differs from the published one; return whether it is."""
         if self._spare is None:
             return False
-        note = _note_of(self._spare)
         try:
-            known = json.loads(note.read_bytes())
-            note.unlink()  # whatever happens from now on, it is not true any more
+            known = json.loads(_note_of(self._spare).read_bytes())
+            missing = known["missing"]
             trees = {"spare": self._spare, "published": self.old}
             if any(known[name] != _states(tree, known["folders"]) for name, tree in trees.items()):
                 return False
             self._spare.rename(self.folder)
         except (OSError, ValueError, LookupError, TypeError):
             return False
-        for path in known["missing"]:
+        for path in missing:
             self._remove(path)
             if (self.old / path).is_file():
                 link_or_copy(self.old / path, self._room(path))

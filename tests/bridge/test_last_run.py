@@ -139,22 +139,26 @@ def test_what_is_removed_is_dated_by_its_items(tmp_path: Path, server: Server, m
     server.drop(url)
 
 
-def test_sum_of_the_records(tmp_path: Path, url: str, edit: Edit) -> None:
+def test_sum_of_the_records(tmp_path: Path, server: Server) -> None:
     """What is kept of the records after a change is what all files would give, and tells each kind of difference."""
+    url = server.database(rows_of(shelf(*range(1, 21)), 7), 7)  # so many that one change is few
     press = Press(tmp_path)
+    hidden = f"UPDATE item SET withdrawn = {{}}, in_archive = {{}} WHERE uuid = '{key(7, ITEM, 3)}'"
     for number, statement in enumerate(
         (
             "SELECT 1",
             f"UPDATE metadatavalue SET text_value = 'New' WHERE dspace_object_id = '{key(7, ITEM, 1)}'",
-            f"UPDATE item SET withdrawn = true, in_archive = false WHERE uuid = '{key(7, ITEM, 3)}'",
-            f"UPDATE item SET withdrawn = false, in_archive = true WHERE uuid = '{key(7, ITEM, 3)}'",
+            hidden.format("true", "false"),
+            hidden.format("false", "true"),
         )
     ):
-        edit(statement)
+        with psycopg.connect(server.dsn(url), autocommit=True) as owner:
+            owner.execute(statement.encode())
         assert published(press, url, day(number), allow_deletions=True)[1]
         last = json.loads((press.kept / "index.json").read_bytes())["last_run"]
         assert last["records"] == sum_of_files(press.records)
-    assert {*(path.name for path in press.records.rglob("*.xml"))} == {"1.xml", "2.xml", "3.xml"}
+    server.drop(url)
+    assert len([*press.records.rglob("*.xml")]) == 20
     file = next(press.records.rglob("1.xml"))
     content = file.read_bytes()
     sums = {sum_of_files(press.records)}

@@ -214,6 +214,7 @@ DAMAGE: dict[str, Callable[[Path, Path], object]] = {
     "the note is gone": lambda _, left: left.with_name("records.json").rename(left.with_name("x")),
     "the note is damaged": lambda _, left: left.with_name("records.json").write_text("{"),
     "the note is something else": lambda _, left: left.with_name("records.json").write_text("[1]"),
+    "the note says too little": lambda _, left: left.with_name("records.json").write_text("{}"),
     "something else is published": lambda old, _: (old / "b/x").write_bytes(b""),
     "a published file is another": lambda old, _: other(old / "c"),
 }
