@@ -14,7 +14,7 @@ PORT ?= 8000
 WORKERS ?= 2
 # Whole programs and campaigns: tracing their lines takes long, and shows little that the other tests do not.
 UNTRACED := tests/truth $(filter-out %/test_live.py %/test_previous.py,$(wildcard tests/e2e/test_*.py)) \
-  $(patsubst %,tests/bridge/%.py,inventory/test_loading reading/test_digests reading/test_plans reading/test_writers test_faults \
+  $(patsubst %,tests/bridge/%.py,reading/test_plans reading/test_writers test_faults \
     test_leaks test_living test_power_failure test_sources) \
   $(patsubst %,tests/check/%.py,test_campaigns test_matrix) \
   $(patsubst %,tests/publication/%.py,disk/test_faults disk/test_power_failure pages/test_browser test_carried \
@@ -57,7 +57,7 @@ untraced: compiled
 bench: $(VENV)/installed
 	$(BIN)/python -m tests.bench $(if $(CASE),$(CASE),--write $(WRITE))
 
-PACKAGE ?= protocol publication transport check access
+PACKAGE ?= protocol publication http check source destination settings git access
 COUNT ?= 300
 SEED ?= 1
 mutants: $(VENV)/installed

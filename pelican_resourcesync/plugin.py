@@ -1,14 +1,20 @@
 """The handlers of Pelican's signals, and nothing else: a build starts, writes files, and is finished."""
 
 import logging
+import os
+import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pelican import Pelican, signals
 
 from pelican_resourcesync.errors import ResourceSyncError
+from pelican_resourcesync.lock import locked
 from pelican_resourcesync.printable import get_logger, make_printable
+from pelican_resourcesync.should_publish import WORK_FOLDER, published_names, why_not_to_publish
 
 if TYPE_CHECKING:
     from pelican_resourcesync.site import Session
@@ -18,8 +24,9 @@ logger = get_logger(__name__)
 #: The names of the plug-in in Pelican's `PLUGINS`: as listed by the user, or as found by Pelican itself.
 NAMES = frozenset({"pelican_resourcesync", "pelican.plugins.resourcesync"})
 
-#: The current build. A plug-in that makes sub-sites runs Pelican within Pelican: these belong to the outer build.
-_sessions: "list[Session]" = []
+#: The current build, `None` for one that publishes nothing. A plug-in that makes sub-sites runs Pelican within Pelican:
+#: these belong to the outer build.
+_builds: "list[Session | None]" = []
 
 
 def connect() -> None:
@@ -51,35 +58,64 @@ def _initialized(pelican: Pelican) -> None:
 
 def _publishing(pelican: Pelican, run: Callable[[], None]) -> Callable[[], None]:
     def run_and_publish() -> None:
-        if _sessions:
+        if _builds:
             run()
             return
-        began = time.perf_counter()
-        from pelican_resourcesync.site import Session
-
-        session = Session(pelican.settings, began)
-        pelican.output_retention = list(dict.fromkeys([*pelican.output_retention, *session.output_retention]))
-        _sessions.append(session)
+        session = _begin(pelican)
+        _builds.append(session)
         try:
-            run()
-            session.publish()
+            # A draft would clean away what another build publishes. A session has its own lock.
+            with nullcontext() if session else locked(Path(pelican.settings["OUTPUT_PATH"])):
+                run()
+            if session:
+                session.publish()
         finally:
-            _sessions.pop().close()
+            _builds.pop()
+            if session:
+                session.close()
 
     run_and_publish.publishes = True  # type: ignore[attr-defined]  # a mark, so that `run` is not wrapped twice
     return run_and_publish
 
 
+def _begin(pelican: Pelican) -> "Session | None":
+    """Begin a build. Return `None` where nothing is published, and what is in the output is kept by Pelican itself.
+
+    Pelican cannot keep documents in an output among its sources, because it would read them as sources.
+    """
+    began = time.perf_counter()
+    settings = pelican.settings
+    settings["IGNORE_FILES"] = list(dict.fromkeys([*settings["IGNORE_FILES"], WORK_FOLDER]))
+    why_not = why_not_to_publish(settings, os.environ, sys.argv)
+    if why_not:
+        logger.info("ResourceSync: %s; nothing is written", why_not)
+        output, sources = Path(settings["OUTPUT_PATH"]), Path(settings["PATH"])
+        published = published_names(output)
+        if not (published and output.resolve().is_relative_to(sources.resolve())):
+            _retain(pelican, published)
+            return None
+    from pelican_resourcesync.site import Session
+
+    session = Session(settings, publishes=not why_not, began=began)
+    _retain(pelican, session.output_retention)
+    return session
+
+
+def _retain(pelican: Pelican, names: Iterable[str]) -> None:
+    """Let Pelican keep these names when it cleans the output."""
+    pelican.output_retention = list(dict.fromkeys([*pelican.output_retention, *names]))
+
+
 def _all_generators_finalized(generators: list[Any]) -> None:
-    for session in _sessions:
+    for session in filter(None, _builds):
         session.generated(generators)
 
 
 def _content_written(path: str, context: Mapping[str, Any]) -> None:
-    for session in _sessions:
+    for session in filter(None, _builds):
         session.content_written(path, context)
 
 
 def _feed_written(path: str, **_: object) -> None:
-    for session in _sessions:
+    for session in filter(None, _builds):
         session.feed_written(path)

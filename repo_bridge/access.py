@@ -14,19 +14,19 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy import ColumnElement, CompoundSelect, FromClause, and_, func, or_, select, true, union
 
-from repo_bridge.dates import (
+from repo_bridge.model import (
     FIRST_DAY,
     FIRST_ZONE,
     LAST_DAY,
     LAST_ZONE,
     Day,
+    Field,
     Today,
     day_after,
     day_at,
     midnight,
     parse_day,
 )
-from repo_bridge.model import Field
 from repo_bridge.schema import ANONYMOUS, ANONYMOUS_ID, READ, Tables
 
 

@@ -11,9 +11,9 @@ from typing import TypeAlias
 
 from pelican_resourcesync.errors import ResourceSyncError, SettingsError
 from pelican_resourcesync.printable import printable, printable_lines
-from pelican_resourcesync.settings import suggestion
+from pelican_resourcesync.settings import shown, suggestion
 from pelican_resourcesync.version import __version__
-from repo_bridge.settings import FILE, KEYS, Settings, given_options, read_configuration, shown
+from repo_bridge.settings import FILE, ROWS, BridgeSettings, check_options, read_settings
 
 PROGRAM = "repo-bridge"
 DONE, PROBLEMS, UNUSABLE = 0, 1, 2
@@ -88,11 +88,11 @@ def _add_publish(verbs: Verbs) -> ArgumentParser:
     publish = verbs.add_parser("publish", help="publish what is public in a repository", allow_abbrev=False)
     publish.set_defaults(verb=_publish)
     _add_config(publish)
-    for name, key in KEYS.items():
-        if key.metavar:
-            publish.add_argument(f"--{name}", dest=name, metavar=key.metavar, help=key.help)
-        elif key.metavar is not None:
-            publish.add_argument(f"--{name}", dest=name, action=BooleanOptionalAction, help=key.help)
+    for name, row in ROWS.items():
+        if row.metavar:
+            publish.add_argument(f"--{name}", dest=name, metavar=row.metavar, help=row.text)
+        elif row.metavar is not None:
+            publish.add_argument(f"--{name}", dest=name, action=BooleanOptionalAction, help=row.text)
     publish.add_argument("--dry-run", action="store_true", help="show what would be published, and write nothing")
     return publish
 
@@ -104,7 +104,7 @@ def _add_init(verbs: Verbs) -> ArgumentParser:
         "--dspace", type=Path, metavar="DIR", help="the folder where DSpace is installed, to read its settings"
     )
     for name in _ASKED:
-        init.add_argument(f"--{name}", dest=name, metavar=KEYS[name].metavar, help=KEYS[name].help)
+        init.add_argument(f"--{name}", dest=name, metavar=ROWS[name].metavar, help=ROWS[name].text)
     return init
 
 
@@ -114,7 +114,7 @@ def _add_import(verbs: Verbs) -> ArgumentParser:
     importing.add_argument("dump", type=Path, metavar="DUMP", help="a dump of pg_dump, plain or in custom format")
     importing.add_argument("export", type=Path, metavar="EXPORT", help="the database to write")
     for key in ("schema", "hidden"):
-        importing.add_argument(f"--{key}", metavar=KEYS[key].metavar, help=KEYS[key].help)
+        importing.add_argument(f"--{key}", metavar=ROWS[key].metavar, help=ROWS[key].text)
     return importing
 
 
@@ -123,13 +123,13 @@ def _add_config(verb: ArgumentParser) -> None:
 
 
 def _publish(options: Namespace) -> int:
-    given = {key: value for key in KEYS if (value := getattr(options, key, None)) is not None}
-    configuration = read_configuration(given, options.config)
-    _warn(configuration.warnings)
-    return (_foresee if options.dry_run else _publish_now)(configuration.settings, options)
+    given = {key: value for key in ROWS if (value := getattr(options, key, None)) is not None}
+    settings = read_settings(given, options.config)
+    _warn(settings.warnings)
+    return (_foresee if options.dry_run else _publish_now)(settings, options)
 
 
-def _publish_now(settings: Settings, options: Namespace) -> int:
+def _publish_now(settings: BridgeSettings, options: Namespace) -> int:
     from pelican_resourcesync.publication import FOLDER
     from pelican_resourcesync.terminal import Progress, as_json
     from repo_bridge.publisher import publish
@@ -144,7 +144,7 @@ def _publish_now(settings: Settings, options: Namespace) -> int:
     return DONE
 
 
-def _foresee(settings: Settings, options: Namespace) -> int:
+def _foresee(settings: BridgeSettings, options: Namespace) -> int:
     from pelican_resourcesync.terminal import Progress, as_json
     from repo_bridge.publisher import dry_run
     from repo_bridge.report import dry_run_text
@@ -172,7 +172,7 @@ def _import(options: Namespace) -> int:
     from repo_bridge.report import import_text
 
     given = {key: text for key in ("schema", "hidden") if (text := getattr(options, key)) is not None}
-    checked = {key: each.checked() for key, each in given_options(given).items()}
+    checked = check_options(given)
     with Progress.shown(sys.stderr, PROGRAM) as progress:
         progress.say(f"importing {options.dump}")
         result = import_dump(

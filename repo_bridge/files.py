@@ -1,54 +1,240 @@
-"""Finds the files of resources, whose bytes are needed for dumps, and records which are not available."""
+"""Files: the records of items, which are published with the documents, and the files in an assetstore, for dumps."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from hashlib import md5
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
-from repo_bridge.inventory import PublishedFile, StoredFile, parse_location
-from repo_bridge.result import MOST_LEFT_OUT
+from pelican_resourcesync.files import link_or_copy
+from pelican_resourcesync.publication import RECORDS, TEMPORARY_PREFIX, remove_tree, same_bytes
+from repo_bridge.errors import InventoryError
+from repo_bridge.model import Bitstream
+from repo_bridge.report import MOST_LEFT_OUT
 
 #: The internal id of a registered file begins with this; the rest is its path in the store.
 _REGISTERED = "-R"
 _LEVELS, _DIGITS = 3, 2
+_CHUNK = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class FileLookup:
-    """The path of a file; or, if `path` is `None`, a sentence that names the file and says why it is not available."""
+class RecordFiles:
+    """The files to be published with a set, by their paths in `folder`.
 
-    path: Path | None
-    reason: str = ""
-
-
-def find_file(stored: StoredFile, stores: Mapping[int, Path]) -> FileLookup:
-    """Find the bytes of a file in the assetstore folders, given by number (0 is the first).
-
-    A file that is missing, lies outside its store, or has another length than the database says counts as not
-    available.
+    Files are only replaced, never modified, so they may be hard links. Every method raises `InventoryError` on disk
+    errors.
     """
-    store = stores.get(stored.store_number or 0)
+
+    def __init__(self, folder: Path, published: Path) -> None:
+        """Prepare files in `folder`, which is empty; the published ones are in the folder `published`."""
+        self.folder = folder
+        self._top = str(folder)  # there may be a million files: strings are faster than paths
+        self._published = published
+        self._is_first = not published.is_dir()
+        self._made: set[str] = set()
+
+    def published(self) -> int:
+        """Return the number of published files."""
+        with _failing(str(self._published)):
+            return sum(1 for _ in _files_in(str(self._published)))
+
+    def write(self, path: str, content: bytes) -> str:
+        """Write a file, reusing the published one if its content is the same; return the path."""
+        with _failing(path):
+            new = self._room(path)
+            try:
+                if not self._is_first and (old := self._published / path).is_file() and _holds(old, content):
+                    link_or_copy(old, new)
+                else:
+                    _write(new, content)
+            except FileExistsError as error:
+                message = f"two records would be the file {path}: give one of the two items another handle"
+                raise InventoryError(message) from error
+        return path
+
+    def copy(self, path: str, file: Path) -> str:
+        """Copy a file, reusing the published copy if its bytes are the same; return the path."""
+        with _failing(path):
+            new, old = self._room(path), self._published / path
+            if old.is_file() and same_bytes(file, old):
+                link_or_copy(old, new)
+            else:
+                shutil.copyfile(file, new)
+        return path
+
+    def link_unchanged(self, without: Collection[str]) -> None:
+        """Link all published files whose paths are not among these and were not written."""
+        top = len(str(self._published)) + 1
+        with _failing(str(self._published)):
+            for file in _files_in(str(self._published)):
+                path = file[top:]
+                if path not in without:
+                    with suppress(FileExistsError):
+                        link_or_copy(file, self._room(path))
+
+    def _room(self, path: str) -> str:
+        folder = path.rpartition("/")[0]
+        if folder not in self._made:
+            (self.folder / folder).mkdir(parents=True, exist_ok=True)
+            self._made.add(folder)
+        return f"{self._top}/{path}"
+
+
+@contextmanager
+def new_record_files(output: Path, published: Path) -> Iterator[RecordFiles]:
+    """Yield files to be published, in a temporary folder in the output; the published ones are in `published`."""
+    with _failing(str(output)):
+        output.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix=TEMPORARY_PREFIX, dir=output))
+    try:
+        with _failing(str(output)):
+            (folder / RECORDS).mkdir()
+        yield RecordFiles(folder / RECORDS, published)
+    finally:
+        with suppress(OSError):
+            remove_tree(folder)
+
+
+def _files_in(top: str) -> Iterator[str]:
+    """Yield all files below a folder, of which there may be a million."""
+    folders = [top] if os.path.isdir(top) else []  # noqa: PTH112 - strings are faster than paths
+    while folders:
+        with os.scandir(folders.pop()) as found:
+            for each in found:
+                if each.is_dir(follow_symlinks=False):
+                    folders.append(each.path)
+                else:
+                    yield each.path
+
+
+def _write(file: str, content: bytes) -> None:
+    """Write a new file in as few system calls as possible."""
+    handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+    try:
+        while content:
+            content = content[os.write(handle, content) :]
+    finally:
+        os.close(handle)
+
+
+def _holds(file: Path, content: bytes) -> bool:
+    return not file.is_symlink() and file.stat().st_size == len(content) and file.read_bytes() == content
+
+
+@contextmanager
+def _failing(path: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        message = f"{path} cannot be published: {error}: free some space in the output, and make it writable"
+        raise InventoryError(message) from error
+
+
+# Where the bytes of a resource are
+
+
+class StoredFile(NamedTuple):
+    """A file in an assetstore, as the database describes it."""
+
+    store_number: int | None
+    internal_id: str | None
+    length: int | None
+    name: str
+    id: str
+
+    @classmethod
+    def of(cls, bitstream: Bitstream) -> "StoredFile":
+        """Return what is needed to find the file of a bitstream."""
+        return cls(bitstream.store_number, bitstream.internal_id, bitstream.length, bitstream.name, bitstream.id)
+
+    def render(self) -> str:
+        """Return the file's data as JSON; the path of a record file never begins like that."""
+        return json.dumps(self)
+
+    @property
+    def shown(self) -> str:
+        """How messages call the file."""
+        return f"the file {self.name!a} ({self.id})"
+
+
+def is_stored(place: str) -> bool:
+    """Return whether the bytes of a resource are in an assetstore, not in one of the record files."""
+    return place.startswith("[")
+
+
+class Files:
+    """Finds files in `record_folder` or `stores` (by number), and records why others are not available."""
+
+    def __init__(self, record_folder: Path | None, stores: Mapping[int, Path]) -> None:
+        """Use these folders."""
+        self._record_folder = record_folder
+        self._stores = stores
+        self._left_out: set[int] = set()
+        self._different: set[str] = set()
+        self.reasons: dict[str, str] = {}
+
+    @property
+    def left_out(self) -> int:
+        """The number of files not found."""
+        return len(self._left_out)
+
+    def find(self, uri: str, place: str) -> Path | None:
+        """Return the file of a resource; `None` if it is not available."""
+        if not is_stored(place):
+            return self._record_folder / place if place and self._record_folder else None
+        stored = StoredFile(*json.loads(place))
+        if uri in self._different:
+            found: Path | str = f"{stored.shown} does not have the length and MD5 in the database"
+        elif stored.length is None:
+            found = f"{stored.shown} has no length in the database"
+        else:
+            found = find_file(stored, self._stores)
+        if isinstance(found, Path):
+            return found
+        self._left_out.add(hash(uri))
+        if len(self.reasons) < MOST_LEFT_OUT:
+            self.reasons.setdefault(uri, found)
+        return None
+
+    def leave_out(self, uri: str) -> bool:
+        """Treat a file as missing because its bytes differ from the database; return whether this is new."""
+        new = uri not in self._different
+        self._different.add(uri)
+        return new
+
+    def compare(self, resources: Iterable[tuple[str, str | None, Path | None]]) -> None:
+        """Treat as missing all files whose MD5 differs from the one given."""
+        for uri, digest, file in resources:
+            if digest and file and _md5(file) != digest:
+                self._different.add(uri)
+
+
+def find_file(stored: StoredFile, stores: Mapping[int, Path]) -> Path | str:
+    """Return a file in the assetstore folders, given by number (0 is the first), or why it is not available.
+
+    A file that is missing, lies outside its store, or has another length than the database says is not available.
+    """
+    number, name = stored.store_number or 0, stored.shown
+    store = stores.get(number)
+    if store is None:
+        return f"{name} is in store {number}, which assetstore does not name"
     where = relative_path(stored.internal_id or "")
-    name = f"the file {stored.name!a} ({stored.id})"
-    if store is None or where is None:
-        number, given = stored.store_number or 0, stored.internal_id
-        what = (
-            f"is in store {number}, which assetstore does not name"
-            if store is None
-            else f"has no valid internal id: {given!a}"
-        )
-        return FileLookup(None, f"{name} {what}")
+    if where is None:
+        return f"{name} has no valid internal id: {stored.internal_id!a}"
     path = store / where
     try:
         if not path.resolve().is_relative_to(store.resolve()):
-            return FileLookup(None, f"{name} is outside its store, at {path}")
+            return f"{name} is outside its store, at {path}"
         length = path.stat().st_size
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        return FileLookup(None, f"{name} cannot be read at {str(path)!a}: {reason}")
+        return f"{name} cannot be read at {str(path)!a}: {getattr(error, 'strerror', None) or error}"
     if stored.length not in {None, length}:
-        return FileLookup(None, f"{name} has {length} bytes at {path}, but {stored.length} in the database")
-    return FileLookup(path)
+        return f"{name} has {length} bytes at {path}, but {stored.length} in the database"
+    return path
 
 
 def relative_path(internal_id: str) -> PurePosixPath | None:
@@ -64,60 +250,6 @@ def relative_path(internal_id: str) -> PurePosixPath | None:
         return None
     folders = [internal_id[start : start + _DIGITS] for start in range(0, _LEVELS * _DIGITS, _DIGITS)]
     return PurePosixPath(*folders, internal_id)
-
-
-_CHUNK = 1 << 20
-
-
-@dataclass(slots=True)
-class Files:
-    """Finds files in `record_folder` or `stores` (by number), and records why others are not available."""
-
-    record_folder: Path | None
-    stores: Mapping[int, Path]
-    reasons: dict[str, str] = field(default_factory=dict)
-    _left_out: set[int] = field(default_factory=set)
-    _other: set[str] = field(default_factory=set)
-
-    @property
-    def left_out(self) -> int:
-        """The number of files not found."""
-        return len(self._left_out)
-
-    def find(self, uri: str, place: str) -> Path | None:
-        """Return the file of a resource; `None` if it is not available."""
-        where = parse_location(place)
-        if where is None:
-            return None
-        if isinstance(where, PublishedFile):
-            return self.record_folder / where.path if self.record_folder else None
-        found = self._look(uri, where)
-        if found.path is None:
-            self._left_out.add(hash(uri))
-            if len(self.reasons) < MOST_LEFT_OUT:
-                self.reasons.setdefault(uri, found.reason)
-        return found.path
-
-    def _look(self, uri: str, stored: StoredFile) -> FileLookup:
-        if uri in self._other:
-            return FileLookup(
-                None, f"the file {stored.name!a} ({stored.id}) does not have the length and MD5 in the database"
-            )
-        if stored.length is None:
-            return FileLookup(None, f"the file {stored.name!a} ({stored.id}) has no length in the database")
-        return find_file(stored, self.stores)
-
-    def pass_over(self, uri: str) -> bool:
-        """Treat a file as missing because its bytes differ from the database; return whether this is new."""
-        new = uri not in self._other
-        self._other.add(uri)
-        return new
-
-    def prove(self, resources: Iterable[tuple[str, str | None, Path | None]]) -> None:
-        """Treat as missing all files whose MD5 differs from the one given."""
-        for uri, digest, file in resources:
-            if digest and file and _md5(file) != digest:
-                self._other.add(uri)
 
 
 def _md5(file: Path) -> str | None:

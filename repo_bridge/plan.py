@@ -1,9 +1,8 @@
 """The plan: the sets that a repository is published as, with their options and the publications that they continue."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 
 from pelican_resourcesync.publication import (
     FOLDER,
@@ -18,9 +17,9 @@ from pelican_resourcesync.publication import (
     read_state,
     well_known_reachable,
 )
-from repo_bridge.inventory import Cache
-from repo_bridge.settings import Settings
-from repo_bridge.source import Source
+from repo_bridge.inventory import Inventory
+from repo_bridge.readers import RepositoryReader, needs_records_set
+from repo_bridge.settings import BridgeSettings
 
 #: What to do about many deletions.
 _ON_DELETIONS = "check the database, its policies and timezone; if this is right, publish once with --allow-deletions"
@@ -41,7 +40,7 @@ class PlannedSet:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class PublicationPlan:
     """All sets, the complete set first; and the layouts of `former` sets, which are no longer published."""
 
     sets: Sequence[PlannedSet]
@@ -57,6 +56,11 @@ class Plan:
                 f" where Destinations look first: give them the URL {layout.siteurl}/{FOLDER}/description.xml"
             )
 
+    def published(self) -> dict[str, str]:
+        """Return the digests of what is published of these sets in the output, by name."""
+        states = {each.name: read_state(each.options.output, each.options.layout) for each in self.sets}
+        return {name: state.digest for name, state in states.items() if state}
+
     def warnings(self) -> Iterator[str]:
         """Yield what the user should act on."""
         for each in self.former:
@@ -66,109 +70,92 @@ class Plan:
             )
 
 
-def needs_records_set(settings: Settings) -> bool:
-    """Return whether the records need a set of their own, because the complete set cannot be dumped.
-
-    A dump contains all resources of its set (`CL06`). The bytes of a repository's files are available only from an
-    assetstore, those of an archive always.
-    """
-    return _asks_dumps(settings) and not settings.query and settings.saf is None and not settings.assetstore
-
-
 @contextmanager
-def planned(
-    settings: Settings, cache: Cache, source: Source, counts: Iterable[int], names: Collection[str]
-) -> Iterator[Plan]:
-    """Yield the plan; what was fetched for it is removed at the end of the block.
+def planned(settings: BridgeSettings, reader: RepositoryReader, inventory: Inventory) -> Iterator[PublicationPlan]:
+    """Yield the plan for what is in an inventory; what was fetched for it is removed at the end of the block.
 
-    `counts` are the numbers of items, records and files, `names` those of the further sets that have resources. Raises
-    what `PredecessorSearch.find` raises.
+    Raises what `PredecessorSearch.find` raises.
     """
     with ExitStack() as stack:
-        planning = _Planning(settings, cache, source, stack)
-        yield planning.plan(counts, names)
-
-
-class _Planning:
-    def __init__(self, settings: Settings, cache: Cache, source: Source, stack: ExitStack) -> None:
-        self._settings, self._cache, self._source, self._stack = settings, cache, source, stack
-        self._apart = needs_records_set(settings)
-        self._facts: tuple[tuple[str, int], ...] = ()
-        whole = Layout(settings.base_url, settings.set_name)
-        self._records_uri = f"{whole.uri(whole.records)}/"
-
-    def plan(self, counts: Iterable[int], names: Collection[str]) -> Plan:
-        settings, records = self._settings, self._source.sets.records
-        facts = zip(("Items", "Records", "Files"), counts, strict=True)
-        self._facts = tuple((name, number) for name, number in facts if number)
-        whole = self._find(settings.set_name)
+        whole = _find(settings, settings.set_name, stack)
         known = whole.previous or whole.restarted_from
         together = set(known.state.sets) - {settings.set_name} if known else set()
-        names = set(names) - {records}
+        names = {*inventory.sets()} - {reader.sets.records}
         if settings.sets_by or settings.query:
-            names.update(self._source.sets.begun(together, names))
-        names.update([records] if self._apart else [])
-        found = {name: self._find(name) if name in together else Predecessor() for name in sorted(names)}
-        sets = [PlannedSet(within=None, options=self._options(settings.set_name, whole), predecessor=whole)]
-        sets += [
-            PlannedSet(within=name, options=self._options(name, found[name]), predecessor=found[name]) for name in found
+            names |= reader.sets.begun(together, names)
+        if needs_records_set(settings):
+            names.add(reader.sets.records)
+        found = {settings.set_name: whole}
+        found |= {name: _find(settings, name, stack) if name in together else Predecessor() for name in sorted(names)}
+        facts = _facts(inventory)
+        sets = [
+            PlannedSet(
+                within=None if predecessor is whole else name,
+                options=_options(settings, reader, name, predecessor, facts),
+                predecessor=predecessor,
+            )
+            for name, predecessor in found.items()
         ]
-        return Plan(sets=sets, former=[*self._former(together - names)])
-
-    def _find(self, name: str) -> Predecessor:
-        settings = self._settings
-        search = PredecessorSearch(
-            Layout(settings.base_url, name),
-            PlainOutput(settings.out),
-            settings.beside,
-            previous=settings.previous,
-            moved_from=settings.moved_from,
-            moved_setting="moved-from",
-            elsewhere=_servers(settings),
-            find=partial(self._cache.listing, edition=settings.edition),
-        )
-        self._stack.callback(search.close)
-        return search.find()
-
-    def _former(self, names: set[str]) -> Iterator[Layout]:
-        for layout in (Layout(self._settings.base_url, name) for name in sorted(names)):
-            if read_state(self._settings.out, layout):
-                yield layout
-
-    def _options(self, name: str, predecessor: Predecessor) -> Options:
-        """Return the options of a set.
-
-        Only the complete set, or that of the records, has dumps. In all other sets, any number of deletions is allowed.
-        """
-        settings = self._settings
-        whole = name == settings.set_name
-        has_dumps = not settings.query and name == (self._source.sets.records if self._apart else settings.set_name)
-        archives = settings.archives
-        return Options(
-            output=settings.out,
-            layout=predecessor.layout(Layout(settings.base_url, name)),
-            site_name=settings.name,
-            edition=settings.edition,
-            dumps=settings.dumps if has_dumps else Dumps(),
-            archives=replace(
-                archives,
-                changelist=settings.keep if archives.changelist is None else archives.changelist,
-                changedump=settings.keep if archives.changedump is None else archives.changedump,
-            ),
-            describedby=_page(self._source.pages, name) or settings.describedby,
-            allow_deletions=settings.allow_deletions or not whole,
-            on_deletions=_ON_DELETIONS,
-            moved_from=settings.moved_from,
-            page=PageOptions(facts=self._facts if whole else ()),
-            link_changes_below=self._records_uri,
-        )
+        former = [Layout(settings.base_url, name) for name in sorted(together - names)]
+        yield PublicationPlan(sets=sets, former=[each for each in former if read_state(settings.out, each)])
 
 
-def _asks_dumps(settings: Settings) -> bool:
-    return settings.dumps.resourcedump or settings.dumps.changedump
+def _find(settings: BridgeSettings, name: str, stack: ExitStack) -> Predecessor:
+    search = PredecessorSearch(
+        Layout(settings.base_url, name),
+        PlainOutput(settings.out),
+        settings.beside,
+        previous=settings.previous,
+        moved_from=settings.moved_from,
+        moved_setting="moved-from",
+        elsewhere=_servers(settings),
+    )
+    stack.callback(search.close)
+    return search.find()
 
 
-def _servers(settings: Settings) -> tuple[str, ...] | None:
+def _facts(inventory: Inventory) -> tuple[tuple[str, int], ...]:
+    """Return what the page for people says of a repository."""
+    facts = zip(("Items", "Records", "Files"), inventory.counts(), strict=True)
+    return tuple((name, number) for name, number in facts if number)
+
+
+def _options(
+    settings: BridgeSettings,
+    reader: RepositoryReader,
+    name: str,
+    predecessor: Predecessor,
+    facts: tuple[tuple[str, int], ...],
+) -> Options:
+    """Return the options of a set.
+
+    Only the complete set, or that of the records, has dumps. In all other sets, any number of deletions is allowed.
+    """
+    layout = Layout(settings.base_url, settings.set_name)
+    is_complete = name == settings.set_name
+    dumped = reader.sets.records if needs_records_set(settings) else settings.set_name
+    archives = settings.archives
+    return Options(
+        output=settings.out,
+        layout=predecessor.layout(Layout(settings.base_url, name)),
+        site_name=settings.name,
+        edition=settings.edition,
+        dumps=settings.dumps if name == dumped and not settings.query else Dumps(),
+        archives=replace(
+            archives,
+            changelist=settings.keep if archives.changelist is None else archives.changelist,
+            changedump=settings.keep if archives.changedump is None else archives.changedump,
+        ),
+        describedby=reader.pages.get(name) or settings.describedby,
+        allow_deletions=settings.allow_deletions or not is_complete,
+        on_deletions=_ON_DELETIONS,
+        moved_from=settings.moved_from,
+        page=PageOptions(facts=facts if is_complete else ()),
+        link_changes_below=f"{layout.uri(layout.records)}/",
+    )
+
+
+def _servers(settings: BridgeSettings) -> tuple[str, ...] | None:
     """Return the addresses of servers that deliver files; `None` if the last publication may name any other.
 
     A statement may list any URI. After a change of these settings, all files elsewhere are deleted.
@@ -176,7 +163,3 @@ def _servers(settings: Settings) -> tuple[str, ...] | None:
     if settings.query or settings.allow_deletions:
         return None
     return tuple(each for each in (settings.base_url, settings.ui_url, settings.server_url) if each)
-
-
-def _page(pages: Mapping[str, str], name: str) -> str:
-    return pages.get(name, "")

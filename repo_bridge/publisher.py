@@ -1,13 +1,15 @@
 """From a repository to its publication: an inventory of what is public, and the documents that describe it."""
 
+import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from itertools import count, islice
+from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from pelican_resourcesync.errors import BytesError, PublicationError, SettingsError
@@ -21,32 +23,35 @@ from pelican_resourcesync.publication import (
     PlannedPublication,
     PreviousPublication,
     Publication,
-    Request,
+    PublishRequest,
+    Workspace,
     locked,
+    parse_representation,
     parse_time,
-    plan,
+    plan_sets,
     publish_sets,
-    read_state,
     recover,
     require_plausible,
+    sync,
 )
 from repo_bridge.errors import InventoryError
-from repo_bridge.files import Files
-from repo_bridge.inventory import Cache, Inventory, RecordFiles, cache_key_of, new_record_files
-from repo_bridge.last_run import LastRun
+from repo_bridge.files import Files, RecordFiles, new_record_files
+from repo_bridge.inventory import Inventory
 from repo_bridge.model import Reason
-from repo_bridge.plan import Plan, needs_records_set, planned
-from repo_bridge.result import MOST_EXAMPLES, DryRun, ExpectedSet, HiddenItems, Progress, Result
-from repo_bridge.settings import Settings
-from repo_bridge.source import Source, open_source
+from repo_bridge.plan import PublicationPlan, planned
+from repo_bridge.readers import RepositoryReader, open_reader
+from repo_bridge.report import MOST_EXAMPLES, DryRun, ExpectedSet, HiddenItems, Progress, Result
+from repo_bridge.settings import BridgeSettings
 
 logger = get_logger(__name__)
+
+_INVENTORY = "inventory.db"
 
 #: A time of evaluation may be this far ahead of our clock.
 _AHEAD = timedelta(minutes=10)
 
 
-def publish(settings: Settings, progress: Progress) -> Result:
+def publish(settings: BridgeSettings, progress: Progress) -> Result:
     """Publish what is public in a repository, into the folder that the settings name.
 
     Raises `BridgeError` if the repository cannot be read, and `PublicationError` if it cannot be published; the
@@ -56,41 +61,51 @@ def publish(settings: Settings, progress: Progress) -> Result:
     _require_not_ahead(settings.at)
     with _failing_disk(settings.out), locked(settings.out):
         recover(settings.out)
-        with _open(settings, progress) as opened:
-            if same := _unchanged(opened, begin):
-                return same
-            with _open_run(opened, writes=True) as run:
-                publications = run.publish()
-                counts, warnings = run.counts(), tuple(run.plan.warnings())
-                seconds = time.perf_counter() - begin
-                result = Result(publications=publications, warnings=warnings, seconds=seconds, **counts)
-                run.keep(result)
-    return result
+        with (
+            open_reader(settings, progress) as reader,
+            _open_inventory(settings, reader.key, writes=True) as inventory,
+            new_record_files(settings.out, _published_records(settings)) as record_files,
+        ):
+            reader.fill(inventory, record_files)
+            progress.say("reading the previous publication")
+            with planned(settings, reader, inventory) as plan:
+                result = _unchanged(settings, inventory, plan)
+                if result is None:
+                    if inventory.changed is not None:
+                        record_files.link_unchanged(inventory.removed_paths)
+                    result = _Publisher(settings, progress, reader, inventory, plan, record_files).publish()
+                    inventory.published = {"digests": plan.published(), "result": asdict(result)}
+            _keep(settings, inventory)
+    return replace(result, seconds=time.perf_counter() - begin)
 
 
-def dry_run(settings: Settings, progress: Progress) -> DryRun:
+def dry_run(settings: BridgeSettings, progress: Progress) -> DryRun:
     """Return what `publish` would publish and what would stop it, without publishing; raises what `publish` raises."""
     with (
         _failing_disk(settings.out),
-        _open(settings, progress) as opened,
-        _open_run(opened, writes=False) as run,
+        open_reader(settings, progress) as reader,
+        _open_inventory(settings, reader.key, writes=False) as inventory,
     ):
-        requests = run.requests()
-        stopped = ""
-        try:
-            require_plausible(requests)
-        except PublicationError as error:
-            stopped = str(error)
-        sets = {each.request.options.layout.set_name: _expected(each) for each in plan(requests)}
-        hidden, files = _hidden(opened.source)
-        return DryRun(sets=sets, stopped=stopped, hidden=hidden, hidden_files=files, **run.counts())
+        reader.fill(inventory, None)
+        progress.say("reading the previous publication")
+        with planned(settings, reader, inventory) as plan:
+            publisher = _Publisher(settings, progress, reader, inventory, plan)
+            stopped = ""
+            with plan_sets(publisher.requests()) as sets_planned:
+                try:
+                    require_plausible(sets_planned)
+                except PublicationError as error:
+                    stopped = str(error)
+                sets = {each.options.layout.set_name: _expected(each) for each in sets_planned}
+            hidden, files = _hidden(reader)
+            return DryRun(sets=sets, stopped=stopped, hidden=hidden, hidden_files=files, **publisher.counts())
 
 
-def _hidden(source: Source) -> tuple[dict[Reason, HiddenItems], int]:
+def _hidden(reader: RepositoryReader) -> tuple[dict[Reason, HiddenItems], int]:
     """Return what is not public, and the number of files of public items that are not."""
     found = dict.fromkeys(Reason, HiddenItems())
     files = 0
-    for item in source.repository.hidden() if source.repository else ():
+    for item in reader.repository.hidden() if reader.repository else ():
         if item.reason is None:
             files += len(item.bitstreams)
             continue
@@ -116,150 +131,112 @@ def _expected(made: PlannedPublication) -> ExpectedSet:
         kinds.setdefault(change.kind, []).append(change.uri)
     return ExpectedSet(
         first=made.request.previous is None,
-        resources=len(made.contents.listed),
+        resources=made.resources.total,
         changes={kind: len(uris) for kind, uris in kinds.items()},
         examples={kind: tuple(uris[:MOST_EXAMPLES]) for kind, uris in kinds.items()},
-        listed=tuple(islice(made.contents.listed, MOST_EXAMPLES)),
+        listed=tuple(islice(made.resources.uris(), MOST_EXAMPLES)),
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Opened:
-    """An open source, with what is cached of the last run."""
-
-    settings: Settings
-    progress: Progress
-    cache: Cache
-    source: Source
-    last: LastRun | None
-
-
 @contextmanager
-def _open(settings: Settings, progress: Progress) -> Iterator[_Opened]:
-    """Open the source."""
-    whole = Layout(settings.base_url, settings.set_name)
-    records, apart = whole.uri(whole.records), needs_records_set(settings)
-    cache = Cache(settings.beside, settings.set_name)
-    with open_source(settings, records, progress, apart=apart) as source:
-        last = LastRun.parse(cache.last_run)
-        yield _Opened(settings=settings, progress=progress, cache=cache, source=source, last=last)
+def _open_inventory(settings: BridgeSettings, key: str, *, writes: bool) -> Iterator[Inventory]:
+    """Yield a copy of the inventory of the last run, or an empty one if that has another key.
 
-
-def _unchanged(opened: _Opened, begin: float) -> Result | None:
-    """Return the result if a run would publish nothing new; otherwise, or if that is not known, `None`."""
-    settings, source, last = opened.settings, opened.source, opened.last
-    if last is None or not last.read_the_same(settings, source):
-        return None
-    counts = [last.counts[name] for name in ("items", "records", "files")]
-    with planned(settings, opened.cache, source, counts, last.publications.keys() - {settings.set_name}) as plan:
-        if not last.is_published(settings, plan):
-            return None
-        opened.cache.keep_last_run(asdict(last.looked_again(settings.at)))
-        return last.result([*_notes(settings), *plan.notes()], time.perf_counter() - begin)
-
-
-@contextmanager
-def _open_run(opened: _Opened, *, writes: bool) -> Iterator["_Run"]:
-    """Fill the inventory, and plan."""
-    settings, progress, cache, source = opened.settings, opened.progress, opened.cache, opened.source
-    whole = Layout(settings.base_url, settings.set_name)
+    It is next to the settings if a run `writes`, otherwise in a temporary folder.
+    """
+    workspace = Workspace(settings.beside)
     with ExitStack() as stack:
-        work = stack.enter_context(cache.work_directory() if writes else Cache.temporary_work_directory())
-        key = cache_key_of(*source.cache_key) if source.cache_key else ""
-        last = opened.last if key and cache.inventory(key, settings.at, cache.inventory_in(work)) else None
-        record_files = None
         if writes:
-            unchanged = last is not None and last.files_are_unchanged(settings)
-            records = settings.out / whole.records
-            made = new_record_files(settings.out, records, cache.spare_records, unchanged=unchanged)
-            record_files = stack.enter_context(made)
-        inventory = Inventory(cache.inventory_in(work))
+            folder = stack.enter_context(_work_directory(workspace, settings.set_name))
+        else:
+            name = stack.enter_context(TemporaryDirectory(prefix="repo-bridge-", ignore_cleanup_errors=True))
+            folder = Path(name)
+        file, kept = folder / _INVENTORY, workspace.bridge(settings.set_name) / _INVENTORY
+        if key:
+            try:
+                shutil.copyfile(kept, file)
+            except OSError:
+                file.unlink(missing_ok=True)
+        inventory = Inventory(file, key)
         stack.callback(_close, inventory)
-        source.fill(inventory, record_files)
-        progress.say("reading the previous publication")
-        yield _Run(
-            settings=settings,
-            progress=progress,
-            work=work,
-            cache=cache,
-            key=key,
-            source=source,
-            inventory=inventory,
-            record_files=record_files,
-            files=Files(record_files.folder if record_files else None, settings.assetstore),
-            plan=stack.enter_context(planned(settings, cache, source, inventory.counts(), inventory.sets())),
-            last=last,
-            records=last.records_after(record_files) if last and record_files else None,
-        )
+        yield inventory
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Run:
-    """A repository that is being published: its open source, its inventory, and the sets that it becomes."""
+@contextmanager
+def _work_directory(workspace: Workspace, set_name: str) -> Iterator[Path]:
+    """Yield a temporary work directory next to the settings; `PublicationError` if it cannot be created."""
+    with ExitStack() as stack:
+        try:
+            folder = stack.enter_context(workspace.temporary(f"bridge-{set_name}.work-"))
+        except OSError as error:
+            message = (
+                f"no work directory can be created next to the settings: {error}: make {workspace.folder} writable"
+            )
+            raise PublicationError(message) from error
+        yield folder
 
-    settings: Settings
-    progress: Progress
-    work: Path
-    cache: Cache
-    key: str
-    source: Source
-    inventory: Inventory
-    record_files: RecordFiles | None
-    files: Files
-    plan: Plan
-    last: LastRun | None
-    records: str | None
 
-    def publish(self) -> Mapping[str, Publication]:
+class _Publisher:
+    """Publishes an inventory that is filled as the sets that are planned."""
+
+    def __init__(  # noqa: PLR0913, PLR0917 - everything that a run has
+        self,
+        settings: BridgeSettings,
+        progress: Progress,
+        reader: RepositoryReader,
+        inventory: Inventory,
+        plan: PublicationPlan,
+        record_files: RecordFiles | None = None,
+    ) -> None:
+        self._settings = settings
+        self._progress = progress
+        self._reader = reader
+        self._inventory = inventory
+        self._plan = plan
+        self._records = record_files.folder if record_files else None
+        self._files = Files(self._records, settings.assetstore)
+
+    def publish(self) -> Result:
         """Publish; if a file turns out to have other bytes than the database says, leave out all such files."""
-        requests = self.requests()
-        self.progress.say("writing the documents")
-        published = self._try(requests)
-        if published is None:  # the failed attempt is closed first: some systems cannot remove open files
-            self.progress.say("comparing the files with the database")
-            self.files.prove(self._stored())
-            published = self._publish(self.requests())
-        return {each.options.layout.set_name: made for each, made in zip(requests, published, strict=True)}
+        self._progress.say("writing the documents")
+        publications = self._try()
+        if publications is None:  # the failed attempt is closed first: some systems cannot remove open files
+            self._progress.say("comparing the files with the database")
+            self._files.compare(self._stored())
+            publications = self._publish()
+        names = [each.name for each in self._plan.sets]
+        warnings = tuple(self._plan.warnings())
+        return Result(publications=dict(zip(names, publications, strict=True)), warnings=warnings, **self.counts())
 
-    def _try(self, requests: Sequence[Request]) -> Sequence[Publication] | None:
+    def _try(self) -> Sequence[Publication] | None:
         """Publish; if a file has other bytes than the database says, leave it out from now on and return `None`."""
         try:
-            return self._publish(requests)
+            return self._publish()
         except BytesError as error:
-            if not self.files.pass_over(error.uri):
+            if not self._files.leave_out(error.uri):
                 raise
         return None
 
-    def _publish(self, requests: Sequence[Request]) -> Sequence[Publication]:
-        for each in requests:
-            if each.listing:
-                each.listing.unlink(missing_ok=True)
-        return publish_sets(requests, self.progress.packed, self.plan.former)
+    def _publish(self) -> Sequence[Publication]:
+        return publish_sets(self.requests(), self._progress.packed, self._plan.former)
 
-    def requests(self) -> list[Request]:
+    def requests(self) -> list[PublishRequest]:
         """Return a publication request for each set."""
-        numbered = zip(count(), self.plan.sets, strict=False)
-        published = self.last.digests if self.last else {}
         return [
-            Request(
-                resources=self.inventory.resources(each.within, self.files.find, published.get(each.name, "")),
+            PublishRequest(
+                resources=self._inventory.resources(each.within, self._files.find),
                 history=self._history(each.predecessor.previous),
-                boundaries=Calendar(self.settings.changes_by),
+                boundaries=Calendar(self._settings.changes_by),
                 options=each.options,
                 previous=each.predecessor.previous,
                 restarted_from=each.predecessor.restarted_from,
-                records=self.record_files.folder if self.record_files and each.within is None else None,
-                records_differing=self.record_files.differing if self.record_files else None,
-                listing=self._listing(number),
+                records=self._records if each.within is None else None,
             )
-            for number, each in numbered
+            for each in self._plan.sets
         ]
 
-    def _listing(self, number: int) -> Path:
-        return self.work / f"listing-{number}.db"
-
     def _history(self, previous: PreviousPublication | None) -> ChangeHistory:
-        at = self.settings.at
+        at = self._settings.at
         return ChangeHistory(built=at, read_as_of=at, complete=False, times=partial(self._times, previous))
 
     def _times(self, previous: PreviousPublication | None, uris: Sequence[str]) -> dict[str, datetime]:
@@ -268,65 +245,81 @@ class _Run:
         A file that was removed from its item has no time of its own, so that of the item's change is used. A time
         before the last look at the repository is not believed: nothing had changed then.
         """
-        self.source.record_removed(self.inventory, uris)
-        times = self.inventory.times(uris)
-        for uri in (each for each in uris if each not in times and not self.inventory.holds(each)):
+        inventory, at = self._inventory, self._settings.at
+        self._reader.find_removed(inventory, uris)
+        times = inventory.times(uris)
+        for uri in (each for each in uris if each not in times and inventory.get(each) is None):
             was = previous.resources.get(uri) if previous else None
             records = [link.href for link in was.links if link.rel == "describedby"] if was else []
-            if changed := [*self.inventory.times(records).values()]:
+            if changed := [*inventory.times(records).values()]:
                 times[uri] = changed[0]
         known = ((uri, parse_time(text)) for uri, text in times.items())
-        looked = parse_time(self.last.looked) if self.last and self.last.seen.origin else None
-        at = self.settings.at
+        looked = parse_time(inventory.before.at) if inventory.before else None
         return {uri: at if looked and time <= looked else time for uri, time in known if time}
 
     def _stored(self) -> Iterator[tuple[str, str | None, Path | None]]:
         """Yield the URIs of all resources, the MD5 given for each, and their files."""
-        resources = self.inventory.resources(None, self.files.find)
-        for row in resources.rows():
-            found = resources.get(row.uri)
-            of = found.measured.hash if found and found.measured else None
-            yield row.uri, of.digest if of and of.algorithm == MD5 else None, found.file if found else None
+        for entry in self._inventory.entries():
+            hash_ = parse_representation(entry.representation).hash
+            digest = hash_.digest if hash_ and hash_.algorithm == MD5 else None
+            yield entry.uri, digest, self._files.find(entry.uri, entry.place)
 
     def counts(self) -> dict[str, Any]:
         """Return the values that `Result` and `DryRun` share."""
-        items, records, files = self.inventory.counts()
+        items, records, files = self._inventory.counts()
         return {
             "items": items,
             "records": records,
             "files": files,
-            "left_out": tuple(self.files.reasons.values()),
-            "left_out_count": self.files.left_out,
-            "notes": (*_notes(self.settings), *self.plan.notes()),
+            "left_out": tuple(self._files.reasons.values()),
+            "left_out_count": self._files.left_out,
+            "notes": (*_notes(self._settings), *self._plan.notes()),
         }
 
-    def keep(self, result: Result) -> None:
-        """Cache what makes the next run faster; if that fails, the publication is complete all the same."""
-        try:
-            last = LastRun.of(self.settings, self.source, self.inventory, self.plan, result, self.records)
-            self.inventory.close()
-            for each in self.plan.sets:
-                if each.predecessor.previous:  # its file may be where the new one goes
-                    each.predecessor.previous.resources.close()
-            listings = self._listings()
-        except (InventoryError, PublicationError) as error:
-            logger.warning("ResourceSync: the next run will take longer, because nothing can be cached: %s", error)
-            return
-        self.cache.keep(self.work, self.key, self.settings.at, self.settings.edition, listings)
-        if last:
-            self.cache.keep_last_run(asdict(last))
 
-    def _listings(self) -> dict[str, Path]:
-        """Return the listings of what is now published, by the digests of the publications."""
-        listings = {}
-        for number, each in enumerate(self.plan.sets):
-            sealed = read_state(self.settings.out, each.options.layout)
-            if sealed:
-                listings[sealed.digest] = self._listing(number)
-        return listings
+def _unchanged(settings: BridgeSettings, inventory: Inventory, plan: PublicationPlan) -> Result | None:
+    """Return the result of the last run, if nothing has changed since then and it is what is published."""
+    last = inventory.published
+    if last is None or inventory.changed is None or inventory.changed or plan.former:
+        return None
+    continued = {each.name: each.predecessor.previous and each.predecessor.previous.digest for each in plan.sets}
+    if not last["digests"] == continued == plan.published():
+        return None
+    publications = {name: _repeated(values) for name, values in last["result"]["publications"].items()}
+    fields = {
+        "publications": publications,
+        "left_out": tuple(last["result"]["left_out"]),
+        "notes": (*_notes(settings), *plan.notes()),
+        "warnings": (),
+    }
+    return Result(**{**last["result"], **fields})
 
 
-def _notes(settings: Settings) -> Iterator[str]:
+def _repeated(values: Mapping[str, Any]) -> Publication:
+    """Return the result for a set of which nothing changed, from that of the last run."""
+    lists = {name: tuple(values[name]) for name in ("packages", "notes")}
+    return Publication(**{**values, **lists, "first": False, "gone": 0, "new": dict.fromkeys(ChangeKind, 0)})
+
+
+def _keep(settings: BridgeSettings, inventory: Inventory) -> None:
+    """Keep the inventory for the next run; if that fails, the publication is complete all the same."""
+    if inventory.seen is None:
+        return
+    place = Workspace(settings.beside).bridge(settings.set_name)
+    try:
+        inventory.close()
+        sync([inventory.file])
+        place.mkdir(0o700, parents=True, exist_ok=True)
+        inventory.file.replace(place / _INVENTORY)
+    except (InventoryError, OSError) as error:
+        logger.warning("ResourceSync: the next run will take longer, because %s cannot be written: %s", place, error)
+
+
+def _published_records(settings: BridgeSettings) -> Path:
+    return settings.out / Layout(settings.base_url, settings.set_name).records
+
+
+def _notes(settings: BridgeSettings) -> Iterator[str]:
     """Yield what the user may want to know about the settings."""
     if settings.timezone is None and settings.saf is None and not settings.query:
         yield (

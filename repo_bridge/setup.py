@@ -13,7 +13,7 @@ from pathlib import Path
 from pelican_resourcesync.errors import SettingsError
 from repo_bridge.access import hidden
 from repo_bridge.model import Field
-from repo_bridge.settings import FILE, KEYS, given_options
+from repo_bridge.settings import FILE, ROWS, check_options
 
 SERVICE, TIMER = "repo-bridge.service", "repo-bridge.timer"
 
@@ -24,19 +24,8 @@ _HIDDEN = "metadata.hide."
 _FALSE = frozenset({"false", "no", "off", "n", "f", "0"})
 _ROLE = "resourcesync"
 
-#: What has to be known, and how it is asked for.
-_QUESTIONS = {
-    "base-url": "URL at which the published folder will be served",
-    "ui-url": "URL of the user interface of the repository",
-    "database": "database, such as postgresql://resourcesync@localhost/dspace",
-}
-
-_COMMENTS = {
-    "out": "published into this folder",
-    "base-url": "which is served here",
-    "timezone": "of the machine that DSpace runs on",
-    "hidden": "hidden in DSpace, too",
-}
+#: What has to be known.
+_REQUIRED = ("base-url", "ui-url", "database")
 
 
 def find_settings(dspace: Path) -> dict[str, object]:
@@ -71,16 +60,13 @@ def complete(given: Mapping[str, object], ask: Callable[[str], str] | None) -> d
     Raises `SettingsError` for one that is invalid, or is missing without `ask`.
     """
     settings: dict[str, object] = {"out": "public", "timezone": _local_zone(), **given}
-    for key, question in _QUESTIONS.items():
-        if key not in settings:
-            if ask is None:
-                message = f"{key} is missing, the {question}: give --{key}"
-                raise SettingsError(message)
-            settings[key] = ask(f"{question}: ").strip()
-    settings = {key: settings[key] for key in KEYS if settings.get(key)}
-    for each in given_options({key: value for key, value in settings.items() if isinstance(value, str)}).values():
-        each.checked()
-    return settings
+    for key in (each for each in _REQUIRED if each not in settings):
+        if ask is None:
+            message = f"{key} is missing, {ROWS[key].text}: give --{key}"
+            raise SettingsError(message)
+        settings[key] = ask(f"{key}, {ROWS[key].text}: ").strip()
+    check_options({key: value for key, value in settings.items() if isinstance(value, str) and value})
+    return {key: settings[key] for key in ROWS if settings.get(key)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,14 +100,14 @@ def write_files(folder: Path, settings: Mapping[str, object]) -> Written:
             "[Unit]\nDescription=Publish the repository over ResourceSync\n"
             "Wants=network-online.target\nAfter=network-online.target postgresql.service\n\n"
             f"[Service]\nType=oneshot\nUser={_user()}\nWorkingDirectory={_unit_text(home)}\n"
-            f"ExecStart={_unit_word(sys.executable)} -m repo_bridge publish\n"
+            f"ExecStart={_unit_text(json.dumps(sys.executable, ensure_ascii=False))} -m repo_bridge publish\n"
         ),
         TIMER: "[Timer]\nOnCalendar=*-*-* 03:15\nPersistent=true\n\n[Install]\nWantedBy=timers.target\n",
     }
-    for name in texts:
-        if (folder / name).exists():
-            message = f"{folder / name} already exists: remove it to have it written again"
-            raise SettingsError(message)
+    existing = next((folder / name for name in texts if (folder / name).exists()), None)
+    if existing:
+        message = f"{existing} already exists: remove it to have it written again"
+        raise SettingsError(message)
     try:
         for name, text in texts.items():
             mode = 0o600 if name == FILE else 0o644
@@ -151,14 +137,8 @@ def _unit_text(value: object) -> str:
     return str(value).replace("%", "%%")
 
 
-def _unit_word(value: str) -> str:
-    """Return a text as one word of a unit's command line."""
-    return '"' + re.sub(r'["\\]', r"\\\g<0>", _unit_text(value)) + '"'
-
-
 def _line(key: str, value: object) -> str:
-    comment = f"  # {_COMMENTS[key]}" if key in _COMMENTS else ""
-    return f"{key} = {json.dumps(value, ensure_ascii=False)}{comment}\n"
+    return f"# {ROWS[key].text}\n{key} = {json.dumps(value, ensure_ascii=False)}\n"
 
 
 def _read(file: Path) -> str:

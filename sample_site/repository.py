@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from tests.bridge.support.cases import every_case, store, stored
-from tests.bridge.support.edits import Edits
-from tests.bridge.support.repository import Bundle, File, Thing, Value, rows_of
-from tests.bridge.support.tables import write_sqlite
+from sample_site.dspace.cases import every_case, store, stored
+from sample_site.dspace.edits import Edits
+from sample_site.dspace.repository import Bundle, File, Thing, Value, rows_of
+from sample_site.dspace.tables import write_sqlite
 
 VERSION = 7
 

@@ -93,27 +93,27 @@ RL03 publication/documents/documents.py publication/documents/test_documents.py:
 RL04 protocol/writer.py publication/test_generation.py::test_resource_list_in_parts
 RD01 publication/documents/documents.py e2e/test_everything.py::test_walk_meets_every_document_and_no_fault
 RD02 publication/dumps/writer.py e2e/test_everything.py::test_walk_meets_every_document_and_no_fault
-RD03 publication/dumps/package.py publication/dumps/test_zip_writer.py::test_any_members
+RD03 publication/dumps/package.py publication/dumps/test_package.py::test_other_readers
 RD04 publication/dumps/package.py publication/dumps/test_package.py::test_resource_dump_package
 RD05 publication/dumps/package.py publication/dumps/test_package.py::test_resource_dump_package
-RD06 publication/dumps/paths.py,publication/dumps/verifier.py publication/dumps/test_paths.py::test_any_uris
+RD06 publication/dumps/package.py publication/dumps/test_paths.py::test_any_uris
 RD07 publication/dumps/packing.py,publication/documents/writer.py publication/dumps/test_packing.py::test_any_division
 CH01 publication/documents/documents.py publication/documents/test_documents.py::test_change_list
 CH02 publication/documents/documents.py publication/documents/test_documents.py::test_change_list
 CH03 publication/model/ranges.py publication/model/test_ranges.py::test_in_steps_or_in_one_go
-CH04 publication/diff.py publication/test_diff.py::test_changes_lead_from_previous_to_now
-CH05 publication/diff.py publication/test_publish.py::test_several_told_changes_are_one
+CH04 publication/changes.py publication/test_changes.py::test_changes_lead_from_previous_to_now
+CH05 publication/changes.py publication/test_publish.py::test_several_told_changes_are_one
 CH06 publication/model/ranges.py publication/model/test_ranges.py::test_every_change_lies_in_one_range
 CH07 publication/documents/documents.py publication/documents/test_documents.py::test_change_list_index
 CH08 publication/documents/documents.py e2e/test_ten_publications.py::test_ten_publications_are_followed
 CD01 publication/documents/documents.py e2e/test_everything.py::test_change_dumps_say_what_change_lists_say
 CD02 publication/dumps/package.py publication/dumps/test_package.py::test_change_dump_package
 CD03 publication/dumps/package.py publication/dumps/test_package.py::test_change_dump_package
-CD04 publication/dumps/paths.py publication/dumps/test_paths.py::test_versions_of_one_resource
+CD04 publication/dumps/package.py publication/dumps/test_paths.py::test_versions_of_one_resource
 CD05 publication/documents/documents.py e2e/test_everything.py::test_walk_meets_every_document_and_no_fault
 LN02 repo_bridge/records/resources.py bridge/records/test_resources.py::test_formats_are_linked
 LN04 repo_bridge/records/resources.py bridge/records/test_resources.py::test_record
-LN06 site/outputs/facets.py,repo_bridge/records/resources.py e2e/test_sets.py::test_entries_lead_on_where_sets_are_named
+LN06 site/outputs/sets.py,repo_bridge/records/resources.py e2e/test_sets.py::test_entries_lead_on_where_sets_are_named
 AR01 publication/archives.py e2e/test_everything.py::test_archives_hold_the_last_of_each_closed_range
 AR02 publication/archives.py e2e/test_everything.py::test_archives_hold_the_last_of_each_closed_range
 AR03 publication/documents/documents.py publication/documents/test_documents.py::test_change_list_archive
@@ -129,7 +129,7 @@ V1102 publication/documents/documents.py e2e/test_adds_up.py::test_editions_diff
 V1103 publication/documents/documents.py e2e/test_adds_up.py::test_editions_differ_in_the_time_of_changes_alone
 V1104 publication/documents/documents.py publication/documents/test_documents.py::test_change_list
 V1105 protocol/writer.py,publication/model/media_types.py e2e/test_adds_up.py::test_all_documents_are_valid
-EA01 site/outputs/selection.py,repo_bridge/records/sets.py e2e/test_everything.py::test_sets_are_what_the_sources_say
+EA01 site/outputs/sets.py,repo_bridge/records/sets.py e2e/test_everything.py::test_sets_are_what_the_sources_say
 EA03 repo_bridge/publisher.py bridge/test_living.py::test_harvesters_see_what_was_written_by_hand
 """
 

@@ -4,20 +4,19 @@ import ast
 import io
 import logging
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from threading import Thread
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pelican_resourcesync import cli, errors, plugin
+from pelican_resourcesync.commands import site as site_commands
 from pelican_resourcesync.errors import ResourceSyncError
 from pelican_resourcesync.printable import get_logger, mask_credentials, printable, printable_lines
 from repo_bridge import cli as bridge
 from tests.check.documents import lay, text
-from tests.support.servers import Server
+from tests.support.live import content, live, redirect
 
 ROOT = Path(__file__).parent.parent
 #: ESC, BEL, CSI of C1, line breaks of three kinds, bidi controls, half a character, and credentials in a URL.
@@ -85,8 +84,9 @@ def test_any_error_ends_in_one_safe_line(
         Exception.__init__(failure, HOSTILE)
         raise failure
 
-    name, arguments = ("_init", ["init"]) if command is bridge else ("_show", ["show"])
-    monkeypatch.setattr(command, name, fail)
+    monkeypatch.setattr(site_commands, "show", fail)
+    monkeypatch.setattr(bridge, "_init", fail)
+    arguments = ["init"] if command is bridge else ["show"]
     assert command.main(arguments) == 2  # type: ignore[attr-defined]
     assert capsys.readouterr().err.partition(": ")[2] == f"{SHOWN}\n"
 
@@ -131,31 +131,13 @@ def test_every_place_that_writes_makes_its_text_safe() -> None:
     assert found > 10
 
 
-class _Hostile(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        """Answer with a redirect, a media type and a document of a stranger."""
-        if self.path.endswith("moved"):
-            self.send_response(302)
-            self.send_header("Location", "http://user:pass@example.org/\x1b[2J\x9b")
-        else:
-            self.send_response(200)
-            self.send_header("Content-Type", "text/\x9b2Jhtml\x07")
-        self.end_headers()
-        self.wfile.write(b"<urlset \x1b\xc2\x9b\xe2\x80\xae>" if self.path.endswith("moved") else b"<html\x1b\x9b>")
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name that the base class gives it
-        """Say nothing."""
-
-
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    """Serve hostile headers and bytes."""
-    with Server(("127.0.0.1", 0), _Hostile) as server:
-        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
-        thread.join()
+    """Answer with a redirect, a media type and a document of a stranger."""
+    moved = redirect("http://user:pass@example.org/\x1b[2J\x9b")
+    document = content(b"<html\x1b\x9b>", Content_Type="text/\x9b2Jhtml\x07")
+    with live(lambda ask: (moved if ask.path.endswith("moved") else document)(ask)) as site:
+        yield site.url
 
 
 def is_safe_output(shown: str) -> bool:

@@ -4,7 +4,7 @@ import sys
 
 import sqlalchemy as sa
 
-from pelican_resourcesync.destination import Options, follow
+from pelican_resourcesync.destination import MirrorOptions, follow
 
 metadata = sa.MetaData()
 resources = sa.Table(
@@ -19,7 +19,7 @@ resources = sa.Table(
 progress = sa.Table("progress", metadata, sa.Column("cursor", sa.Text, nullable=False))
 
 
-def update(source: str, url: str, options: Options | None = None) -> None:
+def update(source: str, url: str, options: MirrorOptions | None = None) -> None:
     """Bring the table up to date. Each change and its cursor are one transaction, so that none comes twice."""
     engine = sa.create_engine(url)
     metadata.create_all(engine)

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from pelican_resourcesync.destination import Options, conflict_path_of, follow
+from pelican_resourcesync.destination import MirrorOptions, conflict_path_of, follow
 
 MARK = "\n\nCursor:"
 
@@ -17,7 +17,7 @@ def git(folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
-def update(source: str, folder: Path, options: Options | None = None) -> None:
+def update(source: str, folder: Path, options: MirrorOptions | None = None) -> None:
     """Commit each change. The message ends with the cursor, so that no change is committed twice."""
     if not (folder / ".git").is_dir():
         folder.mkdir(parents=True, exist_ok=True)

@@ -4,7 +4,7 @@ import sqlite3
 import sys
 from contextlib import closing
 
-from pelican_resourcesync.destination import Options, follow
+from pelican_resourcesync.destination import MirrorOptions, follow
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS page (id INTEGER PRIMARY KEY, uri TEXT UNIQUE NOT NULL);
@@ -13,7 +13,7 @@ CREATE TABLE IF NOT EXISTS progress (id INTEGER PRIMARY KEY CHECK (id = 1), curs
 """
 
 
-def update(source: str, file: str, options: Options | None = None) -> None:
+def update(source: str, file: str, options: MirrorOptions | None = None) -> None:
     """Bring the index up to date. Each change and its cursor are one transaction, so that none comes twice."""
     with closing(sqlite3.connect(file)) as db:
         db.executescript(TABLES)

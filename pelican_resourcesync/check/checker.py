@@ -11,20 +11,23 @@ from urllib.parse import urlsplit
 
 from pelican_resourcesync.check.consistency import SnapshotComparison, pairs
 from pelican_resourcesync.check.crawler import Crawler
-from pelican_resourcesync.check.document import Options
-from pelican_resourcesync.check.fetchers import Fetched, Fetcher, FolderFetcher, WebFetcher
-from pelican_resourcesync.check.limits import STANDARD_LIMITS, CheckLimits
-from pelican_resourcesync.check.package import Package, check_package
-from pelican_resourcesync.check.report import CheckError, Report
-from pelican_resourcesync.check.resources import ResourceChecker, looks_like_page, sitemaps
-from pelican_resourcesync.check.rule import UNCHECKED, Findings
+from pelican_resourcesync.check.document import RuleOptions
+from pelican_resourcesync.check.fetchers import FetchedContent, Fetcher, FolderFetcher, WebFetcher
+from pelican_resourcesync.check.resources import (
+    CheckedPackage,
+    ResourceChecker,
+    check_package,
+    looks_like_page,
+    sitemaps,
+)
+from pelican_resourcesync.check.rule import UNCHECKED, CheckError, Findings, Report
 from pelican_resourcesync.check.rules import RULES
-from pelican_resourcesync.check.scan import Head, Scan, UnreadableError
+from pelican_resourcesync.check.scan import STANDARD_LIMITS, CheckLimits, Head, Scan, UnreadableError
 from pelican_resourcesync.errors import TransportError
+from pelican_resourcesync.http import links_of_headers, links_of_page
 from pelican_resourcesync.protocol import EDITIONS
-from pelican_resourcesync.transport import links_of_headers, links_of_page
+from pelican_resourcesync.source import WELL_KNOWN
 
-WELL_KNOWN = ".well-known/resourcesync"
 SOURCES = ("description", "capabilitylist")
 
 
@@ -63,7 +66,7 @@ def find_around(file: Path, links: list[str], limits: CheckLimits) -> FolderFetc
     for fetcher, link in product(folders, links):
         parts = urlsplit(link)
         fetcher.base = f"{parts.scheme}://{parts.netloc}/"
-        if parts.scheme in ("http", "https") and fetcher.has(link):
+        if parts.scheme in ("http", "https") and fetcher.file(link):
             return fetcher
     return None
 
@@ -99,32 +102,26 @@ def _learn(fetcher: FolderFetcher, stream: BinaryIO, limits: CheckLimits) -> Non
 
 def _check_references(crawler: Crawler) -> None:
     """Run the rules about two documents of which one names the other."""
-    rules = [rule for rule in RULES if rule.scope == "reference"]
     for reference in crawler.references:
-        for rule in rules:
-            message = rule.check(reference, crawler)
-            if message is not None:
-                entry = reference.item.loc if reference.item else ""
-                crawler.findings.add(rule.finding(reference.parent.uri, reference.line, message, entry))
+        parent, entry = reference.parent.uri, reference.item.loc if reference.item else ""
+        crawler.options.run("reference", crawler.findings, parent, reference.line, reference, crawler, entry=entry)
 
 
 def _check_source(crawler: Crawler) -> None:
     """Run the rules about all documents together, and those about snapshots and the changes between them."""
-    for rule in RULES:
-        if rule.scope == "source":
-            for document, line, message in rule.check(crawler):
-                crawler.findings.add(rule.finding(document, line, message))
+    for rule in crawler.options.by_scope["source"]:
+        for document, line, message in rule.check(crawler):
+            crawler.findings.add(rule.finding(document, line, message))
     comparison = SnapshotComparison(crawler.database)
     for pair in pairs(crawler):
         comparison.begin(pair)
-        for rule in RULES:
-            if rule.scope == "pair":
-                for number, line, message in rule.check(comparison):
-                    crawler.findings.add(rule.finding(crawler.name(number), line, message))
+        for rule in crawler.options.by_scope["pair"]:
+            for number, line, message in rule.check(comparison):
+                crawler.findings.add(rule.finding(crawler.name(number), line, message))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class CheckOptions:
     """What to check and how; `docs/check.md` describes the options."""
 
     target: str
@@ -138,7 +135,7 @@ class Request:
     progress: Callable[[str], None] = lambda _: None
 
 
-def check(request: Request) -> Report:
+def check(request: CheckOptions) -> Report:
     """Check a target and return the report; raises `CheckError` if there is nothing to check."""
     _refuse(request)
     checker = _Checker(request)
@@ -150,7 +147,7 @@ def check(request: Request) -> Report:
         return checker.report()
 
 
-def _refuse(request: Request) -> None:
+def _refuse(request: CheckOptions) -> None:
     known = {rule.identifier for rule in RULES}
     for identifier in request.ignore:
         if identifier not in known:
@@ -166,10 +163,10 @@ def _refuse(request: Request) -> None:
 
 
 class _Checker:
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: CheckOptions) -> None:
         self.request = request
         self.findings = Findings(most=request.limits.findings, ignored=frozenset(request.ignore))
-        self.options = Options(rules=RULES, edition=request.edition, limits=request.limits)
+        self.options = RuleOptions(rules=RULES, edition=request.edition, limits=request.limits)
         self.stack = ExitStack()
         self.crawler = self._crawler(WebFetcher())
         self.documents = 0
@@ -207,7 +204,7 @@ class _Checker:
         """Return the report on everything that was checked."""
         return Report(
             target=self.request.target,
-            documents=len([kept for kept in self.crawler.documents.values() if kept]) + self.documents,
+            documents=sum(document is not None for document in self.crawler.documents.values()) + self.documents,
             findings=self.findings,
             packages=self.crawler.packages,
             elsewhere=self.crawler.elsewhere,
@@ -267,9 +264,7 @@ class _Checker:
         else:
             stream.seek(0)
             # The URLs in the document do not come from the user, so private addresses are not contacted.
-            self.crawler = self._crawler(WebFetcher(), hops=1 if self.request.follow else 0)
-            self.crawler.begin(str(path), stream)
-            _check_references(self.crawler)
+            self._document(stream, str(path), WebFetcher())
 
     def _beginning(self, path: Path, find: Callable[[str], list[str]], what: str) -> None:
         """Check the Source that a page or robots.txt file links to, in a folder around the file or on the web."""
@@ -277,7 +272,7 @@ class _Checker:
         around = find_around(path, links, self.request.limits)
         if around is not None and around.base:
             links = find(around.base + path.resolve().relative_to(around.folder).as_posix())
-            if any(map(around.has, links)):
+            if any(map(around.file, links)):
                 self._source(around, around.base, *links)
                 return
         if not links:
@@ -286,7 +281,7 @@ class _Checker:
         parts = urlsplit(links[0])
         self._source(WebFetcher(), f"{parts.scheme}://{parts.netloc}/", *links)
 
-    def _answer(self, found: Fetched, uri: str, root: str, fetcher: WebFetcher) -> None:
+    def _answer(self, found: FetchedContent, uri: str, root: str, fetcher: WebFetcher) -> None:
         head = found.stream.read(self.request.limits.page)
         found.stream.seek(0)
         links = links_of_headers(found.headers, uri)
@@ -301,9 +296,7 @@ class _Checker:
             self._source(fetcher, root, uri)
         else:
             found.stream.seek(0)
-            self.crawler = self._crawler(fetcher, root=root, hops=1 if self.request.follow else 0)
-            self.crawler.begin(uri, found.stream)
-            _check_references(self.crawler)
+            self._document(found.stream, uri, fetcher, root)
 
     def _page_instead(self, url: str, root: str, fetcher: WebFetcher, error: TransportError) -> None:
         """Look for a link in the page itself if the host serves nothing at its well-known URI."""
@@ -339,14 +332,19 @@ class _Checker:
         self.crawler = self._crawler(fetcher, root=root)
         self.crawler.run(*starts)
         if not any(self.crawler.documents.get(start) for start in starts):
-            message = f"{self.crawler.why(starts[0])}; nothing was checked"
+            message = f"{self.crawler.absence_of(starts[0])}; nothing was checked"
             raise CheckError(message)
         _check_references(self.crawler)
         _check_source(self.crawler)
 
+    def _document(self, stream: BinaryIO, uri: str, fetcher: Fetcher, root: str = "") -> None:
+        self.crawler = self._crawler(fetcher, root=root, hops=1 if self.request.follow else 0)
+        self.crawler.begin(uri, stream)
+        _check_references(self.crawler)
+
     def _package(self, stream: BinaryIO, name: str) -> None:
         stream.seek(0)
-        package = Package(name)
+        package = CheckedPackage(name)
         check_package(stream, package, self.options, self.findings)
         self.crawler.packages += 1
         self.documents += int(package.manifest is not None)

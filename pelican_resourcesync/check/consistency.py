@@ -91,9 +91,9 @@ def _snapshots(crawler: Crawler) -> dict[str, list[Snapshot]]:
     """Return the snapshots of each Capability List, oldest first."""
     groups: dict[str, list[CheckedDocument]] = defaultdict(list)
     for uri, top in crawler.tops.items():
-        kept = crawler.documents.get(uri)
-        if kept and kept.capability not in MANIFESTS and top not in crawler.broken:
-            groups[top].append(kept)
+        document = crawler.documents.get(uri)
+        if document and document.capability not in MANIFESTS and top not in crawler.broken:
+            groups[top].append(document)
     found: dict[str, list[Snapshot]] = {owner: [] for owner in dict.fromkeys(crawler.owners.values())}
     for top, documents in groups.items():
         snapshot = _snapshot(crawler, top, documents)
@@ -103,7 +103,7 @@ def _snapshots(crawler: Crawler) -> dict[str, list[Snapshot]]:
 
 
 def _snapshot(crawler: Crawler, top: str, documents: list[CheckedDocument]) -> Snapshot | None:
-    capabilities = {kept.capability for kept in documents}
+    capabilities = {document.capability for document in documents}
     dump = capabilities == {"resourcedump"}
     if not dump and capabilities != {"resourcelist"}:
         return None
@@ -123,7 +123,7 @@ def _snapshot(crawler: Crawler, top: str, documents: list[CheckedDocument]) -> S
 
 def change_lists(crawler: Crawler, owner: str) -> list[Interval]:
     """Return the intervals whose changes are all in the Change Lists of a set that were read."""
-    return _merged(_interval(kept) for kept in _documents(crawler, owner, "changelist"))
+    return _merged(_interval(document) for document in _documents(crawler, owner, "changelist"))
 
 
 def change_dumps(crawler: Crawler, owner: str) -> list[Interval]:
@@ -132,12 +132,12 @@ def change_dumps(crawler: Crawler, owner: str) -> list[Interval]:
     An open Change Dump extends to the end of its last package: later changes go into a future package.
     """
     intervals = []
-    for kept in _documents(crawler, owner, "changedump"):
-        manifests = _manifests(crawler, [kept])
+    for document in _documents(crawler, owner, "changedump"):
+        manifests = _manifests(crawler, [document])
         if manifests is not None:
-            begin, end = _interval(kept)
+            begin, end = _interval(document)
             if math.isinf(end):
-                packages = [item.md.get("until") for item in kept.pointers if item.md]
+                packages = [item.md.get("until") for item in document.pointers if item.md]
                 ends = [time for text in packages if (time := _seconds(text)) is not None]
                 end = max([*ends, *_moments(manifests, "until")], default=begin)
             intervals.append((begin, end))
@@ -153,21 +153,22 @@ def overlaps(some: list[Interval], others: list[Interval]) -> Iterator[Interval]
 
 
 def _documents(crawler: Crawler, owner: str, capability: str) -> Iterator[CheckedDocument]:
-    for uri, kept in crawler.documents.items():
-        if kept and kept.capability == capability and kept.readable and not kept.head.is_index:
-            yield from [kept] if crawler.owners.get(uri) == owner else []
+    for uri, document in crawler.documents.items():
+        if document and document.capability == capability and document.readable and not document.head.is_index:
+            yield from [document] if crawler.owners.get(uri) == owner else []
 
 
 def _manifests(crawler: Crawler, documents: list[CheckedDocument]) -> list[CheckedDocument] | None:
     """Return the manifests of all packages, or None if one was not read."""
-    found = [crawler.manifests.get(item.loc) for kept in documents if not kept.head.is_index for item in kept.pointers]
-    known = [kept for kept in found if kept is not None and kept.readable]
+    dumps = (document for document in documents if not document.head.is_index)
+    found = [crawler.manifests.get(item.loc) for dump in dumps for item in dump.pointers]
+    known = [document for document in found if document is not None and document.readable]
     return known if len(known) == len(found) else None
 
 
-def _interval(kept: CheckedDocument) -> Interval:
-    begin, end = _seconds(kept.head.md.get("from")), _seconds(kept.head.md.get("until"))
-    if "until" in kept.head.md and end is None:
+def _interval(document: CheckedDocument) -> Interval:
+    begin, end = _seconds(document.head.md.get("from")), _seconds(document.head.md.get("until"))
+    if "until" in document.head.md and end is None:
         begin = None
     return (math.inf if begin is None else begin), (math.inf if end is None else end)
 
@@ -183,7 +184,7 @@ def _merged(intervals: Iterable[Interval]) -> list[Interval]:
 
 
 def _moments(documents: list[CheckedDocument], name: str) -> list[float]:
-    return [time for kept in documents if (time := _seconds(kept.head.md.get(name))) is not None]
+    return [time for document in documents if (time := _seconds(document.head.md.get(name))) is not None]
 
 
 def _seconds(text: str | None) -> float | None:

@@ -7,15 +7,20 @@ from itertools import chain, islice
 from typing import BinaryIO
 
 from pelican_resourcesync.check.database import EntryDatabase, packed_id
-from pelican_resourcesync.check.document import CheckedDocument, DocumentState, Options, Sink, check_document
+from pelican_resourcesync.check.document import CheckedDocument, DocumentState, RuleOptions, Sink, check_document
 from pelican_resourcesync.check.fetchers import Fetcher, Prefetcher
-from pelican_resourcesync.check.package import MANIFEST, Package, check_package
-from pelican_resourcesync.check.resources import Resource, ResourceChecker
+from pelican_resourcesync.check.resources import (
+    MANIFEST,
+    CheckedPackage,
+    CheckedResource,
+    ResourceChecker,
+    check_package,
+)
 from pelican_resourcesync.check.rule import Findings
-from pelican_resourcesync.check.scan import Item
+from pelican_resourcesync.check.scan import RawEntry
 from pelican_resourcesync.errors import TransportError
+from pelican_resourcesync.http import shown
 from pelican_resourcesync.protocol import Capability
-from pelican_resourcesync.transport import shown
 
 
 @dataclass(slots=True, kw_only=True)
@@ -30,7 +35,7 @@ class Reference:
     parent: CheckedDocument
     uri: str
     line: int
-    item: Item | None = None
+    item: RawEntry | None = None
     child: CheckedDocument | None = None
     absence: str = ""
     length: int | None = None
@@ -75,7 +80,7 @@ class Crawler:
     """
 
     fetcher: Fetcher
-    options: Options
+    options: RuleOptions
     findings: Findings
     most: int
     root: str = ""
@@ -97,7 +102,7 @@ class Crawler:
     _prefetcher: Prefetcher = field(init=False)
     _numbers: dict[str, int] = field(default_factory=dict)
     _names: list[str] = field(default_factory=list)
-    _whys: dict[str, str] = field(default_factory=dict)
+    _absences: dict[str, str] = field(default_factory=dict)
     _entries: deque[Visit] = field(default_factory=deque)
     _links: deque[Visit] = field(default_factory=deque)
     _packages: deque[Visit] = field(default_factory=deque)
@@ -109,26 +114,26 @@ class Crawler:
         """Visit everything that can be reached: listed documents first, so that each is known as part of its set."""
         self.starts += starts
         self._entries.extend(Visit(uri) for uri in starts)
-        self._go_on()
+        self._visit_all()
 
     def begin(self, uri: str, stream: BinaryIO) -> None:
         """Read a document from an open stream, and follow its links as far as `hops` allows."""
         self.starts.append(uri)
-        kept = self.documents[uri] = check_document(stream, uri, self.options, self.findings)
+        document = self.documents[uri] = check_document(stream, uri, self.options, self.findings)
         if self.hops != 0:
-            self._follow(kept, Visit(uri))
-        self._go_on()
+            self._follow(document, Visit(uri))
+        self._visit_all()
 
     def close(self) -> None:
         """Cancel pending requests, and free the disk space that was used."""
         self._prefetcher.close()
         self.database.close()
 
-    def _go_on(self) -> None:
+    def _visit_all(self) -> None:
         while self._entries or self._links or (self._packages and self.deep is not None and self.deep.whole):
             if self._entries or self._links:
                 self._prefetcher.prefetch(self._next())
-                self._step((self._entries or self._links).popleft())
+                self._handle((self._entries or self._links).popleft())
             else:
                 self._package(self._packages.popleft())
         if self.deep is not None:
@@ -144,7 +149,7 @@ class Crawler:
                 room -= 1
                 yield visit.uri
 
-    def take_links(self, resource: Resource, document: str, owner: str) -> None:
+    def take_links(self, resource: CheckedResource, document: str, owner: str) -> None:
         """Record where the links of a listed resource lead."""
         numbers = self.number(owner), self.number(document)
         for links, header in ((resource.page_links, False), (resource.header_links, True)):
@@ -162,33 +167,33 @@ class Crawler:
         """Return the URI of the document with a number."""
         return self._names[number]
 
-    def why(self, uri: str) -> str:
+    def absence_of(self, uri: str) -> str:
         """Return the reason why a document was not read."""
-        return self._whys.get(uri) or f"{shown(uri)!a} is on another host"
+        return self._absences.get(uri) or f"{shown(uri)!a} is on another host"
 
     def same(self, one: str, other: str) -> bool:
         """Return whether two URIs serve the same document; some hosts have their Source Description at two URIs."""
         first, second = self.documents.get(one), self.documents.get(other)
         return one == other or (first is not None and second is not None and first.digest == second.digest)
 
-    def _step(self, visit: Visit) -> None:
+    def _handle(self, visit: Visit) -> None:
         new = visit.uri not in self.documents
         if new:
             if not self.fetcher.holds(visit.uri) or len(self.documents) >= self.most:
-                self._pass_over(visit)
+                self._skip(visit)
                 return
             self._visit(visit)
         elif visit.owner and self.tops.get(visit.uri) != (visit.top or visit.uri):
             self.broken.add(visit.top or visit.uri)
         if visit.reference is not None:
             visit.reference.child = self.documents[visit.uri]
-            visit.reference.absence = self._whys.get(visit.uri, "")
+            visit.reference.absence = self._absences.get(visit.uri, "")
             self.references.append(visit.reference)
-        kept = self.documents[visit.uri]
-        if new and kept is not None and (self.hops is None or visit.hops < self.hops):
-            self._follow(kept, visit)
+        document = self.documents[visit.uri]
+        if new and document is not None and (self.hops is None or visit.hops < self.hops):
+            self._follow(document, visit)
 
-    def _pass_over(self, visit: Visit) -> None:
+    def _skip(self, visit: Visit) -> None:
         """Skip a document that is elsewhere, or that exceeds the maximum number of documents."""
         self.broken.add(visit.top or visit.uri)
         if self.fetcher.holds(visit.uri):
@@ -201,19 +206,19 @@ class Crawler:
         if visit.owner:
             self.owners[visit.uri] = visit.owner
             self.tops[visit.uri] = visit.top or visit.uri
-        kept = None
+        document = None
         try:
             with self._prefetcher.open(visit.uri) as found:
-                kept = check_document(found.stream, visit.uri, self.options, self.findings, self._sink(visit))
+                document = check_document(found.stream, visit.uri, self.options, self.findings, self._sink(visit))
         except TransportError as error:
-            self._whys[visit.uri] = str(error)
-        self.documents[visit.uri] = kept
-        if kept is None or not kept.readable:
+            self._absences[visit.uri] = str(error)
+        self.documents[visit.uri] = document
+        if document is None or not document.readable:
             self.broken.add(visit.top or visit.uri)
-        elif visit.reference is not None and visit.reference.kind == "contents" and kept.capability in MANIFESTS:
-            self._keep_manifest(visit.reference, kept)
+        elif visit.reference is not None and visit.reference.kind == "contents" and document.capability in MANIFESTS:
+            self._register_manifest(visit.reference, document)
 
-    def _keep_manifest(self, reference: Reference, manifest: CheckedDocument) -> None:
+    def _register_manifest(self, reference: Reference, manifest: CheckedDocument) -> None:
         if reference.item is not None and manifest.capability == f"{reference.parent.capability}-manifest":
             self.manifests.setdefault(reference.item.loc, manifest)
 
@@ -227,7 +232,7 @@ class Crawler:
             deep.begin()
         take, pack = database.listing(top, document), database.listing(packed_id(top), document)
 
-        def sink(item: Item, doc: DocumentState) -> None:
+        def sink(item: RawEntry, doc: DocumentState) -> None:
             if doc.lists == "resources":
                 take(item)
                 if deep is not None and item.number >= deep.wanted:
@@ -242,32 +247,32 @@ class Crawler:
 
         return sink
 
-    def _follow(self, kept: CheckedDocument, visit: Visit) -> None:
-        owner = kept.uri if kept.capability in ("capabilitylist", "description") else visit.owner
-        archive = kept.capability.endswith("-archive")
-        top = "" if archive or kept.capability in ("capabilitylist", "description") else visit.top or kept.uri
+    def _follow(self, document: CheckedDocument, visit: Visit) -> None:
+        owner = document.uri if document.capability in ("capabilitylist", "description") else visit.owner
+        archive = document.capability.endswith("-archive")
+        top = "" if archive or document.capability in ("capabilitylist", "description") else visit.top or document.uri
         archived = visit.archived or archive
-        packages = kept.capability in _DUMPS and not kept.head.is_index
-        for item in kept.pointers:
+        packages = document.capability in _DUMPS and not document.head.is_index
+        for item in document.pointers:
             if packages:
-                reference = Reference(kind="package", parent=kept, uri=item.loc, line=item.line, item=item)
+                reference = Reference(kind="package", parent=document, uri=item.loc, line=item.line, item=item)
                 self._packages.append(Visit(item.loc, reference, owner, archived, top=top))
-                self._contents(kept, item, visit, top)
-            elif _leads_on(kept, item):
-                reference = Reference(kind="entry", parent=kept, uri=item.loc, line=item.line, item=item)
+                self._contents(document, item, visit, top)
+            elif _leads_on(document, item):
+                reference = Reference(kind="entry", parent=document, uri=item.loc, line=item.line, item=item)
                 self._entries.append(Visit(item.loc, reference, owner, archived, visit.hops + 1, top))
-        self._follow_links(kept, visit.hops + 1)
+        self._follow_links(document, visit.hops + 1)
 
-    def _follow_links(self, kept: CheckedDocument, hops: int) -> None:
+    def _follow_links(self, document: CheckedDocument, hops: int) -> None:
         for rel in _LINKS:
-            if link := kept.href(rel):
-                reference = Reference(kind=rel, parent=kept, uri=link[0], line=link[1])
+            if link := document.href(rel):
+                reference = Reference(kind=rel, parent=document, uri=link[0], line=link[1])
                 self._links.append(Visit(link[0], reference, hops=hops))
 
-    def _contents(self, kept: CheckedDocument, item: Item, visit: Visit, top: str) -> None:
+    def _contents(self, document: CheckedDocument, item: RawEntry, visit: Visit, top: str) -> None:
         for link in item.links:
             if link.get("rel") == "contents" and link.get("href"):
-                reference = Reference(kind="contents", parent=kept, uri=link["href"], line=item.line, item=item)
+                reference = Reference(kind="contents", parent=document, uri=link["href"], line=item.line, item=item)
                 self._links.append(Visit(link["href"], reference, visit.owner, visit.archived, visit.hops + 1, top))
 
     def _package(self, visit: Visit) -> None:
@@ -278,7 +283,7 @@ class Crawler:
             return
         self.progress(visit.uri)
         self.packages += 1
-        package = Package(visit.uri, reference.parent.capability, reference.item.md or {})
+        package = CheckedPackage(visit.uri, reference.parent.capability, reference.item.md or {})
         copies = (link["href"] for link in reference.item.links if link.get("rel") == "contents" and "href" in link)
         package.copy = next((self.documents.get(uri) for uri in copies), None)
         try:
@@ -300,7 +305,7 @@ class Crawler:
     def _take_manifest(self, manifest: CheckedDocument, reference: Reference, visit: Visit) -> None:
         """Follow the links of a package's manifest, and register the manifest if no copy of it was read."""
         if visit.uri not in self.manifests:
-            self._keep_manifest(reference, manifest)
+            self._register_manifest(reference, manifest)
             self.tops[manifest.uri] = visit.top
         if self.tops.get(self.manifests.get(visit.uri, manifest).uri) != visit.top:
             self.broken.add(visit.top)
@@ -309,7 +314,7 @@ class Crawler:
         self._follow_links(manifest, visit.hops + 1)
 
 
-def _leads_on(kept: CheckedDocument, item: Item) -> bool:
-    if kept.capability == "capabilitylist":
+def _leads_on(document: CheckedDocument, item: RawEntry) -> bool:
+    if document.capability == "capabilitylist":
         return item.md is not None and item.md.get("capability", "").strip() in _FOLLOWED
     return bool(item.loc)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from pelican_resourcesync.check.scan import Item
+from pelican_resourcesync.check.scan import RawEntry
 
 _BATCH = 4_096
 _TABLES = {
@@ -20,7 +20,7 @@ _INDEXES = (
 )
 EntryFault = tuple[int, int, str]
 """The number of a document, the line of an entry in it, and a message."""
-Take = Callable[[Item], None]
+Take = Callable[[RawEntry], None]
 Row = tuple[Any, ...]
 
 
@@ -54,7 +54,7 @@ class EntryDatabase:
         """Return a function that records each entry of one Resource List, or of one manifest of a Resource Dump."""
         rows = self._rows["listed"]
 
-        def take(item: Item) -> None:
+        def take(item: RawEntry) -> None:
             md = item.md
             rows.append((snapshot, hash(item.loc), document, item.line, md.get("hash") if md else None))
             if len(rows) >= _BATCH:
@@ -62,13 +62,13 @@ class EntryDatabase:
 
         return take
 
-    def change(self, series: int, document: int, item: Item, time: float | None) -> None:
+    def change(self, series: int, document: int, item: RawEntry, time: float | None) -> None:
         """Record an entry of a Change List or of a Change Dump Manifest; `time` is None if it is uncertain."""
         md = item.md or {}
         kind = md.get("change", "").strip()
         self._add("changed", (series, key(item.loc), document, item.line, md.get("hash"), time, kind))
 
-    def link(self, owner: int, document: int, item: Item, links: tuple[str, ...], *, header: bool) -> None:
+    def link(self, owner: int, document: int, item: RawEntry, links: tuple[str, ...], *, header: bool) -> None:
         """Record the targets of a listed resource's own `rel=resourcesync` links, in its page or in its headers."""
         self._add("linked", (owner, key(item.loc), document, item.line, header, "\n".join((item.loc, *links))))
 

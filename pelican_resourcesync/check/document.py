@@ -2,13 +2,13 @@
 
 import datetime as dt
 import hashlib
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
-from pelican_resourcesync.check.limits import STANDARD_LIMITS, CheckLimits
 from pelican_resourcesync.check.rule import Check, Findings, Rule
-from pelican_resourcesync.check.scan import Head, Item, Scan, UnreadableError
+from pelican_resourcesync.check.scan import STANDARD_LIMITS, CheckLimits, Head, RawEntry, Scan, UnreadableError
 from pelican_resourcesync.check.values import read_time
 
 LISTS_OF_CHANGES = frozenset(("changelist", "changedump-manifest", "change-notification"))
@@ -34,8 +34,8 @@ class SeenTexts:
         self._hashes.clear()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+@dataclass(slots=True, kw_only=True)
+class RuleOptions:
     """How to check: the edition (None: each document determines it), the rules and the limits.
 
     Times after `tomorrow` are in the future, however wrong the clocks of publishers are.
@@ -45,6 +45,20 @@ class Options:
     edition: int | None = None
     limits: CheckLimits = STANDARD_LIMITS
     tomorrow: dt.datetime = field(default_factory=lambda: dt.datetime.now(dt.UTC) + dt.timedelta(days=1))
+    by_scope: dict[str, list[Rule]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.by_scope = defaultdict(list)
+        for rule in self.rules:
+            self.by_scope[rule.scope].append(rule)
+
+    def run(
+        self, scope: str, findings: Findings, document: str, line: int | None, *arguments: object, entry: str = ""
+    ) -> None:
+        """Run the rules of a scope whose functions return a message or None, and add a finding for each message."""
+        for rule in self.by_scope[scope]:
+            if (message := rule.check(*arguments)) is not None:
+                findings.add(rule.finding(document, line, message, entry))
 
 
 class DocumentState:
@@ -56,7 +70,7 @@ class DocumentState:
     entries are: "resources", "changes", or empty for anything else.
     """
 
-    def __init__(self, head: Head, options: Options) -> None:
+    def __init__(self, head: Head, options: RuleOptions) -> None:
         self.head = head
         self.edition = options.edition
         self.limits = options.limits
@@ -74,7 +88,7 @@ class DocumentState:
         self.last: dt.datetime | None = None
         self.together = SeenTexts()
         self.previous: tuple[dt.datetime | None, dt.datetime | None] = (None, None)
-        self.capabilities: dict[str, Item] = {}
+        self.capabilities: dict[str, RawEntry] = {}
         self.paths = SeenTexts()
         self.types: set[str] = set()
 
@@ -85,7 +99,7 @@ class DocumentState:
         time = read_time(text)
         return time is not None and time > self._tomorrow
 
-    def begin(self, item: Item) -> None:
+    def begin(self, item: RawEntry) -> None:
         """Set the time of the change that an entry lists, before the entry's rules run."""
         stated = item.md.get("datetime") if item.md else None
         if stated is not None:
@@ -94,7 +108,7 @@ class DocumentState:
         else:
             self.time, self.certain = read_time(item.lastmod), not self.dated
 
-    def end(self, item: Item) -> None:
+    def end(self, item: RawEntry) -> None:
         """Remember an entry, after its rules ran."""
         if self.time is None:
             return
@@ -126,7 +140,7 @@ POINTING = frozenset(
         "changedump-archive",
     )
 )
-Sink = Callable[[Item, DocumentState], None]
+Sink = Callable[[RawEntry, DocumentState], None]
 Shape = tuple[bool, bool, tuple[str, ...] | None]
 """Whether an entry is unusual, whether it has a lastmod, and the attribute names of its `rs:md`."""
 Plan = tuple[list[tuple[Check, Rule]], list[tuple[Check, Rule]]]
@@ -142,7 +156,7 @@ class CheckedDocument:
     head: Head
     digest: str
     readable: bool
-    pointers: list[Item] = field(default_factory=list)
+    pointers: list[RawEntry] = field(default_factory=list)
     newest: str = ""
 
     @property
@@ -172,7 +186,7 @@ class _Hashed:
 
 
 def check_document(
-    stream: BinaryIO, uri: str, options: Options, findings: Findings, sink: Sink | None = None
+    stream: BinaryIO, uri: str, options: RuleOptions, findings: Findings, sink: Sink | None = None
 ) -> CheckedDocument:
     """Check a document against the rules, and return what is kept of it; each entry read is passed to `sink`."""
     hashed: Any = _Hashed(stream)
@@ -184,9 +198,7 @@ def check_document(
             checking.entry(item, scan.head)
     except UnreadableError as error:
         readable = False
-        for rule in options.rules:
-            if rule.scope == "unreadable" and (message := rule.check(error, scan.head)) is not None:
-                findings.add(rule.finding(uri, error.line if scan.head.size else None, message))
+        options.run("unreadable", findings, uri, error.line if scan.head.size else None, error, scan.head)
     if scan.head.root:
         checking.end(scan.head, whole=readable)
     return CheckedDocument(uri, scan.head, hashed.digest.hexdigest(), readable, checking.pointers)
@@ -195,8 +207,8 @@ def check_document(
 class _Checking:
     """Runs the rules that apply to one document, from the first entry on."""
 
-    def __init__(self, uri: str, options: Options, findings: Findings, sink: Sink | None) -> None:
-        self.pointers: list[Item] = []
+    def __init__(self, uri: str, options: RuleOptions, findings: Findings, sink: Sink | None) -> None:
+        self.pointers: list[RawEntry] = []
         self._uri = uri
         self._options = options
         self._findings = findings
@@ -217,25 +229,25 @@ class _Checking:
         edition = self._options.edition
         return [
             rule
-            for rule in self._options.rules
-            if rule.scope == scope and rule.applies(head.capability, index=head.is_index, edition=edition)
+            for rule in self._options.by_scope[scope]
+            if rule.applies(head.capability, index=head.is_index, edition=edition)
         ]
 
-    def entry(self, item: Item, head: Head) -> None:
+    def entry(self, item: RawEntry, head: Head) -> None:
         """Run the rules for one entry, and pass it on."""
         doc = self._doc or self._begin(head)
         if doc.lists == "changes":
             doc.begin(item)
-            self._ask(item, doc)
+            self._run(item, doc)
             doc.end(item)
         else:
-            self._ask(item, doc)
+            self._run(item, doc)
         if self._sink is not None:
             self._sink(item, doc)
         if self._keeps and len(self.pointers) < self._options.limits.entries:
             self.pointers.append(item)
 
-    def _ask(self, item: Item, doc: DocumentState) -> None:
+    def _run(self, item: RawEntry, doc: DocumentState) -> None:
         md = item.md
         shape = (item.unusual, item.lastmod is not None, item.names)
         plan = self._plans.get(shape) or self._plan(shape, item, doc)
@@ -250,7 +262,7 @@ class _Checking:
                 if (message := rule.check(link, item, doc)) is not None:
                     self._add(rule, item.line, message, item.loc)
 
-    def _plan(self, shape: Shape, item: Item, doc: DocumentState) -> Plan:
+    def _plan(self, shape: Shape, item: RawEntry, doc: DocumentState) -> Plan:
         """Choose the rules for entries of a shape; most entries of a document share one shape."""
         unusual, dated, names = shape
         has = {name for name, given in (("unusual", unusual), ("lastmod", dated)) if given}
@@ -275,6 +287,11 @@ class _Checking:
                 # The missing element may be in the part that could not be read.
                 if whole or rule.identifier != "X02":
                     self._add(rule, line, message)
+        for scope, elements in (("head md", head.mds), ("head link", head.links)):
+            for rule in self._applying(scope, head):
+                for attributes, line in elements:
+                    if (message := rule.check(attributes, None, doc)) is not None:
+                        self._add(rule, line, message)
 
     def _add(self, rule: Rule, line: int | None, message: str, entry: str = "") -> None:
         self._findings.add(rule.finding(self._uri, line, message, entry))

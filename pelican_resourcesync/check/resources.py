@@ -1,17 +1,25 @@
-"""Fetch listed resources and check them: all of them, a few at a time, or just a few pages for their links."""
+"""Read listed resources, all or just a few pages for their links, and packages with their members; and check them."""
 
 import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import BinaryIO
 
-from pelican_resourcesync.check.document import Options
+from pelican_resourcesync.check.document import (
+    CheckedDocument,
+    DocumentState,
+    RuleOptions,
+    SeenTexts,
+    Sink,
+    check_document,
+)
 from pelican_resourcesync.check.fetchers import Fetcher
 from pelican_resourcesync.check.rule import Findings
-from pelican_resourcesync.check.scan import Attributes, Item
+from pelican_resourcesync.check.scan import Attributes, RawEntry
 from pelican_resourcesync.check.values import Measurement, measure
 from pelican_resourcesync.errors import TransportError
-from pelican_resourcesync.transport import links_of_headers, links_of_page
+from pelican_resourcesync.http import DamagedZipError, ZipReader, links_of_headers, links_of_page
 
 #: Possessive quantifiers, so that matching takes linear time whatever a host sends.
 _SITEMAP = re.compile(r"^[ \t]*+sitemap[ \t]*+:[ \t]*+(\S++)", re.IGNORECASE | re.MULTILINE)
@@ -36,13 +44,13 @@ _STEP = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Resource:
+class CheckedResource:
     """A listed resource: why it could not be fetched, or the measurements of its bytes and its headers.
 
     `page_links` and `header_links` are the targets of its own `rel=resourcesync` links.
     """
 
-    item: Item
+    item: RawEntry
     md: Attributes
     absence: str = ""
     measured: Measurement | None = None
@@ -52,7 +60,7 @@ class Resource:
     header_links: tuple[str, ...] = ()
 
 
-Linked = Callable[[Resource, str, str], None]
+Linked = Callable[[CheckedResource, str, str], None]
 """Receives a resource that has links, the document that lists it and the Capability List of its set."""
 
 
@@ -65,7 +73,7 @@ class ResourceChecker:
     """
 
     fetcher: Fetcher
-    options: Options
+    options: RuleOptions
     findings: Findings
     whole: bool = False
     jobs: int = 1
@@ -73,13 +81,13 @@ class ResourceChecker:
     linked: Linked = lambda _resource, _document, _owner: None
     wanted: int = 0
     _pages: dict[str, int] = field(default_factory=dict)
-    _waiting: list[tuple[Item, str, str]] = field(default_factory=list)
+    _waiting: list[tuple[RawEntry, str, str]] = field(default_factory=list)
 
     def begin(self) -> None:
         """Start with another document."""
         self.wanted = 0
 
-    def take(self, item: Item, document: str, owner: str) -> None:
+    def take(self, item: RawEntry, document: str, owner: str) -> None:
         """Take an entry of a Resource List, whose number must be at least `wanted`."""
         if not self.whole:
             count = self._pages.get(owner, 0)
@@ -102,16 +110,9 @@ class ResourceChecker:
                 if resource.page_links or resource.header_links:
                     self.linked(resource, document, owner)
                 if self.whole:
-                    self._judge(resource, item, document)
+                    self.options.run("resource", self.findings, document, item.line, resource, entry=item.loc)
 
-    def _judge(self, resource: Resource, item: Item, document: str) -> None:
-        for rule in self.options.rules:
-            if rule.scope == "resource":
-                message = rule.check(resource)
-                if message is not None:
-                    self.findings.add(rule.finding(document, item.line, message, item.loc))
-
-    def _resource(self, waiting: tuple[Item, str, str]) -> Resource | None:
+    def _resource(self, waiting: tuple[RawEntry, str, str]) -> CheckedResource | None:
         item, _, _ = waiting
         md, limits = item.md or {}, self.options.limits
         if not self.fetcher.holds(item.loc):
@@ -121,11 +122,11 @@ class ResourceChecker:
                 measured = measure(found.stream, md)
                 headers, media_type = found.headers, found.media_type
         except TransportError as error:
-            return Resource(item=item, md=md, absence=str(error))
+            return CheckedResource(item=item, md=md, absence=str(error))
         except OSError as error:
-            return Resource(item=item, md=md, absence=f"it cannot be read: {error.strerror}")
+            return CheckedResource(item=item, md=md, absence=f"it cannot be read: {error.strerror}")
         page = looks_like_page(measured.head, media_type or md.get("type", ""))
-        return Resource(
+        return CheckedResource(
             item=item,
             md=md,
             measured=measured,
@@ -136,8 +137,79 @@ class ResourceChecker:
         )
 
 
-def _is_page(item: Item) -> bool:
+def _is_page(item: RawEntry) -> bool:
     type_ = (item.md or {}).get("type", "")
     return looks_like_page(b"", type_.partition(";")[0].strip().lower()) or (
         not type_ and item.loc.endswith((".html", ".htm", "/"))
     )
+
+
+MANIFEST = "manifest.xml"
+
+
+@dataclass(slots=True)
+class CheckedPackage:
+    """What is known about a package: why it cannot be opened, its member names, its manifest and what lists it."""
+
+    uri: str
+    listed_as: str = ""
+    md: Attributes = field(default_factory=dict)
+    problem: str = ""
+    length: int = 0
+    names: list[str] = field(default_factory=list)
+    manifest: CheckedDocument | None = None
+    copy: CheckedDocument | None = None
+    listed: SeenTexts = field(default_factory=SeenTexts)
+
+    @property
+    def of_changes(self) -> bool:
+        """Whether it is a package of changes, according to what lists it or else to its manifest."""
+        known = self.listed_as or (self.manifest.capability if self.manifest else "")
+        return known.startswith("change")
+
+
+@dataclass(slots=True, kw_only=True)
+class Member:
+    """A manifest entry that has a path, and what is at that path."""
+
+    item: RawEntry
+    path: str
+    problem: str = ""
+    measured: Measurement | None = None
+
+
+def check_package(
+    stream: BinaryIO, package: CheckedPackage, options: RuleOptions, findings: Findings, sink: Sink | None = None
+) -> None:
+    """Check a package, its manifest and its members against the rules; each entry read is passed to `sink`."""
+    uri = f"{package.uri}!/{MANIFEST}"
+
+    def check_member(item: RawEntry, doc: DocumentState) -> None:
+        if sink is not None:
+            sink(item, doc)
+        path = item.md.get("path") if item.md else None
+        if path is not None:
+            package.listed.add(path.removeprefix("/"))
+            options.run("member", findings, uri, item.line, _member(archive, item, path), entry=item.loc)
+
+    try:
+        archive = ZipReader(stream, options.limits)
+        package.names = archive.names
+        if not archive.problem(MANIFEST):
+            with archive.open(MANIFEST) as manifest:
+                package.manifest = check_document(manifest, uri, options, findings, check_member)
+    except DamagedZipError as error:
+        package.problem = f"it cannot be read as a ZIP file ({error})"
+    options.run("package", findings, package.uri, None, package)
+
+
+def _member(archive: ZipReader, item: RawEntry, path: str) -> Member:
+    name = path.removeprefix("/")
+    member = Member(item=item, path=path, problem=archive.problem(name))
+    if not member.problem:
+        try:
+            with archive.open(name) as stream:
+                member.measured = measure(stream, item.md or {}, keep=0)
+        except DamagedZipError as error:
+            member.problem = f"names a member that cannot be read ({error})"
+    return member

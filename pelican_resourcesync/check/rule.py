@@ -1,12 +1,17 @@
-"""What a rule is: a small function, registered with an identifier, level, sentence and source; and its findings."""
+"""Rules: small functions with an identifier, level, sentence and source; their findings, and the report of these."""
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from threading import Lock
 from typing import Any
 
+from pelican_resourcesync.check.values import quoted
+from pelican_resourcesync.errors import ResourceSyncError
 from pelican_resourcesync.protocol import EDITIONS
+
+_SHOWN = 5  # places of each rule
 
 
 class Level(StrEnum):
@@ -76,6 +81,94 @@ class Findings:
         return sum(group.count for _, of, group in self.groups() if of is level)
 
 
+class CheckError(ResourceSyncError):
+    """Raised when a target or an option cannot be used; the message says why, and what to give instead."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """The result for one target: how many documents were read, what was found, and what was left out.
+
+    `packages` counts the packages that were read. `elsewhere` counts the links that were not followed because they lead
+    out of the folder. `complete` is False if the visit stopped at `--max-documents`.
+    """
+
+    target: str
+    documents: int
+    findings: Findings
+    packages: int = 0
+    elsewhere: int = 0
+    complete: bool = True
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def errors(self) -> int:
+        """The number of errors."""
+        return self.findings.count(Level.MUST)
+
+    @property
+    def warnings(self) -> int:
+        """The number of warnings."""
+        return self.findings.count(Level.SHOULD)
+
+    @property
+    def conforming(self) -> bool:
+        """Whether every MUST rule of the standard is met."""
+        return self.errors == 0
+
+    def status(self, *, strict: bool) -> int:
+        """Return the exit status: 0 if the target conforms, 1 if not; with `strict`, warnings count as errors."""
+        return int(bool(self.errors or (strict and self.warnings)))
+
+    def as_json(self) -> str:
+        """Return the report as JSON: the first findings of each rule, and how many there are."""
+        groups = list(self.findings.groups())
+        data: dict[str, Any] = {
+            "target": self.target,
+            "conforming": self.conforming,
+            "documents": self.documents,
+            "complete": self.complete,
+            "findings": [
+                {
+                    "rule": found.rule,
+                    "level": found.level.word,
+                    "document": found.document,
+                    "line": found.line,
+                    "entry": found.entry or None,
+                    "message": found.message,
+                }
+                for _, _, group in groups
+                for found in group.first
+            ],
+            "counts": [{"rule": rule, "level": level.word, "count": group.count} for rule, level, group in groups],
+        }
+        return json.dumps(data, indent=2)
+
+    def as_text(self) -> str:
+        """Return the report as text: each broken rule, what it requires, and the first places that break it."""
+        lines = [line for rule, level, group in self.findings.groups() for line in self._group(rule, level, group)]
+        return "\n".join([*lines, *self.notes, self._summary()])
+
+    def _group(self, rule: str, level: Level, group: Group) -> Iterator[str]:
+        requirement = "; ".join(dict.fromkeys(found.requirement for found in group.first))
+        yield f"{level.word} {rule}: {requirement} ({group.count:,} time{'s' * (group.count != 1)})"
+        for found in group.first[:_SHOWN]:
+            line = f", line {found.line}" if found.line else ""
+            entry = f", entry {quoted(found.entry)}" if found.entry else ""
+            yield f"  {ascii(found.document)[1:-1]}{line}{entry}: {found.message}"
+        if group.count > _SHOWN:
+            yield f"  and {group.count - _SHOWN:,} more"
+        yield ""
+
+    def _summary(self) -> str:
+        checked = f"{self.documents:,} document{'s' * (self.documents != 1)}"
+        checked += f" and {self.packages:,} package{'s' * (self.packages != 1)}" if self.packages else ""
+        conforming = "conforming" if self.conforming else "not conforming"
+        errors = f"{self.errors:,} error{'s' * (self.errors != 1)}"
+        warnings = f"{self.warnings:,} warning{'s' * (self.warnings != 1)}"
+        return f"{ascii(self.target)[1:-1]}: {conforming}: {errors}, {warnings} in {checked}"
+
+
 Check = Callable[..., Any]
 HeadFaults = Iterator[tuple[str, int | None]]
 """Messages about a document itself, each with its line."""
@@ -93,7 +186,7 @@ class Rule:
     and `editions` to some editions.
 
     Most entries of a document have the same attributes and nothing unusual, and need few rules. `needs` holds
-    attributes of an `rs:md`, or `lastmod` and `unusual` of an `Item`: entries with none of them are not checked.
+    attributes of an `rs:md`, or `lastmod` and `unusual` of an `RawEntry`: entries with none of them are not checked.
     `by_names` means that the result depends only on the attribute names of the `rs:md`.
     """
 
@@ -131,23 +224,24 @@ class RuleSet:
 
     - `unreadable`: an `UnreadableError` and the `Head`; a message or None
     - `head`: a `DocumentState`, after all of it was read; messages with their lines
-    - `entry`: an `Item` and the `DocumentState`; a message or None
-    - `md`: the `rs:md` of an entry, the `Item` and the `DocumentState`; a message or None
-    - `link`: an `rs:ln` of an entry, the `Item` and the `DocumentState`; a message or None
+    - `head md`, `head link`: an `rs:md` or `rs:ln` of the document, None and the `DocumentState`; a message or None
+    - `entry`: an `RawEntry` and the `DocumentState`; a message or None
+    - `md`: the `rs:md` of an entry, the `RawEntry` and the `DocumentState`; a message or None
+    - `link`: an `rs:ln` of an entry, the `RawEntry` and the `DocumentState`; a message or None
     - `reference`: a `Reference` between two documents, and the `Crawler`; a message or None
     - `pair`: a `SnapshotComparison`: two snapshots and the changes between them; document numbers, lines and messages
     - `source`: a `Crawler` with everything that was visited; documents, lines and messages
-    - `package`: a `Package` with its manifest; a message or None
+    - `package`: a `CheckedPackage` with its manifest; a message or None
     - `member`: a `Member` that an entry of the manifest names; a message or None
-    - `resource`: a listed `Resource` with what is at its `loc`; a message or None
+    - `resource`: a listed `CheckedResource` with what is at its `loc`; a message or None
     """
 
     rules: list[Rule] = field(default_factory=list)
 
     def __call__(
-        self, scope: str, identifier: str, level: Level, sentence: str, source: str, **options: Any
+        self, scopes: str | tuple[str, ...], identifier: str, level: Level, sentence: str, source: str, **options: Any
     ) -> Callable[[Check], Check]:
-        """Return a decorator that registers a function as a rule, whose sentence is its documentation."""
+        """Return a decorator that registers a function as a rule in each scope; the sentence is its documentation."""
         given: dict[str, Any] = {
             name: value if name in ("index", "by_names") else frozenset(value) for name, value in options.items()
         }
@@ -156,11 +250,11 @@ class RuleSet:
             "level": level,
             "sentence": sentence,
             "source": source,
-            "scope": scope,
         }
 
         def register(check: Check) -> Check:
-            self.rules.append(Rule(**named, check=check, **given))
+            for scope in [scopes] if isinstance(scopes, str) else scopes:
+                self.rules.append(Rule(**named, scope=scope, check=check, **given))
             return check
 
         return register
@@ -185,3 +279,13 @@ UNCHECKED: dict[str, str] = {
     **{f"EA{number:02}": _DRAFT for number in range(1, 12)},
 }
 """The identifier of each rule that no function checks because nothing shows it from outside, and the reason."""
+
+
+def list_rules(rules: tuple[Rule, ...]) -> str:
+    """Return all rules as text: those that are checked, and those that cannot be checked from outside."""
+    lines = dict.fromkeys(
+        f"{rule.identifier:6} {rule.level:7} {rule.sentence} [{rule.source}]"
+        for rule in sorted(rules, key=lambda rule: (rule.identifier, rule.level))
+    )
+    hidden = [f"{identifier:6} {'-':7} Not seen from outside: {why}" for identifier, why in sorted(UNCHECKED.items())]
+    return "\n".join([*lines, "", *hidden])

@@ -1,38 +1,34 @@
 """The `check` command: its options, its progress, and its exit status."""
 
-import json
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, Namespace, _SubParsersAction
 from collections.abc import Callable
-from pathlib import Path
 from time import monotonic
 
 from pelican_resourcesync.commands.arguments import add_jobs, add_max_documents
 from pelican_resourcesync.printable import printable, printable_lines
-from pelican_resourcesync.protocol import EDITIONS
 
 _EVERY = 0.2  # seconds
 _WIDTH = 100
 
 
-def add_arguments(verb: ArgumentParser) -> None:
-    """Add the arguments of the command."""
+def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
+    """Add the command."""
+    verb = verbs.add_parser("check", help="check a Source, a document or a package against the standard")
+    verb.set_defaults(verb=run)
     verb.add_argument("target", nargs="?", metavar="TARGET", help="a folder, a document, a ZIP package or a URL")
     verb.add_argument("--deep", action="store_true", help="also read the resources and packages, and compare them")
     verb.add_argument("--follow", action="store_true", help="also check what a single document links to")
     verb.add_argument(
         "--edition",
         type=int,
-        choices=EDITIONS,
+        choices=(2014, 2017),
         metavar="YEAR",
         help="check all documents against one edition of the standard",
     )
     verb.add_argument("--ignore", action="append", default=[], metavar="RULE", help="skip a rule, by its identifier")
     verb.add_argument("--strict", action="store_true", help="count warnings in the exit status")
     verb.add_argument("--json", action="store_true", help="print JSON")
-    verb.add_argument(
-        "--proof", type=Path, metavar="FILE", help="compare the proof of a copy (mirror --prove) with its Source"
-    )
     verb.add_argument("--rules", action="store_true", help="list the rules and exit")
     add_max_documents(verb)
     add_jobs(verb, 4)
@@ -43,19 +39,17 @@ def run(arguments: Namespace) -> int:
 
     Raises `CheckError` if nothing can be checked (exit status 2).
     """
-    from pelican_resourcesync.check import RULES, CheckError, Request, check, list_rules
+    from pelican_resourcesync.check import RULES, CheckError, CheckOptions, check, list_rules
 
     if arguments.rules:
         sys.stdout.write(f"{printable_lines(list_rules(RULES))}\n")
         return 0
-    if arguments.proof:
-        return _check_proof(arguments.proof, as_json=arguments.json)
     if not arguments.target:
         message = "say what to check: a folder, a document, a ZIP package or a URL"
         raise CheckError(message)
     progress = _progress() if sys.stderr.isatty() else lambda _: None
     report = check(
-        Request(
+        CheckOptions(
             target=arguments.target,
             deep=arguments.deep,
             follow=arguments.follow,
@@ -70,19 +64,6 @@ def run(arguments: Namespace) -> int:
         sys.stderr.write(f"\r{' ' * _WIDTH}\r")
     sys.stdout.write(f"{printable_lines(report.as_json() if arguments.json else report.as_text())}\n")
     return report.status(strict=arguments.strict)
-
-
-def _check_proof(file: Path, *, as_json: bool) -> int:
-    """Compare a proof with its Source; return 0 if it is confirmed, otherwise 1."""
-    from pelican_resourcesync.destination import check_proof
-
-    proof, problem = check_proof(file)
-    told = f"{proof['source']} at {proof['at'] or proof['time']}: {proof['resources']:,} resources, {proof['digest']}"
-    text = f"Not confirmed: {problem} ({told})" if problem else f"Confirmed: {told}"
-    if as_json:
-        text = json.dumps({"confirmed": not problem, "problem": problem or None, "proof": proof}, indent=1)
-    sys.stdout.write(f"{printable_lines(text)}\n")
-    return 1 if problem else 0
 
 
 def _progress() -> Callable[[str], None]:

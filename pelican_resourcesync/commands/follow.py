@@ -1,4 +1,4 @@
-"""Programs that follow a Source without a copy: `mirror --exec COMMAND` and `mirror --json-lines`."""
+"""The command `follow`: a program of the user handles the changes of a Source, without a copy."""
 
 import json
 import os
@@ -7,43 +7,77 @@ import shutil
 import subprocess
 import sys
 import time
-from argparse import Namespace
+from argparse import SUPPRESS, ArgumentParser, Namespace, _SubParsersAction
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, TYPE_CHECKING, Any
 
+from pelican_resourcesync.commands import running
+from pelican_resourcesync.commands.arguments import seconds
+from pelican_resourcesync.commands.source_options import (
+    PASSWORD,
+    USER,
+    add_by,
+    add_reading,
+    add_source,
+    options_of,
+)
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.printable import printable
 
 if TYPE_CHECKING:
-    from pelican_resourcesync.destination import Change, Following
+    from pelican_resourcesync.destination import FollowedChange, Following
 
 _SAVED = 1.0  # seconds between two times that the cursor is saved
-_SECRETS = ("RESOURCESYNC_USER", "RESOURCESYNC_PASSWORD")
-_NOT_WITH = ("folder", "dry_run", "audit", "repair", "list_times", "at", "adopt", "atomic", "prove", "json")
 
 #: Handles a change, described by one line of JSON. Raises `IncompleteError` if it could not.
 Handler = Callable[[dict[str, Any], str], None]
 
 
-def is_asked(arguments: Namespace) -> bool:
-    """Return whether a program follows. Raises `SettingsError` for options that do not go together."""
-    asked = arguments.command is not None or arguments.json_lines
-    if asked != (arguments.cursor is not None):
-        message = (
-            "--exec and --json-lines need --cursor FILE, where they keep how far they are, and it needs one of them"
-        )
-        raise SettingsError(message)
-    if asked and (wrong := [name for name in _NOT_WITH if getattr(arguments, name)]):
-        what = "FOLDER" if wrong[0] == "folder" else f"--{wrong[0].replace('_', '-')}"
-        message = f"--exec and --json-lines make no copy: leave out {what}"
-        raise SettingsError(message)
-    return asked
+def add_verb(verbs: "_SubParsersAction[ArgumentParser]") -> None:
+    """Add the command."""
+    text = "let a program handle the changes of a Source, without a copy"
+    verb = verbs.add_parser("follow", help=text, description=f"{text[0].upper()}{text[1:]}.")
+    verb.set_defaults(verb=run)
+    add_source(verb)
+    task = verb.add_argument_group("the run")
+    task.add_argument("--cursor", type=Path, required=True, metavar="FILE", help="where the position is saved")
+    task.add_argument("--exec", dest="command", metavar="COMMAND", help="run COMMAND for each change")
+    task.add_argument(
+        "--json-lines", action="store_true", help="write a line for each change; with --exec, to one process of COMMAND"
+    )
+    task.add_argument("--every", type=seconds, metavar="TIME", help="keep running, and look again after TIME like 10m")
+    task.add_argument(
+        "--accept-older",
+        action="store_true",
+        default=SUPPRESS,
+        help="follow a Source that was set back to an older state",
+    )
+    add_by(task)
+    add_reading(verb)
 
 
-def run(arguments: Namespace, changes_since: "Callable[[str | None], Following]") -> str:
+def run(arguments: Namespace) -> int:
+    """Let a program handle the changes, and return the exit status."""
+    if arguments.command is None and not arguments.json_lines:
+        message = "say who handles the changes: --exec COMMAND, or --json-lines for the program that reads this"
+        raise SettingsError(message)
+
+    def once() -> int:
+        from pelican_resourcesync.destination import follow
+
+        with running.progress() as show:
+            options = options_of(arguments)
+            text = _handle(arguments, lambda since: follow(arguments.source, since, options, show))
+        sys.stderr.write(f"{printable(text)}.\n")
+        return running.DONE
+
+    return running.run(once, begun=arguments.cursor, every=arguments.every)
+
+
+def _handle(arguments: Namespace, changes_since: "Callable[[str | None], Following]") -> str:
     """Let a program handle all changes since the last run; return what to tell people."""
     from pelican_resourcesync.destination import IncompleteError, locked
     from pelican_resourcesync.terminal import format_count
@@ -55,10 +89,10 @@ def run(arguments: Namespace, changes_since: "Callable[[str | None], Following]"
         TemporaryDirectory() as folder,
     ):
         changes = changes_since(_read(file))
-        count, saved, told = 0, 0.0, 0
+        count, saved, noted = 0, 0.0, 0
         try:
             for change in changes:
-                told = _tell(changes.notes, told)
+                noted = _write_notes(changes.notes, noted)
                 if time.monotonic() - saved >= _SAVED:
                     _save(file, changes.cursor)
                     saved = time.monotonic()
@@ -68,14 +102,14 @@ def run(arguments: Namespace, changes_since: "Callable[[str | None], Following]"
             message = f"{error.filename or folder} cannot be written ({error.strerror}): correct that, and run it again"
             raise IncompleteError(message) from error
         finally:
-            _tell(changes.notes, told)
+            _write_notes(changes.notes, noted)
             _save(file, changes.cursor)
             changes.close()
     return f"Complete: {format_count(count, 'change')} handled"
 
 
-def _tell(notes: list[str], told: int) -> int:
-    for note in notes[told:]:
+def _write_notes(notes: list[str], noted: int) -> int:
+    for note in notes[noted:]:
         sys.stderr.write(f"pelican-resourcesync: note: {printable(note)}\n")
     return len(notes)
 
@@ -102,7 +136,7 @@ def _save(file: Path, cursor: str) -> None:
     new.replace(file)
 
 
-def _described(change: "Change", file: Path) -> tuple[dict[str, Any], str]:
+def _described(change: "FollowedChange", file: Path) -> tuple[dict[str, Any], str]:
     """Write the bytes of a change to a file, and describe it."""
     file.unlink(missing_ok=True)
     if change.content:
@@ -133,7 +167,7 @@ def _handler(arguments: Namespace) -> Iterator[Handler]:
     if not command or shutil.which(command[0]) is None:
         message = f"--exec {arguments.command!a}: there is no such program"
         raise SettingsError(message)
-    environment = {name: value for name, value in os.environ.items() if name not in _SECRETS}
+    environment = {name: value for name, value in os.environ.items() if name not in (USER, PASSWORD)}
     if not arguments.json_lines:
         yield lambda described, line: _run(command, environment, described, line)
         return

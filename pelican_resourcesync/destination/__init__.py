@@ -1,27 +1,26 @@
-"""Keep an exact copy of a Source: what the standard calls a Destination."""
+"""Keep an exact copy of a Source, or follow its changes: what the standard calls a Destination."""
 
-from pelican_resourcesync.destination.copy import conflict_path_of, locked, path_of
 from pelican_resourcesync.destination.fetch import Result
-from pelican_resourcesync.destination.following import Change, Following, follow
+from pelican_resourcesync.destination.following import FollowedChange, Following, follow
 from pelican_resourcesync.destination.mirror import Difference, Mirror
-from pelican_resourcesync.destination.options import STATE_FOLDER, IncompleteError, MirrorError, Options
+from pelican_resourcesync.destination.options import STATE_FOLDER, IncompleteError, MirrorError, MirrorOptions
 from pelican_resourcesync.destination.past import Moment
-from pelican_resourcesync.destination.plan import Plan
-from pelican_resourcesync.destination.proof import check_proof
+from pelican_resourcesync.destination.paths import conflict_path_of, path_of
+from pelican_resourcesync.destination.plan import FetchPlan
+from pelican_resourcesync.destination.state import locked
 
 __all__ = [
     "STATE_FOLDER",
-    "Change",
     "Difference",
+    "FetchPlan",
+    "FollowedChange",
     "Following",
     "IncompleteError",
     "Mirror",
     "MirrorError",
+    "MirrorOptions",
     "Moment",
-    "Options",
-    "Plan",
     "Result",
-    "check_proof",
     "conflict_path_of",
     "follow",
     "locked",

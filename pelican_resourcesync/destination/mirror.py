@@ -1,25 +1,24 @@
 """The mirror: an exact copy of a Source, kept in step with it."""
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Event
 from time import monotonic
-from typing import Any
 
-from pelican_resourcesync.destination.copy import Copy, State, States, open_state
-from pelican_resourcesync.destination.fetch import Fetch, Installer, Result
-from pelican_resourcesync.destination.options import STATE_FOLDER, MirrorError, Options
-from pelican_resourcesync.destination.packages import Packages
+from pelican_resourcesync.destination.atomic import States
+from pelican_resourcesync.destination.fetch import Fetch, Result
+from pelican_resourcesync.destination.files import Copy
+from pelican_resourcesync.destination.installer import Installer
+from pelican_resourcesync.destination.options import STATE_FOLDER, MirrorError, MirrorOptions
 from pelican_resourcesync.destination.past import Moment, Past
-from pelican_resourcesync.destination.plan import Plan, Progress, plan
-from pelican_resourcesync.destination.proof import prove
-from pelican_resourcesync.destination.source import Discovery, Source, text_of
+from pelican_resourcesync.destination.plan import FetchPlan, Progress, plan
+from pelican_resourcesync.destination.state import CopyState, open_state
+from pelican_resourcesync.source import Source, find_sets, text_of
 
 _SHOWN = 1_000  # of what is missing
+_MANY = 100  # requests for which a faster client is worth the trouble
 _ROUNDS = 3  # how often the lists are read again for resources that have changed meanwhile
 
 
@@ -34,20 +33,20 @@ class Difference:
 class Mirror:
     """A copy of a Source in a folder.
 
-    `plan` says what a run would do, `run` does it, `audit` compares the copy with the Source's list, and `repair` mends
-    what differs. Each opens the folder alone: another mirror in it is refused.
+    `plan` says what a run would do, `run` does it, `audit` compares the copy with the Source's list, and `repair`
+    corrects what differs. Each opens the folder alone: another mirror in it is refused.
     """
 
     def __init__(
-        self, source: str, folder: Path, options: Options | None = None, progress: Progress | None = None
+        self, source: str, folder: Path, options: MirrorOptions | None = None, progress: Progress | None = None
     ) -> None:
         """Take the URL or the folder of a Source, the folder of the copy, and the options."""
         self._where = str(Path(source).resolve()) if "://" not in source and Path(source).is_dir() else source
         self._folder = folder.absolute()
-        self._options = options or Options()
+        self._options = options or MirrorOptions()
         self._progress = progress or (lambda *_: None)
 
-    def plan(self) -> Plan:
+    def plan(self) -> FetchPlan:
         """Return what `run` would do now; nothing is changed."""
         with ExitStack() as stack:
             folder = self._folder
@@ -65,39 +64,29 @@ class Mirror:
         return self._update(reconcile=False)
 
     def times(self) -> list[Moment]:
-        """Return the times of the past that can be restored, and what cannot be had any more; nothing is changed."""
+        """Return the times of the past that can be restored, and what is not available any more; nothing is changed."""
         with TemporaryDirectory() as folder, self._opened(Path(folder)) as (state, source):
-            sets = Discovery(source, state, self._options).sets()
-            found = [each for part in sets for each in Past(state, source, self._options, part).moments()]
-            return sorted(found, key=lambda each: each.time)
+            moments = [each for one in find_sets(source) for each in Past(state, source, one).moments()]
+            return sorted(moments, key=lambda each: each.time)
 
     def audit(self) -> list[Difference]:
         """Compare the copy with the Source's list, without downloading resources; nothing is changed."""
         self._require_copy()
-        with self._opened() as (state, source), ThreadPoolExecutor(1) as threads:
-            ended = Event()
-            damaged = threads.submit(set, self._damaged(state, ended))
+        with self._opened() as (state, source):
+            damaged = set(self._damaged(state))
+            state.db.execute("BEGIN IMMEDIATE")
             try:
-                state.db.execute("BEGIN IMMEDIATE")
-                try:
-                    plan(state, source, _patient(self._options), reconcile=True)
-                    pending = state.db.execute("SELECT uri, gone FROM pending").fetchall()
-                    found = [Difference(uri, self._difference(state, uri, gone=bool(gone))) for uri, gone in pending]
-                finally:
-                    state.db.execute("ROLLBACK")
-                named = {each.uri for each in found}
-                found += [Difference(uri, "is missing or damaged in the copy") for uri in damaged.result() - named]
+                plan(state, source, _patient(self._options), reconcile=True)
+                pending = state.db.execute("SELECT uri, gone FROM pending").fetchall()
+                found = [Difference(uri, self._difference(state, uri, gone=bool(gone))) for uri, gone in pending]
             finally:
-                ended.set()
+                state.db.execute("ROLLBACK")
+            named = {each.uri for each in found}
+            found += [Difference(uri, "is missing or damaged in the copy") for uri in damaged - named]
             return sorted(found, key=lambda each: each.uri)
 
-    def prove(self) -> dict[str, Any]:
-        """Compare all files with what the Source lists; return the proof, which `check_proof` can compare with it."""
-        self._require_copy()
-        return prove(self._where, self._folder, self._options)
-
     def repair(self) -> Result:
-        """Compare the copy with the Source's list, and mend what differs."""
+        """Compare the copy with the Source's list, and correct what differs."""
         self._require_copy()
         return self._update(reconcile=True)
 
@@ -107,7 +96,7 @@ class Mirror:
         with self._opened() as (state, source):
             if reconcile:
                 with state.transaction():
-                    state.lose(list(self._damaged(state, Event())))
+                    state.invalidate(list(self._damaged(state)))
             return self._run(state, source, reconcile=reconcile)
 
     def _switch(self, *, reconcile: bool) -> Result:
@@ -123,7 +112,7 @@ class Mirror:
             with self._opened(states.next) as (state, source):
                 if reconcile:
                     with state.transaction():
-                        state.lose(list(self._damaged(state, Event())))
+                        state.invalidate(list(self._damaged(state)))
                 result = self._run(state, source, reconcile=reconcile)
             if result.left:
                 result.plan.notes.append(f"{self._folder} stays as it is until the next state is complete")
@@ -131,13 +120,13 @@ class Mirror:
                 states.switch()
         return result
 
-    def _unchanged(self, state: State, source: Source, *, reconcile: bool) -> Result | None:
+    def _unchanged(self, state: CopyState, source: Source, *, reconcile: bool) -> Result | None:
         """Return the result if there is nothing to do, and record that; otherwise record nothing."""
         begin = monotonic()
         state.db.execute("BEGIN IMMEDIATE")
         try:
             result = Result(plan=plan(state, source, self._options, reconcile=reconcile))
-            left = state.number("SELECT count(*) FROM pending") or (reconcile and any(self._damaged(state, Event())))
+            left = state.number("SELECT count(*) FROM pending") or (reconcile and any(self._damaged(state)))
         except BaseException:
             state.db.execute("ROLLBACK")
             raise
@@ -146,7 +135,7 @@ class Mirror:
         return None if left else result
 
     @contextmanager
-    def _opened(self, folder: Path | None = None) -> Iterator[tuple[State, Source]]:
+    def _opened(self, folder: Path | None = None) -> Iterator[tuple[CopyState, Source]]:
         options = self._options
         with open_state(folder or self._folder, self._where, adopt=options.adopt, sync=options.sync) as state:
             self._check_time(state)
@@ -158,7 +147,7 @@ class Mirror:
             finally:
                 source.close()
 
-    def _check_time(self, state: State) -> None:
+    def _check_time(self, state: CopyState) -> None:
         """Raise `MirrorError` if the folder has the Source as it was at another time; remember the time."""
         time, there = text_of(self._options.at), state.get("time") or ""
         if time != there and state.count():
@@ -169,17 +158,17 @@ class Mirror:
 
     def _require_copy(self) -> None:
         if not (self._folder / STATE_FOLDER).is_dir():
-            message = f"{self._folder} is not a copy that mirror made: run it without --audit or --repair first"
+            message = f"{self._folder} is not a copy that `mirror` made: run that first"
             raise MirrorError(message)
 
-    def _run(self, state: State, source: Source, *, reconcile: bool) -> Result:
+    def _run(self, state: CopyState, source: Source, *, reconcile: bool) -> Result:
         begin = monotonic()
         with state.transaction():
             state.db.execute("UPDATE pending SET reason = ''")
             result = Result(plan=plan(state, source, self._options, reconcile=reconcile))
         fetch = Fetch(state, source, self._options, result, self._progress)
-        packages = Packages(state, source, self._options, result.plan.notes.append)
-        packages.take(result.plan.packages, fetch)
+        fetch.take_packages(result.plan.packages)
+        fetch.search_packages(result.plan.other_packages)
         for left in reversed(range(_ROUNDS)):
             changed = fetch.run()
             if not changed:
@@ -188,7 +177,9 @@ class Mirror:
                 with state.transaction():
                     again = replace(self._options, by="lists")
                     result.plan.notes += plan(state, source, again, reconcile=left == 1).notes
-        packages.search(result.plan.more, fetch)
+        fetch.search_packages(result.plan.other_packages)
+        if source.requests >= _MANY and source.client.advice:
+            result.plan.notes.append(source.client.advice)
         self._delete(state, result)
         result.missing = state.missing(_SHOWN)
         result.left = state.number("SELECT count(*) FROM pending")
@@ -201,30 +192,27 @@ class Mirror:
         result.seconds = monotonic() - begin
         return result
 
-    def _delete(self, state: State, result: Result) -> None:
+    def _delete(self, state: CopyState, result: Result) -> None:
         copy, gone = Copy(state.folder, sync=False), state.to_delete()
         with state.transaction():  # killed from here on, and listed again, they are fetched again
-            state.lose(held.uri for held in gone)
-        result.kept = sorted(held.uri for held in gone if not copy.remove(held))
-        result.deleted = len(gone) - len(result.kept)
+            state.invalidate(stored.uri for stored in gone)
+        result.not_deleted = sorted(stored.uri for stored in gone if not copy.remove(stored))
+        result.deleted = len(gone) - len(result.not_deleted)
         with state.transaction():
-            state.drop(held.uri for held in gone)
+            state.delete(stored.uri for stored in gone)
 
-    def _damaged(self, state: State, ended: Event) -> Iterator[str]:
-        """Yield the resources whose files are missing or were changed, as the state was committed."""
+    def _damaged(self, state: CopyState) -> Iterator[str]:
+        """Yield the resources whose files are missing or were changed."""
         copy = Copy(state.folder, sync=False)
-        with state.beside() as beside:
-            for page in beside.all_held():
-                if ended.is_set():
-                    return
-                yield from (held.uri for held in page if not copy.matches(held))
+        for page in state.all_stored():
+            yield from (stored.uri for stored in page if not copy.matches(stored))
 
-    def _difference(self, state: State, uri: str, *, gone: bool) -> str:
+    def _difference(self, state: CopyState, uri: str, *, gone: bool) -> str:
         if gone:
             return "is in the copy, and no longer listed"
-        return "has changed at the Source" if state.held(uri) else "is not in the copy"
+        return "has changed at the Source" if state.stored(uri) else "is not in the copy"
 
 
-def _patient(options: Options) -> Options:
+def _patient(options: MirrorOptions) -> MirrorOptions:
     """Return options for a comparison that changes nothing: it need not stop for what could do harm."""
     return replace(options, max_deletions=100.0, accept_older=True, by="lists")

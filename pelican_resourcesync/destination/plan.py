@@ -4,33 +4,33 @@ from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import dataclass, field
 
-from pelican_resourcesync.destination.copy import State, strongest
-from pelican_resourcesync.destination.options import IncompleteError, MirrorError, Options
-from pelican_resourcesync.destination.packages import Packages
+from pelican_resourcesync.destination.options import IncompleteError, MirrorError, MirrorOptions
 from pelican_resourcesync.destination.past import Past
-from pelican_resourcesync.destination.source import (
-    AT_TIME,
+from pelican_resourcesync.destination.routes import Route, find_routes
+from pelican_resourcesync.destination.state import CopyState
+from pelican_resourcesync.errors import AbsentError, DocumentError, TransportError
+from pelican_resourcesync.http import origin, shown
+from pelican_resourcesync.protocol import Capability, ChangeKind, Metadata
+from pelican_resourcesync.source import (
     ChangeLists,
-    Discovery,
     Dumps,
+    GapError,
+    ListedResource,
     Package,
+    Packages,
+    Position,
     ResourceSet,
     Source,
-    Way,
-    find_ways,
+    SourceError,
+    find_sets,
     text_of,
-    uri_of,
 )
-from pelican_resourcesync.errors import AbsentError, DocumentError, TransportError
-from pelican_resourcesync.protocol import Capability, ChangeKind, Entry, Metadata
-from pelican_resourcesync.transport import origin, shown
 
-_NONE = Metadata()
 _DUMPS = {
     Capability.RESOURCEDUMP, Capability.RESOURCEDUMP_ARCHIVE, Capability.CHANGEDUMP, Capability.CHANGEDUMP_ARCHIVE,
 }  # fmt: skip
 _MOST_HOSTS = 3  # of those that are not asked, which are named
-_MORE = {ChangeKind.CREATED: 1, ChangeKind.UPDATED: 0, ChangeKind.DELETED: -1}
+_MORE: dict[str, int] = {ChangeKind.CREATED: 1, ChangeKind.UPDATED: 0, ChangeKind.DELETED: -1}
 _BATCH = 1_000  # entries that are written at once
 _FEW = 3  # deletions that are never too many, unless they are all there is
 _SAME = """(e.hash <> '' AND (e.hash = r.listed OR e.hash = 'sha-256:' || r.digest)
@@ -38,12 +38,12 @@ _SAME = """(e.hash <> '' AND (e.hash = r.listed OR e.hash = 'sha-256:' || r.dige
 
 
 @dataclass(slots=True, kw_only=True)
-class Plan:
+class FetchPlan:
     """What is to be done: numbers of resources, their bytes as far as they are known, and remarks for people.
 
-    `foreign` resources are on other hosts that may not be asked; `hosts` are the first of these. `ways` are those to
-    get what is to be fetched, for each set the one that is taken first; `packages` are the packages of these, and
-    `more` those that may have what cannot be had otherwise.
+    `foreign` resources are on other hosts that may not be asked; `hosts` are the first of these. `routes` are those to
+    what is to be fetched, for each set the one that is taken first; `packages` are the packages of these, and
+    `other_packages` those that may have what is not available singly.
     """
 
     fetch: int = 0
@@ -54,12 +54,12 @@ class Plan:
     notes: list[str] = field(default_factory=list)
     foreign: int = 0
     hosts: list[str] = field(default_factory=list)
-    ways: list[Way] = field(default_factory=list)
+    routes: list[Route] = field(default_factory=list)
     packages: list[Package] = field(default_factory=list)
-    more: list[Package] = field(default_factory=list)
+    other_packages: list[Package] = field(default_factory=list)
 
 
-def plan(state: State, source: Source, options: Options, *, reconcile: bool = False) -> Plan:
+def plan(state: CopyState, source: Source, options: MirrorOptions, *, reconcile: bool = False) -> FetchPlan:
     """Record in the state what is to be fetched and deleted; call it within a transaction.
 
     `reconcile`: compare with the Resource Lists even where Change Lists would do. Raises `IncompleteError` if what
@@ -76,54 +76,56 @@ def plan(state: State, source: Source, options: Options, *, reconcile: bool = Fa
         return _plan(state, source, options, reconcile=reconcile)
 
 
-def _plan(state: State, source: Source, options: Options, *, reconcile: bool) -> Plan:
-    made = Plan()
+def _plan(state: CopyState, source: Source, options: MirrorOptions, *, reconcile: bool) -> FetchPlan:
+    result = FetchPlan()
     begin = source.requests
     reconcile = reconcile or state.rebuilt or state.get("selection") not in (None, options.selection)
-    sets = Discovery(source, state, options).sets()
-    planners = [_Planner(state, source, options, made, each) for each in sets]
+    sets = find_sets(source)
+    planners = [_Planner(state, source, options, result, each) for each in sets]
     for planner in planners:
         planner.plan(reconcile=reconcile)
-    _drop_removed_sets(state, {each.uri for each in sets}, made)
+    _delete_removed_sets(state, {each.uri for each in sets}, result)
     state.set("selection", options.selection)
     if options.by == "dumps" or not (options.adopt or state.rebuilt):  # those may have the files already
         for planner in planners:
-            planner.find_ways()
-    made.requests = source.requests - begin
+            planner.find_routes()
+    result.requests = source.requests - begin
     foreign: list[tuple[int, list[str]]] = [state.get(f"foreign {each.uri}") or (0, []) for each in sets]
-    made.foreign = sum(count for count, _ in foreign)
-    made.hosts = list(dict.fromkeys(host for _, hosts in foreign for host in hosts))[:_MOST_HOSTS]
-    made.fetch = state.number("SELECT count(*) FROM pending WHERE gone = 0")
-    made.size = state.number("SELECT coalesce(sum(length), 0) FROM pending WHERE gone = 0")
-    made.unknown = state.number("SELECT count(*) FROM pending WHERE gone = 0 AND length IS NULL")
-    made.delete = state.number("SELECT count(*) FROM pending JOIN resource USING (uri) WHERE gone = 1")
+    result.foreign = sum(count for count, _ in foreign)
+    result.hosts = list(dict.fromkeys(host for _, hosts in foreign for host in hosts))[:_MOST_HOSTS]
+    result.fetch = state.number("SELECT count(*) FROM pending WHERE gone = 0")
+    result.size = state.number("SELECT coalesce(sum(length), 0) FROM pending WHERE gone = 0")
+    result.unknown = state.number("SELECT count(*) FROM pending WHERE gone = 0 AND length IS NULL")
+    result.delete = state.number("SELECT count(*) FROM pending JOIN resource USING (uri) WHERE gone = 1")
     there = state.count()
-    if made.delete * 100 > options.max_deletions * there and (made.delete > _FEW or made.delete == there):
+    if result.delete * 100 > options.max_deletions * there and (result.delete > _FEW or result.delete == there):
         message = (
-            f"{made.delete:,} of the {there:,} resources of the copy are no longer listed, or no longer wanted: "
+            f"{result.delete:,} of the {there:,} resources of the copy are no longer listed, or no longer wanted: "
             f"nothing was changed. If that is right, run it again with "
-            f"--max-deletions {min(100, -(-made.delete * 100 // there))}"
+            f"--max-deletions {min(100, -(-result.delete * 100 // there))}"
         )
         raise IncompleteError(message)
-    return made
+    return result
 
 
 class _Planner:
     """Plans for one set."""
 
-    def __init__(self, state: State, source: Source, options: Options, made: Plan, part: ResourceSet) -> None:
-        self._state, self._source, self._options, self._made, self._set = state, source, options, made, part
-        self._key = f"at {part.uri}"
+    def __init__(
+        self, state: CopyState, source: Source, options: MirrorOptions, result: FetchPlan, resource_set: ResourceSet
+    ) -> None:
+        self._state, self._source, self._options = state, source, options
+        self._result, self._set = result, resource_set
+        self._key = f"at {resource_set.uri}"
         self._unusable = ""  # what is wrong with the Change Lists
         self._foreign = 0
         self._hosts: dict[str, None] = {}  # of these, the first
-        self._archived: list[tuple[str, str]] = []  # Resource Dumps, with their times
         self._rows: list[tuple[str, bool, str, int | None, str, bool]] = []  # entries that are not in the state yet
         known = state.get("bits") or []
-        if part.uri not in known:
-            known.append(part.uri)
+        if resource_set.uri not in known:
+            known.append(resource_set.uri)
             state.set("bits", known)
-        self._bit = 1 << known.index(part.uri)
+        self._bit = 1 << known.index(resource_set.uri)
         if len(known) > 60:  # noqa: PLR2004 - the bits of an integer in SQLite
             message = "the Source has had more than 60 sets: choose some with --set"
             raise MirrorError(message)
@@ -132,129 +134,114 @@ class _Planner:
         if self._options.at is not None:
             self._by_past(text_of(self._options.at))
             return
-        position = None if reconcile else self._state.get(self._key)
+        position = None if reconcile else self._position()
         lists = self._set.documents
         if position and Capability.CHANGELIST in lists and self._by_changes(position):
             return
         if Capability.RESOURCELIST in lists:
             self._by_list(lists[Capability.RESOURCELIST], Capability.RESOURCELIST, reconcile=reconcile)
-            position = self._state.get(self._key)
+            position = self._position()
             if Capability.CHANGELIST in lists and position:
-                self._by_changes(position, anyway=True)
+                self._by_changes(position, partial=True)
         elif "" in lists:
             self._by_list(lists[""], "", reconcile=reconcile)
             self._note("a sitemap shows what exists and its dates; it does not prove that the bytes are complete")
         elif Capability.RESOURCEDUMP in lists:
             self._by_dump(lists[Capability.RESOURCEDUMP], reconcile=reconcile)
-            position = self._state.get(self._key)
+            position = self._position()
             if Capability.CHANGELIST in lists and position:
-                self._by_changes(position, anyway=True)
+                self._by_changes(position, partial=True)
         else:
             message = f"the set {self._set.name!a} has no Resource List or Resource Dump, so that a copy cannot begin"
             raise MirrorError(message)
 
-    def _note(self, text: str) -> None:
-        if (note := f"{self._set.name}: {text}") not in self._made.notes:
-            self._made.notes.append(note)
+    def _position(self) -> Position | None:
+        """Return how far the set was followed."""
+        position = self._state.get(self._key)
+        return Position(*position) if position else None
 
-    def find_ways(self) -> None:
+    def _note(self, text: str) -> None:
+        if (note := f"{self._set.name}: {text}") not in self._result.notes:
+            self._result.notes.append(note)
+
+    def find_routes(self) -> None:
         """Find the cheapest way to what is pending."""
         if not self._set.documents.keys() & _DUMPS or self._options.by == "lists":
             return
         try:
-            dumps = Dumps(self._source, self._options, self._set)
-            ways, packages = find_ways(self._state, dumps, self._options, self._bit, self._archived)
-        except (TransportError, DocumentError, MirrorError) as error:
+            routes = find_routes(self._state, Dumps(self._source, self._set), self._options, self._bit)
+        except (TransportError, DocumentError, SourceError) as error:
             self._note(f"the dumps cannot be used: {error}")
             return
-        for each in ways:
+        for each in routes:
             each.name = f"{self._set.name}: {each.name}"
-        self._made.ways += ways
-        self._made.packages += ways[0].packages
-        if self._options.at is not None:
-            self._made.more += [each for each in packages if each not in ways[0].packages]
+        self._result.routes += routes
+        self._result.packages += routes[0].packages
 
     # The past
 
     def _by_past(self, time: str) -> None:
-        past = Past(self._state, self._source, self._options, self._set)
+        past = Past(self._state, self._source, self._set)
         past.load(time)
         self._clear()
-        self._foreign = 0
-        db = self._state.db
-        there = "FROM version WHERE begin <= ? AND until > ?"
-        for uri, media_type, found, length, begin in db.execute(
-            f"SELECT uri, type, hash, length, time {there}", (time, time)
-        ):
-            self._add(uri, media_type, found, length, gone=False, time=begin, more=1)
+        for each in past.resources(time):
+            self._add(each, gone=False, more=1)
         self._merge(complete=True)
         self._set_foreign(self._foreign, list(self._hosts))
-        db.execute(AT_TIME)
-        db.execute("DELETE FROM at_time")
-        db.execute(f"INSERT INTO at_time SELECT uri, min(until, ?), known {there}", (past.end, time, time))
-        past.mark(self._bit)
-        self._archived = past.dumps
+        if past.postpone(self._bit) and self._options.by != "lists":
+            try:
+                self._result.other_packages += past.packages(time)
+            except (TransportError, DocumentError, SourceError) as error:
+                self._note(f"the dumps cannot be used: {error}")
 
     # By Change Lists
 
-    def _by_changes(self, position: dict[str, str], *, anyway: bool = False) -> bool:
+    def _by_changes(self, position: Position, *, partial: bool = False) -> bool:
         """Plan by the changes since a position; return False if that is not possible, for a reason that is noted.
 
-        `anyway`: also if they do not reach back to it, because there is no newer list to compare.
+        `partial`: also if they do not reach back to it, because there is no newer list to compare.
         """
-        since = position["at"]
         self._clear()
-        self._foreign = 0
-        last, seen, mark = since, "mark" not in position, position.get("mark", "")
+        note = (lambda gap: self._note(f"{gap}: what changed between is not known")) if partial else None
         try:
-            lists = ChangeLists(self._source, self._options, self._set)
-            what = "what changed between is not known" if anyway else "the Resource List is compared"
-            reach = position.get("completed", since)
-            changes = lists.since(since, reach, lambda gap: self._note(f"{gap}: {what}"), anyway=anyway)
-            if changes is None:
-                return False
-            for entry, md, time in changes:
-                more = _MORE[md.change] if seen and md.change else 0
-                seen = seen or position["mark"] == f"{time} {entry.loc}"
-                if time >= since:
-                    last, mark = time, f"{time} {entry.loc}"
-                    self._add_entry(entry, md, gone=md.change is ChangeKind.DELETED, time=time, more=more)
+            for each, now in ChangeLists(self._source, self._set).after(position, note):
+                self._add(each, gone=each.change == ChangeKind.DELETED, more=_MORE[each.change])
+                position = now
+        except GapError as gap:
+            self._note(f"{gap}, so the Resource List is compared")
+            return False
         except DocumentError as error:
             self._unusable = f"the Change Lists cannot be used: {error}"
             self._note(f"{self._unusable}. Instead, the Resource List is compared")
             return False
-        if not seen:
-            self._note("the last change that was followed is no longer listed, so the Resource List is compared")
-            return False
         self._merge(complete=False)
         count, hosts = self._state.get(f"foreign {self._set.uri}") or (0, [])
         self._set_foreign(count + self._foreign, list(dict.fromkeys([*hosts, *self._hosts])))
-        self._state.set(self._key, {**position, "at": last, **({"mark": mark} if mark else {})})
+        self._state.set(self._key, position)
         return True
 
     # By the Resource List
 
     def _by_list(self, uri: str, capability: str, *, reconcile: bool) -> None:
-        before = self._state.get(self._key)
+        before = self._position()
         entries = self._source.entries(uri, capability, remembered=before is not None and not reconcile)
         with closing(entries):
-            if entries.root is not None:  # it was modified
-                self._compare(entries, entries.root.md or _NONE, before["at"] if before else "")
+            if entries.changed:
+                self._compare(entries.resources(), entries.md, before.at if before else "")
 
     def _by_dump(self, uri: str, *, reconcile: bool) -> None:
         """Compare the manifests of a Resource Dump."""
-        before = self._state.get(self._key)
-        dumps = Dumps(self._source, self._options, self._set)
-        packages = Packages(self._state, self._source, self._options, self._note)
-        found = dumps.of_resources()
-        at = max((each.until for each in found), default="")
-        if before and before["at"] == at and not reconcile:
+        before = self._position()
+        listed = Dumps(self._source, self._set).of_resources()
+        at = max((each.until for each in listed), default="")
+        if before and before.at == at and not reconcile:
             return
         with closing(self._source.whole_document(uri, Capability.RESOURCEDUMP)) as opened:
-            md = opened.document.md or _NONE
-        self._compare((entry for each in found for entry in packages.read(each)), md, before["at"] if before else "")
+            md = opened.document.md or Metadata()
+        packages = Packages(self._source)
+        self._compare((each for package in listed for each in packages.read(package)), md, before.at if before else "")
 
-    def _compare(self, entries: Iterable[Entry], md: Metadata, before: str) -> None:
+    def _compare(self, resources: Iterable[ListedResource], md: Metadata, before: str) -> None:
         at = text_of(md.at)
         if before and at and at < before and not self._options.accept_older:
             what = f"the Resource List of the set {self._set.name!a} is of {at}, older than the copy ({before})"
@@ -269,15 +256,14 @@ class _Planner:
                 )
             raise IncompleteError(message)
         self._clear()
-        self._foreign, latest = 0, ""
-        for entry in entries:
-            time = text_of(entry.lastmod)
-            latest = max(latest, time)
-            self._add_entry(entry, entry.md or _NONE, gone=False, time=time, more=1)
+        latest = ""
+        for each in resources:
+            latest = max(latest, each.time)
+            self._add(each, gone=False, more=1)
         self._merge(complete=True)
         self._set_foreign(self._foreign, list(self._hosts))
-        completed = {"completed": text_of(md.completed)} if md.completed else {}
-        self._state.set(self._key, {"at": at or latest, **completed} if at or latest else None)
+        position = Position(at or latest, reach=text_of(md.completed))
+        self._state.set(self._key, position if position.at else None)
 
     # Both
 
@@ -287,24 +273,19 @@ class _Planner:
 
     def _clear(self) -> None:
         self._rows.clear()
+        self._foreign = 0
         self._state.db.execute("DELETE FROM entry")
 
-    def _add_entry(self, entry: Entry, md: Metadata, *, gone: bool, time: str, more: int) -> None:
-        length = md.length if md.length is not None and md.length >= 0 and not md.encoding else None
-        uri = uri_of(entry, self._set.uri)
-        self._add(uri, md.type, strongest(md.hash), length, gone=gone, time=time, more=more)
-
-    def _add(  # noqa: PLR0913 - a row
-        self, uri: str, media_type: str | None, found: str, length: int | None, *, gone: bool, time: str, more: int
-    ) -> None:
+    def _add(self, resource: ListedResource, *, gone: bool, more: int) -> None:
         """Note a resource, and how many resources more or less its set then has."""
-        wanted = gone or self._options.wants(uri, media_type)
+        uri = resource.uri
+        wanted = gone or self._options.wants(uri, resource.type)
         if wanted and not self._source.allows(uri):
             self._foreign += more
             wanted, host = False, origin(uri)
             if host and len(self._hosts) < _MOST_HOSTS:
                 self._hosts[host[1]] = None
-        self._rows.append((uri, gone, found, length, time, wanted))
+        self._rows.append((uri, gone, resource.hash, resource.length, resource.time, wanted))
         if len(self._rows) >= _BATCH:
             self._write()
 
@@ -351,12 +332,12 @@ class _Planner:
         db.execute("DROP TABLE lost")
 
 
-def _drop_removed_sets(state: State, current: set[str], made: Plan) -> None:
+def _delete_removed_sets(state: CopyState, current: set[str], result: FetchPlan) -> None:
     """Delete what belonged only to sets that the Source no longer has, or that are no longer wanted."""
     bits = state.get("bits") or []
     for number, uri in enumerate(bits):
         if uri and uri not in current and state.get(f"at {uri}"):
-            made.notes.append(f"the set at {shown(uri)} is no longer followed")
+            result.notes.append(f"the set at {shown(uri)} is no longer followed")
             state.db.execute("UPDATE resource SET sets = sets & ~?", (1 << number,))
             state.set(f"at {uri}", None)
     state.db.execute(

@@ -20,11 +20,11 @@ _LAST = int(datetime(9999, 1, 1, tzinfo=UTC).timestamp())
 
 @dataclass(frozen=True, slots=True)
 class Landing:
-    """A commit and the time (UTC) at which it landed; `held` where its own date was too far in the future to use."""
+    """A commit and the time (UTC) at which it landed; `postponed` where its own date was too far in the future."""
 
     commit: Commit
     time: datetime
-    held: bool = False
+    postponed: bool = False
 
 
 def landing_times(
@@ -39,12 +39,12 @@ def landing_times(
     known = known or {}
     before: datetime | None = None
     for commit in commits:
-        held = commit.sha in known
-        time = known[commit.sha] if held else committer_time(commit)
-        if not held and time > built + TOLERANCE:
-            time, held = before or built, True
+        postponed = commit.sha in known
+        time = known[commit.sha] if postponed else committer_time(commit)
+        if not postponed and time > built + TOLERANCE:
+            time, postponed = before or built, True
         before = later(time, before)
-        yield Landing(commit, before, held)
+        yield Landing(commit, before, postponed)
 
 
 def committer_time(commit: Commit) -> datetime:

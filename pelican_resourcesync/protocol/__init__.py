@@ -5,60 +5,35 @@ document of any size takes little memory. Faults in a single document raise `Doc
 and docstrings (X10, CH02, …) name the rules of the standard, everywhere in this project.
 """
 
-from typing import TYPE_CHECKING
-
-from pelican_resourcesync.lazy import names_from
-
-if TYPE_CHECKING:
-    from pelican_resourcesync.protocol.attributes import LINK, METADATA, XML_SPACE
-    from pelican_resourcesync.protocol.model import Document, Entry, Link, Metadata, RenderedEntry
-    from pelican_resourcesync.protocol.reader import read
-    from pelican_resourcesync.protocol.rendered import EntryText, as_written, parse_links, parse_metadata, read_texts
-    from pelican_resourcesync.protocol.renderer import Renderer, render_link, render_metadata
-    from pelican_resourcesync.protocol.spliced import splice
-    from pelican_resourcesync.protocol.values import (
-        LONGEST_LOC,
-        Hash,
-        escape_any_text,
-        parse_datetime,
-        parse_hashes,
-        render_datetime,
-        render_hashes,
-        require_absolute,
-    )
-    from pelican_resourcesync.protocol.vocabulary import (
-        EDITIONS,
-        MOST_BYTES,
-        MOST_ENTRIES,
-        RS_NS,
-        SITEMAP_NS,
-        Capability,
-        ChangeFreq,
-        ChangeKind,
-        Limits,
-        Root,
-    )
-    from pelican_resourcesync.protocol.writer import Piece, write, write_parts
-else:
-    __getattr__ = names_from(
-        __name__,
-        {
-            "attributes": "LINK METADATA XML_SPACE",
-            "model": "Document Entry Link Metadata RenderedEntry",
-            "reader": "read",
-            "rendered": "EntryText as_written parse_links parse_metadata read_texts",
-            "renderer": "Renderer render_link render_metadata",
-            "spliced": "splice",
-            "values": (
-                "LONGEST_LOC Hash escape_any_text parse_datetime parse_hashes render_datetime "
-                "render_hashes require_absolute"
-            ),
-            "vocabulary": (
-                "EDITIONS MOST_BYTES MOST_ENTRIES RS_NS SITEMAP_NS Capability ChangeFreq ChangeKind Limits Root"
-            ),
-            "writer": "Piece write write_parts",
-        },
-    )
+from pelican_resourcesync.protocol.attributes import LINK, METADATA, XML_SPACE
+from pelican_resourcesync.protocol.model import Document, Entry, Link, Metadata, RenderedEntry
+from pelican_resourcesync.protocol.reader import read
+from pelican_resourcesync.protocol.renderer import Renderer, render_entries, render_link, render_metadata
+from pelican_resourcesync.protocol.values import (
+    LONGEST_LOC,
+    Hash,
+    escape_any_text,
+    parse_datetime,
+    parse_hashes,
+    render_datetime,
+    render_hashes,
+    require_absolute,
+    unescape,
+)
+from pelican_resourcesync.protocol.vocabulary import (
+    EDITIONS,
+    MOST_BYTES,
+    MOST_ENTRIES,
+    RS_NS,
+    SITEMAP_NS,
+    Capability,
+    ChangeFreq,
+    ChangeKind,
+    Limits,
+    Root,
+)
+from pelican_resourcesync.protocol.writer import write, write_parts
+from pelican_resourcesync.protocol.written import EntryText, attributes_in, parse_links, parse_metadata, split_entries
 
 __all__ = [
     "EDITIONS",
@@ -80,24 +55,24 @@ __all__ = [
     "Limits",
     "Link",
     "Metadata",
-    "Piece",
     "RenderedEntry",
     "Renderer",
     "Root",
-    "as_written",
+    "attributes_in",
     "escape_any_text",
     "parse_datetime",
     "parse_hashes",
     "parse_links",
     "parse_metadata",
     "read",
-    "read_texts",
     "render_datetime",
+    "render_entries",
     "render_hashes",
     "render_link",
     "render_metadata",
     "require_absolute",
-    "splice",
+    "split_entries",
+    "unescape",
     "write",
     "write_parts",
 ]

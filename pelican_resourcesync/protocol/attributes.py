@@ -4,8 +4,7 @@ Attributes are written in the order of their table, and after them those of comm
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import attrgetter
@@ -14,14 +13,11 @@ from typing import Any
 from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.protocol.model import Attributes, Link, Metadata
 from pelican_resourcesync.protocol.values import (
-    PLAIN_HASH,
     Hash,
-    are_all,
     escape_attribute,
     parse_datetime,
     parse_hashes,
     render_datetime,
-    render_datetimes,
     render_hashes,
     require_absolute,
 )
@@ -37,18 +33,10 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
 
 @dataclass(frozen=True, slots=True)
 class ValueFormat:
-    """How the values of an attribute are written and read: two inverse functions that may raise `DocumentError`.
-
-    `render_all` writes many values, faster than one by one.
-    """
+    """How the values of an attribute are written and read: two inverse functions that may raise `DocumentError`."""
 
     render: Callable[[Any], str]
     parse: Callable[[str], Any]
-    render_all: Callable[[Sequence[Any]], list[str]] | None = None
-
-    def column(self, values: Sequence[Any]) -> list[str]:
-        """Write many values."""
-        return self.render_all(values) if self.render_all else [*map(self.render, values)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,20 +92,6 @@ def _render_hashes(value: Iterable[Hash]) -> str:
     return escape_attribute(render_hashes(value))
 
 
-def _render_all_hashes(values: Sequence[tuple[Hash, ...]]) -> list[str]:
-    with suppress(ValueError):  # nearly always, there is exactly one
-        rendered = [f"{item.algorithm}:{item.digest}" for (item,) in values]
-        if are_all(PLAIN_HASH, rendered):
-            return rendered
-    return [*map(_render_hashes, values)]
-
-
-def _render_all_lengths(values: Sequence[int]) -> list[str]:
-    for value in (min(values), max(values)):
-        _render_length(value)
-    return [*map(str, values)]
-
-
 def _parse_integer(value: str) -> int:
     stripped = value.strip(XML_SPACE)
     if not _INTEGER.fullmatch(stripped):
@@ -135,10 +109,10 @@ def _parse_change(value: str) -> ChangeKind:
 
 
 _TEXT = ValueFormat(_render_word, str)
-_TIME = ValueFormat(render_datetime, lambda value: parse_datetime(value.strip(XML_SPACE)), render_datetimes)
+_TIME = ValueFormat(render_datetime, lambda value: parse_datetime(value.strip(XML_SPACE)))
 _CHANGE = ValueFormat(_render_word, _parse_change)
-_HASHES = ValueFormat(_render_hashes, parse_hashes, _render_all_hashes)
-_LENGTH = ValueFormat(_render_length, _parse_integer, _render_all_lengths)
+_HASHES = ValueFormat(_render_hashes, parse_hashes)
+_LENGTH = ValueFormat(_render_length, _parse_integer)
 _PATH = ValueFormat(_render_path, str)
 
 METADATA = (

@@ -5,21 +5,18 @@ make this safe.
 """
 
 import datetime as dt
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
-from operator import attrgetter
-from typing import Any
 
 from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.protocol.attributes import LINK, METADATA, element_renderer
-from pelican_resourcesync.protocol.model import Document, Entry, Link, Metadata, RenderedEntry
+from pelican_resourcesync.protocol.model import Document, Entry, Link, Metadata
 from pelican_resourcesync.protocol.values import (
     LONGEST_LOC,
     are_all,
     escape_text,
     render_datetime,
-    render_datetimes,
     require_absolute,
 )
 from pelican_resourcesync.protocol.vocabulary import EDITIONS, RS_NS, SITEMAP_NS, Root
@@ -27,13 +24,12 @@ from pelican_resourcesync.protocol.vocabulary import EDITIONS, RS_NS, SITEMAP_NS
 # Nearly every loc is like this: valid, and without anything to escape.
 _PLAIN_LOC = "[A-Za-z][A-Za-z0-9+.-]*+:[!#-%(-;=?-~]++"
 _INDENT = "    "
-_ENTRY_VALUES = attrgetter("loc", "lastmod", "changefreq", "md", "links")
 _RENDER_LINK = {each.name: each.format.render for each in LINK}
 _RENDER_LENGTH, _RENDER_TYPE = (each.format.render for each in METADATA if each.name in ("length", "type"))
 
 #: Size of the cache: many resources link to the same collections, profiles and the like.
 _RECENT = 4_096
-#: The number of entries that are written together, which is several times as fast as one by one.
+#: The number of entries that are checked together, which is several times as fast as one by one.
 _BATCH = 512
 
 
@@ -43,7 +39,7 @@ class Renderer:
     Raises `DocumentError` for an edition that does not exist.
     """
 
-    __slots__ = ("_attributes", "_entry", "_ln", "_md", "_md_values", "_root")
+    __slots__ = ("_entry", "_ln", "_md", "_root")
 
     def __init__(self, root: Root, edition: int) -> None:
         """Prepare what depends on the root and the edition, once for all entries."""
@@ -54,8 +50,6 @@ class Renderer:
         self._entry = root.entry
         self._md = element_renderer("rs:md", METADATA, edition)
         self._ln = element_renderer("rs:ln", LINK, edition)
-        self._attributes = [each for each in METADATA if each.since <= edition]
-        self._md_values = attrgetter(*[each.field for each in self._attributes], "attributes")
 
     def head(self, document: Document) -> str:
         """Write everything before the first entry.
@@ -78,23 +72,14 @@ class Renderer:
             f"{elements}"
         )
 
-    def entries(self, document: Document) -> Iterator[list[str]]:
-        """Write all entries of a document, in batches; raises `DocumentError` as `entry` does."""
-        entries, rendered = iter(document.entries), iter(document.rendered)
-        while batch := [*islice(entries, _BATCH)]:
-            try:
-                texts = self._batch(batch)
-            except DocumentError:  # written one by one up to the entry that is not allowed, whose error names it
-                texts = None
-            if texts:
-                yield texts
-            else:
-                yield from ([self.entry(each)] for each in batch)
+    def entries(self, document: Document) -> Iterator[str]:
+        """Write all entries of a document; raises `DocumentError` as `entry` does."""
+        yield from map(self.entry, document.entries)
+        rendered = iter(document.rendered)
         while rows := [*islice(rendered, _BATCH)]:
-            try:
-                yield self._rendered(rows)
-            except DocumentError:
-                yield from (self._rendered([each]) for each in rows)
+            locs, mds, links, lastmods = zip(*rows, strict=True)
+            lines = [f"    <lastmod>{lastmod}</lastmod>\n" if lastmod else "" for lastmod in lastmods]
+            yield from render_entries(locs, lines, mds, links, self._entry)
 
     def entry(self, entry: Entry) -> str:
         """Write one entry; raises `DocumentError`, which names its `loc`, for values that are not allowed."""
@@ -115,44 +100,6 @@ class Renderer:
         links = self.entry_links(entry.links) if entry.links else ""
         return f"  <{self._entry}>\n    <loc>{render_loc(entry.loc)}</loc>\n{lastmod}{md}{links}  </{self._entry}>\n"
 
-    def _batch(self, entries: Sequence[Entry]) -> list[str] | None:
-        """Write entries together, each kind of value by itself; `None` if only some have metadata or any is unusual."""
-        locs, lastmods, changefreqs, mds, links = zip(*map(_ENTRY_VALUES, entries), strict=True)
-        columns = _Columns()
-        columns.add(f"  <{self._entry}>\n    <loc>", locs, _render_locs, "</loc>\n")
-        columns.add("    <lastmod>", lastmods, render_datetimes, "</lastmod>\n")
-        columns.add("    <changefreq>", changefreqs, lambda values: [*map(escape_text, values)], "</changefreq>\n")
-        if any(mds):
-            if None in mds:
-                return None
-            *fields, attributes = zip(*map(self._md_values, mds), strict=True)
-            if any(attributes):
-                return None
-            columns.template += "    <rs:md"
-            for each, values in zip(self._attributes, fields, strict=True):
-                known = [value or None for value in values] if each.field == "hash" else values
-                columns.add(f' {each.name}="', known, each.format.column, '"')
-            columns.template += "/>\n"
-        if any(links):
-            columns.add("", links, lambda values: [*map(self.entry_links, values)], "")
-        columns.template += f"  </{self._entry}>\n"
-        return columns.rows()
-
-    def _rendered(self, entries: Sequence[RenderedEntry]) -> list[str]:
-        """Write entries whose parts are rendered, but for their `loc`."""
-        locs, mds, links, lastmods = zip(*entries, strict=True)
-        try:
-            rendered = _render_locs(locs)
-        except DocumentError as error:
-            raise _named(locs[0], error) from None
-        begin, end = f"  <{self._entry}>\n    <loc>", f"  </{self._entry}>\n"
-        return [
-            f"{begin}{loc}</loc>\n    <lastmod>{lastmod}</lastmod>\n{md}{ln}{end}"
-            if lastmod
-            else f"{begin}{loc}</loc>\n{md}{ln}{end}"
-            for loc, lastmod, md, ln in zip(rendered, lastmods, mds, links, strict=True)
-        ]
-
     def entry_links(self, links: tuple[Link, ...]) -> str:
         """Write the links of an entry; raises `DocumentError` as `entry` does."""
         return self._links(links, "    ")
@@ -172,29 +119,15 @@ class Renderer:
         return rendered
 
 
-class _Columns:
-    """Texts with the same form: a template, and for each place in it a column of values."""
-
-    __slots__ = ("_columns", "template")
-
-    def __init__(self) -> None:
-        self.template = ""
-        self._columns: list[list[str]] = []
-
-    def add(self, begin: str, values: Sequence[Any], render: Callable[[Sequence[Any]], list[str]], end: str) -> None:
-        """Add a column of values, between two texts; where a value is `None`, they are left out as well."""
-        absent = values.count(None)
-        if not absent:
-            self.template += f"{begin}%s{end}"
-            self._columns.append(render(values))
-        elif absent < len(values):
-            rendered = iter(render([value for value in values if value is not None]))
-            self.template += "%s"
-            self._columns.append(["" if value is None else f"{begin}{next(rendered)}{end}" for value in values])
-
-    def rows(self) -> list[str]:
-        """Return the texts."""
-        return [*map(self.template.__mod__, zip(*self._columns, strict=True))]
+def render_entries(
+    locs: Sequence[str], lastmods: Sequence[str], mds: Sequence[str], links: Sequence[str], element: str = "url"
+) -> list[str]:
+    """Write entries whose `lastmod`, `rs:md` and links are whole elements; raises `DocumentError` for a `loc`."""
+    begin, end = f"  <{element}>\n    <loc>", f"  </{element}>\n"
+    return [
+        f"{begin}{loc}</loc>\n{lastmod}{md}{ln}{end}"
+        for loc, lastmod, md, ln in zip(_render_locs(locs), lastmods, mds, links, strict=True)
+    ]
 
 
 def _named(loc: str, error: DocumentError) -> DocumentError:
@@ -202,9 +135,15 @@ def _named(loc: str, error: DocumentError) -> DocumentError:
 
 
 def _render_locs(locs: Sequence[str]) -> list[str]:
-    if max(map(len, locs)) < LONGEST_LOC and are_all(_PLAIN_LOC, locs):
+    if max(map(len, locs), default=0) < LONGEST_LOC and are_all(_PLAIN_LOC, locs):
         return [*locs]
-    return [*map(render_loc, locs)]
+    rendered = []
+    for loc in locs:
+        try:
+            rendered.append(render_loc(loc))
+        except DocumentError as error:
+            raise _named(loc, error) from None
+    return rendered
 
 
 def render_loc(loc: str) -> str:

@@ -41,17 +41,6 @@ def render_datetime(moment: dt.datetime) -> str:
     return _render_utc(moment if moment.tzinfo is dt.UTC else _in_utc(moment))
 
 
-def render_datetimes(moments: Iterable[dt.datetime]) -> list[str]:
-    """Write many times, as `render_datetime` does; those in a row are often the same object."""
-    texts: list[str] = []
-    before: dt.datetime | None = None
-    for moment in moments:
-        if moment is not before:
-            before, text = moment, render_datetime(moment)
-        texts.append(text)
-    return texts
-
-
 def are_all(pattern: str, texts: Sequence[str]) -> bool:
     """Return whether each of the texts matches a regular expression that matches no line break."""
     text = "\n".join(texts)
@@ -103,8 +92,6 @@ def _in_utc(moment: dt.datetime) -> dt.datetime:
         raise DocumentError(message) from None
 
 
-#: Nearly every hash is like this.
-PLAIN_HASH = "[a-z0-9-]++:[0-9a-f]++"
 _HASH = re.compile(r"([^\s:]+):\S+")
 
 

@@ -9,10 +9,8 @@ from pelican_resourcesync.protocol import Capability, Document
 from pelican_resourcesync.publication.documents.contents import ChangeDumpContents, Contents, ResourceSnapshot
 from pelican_resourcesync.publication.documents.documents import Documents
 from pelican_resourcesync.publication.documents.writer import DocumentWriter
-from pelican_resourcesync.publication.dumps.changedump import read_dumped
-from pelican_resourcesync.publication.dumps.previous_packages import dump_of
+from pelican_resourcesync.publication.dumps.changedump import dump_of, read_dumped
 from pelican_resourcesync.publication.dumps.writer import DumpWriter
-from pelican_resourcesync.publication.model.listing import Listing
 from pelican_resourcesync.publication.model.options import Options
 from pelican_resourcesync.publication.model.ranges import Range
 from pelican_resourcesync.publication.previous.previous import PreviousPublication
@@ -26,7 +24,7 @@ def lists_after(
     """Return the archived Resource Lists: for each closed range, the last one published in it."""
     if previous is None:
         return ()
-    last = ResourceSnapshot(previous.state.at, previous.resources)
+    last = ResourceSnapshot(previous.state.at, parts=previous.parts(previous.layout.resource_list))
     found = [*_kept(previous, _LIST), *([last] if _ends(previous, ranges) else [])]
     return _last(found, options.archives.resourcelist)
 
@@ -99,14 +97,14 @@ class ArchiveWriter:
     def _list(self, archived: ResourceSnapshot) -> None:
         layout = self.writing.options.layout
         path = layout.archived(_LIST, archived.at)
-        if archived.listed is None and self.writing.stays:
+        if archived.parts is None and self.writing.stays:
             self.writing.carry_all(path)
-        else:
-            previous = self.writing.previous
-            listed = previous.listing([path]) if archived.listed is None and previous else archived.listed
-            listed = Listing.keep(()) if listed is None else listed
-            document = self.documents.resource_list(archived.at, listed)
-            self.writing.put_parts(path, document, partial(layout.archived_part, _LIST, archived.at))
+            return
+        previous, parts = self.writing.previous, archived.parts
+        if parts is None:
+            parts = previous.parts(path) if previous else ()
+        name = partial(layout.archived_part, _LIST, archived.at)
+        self.writing.put_copied_parts(path, self.documents.resource_list(archived.at), name, parts)
 
     def _dump(self, archived: ResourceSnapshot) -> None:
         """Archive a Resource Dump: its packages stay where they are, and a new document links to them."""

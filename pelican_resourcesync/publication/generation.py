@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from pelican_resourcesync.protocol import Capability
@@ -12,9 +11,9 @@ from pelican_resourcesync.publication.documents.contents import Contents
 from pelican_resourcesync.publication.documents.documents import Documents
 from pelican_resourcesync.publication.documents.writer import DocumentWriter
 from pelican_resourcesync.publication.dumps.writer import DumpWriter
-from pelican_resourcesync.publication.model.layout import HTML_PAGE, Layout
+from pelican_resourcesync.publication.model.layout import Layout
 from pelican_resourcesync.publication.model.ranges import Range
-from pelican_resourcesync.publication.model.state import State, render_state
+from pelican_resourcesync.publication.model.state import Part, PublicationState, render_state
 from pelican_resourcesync.publication.previous.previous import PreviousPublication
 from pelican_resourcesync.version import __version__
 
@@ -30,25 +29,23 @@ class GenerationWriter:
         self._writing = writing
         self._layout = options.layout
         self._contents = contents
-        self._documents = Documents(
-            options.layout, options.describedby or options.layout.uri(HTML_PAGE), options.edition
-        )
+        self._parts: tuple[Part, ...] = ()
+        self._documents = Documents.of(options)
         self._dumps = DumpWriter(writing, self._documents, contents.bytes, on_packed)
 
-    def write(self) -> None:
-        """Write every document of the set; its Capability List names those at the top."""
+    def write(self) -> tuple[Part, ...]:
+        """Write every document of the set; its Capability List names those at the top. Return the parts of the list."""
         archives = ArchiveWriter(self._writing, self._documents, self._dumps, self._contents.at).write(self._contents)
         found = {**self._states(archives), **self._changes(archives), **archives}
         capabilities = {each: found[each] for each in Capability if each in found}
         self._writing.put(self._layout.capability_list, self._documents.capability_list(capabilities))
+        return self._parts
 
     def _states(self, archives: dict[Capability, str]) -> dict[Capability, str]:
         """Write the Resource List and the Resource Dump; return their paths by capability."""
         layout, contents = self._layout, self._contents
         archive = archives.get(Capability.RESOURCELIST_ARCHIVE, "")
-        document = self._documents.resource_list(contents.at, contents.listed, archive)
-        part = partial(layout.resource_list_part, contents.at)
-        self._writing.put_parts(layout.resource_list, document, part, contents.listed)
+        self._parts = contents.listed.write(self._writing.stage, contents.at, archive)
         found = {Capability.RESOURCELIST: layout.resource_list}
         if contents.dump is not None:
             self._dumps.resource_dump(contents.dump, contents.at, archives.get(Capability.RESOURCEDUMP_ARCHIVE, ""))
@@ -75,19 +72,18 @@ class GenerationWriter:
 
     def _change_list(self, commit_range: Range) -> None:
         path = self._layout.change_list(commit_range.start)
-        previous = self._writing.previous
         if commit_range.unchanged and self._writing.stays:
             self._writing.carry(path)
-            return
-        if commit_range.unchanged and previous:  # the site has moved, so the links in the list change (X13)
-            commit_range = replace(commit_range, changes=previous.changes_in(commit_range))
-        self._writing.put(path, self._documents.change_list(commit_range))
+        else:  # if the site has moved, the links in the list change (X13), and its entries stay
+            self._writing.put_bodies(path, self._documents.change_list(commit_range), commit_range.bodies)
 
 
 TOOL = f"pelican-resourcesync {__version__}"
 
 
-def write_state(stage: Stage, state: State, layout: Layout, previous: PreviousPublication | None) -> State:
+def write_state(
+    stage: Stage, state: PublicationState, layout: Layout, previous: PreviousPublication | None
+) -> PublicationState:
     """Write the state of the generation to the stage and return it; keep documents for readers of the previous one.
 
     Documents of the previous generation that this one no longer has stay for one more generation, so that a client that
@@ -114,7 +110,7 @@ def carry_publication(stage: Stage, previous: PreviousPublication) -> None:
     _carry(stage, previous, [*previous.state.documents, *previous.state.superseded, previous.layout.state])
 
 
-def _says_the_same(state: State, before: State) -> bool:
+def _says_the_same(state: PublicationState, before: PublicationState) -> bool:
     """Return whether two states differ only in their position in the sequence of generations."""
     place: dict[str, Any] = {
         "generation": before.generation,

@@ -1,10 +1,12 @@
 """Publish sets of resources: from the previous publication and the current resources to the files on disk."""
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from heapq import merge
 from itertools import groupby
+from pathlib import Path
 
 from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication.disk.staging import Stage, staging
@@ -14,8 +16,10 @@ from pelican_resourcesync.publication.documents.writer import DocumentWriter
 from pelican_resourcesync.publication.generation import GenerationWriter, write_state
 from pelican_resourcesync.publication.model.layout import Layout
 from pelican_resourcesync.publication.model.sanity_checks import are_few, require_few_deletions
-from pelican_resourcesync.publication.next_generation import PlannedPublication, Request, plan_next
+from pelican_resourcesync.publication.model.state import Part
 from pelican_resourcesync.publication.pages import PageSet, overview_of_stage, write_pages
+from pelican_resourcesync.publication.parts import Map
+from pelican_resourcesync.publication.plan import PlannedPublication, PublishRequest, plan_next
 
 #: After so many unexplained updates in consecutive publications, a URI is reported as unstable.
 _UNSTABLE = 2
@@ -43,41 +47,39 @@ class Publication:
 
 
 def publish_sets(
-    requests: Sequence[Request],
+    requests: Sequence[PublishRequest],
     on_packed: Callable[[int], None] = lambda _: None,
     removed_sets: Sequence[Layout] = (),
+    mapped: Map = map,
 ) -> list[Publication]:
     """Publish sets of one site together; return the result for each set.
 
     All documents are staged next to the output's own and then moved there, for all sets at once. The documents of
     `removed_sets` of the site are removed in the same step. `on_packed` is called with the number of bytes just packed.
+    `mapped` compares and writes the parts of the Resource Lists: the built-in one, or that of a pool of processes.
 
     Raises `PublicationError` if the documents cannot be written, if a resource cannot be read, or if a likely mistake
     is detected (many deletions, a time to come), and `DocumentError` for a resource that no document can contain.
     """
-    require_plausible(requests)
-    planned = plan(requests)
-    for each in planned:
-        each.require_plausible_time()
-    output = planned[0].options.output
-    layouts = [*(each.options.layout for each in planned), *removed_sets]
+    output = requests[0].options.output
+    layouts = [*(each.options.layout for each in requests), *removed_sets]
     others = find_other_sets(output, layouts)
     with staging(output, [each.records.parent for each in requests if each.records]) as stage:
+        planned = _plan(requests, stage.work, mapped)
+        require_plausible(planned)
         for each in planned:
-            writer = DocumentWriter(stage, each.options, each.request.previous)
-            GenerationWriter(writer, each.contents, on_packed).write()
+            each.require_plausible_time()
+        written = [_write_documents(stage, each, on_packed) for each in planned]
+        names = [each.options.layout.set_name for each in planned]
+        pages = [_write_state(stage, each, parts, names) for each, parts in zip(planned, written, strict=True)]
         results = [_result(each, stage.packages(each.options.layout)) for each in planned]
         write_entry_points(stage, [each.options for each in planned], others.entries)
-        pages = [_write_state(stage, each, [other.options.layout.set_name for other in planned]) for each in planned]
         write_pages(stage, pages, others.entries)
         stage.install(layouts)
-        for request in requests:
-            if request.records:
-                stage.return_records(request.options.layout, request.records)
     return [replace(results[0], notes=others.notes), *results[1:]]
 
 
-def require_plausible(requests: Sequence[Request]) -> None:
+def require_plausible(planned: Sequence[PlannedPublication]) -> None:
     """Raise `PublicationError` for a likely mistake: a large part of the site or a whole set deleted.
 
     The limit applies to all sets together, because one page may be a large part of a small set and its deletion is
@@ -85,18 +87,20 @@ def require_plausible(requests: Sequence[Request]) -> None:
     """
     before: list[Iterable[str]] = []
     now: list[Iterable[str]] = []
-    limited = [each for each in requests if not (each.options.allow_deletions or _has_moved(each))]
-    if all(map(_few_gone, limited)):
+    limited = [each for each in planned if not (each.options.allow_deletions or _has_moved(each.request))]
+    if not any(each.new_changes.kinds[ChangeKind.DELETED] for each in limited):
         return
-    for request in limited:
-        previous, options = request.previous, request.options
+    for each in limited:
+        previous, options = each.request.previous, each.options
         if previous:
             before.append(previous.resources)
-            if not len(request.resources):
+            if not each.resources.total:
                 records = options.link_changes_below
                 require_few_deletions(previous.resources, (), records=records, advice=options.on_deletions)
-        now.append(request.resources.uris())
-    options = requests[0].options
+        now.append(each.resources.uris())
+    options = planned[0].options
+    if not options.uncounted_below and all(map(_few_gone, limited)):
+        return
     require_few_deletions(
         _each_once(before),
         _each_once(now),
@@ -106,30 +110,46 @@ def require_plausible(requests: Sequence[Request]) -> None:
     )
 
 
-def _has_moved(request: Request) -> bool:
+def _has_moved(request: PublishRequest) -> bool:
     return request.previous is not None and request.previous.state.siteurl != request.options.layout.siteurl
 
 
-def _few_gone(request: Request) -> bool:
-    """Return whether it is known, without comparing all resources, that only a few of them are gone."""
-    if request.previous is None:
-        return True
-    changed = request.resources.changed_since(request.previous.digest)
-    return changed is not None and are_few(sum(row is None for _, row in changed), len(request.previous.resources))
+def _few_gone(planned: PlannedPublication) -> bool:
+    """Return whether only a few of the resources of a set are gone."""
+    previous = planned.request.previous
+    return previous is None or are_few(planned.new_changes.kinds[ChangeKind.DELETED], len(previous.resources))
 
 
-def plan(requests: Sequence[Request]) -> list[PlannedPublication]:
-    """Plan what `publish_sets` would publish, for each set; write nothing."""
-    return [plan_next(request) for request in requests]
+@contextmanager
+def plan_sets(requests: Sequence[PublishRequest]) -> Iterator[list[PlannedPublication]]:
+    """Plan what `publish_sets` would publish, for each set; write nothing but drafts to a temporary folder."""
+    with tempfile.TemporaryDirectory(prefix="resourcesync-plan-") as folder:
+        yield _plan(requests, Path(folder), map)
 
 
-def _write_state(stage: Stage, planned: PlannedPublication, set_names: Sequence[str]) -> PageSet:
+def _plan(requests: Sequence[PublishRequest], work: Path, mapped: Map) -> list[PlannedPublication]:
+    planned = []
+    for number, request in enumerate(requests):
+        folder = work / str(number)
+        folder.mkdir()
+        planned.append(plan_next(request, folder, mapped))
+    return planned
+
+
+def _write_documents(stage: Stage, planned: PlannedPublication, on_packed: Callable[[int], None]) -> tuple[Part, ...]:
+    writer = DocumentWriter(stage, planned.options, planned.request.previous)
+    return GenerationWriter(writer, planned.contents, on_packed).write()
+
+
+def _write_state(
+    stage: Stage, planned: PlannedPublication, parts: tuple[Part, ...], set_names: Sequence[str]
+) -> PageSet:
     layout, request = planned.options.layout, planned.request
-    state = replace(planned.state, sets=tuple(sorted(set_names)) if len(set_names) > 1 else ())
-    state = write_state(stage, state, layout, planned.request.previous)
+    sets = tuple(sorted(set_names)) if len(set_names) > 1 else ()
+    state = write_state(stage, replace(planned.state, sets=sets, parts=parts), layout, request.previous)
     if request.records:
-        stage.add_records(layout, request.records, request.records_differing)
-    return PageSet(planned.options, overview_of_stage(stage, layout, state, planned.contents.listed))
+        stage.add_records(layout, request.records)
+    return PageSet(planned.options, overview_of_stage(stage, layout, state))
 
 
 def _each_once(sets: Sequence[Iterable[str]]) -> Iterable[str]:
@@ -138,15 +158,14 @@ def _each_once(sets: Sequence[Iterable[str]]) -> Iterable[str]:
 
 
 def _result(planned: PlannedPublication, packages: tuple[int, int]) -> Publication:
-    kinds = Counter(change.kind for change in planned.new_changes)
-    contents, state = planned.contents, planned.state
+    state = planned.state
     return Publication(
         first=planned.request.previous is None,
-        resources=len(contents.listed),
+        resources=planned.resources.total,
         changes=state.changes,
-        ranges=len(contents.ranges),
-        new={kind: kinds[kind] for kind in ChangeKind},
-        gone=sum(uri not in contents.listed for uri in {change.uri for change in planned.new_changes}),
+        ranges=len(planned.contents.ranges),
+        new={kind: planned.new_changes.kinds[kind] for kind in ChangeKind},
+        gone=planned.gone,
         unstable={uri: count for uri, count in state.unstable.items() if count >= _UNSTABLE},
         packages=packages,
     )

@@ -9,8 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-#: The name of the work folder. It is never a source, even where Pelican's `PATH` contains it.
-WORK_FOLDER = ".resourcesync"
+from pelican_resourcesync.should_publish import WORK_FOLDER
 
 #: The age in seconds after which a temporary folder is treated as abandoned.
 _ABANDONED = 172_800.0
@@ -30,7 +29,7 @@ class Workspace:
     @property
     def saved_documents(self) -> Path:
         """The folder of the documents that are saved from Pelican's cleaning during a build."""
-        return self.folder / "aside"
+        return self.folder / "saved"
 
     @property
     def backfill(self) -> Path:
@@ -62,7 +61,7 @@ class Workspace:
         for each in self.folder.iterdir():
             with suppress(OSError):  # another run removes it at the same time
                 old = time.time() - each.lstat().st_mtime > _ABANDONED
-                if old and each.name.startswith(prefix) and not each.is_symlink():
+                if old and each.name.startswith(prefix):
                     shutil.rmtree(each, ignore_errors=True)
         with tempfile.TemporaryDirectory(prefix=prefix, dir=self.folder, ignore_cleanup_errors=True) as name:
             yield Path(name)

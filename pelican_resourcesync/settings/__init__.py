@@ -1,47 +1,39 @@
-"""The setting `RESOURCESYNC` of a Pelican site, and `SITEURL`: defaults, validation and error messages."""
+"""Tables of settings, the checks of their values, and the settings of a site: one checker for all programs."""
 
-from pelican_resourcesync.settings.checks import (
-    IN_EVERY_URI,
-    PREVIOUS,
-    archives,
-    boolean,
-    describedby,
-    dumps,
-    edition,
-    keep,
-    moved_from,
-    one_of,
-    parse_address,
+from pelican_resourcesync.settings import checks
+from pelican_resourcesync.settings.resourcesync import (
+    Selection,
+    SetSettings,
+    Settings,
+    parse_settings,
     parse_siteurl,
-    previous,
-    texts,
+    set_name,
 )
-from pelican_resourcesync.settings.resourcesync import Settings, parse_settings
-from pelican_resourcesync.settings.sets import Selection, SetSettings, set_name
-from pelican_resourcesync.settings.setting import Setting, Wording, setting_name, suggestion
+from pelican_resourcesync.settings.setting import (
+    OPTIONS,
+    Row,
+    Setting,
+    in_file,
+    row,
+    rows_of,
+    shown,
+    suggestion,
+)
 
 __all__ = [
-    "IN_EVERY_URI",
-    "PREVIOUS",
+    "OPTIONS",
+    "Row",
     "Selection",
     "SetSettings",
     "Setting",
     "Settings",
-    "Wording",
-    "archives",
-    "boolean",
-    "describedby",
-    "dumps",
-    "edition",
-    "keep",
-    "moved_from",
-    "one_of",
-    "parse_address",
+    "checks",
+    "in_file",
     "parse_settings",
     "parse_siteurl",
-    "previous",
+    "row",
+    "rows_of",
     "set_name",
-    "setting_name",
+    "shown",
     "suggestion",
-    "texts",
 ]

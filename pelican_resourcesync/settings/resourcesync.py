@@ -1,49 +1,112 @@
-"""The setting `RESOURCESYNC`: its keys (`changes_by`, `dumps`, `sets` and the others), their defaults and checks."""
+"""The table of all settings in `RESOURCESYNC`, and of a set of resources."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
-from typing import Any
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from pelican_resourcesync.errors import SettingsError
-from pelican_resourcesync.publication import Archives, Dumps
+from pelican_resourcesync.publication import HEADER_FILES, Archives, Dumps
 from pelican_resourcesync.settings import checks
-from pelican_resourcesync.settings.checks import ALWAYS_EXCLUDED, archives, dumps
-from pelican_resourcesync.settings.sets import THE_SITE, SetSettings, sets
-from pelican_resourcesync.settings.setting import Setting
+from pelican_resourcesync.settings.setting import PYTHON, Notation, Setting, checks_of, row
 
-_NO_DUMPS, _NO_ARCHIVES = Dumps(), Archives()
+#: Patterns of paths that are never resources: a host shows its error page at any URL that does not exist.
+ALWAYS_EXCLUDED = ("404.html",)
+
+#: The name of a set is also that of a folder. It is not a number: numbered folders are of restarted sets.
+_NAME = re.compile(r"(?=.*[a-z])[a-z0-9]+(?:[-_][a-z0-9]+)*")
+_LONGEST = 60
+#: The names of other files next to the folders of the sets.
+_TAKEN = ("description", "index", "publication")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """The criteria of a set: it contains the resources that match all of them; an empty criterion is ignored."""
+
+    paths: tuple[str, ...] = row((), checks.texts("patterns of output paths", least=1), "as in `exclude`")
+    categories: tuple[str, ...] = row((), checks.texts("names of categories", least=1), "with their listings")
+    tags: tuple[str, ...] = row((), checks.texts("names of tags", least=1), "with their listings")
+    languages: tuple[str, ...] = row((), checks.texts("languages, such as 'en'", least=1), "of articles and pages")
+    types: tuple[str, ...] = row((), checks.texts("media types", least=1), "such as `text/html` or `image/*`")
+
+    @property
+    def everything(self) -> bool:
+        """Whether the set contains all resources."""
+        return self == Selection()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetSettings:
+    """The settings of one set; `dumps` and `archives` are `None` where those of the whole site apply."""
+
+    name: str
+    selection: Selection = Selection()
+    dumps: Dumps | None = None
+    archives: Archives | None = None
+
+
+#: The single set of a site that defines none.
+THE_SITE = SetSettings(name="site")
+
+
+def sets(setting: Setting, value: object) -> tuple[SetSettings, ...]:
+    """Check the sets and return them in the order given."""
+    if not isinstance(value, Mapping) or not value:
+        raise setting.wrong(
+            value, f"{setting.shown({})} of sets, such as 'site': {{}} and 'news': {{'tags': ['news']}}"
+        )
+    return tuple(_set(setting, name, each) for name, each in value.items())
+
+
+def _set(setting: Setting, name: object, value: object) -> SetSettings:
+    known = {**checks_of(Selection), "dumps": checks.dumps, "archives": checks.archives}
+    given = setting.within(set_name(setting, name)).table(value, known)
+    own = {key: given.pop(key, None) for key in ("dumps", "archives")}
+    return SetSettings(name=str(name), selection=Selection(**given), **own)
+
+
+def set_name(setting: Setting, name: object) -> str:
+    """Check the name of a set, which is used in URIs and as a folder name."""
+    if not isinstance(name, str) or not _NAME.fullmatch(name) or len(name) > _LONGEST:
+        advice = f"make it of at least one lower-case letter, digits, and single '-' or '_' between, {_LONGEST} at most"
+    elif name in _TAKEN:
+        advice = "choose another name, because something else has that address"
+    else:
+        return name
+    message = f"{setting} names a set {setting.shown(name)}: {advice}"
+    raise SettingsError(message)
+
+
+def exclude(setting: Setting, value: object) -> tuple[str, ...]:
+    """Check patterns of output paths, and return them with those that are always excluded."""
+    check = checks.texts("patterns of output paths, such as ['internal', 'private/*']")
+    return tuple(dict.fromkeys([*ALWAYS_EXCLUDED, *check(setting, value)]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """The settings in `RESOURCESYNC`, with their defaults; `docs/settings.md` explains each.
+    """The settings of a site. `docs/settings.md` says more of each."""
 
-    `changes_by` is a period, `"tag"`, `"tag:PATTERN"` or a number of commits. `exclude` is a list of patterns of output
-    paths (`*` matches slashes too). `previous` is one of `PREVIOUS`, an http(s) URL without a trailing slash, or a
-    folder. `keep` is a number of closed commit ranges, `None` for all. `dumps`, `archives` and `sets` are defined in
-    modules of their own. `license` and `contact` are URIs or texts for the page. `moved_from` is a URL like `SITEURL`.
-    """
-
-    enabled: bool = True
-    previous: str = "live"
-    history: str = "all"
-    changes_by: str | int = "month"
-    keep: int | None = None
-    dumps: Dumps = _NO_DUMPS
-    archives: Archives = _NO_ARCHIVES
-    sets: tuple[SetSettings, ...] = (THE_SITE,)
-    exclude: tuple[str, ...] = ALWAYS_EXCLUDED
-    clean_urls: bool = False
-    edition: int = 2017
-    html_links: bool = True
-    robots: bool = False
-    sitemap: bool = False
-    link_headers: tuple[str, ...] = ()
-    describedby: str = ""
-    license: str = ""
-    contact: str = ""
-    allow_deletions: bool = False
-    moved_from: str = ""
+    enabled: bool = row(True, checks.boolean, "publish at all; otherwise leave existing documents alone")
+    previous: str = row("live", checks.previous, "the publication to continue: a keyword, a URL or a folder")
+    history: str = row("all", checks.history, "where the first publication begins: all, none, built, or a git revision")
+    changes_by: str | int = row("month", checks.changes_by, "what a Change List covers: a period, tag or number")
+    keep: int | None = row(None, checks.keep, "how many closed Change Lists are kept; `None` is all")
+    dumps: Dumps = row(Dumps(), checks.dumps, "which packages of the files are published")
+    archives: Archives = row(Archives(), checks.archives, "how many earlier documents are kept")
+    sets: tuple[SetSettings, ...] = row((THE_SITE,), sets, "the sets of resources, each with its own documents")
+    exclude: tuple[str, ...] = row(ALWAYS_EXCLUDED, exclude, "patterns of output paths; `*` matches slashes, too")
+    clean_urls: bool = row(False, checks.boolean, "the host finds `name.html` for `/name`, so list such URLs")
+    edition: int = row(2017, checks.edition, "the edition of the standard")
+    html_links: bool = row(True, checks.boolean, "link to the documents from the head of every page")
+    robots: bool = row(False, checks.boolean, "name the Resource List in `robots.txt`")
+    sitemap: bool = row(False, checks.boolean, "also write a sitemap without elements of ResourceSync")
+    link_headers: tuple[str, ...] = row((), checks.some_of(*HEADER_FILES), "files from which hosts read headers")
+    describedby: str = row("", checks.web_page, "the URI of a page about the site; by default, the page for people")
+    license: str = row("", checks.text, "the licence, for the page for people: a URL or a text")
+    contact: str = row("", checks.text, "whom to ask, for the page for people: a URL or a text")
+    allow_deletions: bool = row(False, checks.boolean, "publish even if more than a fifth would be deleted")
+    moved_from: str = row("", checks.site_url, "the URL of the site before it moved")
 
     @property
     def names_sets(self) -> bool:
@@ -51,45 +114,22 @@ class Settings:
         return self.sets != (THE_SITE,)
 
 
-def parse_settings(raw: object) -> Settings:
-    """Check the value of `RESOURCESYNC` and return it with defaults. Raises `SettingsError` where it is invalid."""
-    if raw is None:
-        return Settings()
-    if not isinstance(raw, Mapping):
-        message = f"RESOURCESYNC is {raw!r}: make it a dict, such as {{'changes_by': 'month'}}"
-        raise SettingsError(message)
-    for key in raw:
-        if key not in _CHECKS:
-            raise Setting("").unknown(key, (field.name for field in fields(Settings)))
-    settings = Settings(**{key: _CHECKS[key](Setting(key), value) for key, value in raw.items()})
+def parse_settings(raw: object, notation: Notation = PYTHON) -> Settings:
+    """Check settings, by default the value of `RESOURCESYNC`, and return them with defaults.
+
+    Raises `SettingsError` where they are invalid.
+    """
+    top = Setting("", notation)
+    settings = Settings(**top.table({} if raw is None else raw, checks_of(Settings)))
     if settings.link_headers and not any(each.selection.everything for each in settings.sets):
         message = (
-            "RESOURCESYNC['link_headers'] sends the same header with every response, so it needs a set with all "
-            "resources: remove it, or add such a set, for example {'site': {}}, to RESOURCESYNC['sets']"
+            f"{top.within('link_headers')} sends the same header with every response, so it needs a set with all "
+            f"resources: remove it, or add such a set, for example 'site', to {top.within('sets')}"
         )
         raise SettingsError(message)
     return settings
 
 
-_CHECKS: Mapping[str, Callable[[Setting, object], Any]] = {
-    "enabled": checks.boolean,
-    "previous": checks.previous,
-    "history": checks.history,
-    "changes_by": checks.changes_by,
-    "keep": checks.keep,
-    "dumps": dumps,
-    "archives": archives,
-    "sets": sets,
-    "exclude": checks.exclude,
-    "clean_urls": checks.boolean,
-    "edition": checks.edition,
-    "html_links": checks.boolean,
-    "robots": checks.boolean,
-    "sitemap": checks.boolean,
-    "link_headers": checks.link_headers,
-    "describedby": checks.describedby,
-    "license": checks.text,
-    "contact": checks.text,
-    "allow_deletions": checks.boolean,
-    "moved_from": checks.moved_from,
-}
+def parse_siteurl(siteurl: object) -> str:
+    """Check Pelican's `SITEURL` and return it without a trailing slash, `""` where it is not set."""
+    return checks.site_url(Setting("SITEURL", Notation(str, python=True)), siteurl) if siteurl else ""

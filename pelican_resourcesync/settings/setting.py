@@ -1,69 +1,150 @@
-"""A setting: its name in messages, and the errors for values that cannot be used."""
+"""What every table of settings is made of: settings with their names in messages, and the errors for wrong values."""
 
+import datetime as dt
 import difflib
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from pathlib import Path
+from typing import Any, TypeAlias
 
 from pelican_resourcesync.errors import SettingsError
 
+_LONGEST = 80
+_MOST_BITS = 64
+
 
 def _in_resourcesync(key: str) -> str:
-    return "RESOURCESYNC" + "".join(f"[{part!r}]" for part in key.split(".")) if key else "RESOURCESYNC"
+    return "RESOURCESYNC" + "".join(f"[{part!r}]" for part in key.split(".") if part)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wording:
-    """How messages write settings and their values; by default as in Pelican's settings file.
+@dataclass(frozen=True, slots=True)
+class Notation:
+    """How settings are written where they are given: in Python, in a TOML file, or as options of a command.
 
-    `called` returns the name of the setting at a key, and for an empty key the name of all settings together. `shown`
-    formats a value. `all` is the value that means all instead of a number, and `or_all` is the text for it. `address`
-    is the name of the setting with the URL of the site.
+    `name` returns the name of the setting at a key, and for an empty key the name of all settings together. Paths are
+    relative to `folder`; without one, they stay as they are.
     """
 
-    called: Callable[[str], str] = _in_resourcesync
-    shown: Callable[[object], str] = repr
-    yes: str = "True"
-    no: str = "False"
-    all: object = None
-    or_all: str = "None, for all,"
-    table: str = "dict"
-    address: str = "SITEURL"
+    name: Callable[[str], str] = _in_resourcesync
+    python: bool = False
+    folder: Path | None = None
 
 
-_OF_PELICAN = Wording()
+PYTHON = Notation(python=True)
+OPTIONS = Notation(lambda key: f"--{key}", folder=Path())
+
+
+def in_file(file: Path) -> Notation:
+    """Return the notation of a TOML file, in which paths are relative to its folder."""
+    return Notation(lambda key: f"{key} in {file}" if key else str(file), folder=file.parent)
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """The setting at a `key`, named in messages by its `wording`; the key of a nested setting is like `sets.news`."""
+    """The setting at a `key`, such as `keep`; the key of one within a table of settings is like `sets.news`."""
 
     key: str
-    wording: Wording = _OF_PELICAN
+    notation: Notation = PYTHON
 
     def __str__(self) -> str:
-        return self.wording.called(self.key)
+        return self.notation.name(self.key)
 
     def within(self, name: str) -> "Setting":
         """Return the setting of that name within this one."""
-        return Setting(f"{self.key}.{name}" if self.key else name, self.wording)
+        return Setting(f"{self.key}.{name}" if self.key else name, self.notation)
+
+    def as_number(self, value: object) -> object:
+        """Return the number in the text of an option; any other value unchanged, for the check to reject."""
+        is_number = self.notation is OPTIONS and isinstance(value, str) and re.fullmatch("-?[0-9]{1,18}", value)
+        return int(is_number[0]) if is_number else value
+
+    def as_list(self, value: object) -> object:
+        """Return the list in the text of an option, separated by commas; any other value unchanged."""
+        is_text = self.notation is OPTIONS and isinstance(value, str)
+        return list(filter(None, map(str.strip, str(value).split(",")))) if is_text else value
+
+    def shown(self, value: object) -> str:
+        """Return a value for messages, in the words of the notation."""
+        return shown(value, python=self.notation.python)
 
     def wrong(self, value: object, may_be: str) -> SettingsError:
         """Return the error for an invalid value; `may_be` describes the valid ones."""
-        return SettingsError(f"{self} is {self.wording.shown(value)}: it may be {may_be}")
+        return SettingsError(f"{self} is {self.shown(value)}: it may be {may_be}")
 
-    def unknown(self, name: object, known: Iterable[str]) -> SettingsError:
-        """Return the error for an unknown setting within this one."""
-        known = list(known)
-        near = difflib.get_close_matches(str(name).lower(), known, n=1, cutoff=0.0)
-        return SettingsError(f"{self} has no setting {name!r}: did you mean {near[0]!r}? There are {', '.join(known)}")
+    def table(self, value: object, checks: Mapping[str, "Check"], or_else: str = "") -> dict[str, Any]:
+        """Return the checked values of a table of settings. Raises `SettingsError` for any other value."""
+        if not isinstance(value, Mapping):
+            raise self.wrong(value, f"{or_else}{self.shown({})} of {', '.join(checks)}")
+        for name in value:
+            if name not in checks:
+                near = difflib.get_close_matches(str(name).lower(), checks, n=1, cutoff=0.0)
+                message = f"{self} has no setting {name!r}: did you mean {near[0]!r}? There are {', '.join(checks)}"
+                raise SettingsError(message)
+        return {name: checks[name](self.within(name), each) for name, each in value.items()}
 
 
-def setting_name(key: str) -> str:
-    """Return the full name of a setting, such as `RESOURCESYNC['keep']`; the key of a nested one is `sets.news`."""
-    return str(Setting(key))
+#: Returns the value of a setting as it is used, or raises `SettingsError`.
+Check: TypeAlias = Callable[[Setting, object], Any]
 
 
-def suggestion(value: object, wording: Iterable[str]) -> str:
-    """Return " (did you mean …?)" with the most similar of `wording`, or an empty string where none is similar."""
-    near = difflib.get_close_matches(value, [*wording], n=1) if isinstance(value, str) else []
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A row of a table of settings: its `key`, empty where that is the field's, the check, and what it is for.
+
+    For a setting that is also an option of a command, `metavar` is that of the option, empty for a switch.
+    """
+
+    check: Check
+    text: str
+    key: str = ""
+    metavar: str | None = None
+
+
+def row(default: Any, check: Check, text: str, *, secret: bool = False, **more: str) -> Any:
+    """Return the field of a dataclass that is a row of a table of settings; `...` is the default of a required one.
+
+    A `default` that can be called is called for the value. The value of a `secret` setting is not in the `repr`.
+    """
+    metadata = {"row": Row(check=check, text=text, **more)}
+    if callable(default):
+        return field(default_factory=default, repr=not secret, metadata=metadata)
+    return field(default=MISSING if default is ... else default, repr=not secret, metadata=metadata)
+
+
+def checks_of(table: type) -> dict[str, Check]:
+    """Return the checks of a table of settings, by field."""
+    return {name: each.check for name, each in rows_of(table).items()}
+
+
+def rows_of(table: type) -> dict[str, Row]:
+    """Return the rows of a table of settings, by field."""
+    return {each.name: each.metadata["row"] for each in fields(table) if each.metadata}
+
+
+def shown(value: object, *, python: bool = False) -> str:
+    """Return a value for messages: short, on one line, and without a password."""
+    match value:
+        case bool():
+            return str(value) if python else str(value).lower()
+        case Mapping():
+            return "a dict" if python else "a table"
+        case list() | tuple():
+            text = f"[{', '.join(shown(each, python=python) for each in value)}]"
+            return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+        case dt.date() | dt.time():
+            return value.isoformat()
+        case int() if value.bit_length() > _MOST_BITS:
+            return "a number that is too large"
+    return repr(_without_password(value)[:_LONGEST] if isinstance(value, str) else value)
+
+
+def _without_password(text: str) -> str:
+    """Remove what may be a password: everything before the last `@`, and any named password."""
+    return re.sub(r"(?i)(password\s*=).*", r"\1…", re.sub(r"(?s).*@", "…@", text))
+
+
+def suggestion(value: object, known: Iterable[str]) -> str:
+    """Return " (did you mean …?)" with the most similar of `known`, or an empty string where none is similar."""
+    near = difflib.get_close_matches(value, [*known], n=1) if isinstance(value, str) else []
     return f" (did you mean {near[0]!r}?)" if near else ""

@@ -12,8 +12,8 @@ from pelican_resourcesync.publication import (
     Layout,
     Predecessor,
     Publication,
+    PublishRequest,
     Representation,
-    Request,
     Resource,
     publish_sets,
     whole_milliseconds,
@@ -31,10 +31,9 @@ from pelican_resourcesync.site.outputs import (
     layouts_of,
     link_pages,
     links_of,
-    removed_layouts,
-    removed_set_warnings,
     update_sitemap,
 )
+from pelican_resourcesync.site.predecessors import removed_layouts, removed_set_warnings
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +119,9 @@ class Publisher:
         measured: Mapping[str, Representation],
         links: Mapping[str, tuple[Link, ...]],
         histories: Mapping[str, SetHistory],
-    ) -> Request:
+    ) -> PublishRequest:
         name = resource_set.settings.name
-        history, cuts = histories[name]
+        history, boundaries = histories[name]
         resources = [
             Resource(
                 each.uri,
@@ -133,10 +132,10 @@ class Publisher:
             )
             for each in resource_set.written
         ]
-        return Request(
+        return PublishRequest(
             resources=FileResources(resources),
             history=history,
-            boundaries=cuts,
+            boundaries=boundaries,
             options=options_of(self._run.settings, self._settings, resource_set.layout, resource_set.settings),
             previous=self._predecessors[name].previous,
             restarted_from=self._predecessors[name].restarted_from,

@@ -2,12 +2,12 @@
 
 import os
 import shutil
-import tempfile
 from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.files import link_or_copy
 from pelican_resourcesync.publication import (
     DESCRIPTION,
     FOLDER,
@@ -18,7 +18,6 @@ from pelican_resourcesync.publication import (
     parse_state,
     temporary_sibling,
 )
-from pelican_resourcesync.transport import link_or_copy
 
 
 class SavedDocuments:
@@ -38,7 +37,7 @@ class SavedDocuments:
         self._output = output
         self._owed = False
         self._stack = ExitStack()
-        if safe and not _is_link(safe) and (safe / FOLDER).is_dir():
+        if safe and (safe / FOLDER).is_dir():
             _fill(safe / FOLDER, output / FOLDER, but=_later(safe, output))
         there = (output / FOLDER).is_dir()
         self._safe = self._take(workspace) if workspace and there else None
@@ -48,9 +47,6 @@ class SavedDocuments:
         self._well_known = (file.read_bytes(), file.stat()) if file else None
 
     def _take(self, workspace: Workspace) -> Path:
-        if _is_link(workspace.saved_documents):
-            # In an untrusted repository it may lead anywhere: use a temporary folder, lost if the build is killed.
-            workspace = Workspace(Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="resourcesync-"))))
         workspace.create()
         folder = workspace.saved_documents
         part = folder.with_name(f"{folder.name}.part")  # renamed when complete, so that an interrupted copy is not used
@@ -85,10 +81,6 @@ class SavedDocuments:
         """Delete the saved documents, unless they still have to be restored: the next build does that."""
         if not self._owed:
             self._stack.close()
-
-
-def _is_link(safe: Path) -> bool:
-    return any(os.path.islink(each) for each in (safe, safe.parent))  # noqa: PTH114 - `Path.is_symlink` may raise
 
 
 def _later(safe: Path, output: Path) -> set[str]:

@@ -1,37 +1,44 @@
-"""One build, from its start to its publication: saving documents, collecting outputs, publishing, and warnings.
-
-Only what every build needs is imported at the top, because many builds publish nothing.
-"""
+"""One build, from its start to its publication: saving documents, collecting outputs, publishing, and warnings."""
 
 import gc
-import os
 import sys
 import time
-from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from pelican.log import console
 
 from pelican_resourcesync.errors import PublicationError, ResourceSyncError
 from pelican_resourcesync.printable import get_logger, printable
-from pelican_resourcesync.publication import FOLDER, WELL_KNOWN, WORK_FOLDER, Workspace
+from pelican_resourcesync.publication import (
+    FOLDER,
+    Predecessor,
+    Workspace,
+    locked,
+    predecessor_messages,
+    recover,
+    well_known_reachable,
+)
 from pelican_resourcesync.settings import Settings, parse_settings, parse_siteurl
+from pelican_resourcesync.site.outputs import Run, own_sitemaps
+from pelican_resourcesync.site.predecessors import find_predecessors, find_removed_sets, require_sources
+from pelican_resourcesync.site.publisher import Publisher, PublishResult
+from pelican_resourcesync.site.saved_documents import SavedDocuments
 from pelican_resourcesync.site.scope import require_private_work_folder, settings_folder_of
-from pelican_resourcesync.site.should_publish import why_not_to_publish
-
-if TYPE_CHECKING:
-    from pelican_resourcesync.publication import Predecessor
-    from pelican_resourcesync.site.outputs import Run
-    from pelican_resourcesync.site.publisher import Publisher, PublishResult
-    from pelican_resourcesync.site.saved_documents import SavedDocuments
+from pelican_resourcesync.terminal import Progress, summaries
 
 logger = get_logger(__name__)
 
 
 class Session:
-    """A build of Pelican, which is published when it is finished."""
+    """A build of Pelican, which is published when it is finished.
 
-    def __init__(self, settings: MutableMapping[str, Any], began: float | None = None) -> None:
+    One that does not publish keeps the documents that another build published into its output.
+    """
+
+    def __init__(self, settings: Mapping[str, Any], *, publishes: bool = True, began: float | None = None) -> None:
         """Check the settings and find the previous publication, before Pelican cleans the output.
 
         The time that the plug-in takes is counted from `began` on (a value of `time.perf_counter`; by default now).
@@ -43,16 +50,12 @@ class Session:
         self._settings: Settings = parse_settings(settings.get("RESOURCESYNC"))
         self._siteurl = parse_siteurl(settings.get("SITEURL"))
         self._output, self._path = Path(settings["OUTPUT_PATH"]), Path(settings["PATH"])
-        settings["IGNORE_FILES"] = list(dict.fromkeys([*settings["IGNORE_FILES"], WORK_FOLDER]))
         self._predecessors: Mapping[str, Predecessor] = {}
         self._removed_sets: Sequence[str] = ()
-        self._saved: SavedDocuments | None = None
         self._run: Run | None = None
         self._published = False
-        self._sitemaps = _own_sitemaps(self._output)
-        self._why_not = why_not_to_publish(
-            enabled=self._settings.enabled, siteurl=self._siteurl, environment=os.environ, arguments=sys.argv
-        )
+        self._sitemaps = tuple(each.name for each in own_sitemaps(self._output))
+        self._publishes = publishes
         with _failing_disk("nothing can be built"), _frozen_heap(), ExitStack() as stack:
             self._begin(settings, stack)
             self._stack = stack.pop_all()
@@ -60,32 +63,14 @@ class Session:
 
     def _begin(self, settings: Mapping[str, Any], stack: ExitStack) -> None:
         base = settings_folder_of(settings)
-        if self._why_not is None:
+        if self._publishes:
             require_private_work_folder(base, self._output)
-        places = (self._output / FOLDER, self._output / WELL_KNOWN, base / WORK_FOLDER)
-        # A build that publishes nothing may still delete what another one published or left to be moved into place.
-        if self._why_not is None or any(each.exists() for each in places):
-            saved = self._save_documents(base, stack)
-            if self._why_not is None:
-                self._find_predecessors(settings, base, saved, stack)
-
-    def _save_documents(self, base: Path, stack: ExitStack) -> "SavedDocuments":
-        from pelican_resourcesync.publication import locked, recover
-        from pelican_resourcesync.site.saved_documents import SavedDocuments
-
         stack.enter_context(locked(self._output))
         recover(self._output)
-        self._saved = SavedDocuments(self._output, None if self.output_retention else Workspace(base))
-        stack.callback(self._saved.close)
-        return self._saved
-
-    def _find_predecessors(
-        self, settings: Mapping[str, Any], base: Path, saved: "SavedDocuments", stack: ExitStack
-    ) -> None:
-        from pelican_resourcesync.publication import predecessor_messages
-        from pelican_resourcesync.site.outputs import Run, find_removed_sets
-        from pelican_resourcesync.site.predecessors import find_predecessors, require_sources
-
+        self._saved = saved = SavedDocuments(self._output, None if self.output_retention else Workspace(base))
+        stack.callback(saved.close)
+        if not self._publishes:
+            return
         self._predecessors = find_predecessors(settings, self._settings, self._siteurl, saved, stack)
         require_sources(settings, self._settings, self._predecessors)
         self._removed_sets = find_removed_sets(self._predecessors, self._settings, self._siteurl, saved, base)
@@ -121,15 +106,9 @@ class Session:
     def publish(self) -> None:
         """Publish what was built, and print a one-line summary for each set."""
         with _failing_disk("the site is built but not published"), self._counted(), _frozen_heap():
-            if self._saved:
-                self._saved.restore()
+            self._saved.restore()
             if self._run is None:
-                if self._settings.enabled:
-                    logger.info("ResourceSync: %s; nothing was written", self._why_not)
                 return
-            from pelican_resourcesync.site.publisher import Publisher
-            from pelican_resourcesync.terminal import Progress
-
             with Progress.shown(sys.stderr) as progress:
                 publisher = Publisher(
                     self._run, self._settings, self._predecessors, self._removed_sets, progress.packed
@@ -138,7 +117,7 @@ class Session:
         self._published = True
         self._report(outcome)
 
-    def _publish(self, publisher: "Publisher") -> "PublishResult":
+    def _publish(self, publisher: Publisher) -> PublishResult:
         """Publish; where that fails, print what the output has now that Pelican has written it."""
         try:
             return publisher.publish()
@@ -161,13 +140,10 @@ class Session:
     def close(self) -> None:
         """Release the lock and the saved documents. Where nothing was published, restore them first."""
         with _failing_disk("the documents in the output cannot be restored"), self._stack:
-            if self._saved and not self._published:
+            if not self._published:
                 self._saved.restore()
 
-    def _report(self, outcome: "PublishResult") -> None:
-        from pelican_resourcesync.publication import well_known_reachable
-        from pelican_resourcesync.terminal import summaries
-
+    def _report(self, outcome: PublishResult) -> None:
         for warning in outcome.warnings:
             logger.warning("ResourceSync: %s", warning)
         for note in outcome.notes:
@@ -181,14 +157,6 @@ class Session:
                 f"ResourceSync: SITEURL has a path, so {self._siteurl}/.well-known/resourcesync is not at the root, "
                 "where Destinations look first. They find the documents by the links in the pages."
             )
-
-
-def _own_sitemaps(output: Path) -> tuple[str, ...]:
-    if not (output / "sitemap.xml").exists():
-        return ()
-    from pelican_resourcesync.site.outputs import own_sitemaps
-
-    return tuple(each.name for each in own_sitemaps(output))
 
 
 @contextmanager
@@ -213,6 +181,4 @@ def _failing_disk(outcome: str) -> Iterator[None]:
 
 def print_line(line: str) -> None:
     """Print one line on Pelican's console, without wrapping."""
-    from pelican.log import console
-
     console.print(printable(line), highlight=False, markup=False, soft_wrap=True)

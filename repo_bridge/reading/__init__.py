@@ -1,17 +1,17 @@
-"""Every way in: DSpace's database, a dump of it, Simple Archive Format, and the rows of a user's statement."""
+"""Every source that can be read: DSpace's database, a dump of it, Simple Archive Format, and a user's SQL statement."""
 
 from repo_bridge.reading.database import open_database
-from repo_bridge.reading.dump import ImportResult, import_dump
+from repo_bridge.reading.importing import ImportResult, import_dump
 from repo_bridge.reading.query import QueryRow, read_query, read_query_metadata
-from repo_bridge.reading.repository import Repository, open_repository
+from repo_bridge.reading.repository import DSpaceRepository, open_repository
 from repo_bridge.reading.row_versions import Origin
 from repo_bridge.reading.saf import read_archive
 
 __all__ = [
+    "DSpaceRepository",
     "ImportResult",
     "Origin",
     "QueryRow",
-    "Repository",
     "import_dump",
     "open_database",
     "open_repository",

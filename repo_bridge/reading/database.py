@@ -1,4 +1,8 @@
-"""Opens a repository's database as one read-only snapshot, in which nothing can be written.
+"""Opens a repository's database as one read-only snapshot, in which nothing can be written, and runs SQL statements.
+
+Rows are the driver's own tuples, because there are millions of them. PostgreSQL does not run the query of a cursor in
+parallel, and pauses it until more rows are fetched. So long results are streamed, each over a connection of its own
+with the same snapshot. If the server allows no more connections, a cursor is used.
 
 Error messages may name hosts and users, but never contain a password.
 """
@@ -6,21 +10,33 @@ Error messages may name hosts and users, but never contain a password.
 import re
 import sqlite3
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import unquote
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy import URL, ClauseElement, Connection, Engine, Executable, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from repo_bridge.errors import DatabaseError
-from repo_bridge.reading.digests import FUNCTION, Digest
 
 #: SQLAlchemy's names of the supported databases.
 _POSTGRESQL, _SQLITE = "postgresql", "sqlite"
+
+#: A row, as the driver returns it.
+Row = tuple[Any, ...]
+
+#: Runs a statement and returns its rows.
+RunStatement = Callable[[Executable], Iterator[Row]]
+
+#: The number of rows fetched from PostgreSQL at a time.
+_BATCH = 2000
+
+_Rows = Generator[Row, None, None]
 
 #: Session settings: PostgreSQL plans for all rows rather than the first ones, and writes values the same way on every
 #: server.
@@ -70,7 +86,7 @@ def open_database(url: str, password: str | None = None) -> Iterator[Connection]
             engine.dispose()
 
 
-def beside(connection: Connection) -> Connection | None:
+def _beside(connection: Connection) -> Connection | None:
     """Open another connection to the PostgreSQL database of `connection`, with the same snapshot.
 
     Returns `None` if the server allows no further connection or does not share the snapshot.
@@ -161,14 +177,12 @@ def _require_whole(file: Path) -> None:
 
 def _sqlite(file: Path) -> Engine:
     _require_whole(file)
-    digest: Any = Digest
 
     def connect() -> sqlite3.Connection:
         # The driver does not begin a transaction for a SELECT, so we do.
         connection = sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
         connection.execute("PRAGMA query_only = ON")
         connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)  # a user's statement cannot create files
-        connection.create_aggregate(FUNCTION, 1, digest)
         return connection
 
     engine = create_engine("sqlite+pysqlite://", creator=connect, poolclass=NullPool)
@@ -206,8 +220,6 @@ def _reason(error: Exception, address: URL) -> str:
     for secret in (address.password, address.query.get("password")):
         if secret:
             text = text.replace(str(secret), "…")
-    if "user-defined aggregate" in text:  # raised if Python cannot decode a text
-        text = "it contains text that is not in UTF-8: repair it, or export it again"
     if text.startswith("permission denied"):
         text += ": grant the role SELECT on it, as docs/bridge.md shows"
     return _without_passwords(text)
@@ -215,3 +227,117 @@ def _reason(error: Exception, address: URL) -> str:
 
 def _without_passwords(text: str) -> str:
     return re.sub(r"(?i)(password)\s*=\s*\S+", r"\1=…", text)
+
+
+class RowsByKey:
+    """Rows sorted by their first column, returned for one key after another, in the same order."""
+
+    def __init__(self, rows: Iterable[Row], name: str) -> None:
+        """Start before the first row; messages call the rows `name`."""
+        self._groups = groupby(rows, itemgetter(0))
+        self._name = name
+        self._group: tuple[Any, Iterator[Row]] | None = None
+        self._begun = False
+        self._key: Any = None
+
+    def take(self, key: int | str) -> list[Row]:
+        """Return the rows of `key`, which is greater than all keys before; `DatabaseError` if rows are out of order."""
+        group = self._group if self._begun else next(self._groups, None)
+        self._begun = True
+        while group is not None and group[0] < key:
+            self._require_order(group[0])
+            group = next(self._groups, None)
+        taken: list[Row] = []
+        if group is not None and group[0] == key:
+            taken = [*group[1]]
+            group = next(self._groups, None)
+        self._group, self._key = group, key
+        return taken
+
+    def _require_order(self, key: Any) -> None:
+        """Raise `DatabaseError` unless skipped rows lie between the previous key and this one."""
+        if self._key is not None and key <= self._key:
+            message = (
+                f"the database does not sort {self._name} by the text of their keys: check the collation of the keys"
+            )
+            raise DatabaseError(message)
+
+
+class QueryRunner:
+    """Runs statements over a connection from `open_database`."""
+
+    def __init__(self, connection: Connection) -> None:
+        """Use a connection; no statement is run yet."""
+        self._connection = connection
+        self._begun: list[_Rows] = []
+        self._closed = False
+
+    def close(self) -> None:
+        """End all reading that is still in progress."""
+        self._closed = True
+        for rows in self._begun:
+            rows.close()
+
+    def all(self, statement: Executable) -> Iterator[Row]:
+        """Return all rows, fetched at once."""
+        return iter(_cursor(self._connection, statement).fetchall())
+
+    @contextmanager
+    def each(self) -> Iterator[RunStatement]:
+        """Yield a function that runs statements; their rows arrive as they are read, until the end of the block.
+
+        A statement is run only when its first row is requested. Raises `DatabaseError` if `close` was called meanwhile:
+        rows might be missing.
+        """
+        begun: list[_Rows] = []
+
+        def run(statement: Executable) -> Iterator[Row]:
+            begun.append(self._rows(statement))
+            self._begun.append(begun[-1])
+            return begun[-1]
+
+        try:
+            yield run
+            if self._closed:
+                message = "the database was closed before everything was read: read it inside the with block"
+                raise DatabaseError(message)
+        finally:
+            for rows in begun:
+                rows.close()
+                self._begun.remove(rows)
+
+    def _rows(self, statement: Executable) -> _Rows:
+        if self._connection.dialect.name != "postgresql":
+            with closing(_cursor(self._connection, statement)) as cursor:
+                yield from cursor
+            return
+        connection = _beside(self._connection)
+        if connection is None:
+            yield from self._fetched(statement)
+            return
+        connection.exec_driver_sql(PLAN_FOR_ALL)
+        with connection, closing(_stream(connection, statement)) as rows:
+            yield from rows
+
+    def _fetched(self, statement: Executable) -> _Rows:
+        self._connection.exec_driver_sql(PLAN_FOR_ALL)
+        with self._connection.execute(statement, execution_options={"yield_per": _BATCH}) as result:
+            self._connection.exec_driver_sql(PLAN_FOR_FEW)
+            for batch in result.partitions():
+                yield from map(tuple, batch)
+
+
+def _cursor(connection: Connection, statement: Executable) -> Any:
+    """Return the driver's own cursor, which has executed the statement."""
+    return connection.execute(statement).cursor
+
+
+def _stream(connection: Connection, statement: Executable) -> Any:
+    """Return psycopg's rows as they arrive, many at a time if its libpq supports that."""
+    from psycopg import capabilities
+
+    query = cast("ClauseElement", statement).compile(
+        dialect=connection.dialect, compile_kwargs={"render_postcompile": True}
+    )
+    cursor = cast("Any", connection.connection.driver_connection).cursor()
+    return cursor.stream(query.string, query.params, size=_BATCH if capabilities.has_stream_chunked() else 1)

@@ -17,10 +17,9 @@ from sqlalchemy import Connection
 
 from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.protocol import LONGEST_LOC, require_absolute
-from repo_bridge.dates import parse_moment
 from repo_bridge.errors import QueryError
-from repo_bridge.model import Field, MetadataValue
-from repo_bridge.reading.files import media_type_of
+from repo_bridge.model import Field, MetadataValue, parse_moment
+from repo_bridge.reading.repository import media_type_of
 
 _BATCH = 2000
 

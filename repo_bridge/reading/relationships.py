@@ -170,16 +170,15 @@ class VirtualMetadata:
 
         A related item without any value has a row too.
         """
-        few = None if isinstance(among, Select) else among
-        public = None if few is not None else self._public().cte("public")
-        parts = [self._values(depth, few, public) for depth in self._depths()]
+        public = self._public().cte("public") if isinstance(among, Select) else None
+        parts = [self._values(depth, public) for depth in self._depths()]
         return self._queries.of_items(union_all(*parts).subquery(), among)
 
     def dependents(self, keys: Sequence[Key]) -> Executable:
         """Return the statement for the keys of the items that may have values over one of these items."""
         queries, parts = self._queries, []
         for depth in self._depths():
-            *_, last = steps = self._steps(depth, None)
+            *_, last = steps = self._steps(depth)
             source: FromClause = last
             for after, before in pairwise(reversed(steps)):
                 source = source.join(before, before.c.other == after.c.item)
@@ -194,15 +193,14 @@ class VirtualMetadata:
         """Return how many relationships there may be between an item and one that gives it values."""
         return range(1, max((len(path) for path in self._rules), default=1) + 1)
 
-    def _values(self, depth: int, few: Sequence[Key] | None, public: CTE | None) -> Select[Any]:
+    def _values(self, depth: int, public: CTE | None) -> Select[Any]:
         """Select the values that come over as many relationships, from `public` items.
 
-        With `few`, SQLite looks at these items alone. Without `public`, each item is looked up, in a way that
-        PostgreSQL does not turn into a look at all items.
+        Without `public`, each item is looked up, in a way that PostgreSQL does not turn into a look at all items.
         """
         tables = self._queries.tables
         value: FromClause = tables.metadatavalue
-        steps = self._steps(depth, few)
+        steps = self._steps(depth)
         first, last = steps[0], steps[-1]
         source: FromClause = first
         for before, after in pairwise(steps):
@@ -213,7 +211,7 @@ class VirtualMetadata:
             value.c.text_value.is_not(None),
             unsecured(tables),
         )
-        if public is None and self._queries.dialect != "sqlite":
+        if public is None:
             value = select(value).where(*wanted).offset(0).lateral("value")
             source = source.outerjoin(value, true())
         else:
@@ -246,9 +244,9 @@ class VirtualMetadata:
             )
         )
 
-    def _steps(self, depth: int, few: Sequence[Key] | None) -> list[Subquery]:
-        """Return as many steps from item to item; with `few`, SQLite looks at the first ones of these items alone."""
-        return [_step(self._queries, few if place == 0 else None, place) for place in range(depth)]
+    def _steps(self, depth: int) -> list[Subquery]:
+        """Return as many steps from item to item."""
+        return [_step(self._queries, place) for place in range(depth)]
 
     def _wanted(self, steps: Sequence[Subquery]) -> Iterator[ColumnElement[bool]]:
         """Yield the conditions that these steps, one after the other, may begin or be the path of a rule."""
@@ -272,7 +270,7 @@ class VirtualMetadata:
     def _policies(self, key: ColumnElement[Any] | None) -> FromClause:
         """Return the policies; if those of one object are enough, in a way that PostgreSQL looks at no others."""
         policy = self._queries.tables.resourcepolicy
-        if key is None or self._queries.dialect == "sqlite":
+        if key is None:
             return policy
         return select(policy).where(policy.c.object_id == key).correlate(key.table).offset(0).lateral("policy")
 
@@ -351,8 +349,8 @@ def _is_from(step: Subquery, side: int, sides: Iterable[_Side]) -> ColumnElement
     return and_(step.c.side == side, step.c.kind.in_(kinds), step.c.status != _OUTDATED[side])
 
 
-def _step(queries: Statements, few: Sequence[Key] | None, place: int) -> Subquery:
-    """Return each relationship from both of its sides; with `few`, SQLite looks at those of these items alone.
+def _step(queries: Statements, place: int) -> Subquery:
+    """Return each relationship from both of its sides.
 
     The parts have no conditions in PostgreSQL, which then finds them by the indexes of their items. An index of types,
     which it may prefer, would be read in full.
@@ -372,6 +370,4 @@ def _step(queries: Statements, few: Sequence[Key] | None, place: int) -> Subquer
         )
         for own, other, side in (("left", "right", _LEFT), ("right", "left", _RIGHT))
     ]
-    if few is not None and queries.dialect == "sqlite":
-        parts = [part.where(queries.belongs(part.selected_columns.item, few)) for part in parts]
     return union_all(*parts).subquery(f"step{place}")

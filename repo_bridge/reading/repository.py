@@ -1,25 +1,20 @@
 """A repository: what its database shows an anonymous visitor, item by item."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from itertools import groupby, islice
 from operator import itemgetter
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Executable
 
-from repo_bridge.access import ENTITY_TYPE, AnonymousView, Period, closed, everybody, hidden, opened, readable
-from repo_bridge.dates import Day, parse_moment
-from repo_bridge.errors import SchemaError
-from repo_bridge.model import Field, HiddenItem, Item, MetadataValue, Reason
-from repo_bridge.reading.database import open_database
-from repo_bridge.reading.digests import digest_statement
-from repo_bridge.reading.execution import QueryRunner, Row, RowsByKey, RunStatement
-from repo_bridge.reading.files import File, files_of
-from repo_bridge.reading.hierarchy import read_hierarchy
+from repo_bridge.access import ENTITY_TYPE, AnonymousView, Period, closed, opened, readable
+from repo_bridge.model import Bitstream, HiddenBitstream, HiddenItem, Item, MetadataValue, Reason, parse_moment
+from repo_bridge.reading.database import QueryRunner, Row, RowsByKey, RunStatement, open_database
 from repo_bridge.reading.relationships import (
     VirtualMetadata,
     dates_of_related,
@@ -29,37 +24,47 @@ from repo_bridge.reading.relationships import (
 from repo_bridge.reading.row_versions import (
     Origin,
     find_origin,
-    items_of,
     objects_statement,
     owners_statement,
     sums_statement,
     total_statement,
     written_statement,
 )
+from repo_bridge.reading.shared import find_titles, read_fields, read_hierarchy, read_shared, visible_fields
 from repo_bridge.reading.statements import Key, Statements
-from repo_bridge.schema import ANONYMOUS, LAST_DAYS, Tables, find_tables
+from repo_bridge.schema import LAST_DAYS, Tables, find_tables
 
 #: The number of items in one query.
 _KEYS = 500
+
+_MD5 = re.compile(r"[0-9a-fA-F]{32}", re.ASCII)
+_MEDIA_TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]*/[a-z0-9][a-z0-9!#$&^_.+-]*", re.ASCII)
+_LAST = 10**9
+
+#: Positions, in a row of `Statements.bitstreams`, of the columns that group, sort and select rows.
+_KEY, _BUNDLE, _ORDER = 1, 2, 3
+_TITLE_PLACE, _TITLE_NUMBER, _TITLE = 4, 5, 6
+_SEQUENCE_ID, _ACTION, _START, _END = 7, 14, 15, 16
+_BUNDLE_ACTION, _BUNDLE_START, _BUNDLE_END = 17, 18, 19
 
 
 @contextmanager
 def open_repository(
     url: str, view: AnonymousView, *, version: int | None = None, password: str | None = None
-) -> Iterator["Repository"]:
+) -> Iterator["DSpaceRepository"]:
     """Open the repository in a database (see `open_database`), of DSpace's `version` or of the version detected.
 
     Raises `DatabaseError` if it cannot be read, now or later: read it inside the `with` block.
     """
     with open_database(url, password) as connection:
-        repository = Repository(connection, find_tables(connection, version), view)
+        repository = DSpaceRepository(connection, find_tables(connection, version), view)
         try:
             yield repository
         finally:
             repository.close()
 
 
-class Repository:
+class DSpaceRepository:
     """What is public in an open database, for one view.
 
     Memory use does not grow with the number of items, except for the keys of entities that are left out.
@@ -70,7 +75,6 @@ class Repository:
         self.version = tables.version
         view = replace(view, last_days=tables.version >= LAST_DAYS)
         self._connection = connection
-        self._total: str | None = None
         self._runner = QueryRunner(connection)
         self._view = view
         fields = read_fields(connection, tables)
@@ -103,52 +107,28 @@ class Repository:
     def items_of(self, ids: Iterable[str]) -> Iterator[Item]:
         """Yield the items with these ids, in that order, as `items` does; those that are not public are left out.
 
-        Items are queried in batches, and the rows of one batch are kept in memory.
+        The database must be one with row versions. Items are queried in batches; the rows of one are kept in memory.
         """
         for some in _batches(ids, _KEYS):
             found = {item.id: item for item in self._read(self._runner.all, self._queries.keys(some))}
             yield from (found[each] for each in some if each in found)
 
-    def digests(self) -> Iterator[tuple[str, str]]:
-        """Yield the id of each item that may be public, and a digest of what `items` would yield for it.
-
-        They are in the order of the ids. In the same database, if an item's digest and `shared_digest` are unchanged,
-        and it is not one of `dated_items`, the item is unchanged too, or still not public.
-        """
-        with self._runner.each() as run:
-            for key, digest in run(digest_statement(self._queries, self._fields, self._virtual)):
-                if key not in self._left_out:
-                    yield str(key), digest
-
     def _dates_of_related(self) -> list[Row]:
         with self._runner.each() as run:
             return [*run(dates_of_related(self._queries))]
 
-    def passed_dates(self, since: datetime) -> set[str]:
-        """Return the dates of policies, as text, on which something may have become public or hidden since then."""
-        first, last = replace(self._view, at=since).today.earliest, self._view.today.latest
-        return {date for date, day in self._dates if first < day <= last}
-
-    @cached_property
-    def _dates(self) -> list[tuple[str, Day]]:
-        """The dates of policies, as text, each with the day from which it counts."""
-        with self._runner.each() as run:
-            pairs = [*run(self._queries.dated())]
-        found = ((date, day) for pair in pairs for date, day in zip(pair, self._view.period(*pair), strict=True))
-        return [(date, day) for date, day in found if date is not None]
-
-    def dated_items(self, since: datetime) -> list[str]:
+    def dated_items(self, since: datetime) -> set[str]:
         """Return the ids of items that may have become public or hidden since then, with or without a change.
 
         So may be what they have from related items.
         """
-        dates = self.passed_dates(since)
-        objects = self._queries.objects_dated(dates)
-        if not dates:
-            return []
+        first, last = replace(self._view, at=since).today.earliest, self._view.today.latest
         with self._runner.each() as run:
-            found = [str(key) for (key,) in run(items_of(self._queries, lambda key: key.in_(objects)))]
-        return sorted({*found, *self.dependents(found)})
+            pairs = [*run(self._queries.dated())]
+        days = ((date, day) for pair in pairs for date, day in zip(pair, self._view.period(*pair), strict=True))
+        dates = {date for date, day in days if date is not None and first < day <= last}
+        found = self._owners(self._queries.objects_dated(dates)) if dates else set()
+        return found | self.dependents(found)
 
     def dependents(self, ids: Iterable[str]) -> set[str]:
         """Return the ids of items that may have values from one of these items, related to them now."""
@@ -163,21 +143,16 @@ class Repository:
         """Which database it is, `None` if it does not know which transaction wrote a row: see `row_versions`."""
         return find_origin(self._connection, self._queries)
 
+    @cached_property
     def total(self) -> str:
-        """Return the sum of all rows: see `row_versions`."""
-        if self._total is None:
-            with self._runner.each() as run:
-                self._total = str(next(run(total_statement(self._queries)))[0])
-        return self._total
+        """The sum of all rows: see `row_versions`."""
+        with self._runner.each() as run:
+            return str(next(run(total_statement(self._queries)))[0])
 
     def sums(self) -> Iterator[tuple[str, str]]:
         """Yield each item, and each object that belongs to none, with its sum; they add up to the sum of all rows."""
-        total = 0
         with self._runner.each() as run:
-            for owner, text in run(sums_statement(self._queries)):
-                total += int(text)
-                yield owner, text
-        self._total = str(total)
+            yield from run(sums_statement(self._queries))
 
     def sums_of(self, owners: Iterable[str]) -> dict[str, str]:
         """Return the sums of those that have rows."""
@@ -190,21 +165,19 @@ class Repository:
 
     def written_since(self, oldest: int) -> set[str]:
         """Return the items, and the objects that belong to none, of the rows written by this or a later transaction."""
+        return self._owners(written_statement(self._queries, oldest))
+
+    def _owners(self, objects: Executable) -> set[str]:
+        """Return the items, and the objects that belong to none, of the objects whose keys a statement selects."""
         with self._runner.each() as run:
-            keys = [key for (key,) in run(written_statement(self._queries, oldest))]
+            keys = [str(key) for (key,) in run(objects)]
         found: set[str] = set()
         for some in _batches(keys, _KEYS):
             found.update(owner for (owner,) in self._runner.all(owners_statement(self._queries, some)))
         return found
 
-    def ids(self) -> Iterator[str]:
-        """Yield the ids of all items, public or not, in order."""
-        key = self._queries.tables.item.c.id
-        with self._runner.each() as run:
-            yield from (str(each) for (each,) in run(select(self._queries.key(key)).order_by(self._queries.order(key))))
-
     def shared_digest(self) -> str:
-        """Return a digest of what all items share: if it differs, no digests of items can be compared.
+        """Return a digest of what all items share: if it differs, any item may have changed.
 
         It covers the schema of the database, the visible fields, the public collections and communities, the groups of
         an anonymous visitor, the formats of files, the types of relationships, and the view except for its time.
@@ -256,7 +229,7 @@ class Repository:
             if found.reason or found.bitstreams:
                 yield found
 
-    def _hidden(self, key: Key, rows: Sequence[Row], handles: Sequence[Row], files: Iterable[File]) -> HiddenItem:
+    def _hidden(self, key: Key, rows: Sequence[Row], handles: Sequence[Row], files: Iterable["File"]) -> HiddenItem:
         periods = _periods(rows, self._view)
         reason = Reason(rows[0][2]) if rows[0][2] else self._restricted(key, periods)
         return HiddenItem(
@@ -333,51 +306,101 @@ def _batches(ids: Iterable[str], size: int) -> Iterator[list[str]]:
         yield batch
 
 
-#: The field with the names of bundles, files, collections and communities.
-TITLE = Field("dc", "title")
+# Files: there is a row for each title and each policy of a file, and of its bundle
 
 
-def read_fields(connection: Connection, tables: Tables) -> dict[int, Field]:
-    """Return the fields by number."""
-    field, schema = tables.metadatafieldregistry, tables.metadataschemaregistry
-    rows = connection.execute(
-        select(field.c.metadata_field_id, schema.c.short_id, field.c.element, field.c.qualifier).join(
-            schema, schema.c.metadata_schema_id == field.c.metadata_schema_id
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file of an item, from all its rows: the first of them, the file's title, and when everybody may read it."""
+
+    row: Row
+    name: str
+    periods: Sequence[Period]
+
+    def is_public(self, view: AnonymousView) -> bool:
+        """Return whether everybody may read the file today, if its item is public (rule 6)."""
+        return readable(self.periods, view.today)
+
+    def publish(self, view: AnonymousView) -> Bitstream:
+        """Return the value for a public file."""
+        _, key, bundle, _, _, _, _, sequence_id, size, *more = self.row
+        checksum, algorithm, mimetype, store_number, internal_id, *_ = more
+        return Bitstream(
+            id=str(key),
+            name=self.name,
+            bundle=bundle,
+            sequence_id=sequence_id,
+            length=_length(size) if view.fingerprints else None,
+            md5=md5_of(checksum, algorithm) if view.fingerprints else None,
+            type=media_type_of(mimetype),
+            store_number=store_number,
+            internal_id=internal_id,
+            opened=opened(self.periods, view),
         )
-    )
-    return {number: Field(prefix or "", element or "", qualifier or "") for number, prefix, element, qualifier in rows}
 
-
-def find_titles(fields: Mapping[int, Field]) -> list[int]:
-    """Return the numbers of the field that holds titles; `SchemaError` if there is none."""
-    titles = [number for number, field in fields.items() if field == TITLE]
-    if not titles:
-        message = (
-            f"the metadata registry has no field {TITLE}, needed for the names of bundles: is the database complete?"
+    def hide(self, view: AnonymousView) -> HiddenBitstream:
+        """Return the value for a file that is not public."""
+        return HiddenBitstream(
+            id=str(self.row[_KEY]),
+            name=self.name,
+            sequence_id=self.row[_SEQUENCE_ID],
+            closed=closed(self.periods, view),
         )
-        raise SchemaError(message)
-    return titles
 
 
-def read_shared(connection: Connection, tables: Tables) -> tuple[list[str], list[str]]:
-    """Return the groups of an anonymous visitor, and the media types of formats.
-
-    Raises `SchemaError` if there is no group Anonymous: nothing could be public.
-    """
-    groups = sorted(str(key) for (key,) in connection.execute(everybody(tables)))
-    if not groups:
-        message = f"there is no group {ANONYMOUS}, so nothing would be public: is the database complete?"
-        raise SchemaError(message)
-    kinds = tables.bitstreamformatregistry
-    formats = connection.execute(select(kinds.c.bitstream_format_id, kinds.c.mimetype))
-    return groups, sorted(map(repr, map(tuple, formats)))
+def files_of(rows: Iterable[Row], view: AnonymousView) -> list[File]:
+    """Return the files in the rows of one item, each once, in the order of `view.bundles`, then of each bundle."""
+    bundles = view.bundles
+    files: dict[Key, list[Row]] = {}
+    for row in sorted(rows, key=lambda row: (bundles.index(row[_BUNDLE]), _order(row), row[_KEY])):
+        files.setdefault(row[_KEY], []).append(row)
+    return [File(_shown(same, view), _name(same), _file_periods(same, view)) for same in files.values()]
 
 
-def visible_fields(fields: Mapping[int, Field], view: AnonymousView) -> dict[int, tuple[int, Field]]:
-    """Return the public fields by number, each with its place in the order of field names (rule 8)."""
-    places = {field: place for place, field in enumerate(_sorted(fields.values()))}
-    return {number: (places[field], field) for number, field in fields.items() if not hidden(field, view.hidden)}
+def _shown(rows: Sequence[Row], view: AnonymousView) -> Row:
+    """Return the first row of a file in a bundle that everybody may read, else the first."""
+    if len(rows) == 1:
+        return rows[0]
+    return next((same[0] for same in _by_bundle(rows) if readable(_file_periods(same, view), view.today)), rows[0])
 
 
-def _sorted(fields: Iterable[Field]) -> list[Field]:
-    return sorted(set(fields))
+def _by_bundle(rows: Sequence[Row]) -> Iterator[list[Row]]:
+    return ([*same] for _, same in groupby(rows, itemgetter(_BUNDLE)))
+
+
+def _order(row: Row) -> int:
+    order: int | None = row[_ORDER]
+    return _LAST if order is None else order
+
+
+def _name(rows: Iterable[Row]) -> str:
+    """Return the first title."""
+    titles = [(row[_TITLE_PLACE] or 0, row[_TITLE_NUMBER] or 0, row[_TITLE]) for row in rows if row[_TITLE] is not None]
+    return str(min(titles)[-1]) if titles else ""
+
+
+def _file_periods(rows: Iterable[Row], view: AnonymousView) -> list[Period]:
+    """Return the days on which everybody may read both the file and its bundle (rule 6)."""
+    return [
+        view.period(row[_START], row[_END]).within(view.period(row[_BUNDLE_START], row[_BUNDLE_END]))
+        for row in rows
+        if row[_ACTION] is not None and row[_BUNDLE_ACTION] is not None
+    ]
+
+
+def md5_of(checksum: str | None, algorithm: str | None) -> str | None:
+    """Return the MD5 (hexadecimal) if the checksum is one (rule 16); `None` otherwise."""
+    if not isinstance(checksum, str) or not isinstance(algorithm, str) or algorithm.strip().upper() != "MD5":
+        return None
+    return checksum.lower() if _MD5.fullmatch(checksum) else None
+
+
+@lru_cache(maxsize=1024)
+def media_type_of(text: str | None) -> str | None:
+    """Return a media type without its parameters; `None` if it is invalid."""
+    bare = (text or "").partition(";")[0].strip().lower()
+    return bare if _MEDIA_TYPE.fullmatch(bare) else None
+
+
+def _length(size: int | None) -> int | None:
+    return size if isinstance(size, int) and size >= 0 else None  # SQLite does not enforce types

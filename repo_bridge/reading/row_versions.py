@@ -1,26 +1,24 @@
 """Which items may have changed, without reading their rows: PostgreSQL knows which transaction wrote each row (`xmin`).
 
 The key of an object (an item, bundle or file) is hashed with the `xmin` of each of its rows, in all tables that are
-read. Added up, the hashes of all rows change whenever a row is added, replaced or removed, whoever did it, and cost a
-tenth of a digest of the rows. They are also added up for each item, with its bundles and files. Rows that were written
-since the last look lead to items; if these account for the change of the whole sum, no other item has changed.
-Otherwise, as when rows were only removed, the sums of all items are compared. An item that has values from related ones
-changes with them: relationships lead to it (`Repository.dependents`), and a relationship that is removed is one of both
-of its items.
+read. The sum of the hashes of all rows changes whenever a row is added, replaced or removed, whoever did it. The hashes
+are also added up for each item, with its bundles and files. Rows that were written since the last run lead to items; if
+these account for the change of the whole sum, no other item has changed. Otherwise, as when rows were only removed, the
+sums of all items are compared. An item that has values from related ones changes with them: relationships lead to it
+(`DSpaceRepository.dependents`), and a relationship that is removed is one of both of its items.
 
 `VACUUM FREEZE` keeps `xmin`. A restored database has other transactions, or the same numbers again for others, and
 other columns may have other values without a row being written. So `Origin` says which database it is, since when its
 server has been running, and which columns there are.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import (
     ARRAY,
     BigInteger,
-    CompoundSelect,
     Connection,
     Executable,
     FromClause,
@@ -44,9 +42,6 @@ from sqlalchemy.types import UserDefinedType
 
 from repo_bridge.reading.statements import Statements
 from repo_bridge.schema import INTEGER_KEYS
-
-#: Given the column with the keys of objects, returns the condition that an object is meant.
-Condition = Callable[[ColumnElement[Any]], ColumnElement[bool]]
 
 #: Two transactions are at most so many apart, if it is to be known from 32 bits which one came first.
 _NUMBERS = 1 << 32
@@ -182,18 +177,6 @@ def _array(keys: Sequence[str]) -> ColumnElement[Any]:
 
 def _text(key: ColumnElement[Any]) -> ColumnElement[str]:
     return cast(key, Text)
-
-
-def items_of(queries: Statements, condition: Condition) -> CompoundSelect[Any]:
-    """Return the statement for the keys of the items that have an object which meets the condition."""
-    tables = queries.tables
-    item, holder, order = tables.item, tables.item2bundle, tables.bundle2bitstream
-    files = holder.join(order, order.c.bundle_id == holder.c.bundle_id)
-    return union(
-        select(queries.key(item.c.id)).where(condition(item.c.id)),
-        select(queries.key(holder.c.item_id)).where(condition(holder.c.bundle_id)),
-        select(queries.key(holder.c.item_id)).select_from(files).where(condition(order.c.bitstream_id)),
-    )
 
 
 def _owners(queries: Statements) -> Iterator[tuple[Table, ColumnElement[Any]]]:

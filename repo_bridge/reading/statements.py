@@ -35,7 +35,7 @@ from sqlalchemy import (
 
 from repo_bridge.access import AnonymousView, discoverable, grants, live, stored, unsecured, unwanted, wanted
 from repo_bridge.model import Reason
-from repo_bridge.schema import INTEGER_KEYS, ObjectType, Tables
+from repo_bridge.schema import ObjectType, Tables
 
 #: A key as in rows: an integer in version 5, text in later versions.
 Key = int | str
@@ -47,8 +47,6 @@ Statement = Select[*tuple[Any, ...]]
 Among = Statement | Sequence[Key]
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
-_INTEGER = re.compile(r"0|[1-9][0-9]{0,9}", re.ASCII)
-_LARGEST = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,11 +93,10 @@ class Statements:
         found = or_(_text(policy.c.start_date).in_([*dates]), _text(policy.c.end_date).in_([*dates]))
         return select(policy.c.object_id).where(found, grants(self.tables, policy))
 
-    def keys(self, ids: Iterable[str]) -> list[Key]:
-        """Return the keys for ids; an id that no item can have is left out."""
-        if self.tables.version == INTEGER_KEYS:
-            return [int(each) for each in ids if _INTEGER.fullmatch(each) and int(each) <= _LARGEST]
-        return [each for each in ids if self.dialect == "sqlite" or _UUID.fullmatch(each)]
+    @staticmethod
+    def keys(ids: Iterable[str]) -> list[Key]:
+        """Return the keys for ids in PostgreSQL; an id that no item can have is left out."""
+        return [each for each in ids if _UUID.fullmatch(each)]
 
     def items(self, keys: Sequence[Key] | None = None) -> Statement:
         """Select live, discoverable items with each policy that lets everybody read: last_modified, owner, dates."""
@@ -263,9 +260,7 @@ class Statements:
             return key.is_not(None)
         if isinstance(among, Select):
             return key.in_(among)
-        if self.tables.version != INTEGER_KEYS and self.dialect != "sqlite":
-            key = type_coerce(key, Uuid(as_uuid=False))
-        return key.in_(among)
+        return type_coerce(key, Uuid(as_uuid=False)).in_(among)
 
     def _rare(self, condition: ColumnElement[bool]) -> ColumnElement[bool]:
         """Mark a condition as rarely true for SQLite, so that its planner tests it first."""

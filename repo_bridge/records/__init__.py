@@ -5,7 +5,6 @@ from repo_bridge.records.crosswalk import Crosswalk
 from repo_bridge.records.formats import CROSSWALKS, find_crosswalks
 from repo_bridge.records.resources import (
     FileResource,
-    HiddenUri,
     Link,
     Record,
     described_by,
@@ -21,7 +20,6 @@ __all__ = [
     "Addresses",
     "Crosswalk",
     "FileResource",
-    "HiddenUri",
     "Interface",
     "Link",
     "Record",

@@ -7,32 +7,33 @@ import tempfile
 from pathlib import Path
 
 from tests.bench.cases import CASES, PROGRAMS
-from tests.bench.report import table, write
+from tests.bench.report import as_text, write
 from tests.bench.runner import run_case
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
 def main() -> int:
-    """Run cases and print their tables; with `--write`, write `docs/performance.md`."""
+    """Run cases and print one table; with `--write`, write `docs/performance.md`."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description="Measure, and print ratios.")
     parser.add_argument("case", nargs="*", help=f"which of {', '.join([*CASES, *PROGRAMS])}; all small ones by default")
     parser.add_argument("--rounds", type=int, default=5, help="how often each variant runs (default: 5)")
-    parser.add_argument("--write", action="store_true", help="write their sections of docs/performance.md, and plots")
+    parser.add_argument("--write", action="store_true", help="write their rows of docs/performance.md")
     arguments = parser.parse_args()
     unknown = [name for name in arguments.case if name not in CASES and name not in PROGRAMS]
     if unknown:
         parser.error(f"there is no case {unknown[0]!r}: there are {', '.join([*CASES, *PROGRAMS])}")
+    measured = []
     for name in arguments.case or [each for each in CASES if not CASES[each].large]:
         if name in PROGRAMS:
             subprocess.run(PROGRAMS[name], check=True)
             continue
-        case = CASES[name]
         with tempfile.TemporaryDirectory() as folder:
-            results = run_case(case, Path(folder), arguments.rounds)
-        print(f"\n{case.title}\n\n{table(case, results)}", flush=True)
+            measured.append((CASES[name], run_case(CASES[name], Path(folder), arguments.rounds)))
+        print(f"{name} is measured", file=sys.stderr)
         if arguments.write:
-            write(DOCS, case, results, [each.title for each in CASES.values()])
+            write(DOCS, *measured[-1], CASES)
+    print(as_text(measured))
     return 0
 
 

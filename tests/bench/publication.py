@@ -20,8 +20,8 @@ from pelican_resourcesync.publication import (
     FileResources,
     Layout,
     Options,
+    PublishRequest,
     Representation,
-    Request,
     Resource,
     publish_sets,
     read_previous,
@@ -95,7 +95,7 @@ def directory(folder: str) -> None:
 def _publish(folder: str, resources: FileResources, history: ChangeHistory, dumps: str) -> None:
     output = Path(folder, "output")
     output.mkdir(parents=True, exist_ok=True)
-    request = Request(
+    request = PublishRequest(
         resources=resources,
         history=history,
         boundaries=Calendar("day"),

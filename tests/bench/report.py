@@ -1,84 +1,54 @@
-"""Tables and plots of what was measured."""
+"""The table of what was measured: a row for each figure, for a terminal and for `docs/performance.md`."""
 
 import os
 import platform
-from collections.abc import Sequence
-from html import escape
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from tests.bench.runner import Case, Results, judge
-
-_BAR, _LABEL, _WIDTH = 24, 260, 760
+from tests.bench.runner import Case, Results
 
 _HEAD = """\
 # Performance
 
-Written by `make bench`: whole processes, in turns. Times are those of the processor, imports included; the spread is
-the distance from the fastest run to the slowest. Compare the ratios, which are to the first variant of each table:
-seconds differ from machine to machine. Where the load average is more than the number of processors, other work made
-all times longer and less regular.
+Written by `make bench`: whole processes, run in turns, imports included. A figure compares the processor time with that
+of other work in the same run, so it hardly depends on the machine: how many times that work, or how much longer one
+resource takes (µs). Memory is the most that the process held.
 
-`make bench CASE="NAME…"` measures some cases without writing, and `make bench WRITE="NAME…"` writes their sections
-anew: `tests/bench/cases.py` has their names. `CASE=bridge` and `CASE=mirror` run the benchmarks of the
-[bridge](bridge.md) and the [mirror](mirror.md). What did not help, and why some goals are missed, stands in
-[decision 15](decisions/0015-read-and-write-in-batches.md)."""
-_SECTION = "\n\n## "
+"""
+_COLUMNS = "| case | what | figure | memory |\n| --- | --- | --- | --- |"
 
 
-def table(case: Case, results: Results) -> str:
-    """Return the results of a case as a table in Markdown; ratios are to its first variant."""
-    bare = next(iter(results.values())).seconds
-    head = ["variant", "CPU, median", "spread", "clock, best", "memory", "ratio"]
-    rows = [
-        [
-            name,
-            f"{each.seconds:.2f} s",
-            f"{each.spread:.0%}",
-            f"{min(each.clock):.2f} s",
-            f"{min(each.memory) / 1e6:.0f} MB",
-            f"{each.seconds / bare:.2f}",
-        ]
-        for name, each in results.items()
+def rows(case: Case, results: Results) -> list[str]:
+    """Return the rows of a case in Markdown."""
+    return [
+        f"| {case.name} | {figure.sentence} | {figure.shown(results)} | {_memory(results, figure.variant)} |"
+        for figure in case.figures
+        if {figure.variant, figure.other} <= results.keys()
     ]
-    if case.each:
-        head.append("more than the first, each")
-        for row, measured in zip(rows, results.values(), strict=True):
-            row.append(f"{(measured.seconds - bare) / case.each * 1e6:.1f} µs")
-    lines = [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)]
-    return "\n\n".join(["\n".join(lines), *judge(case, results)])
 
 
-def plot(results: Results) -> str:
-    """Return the CPU times of a case as bars in SVG, with a line from the fastest run to the slowest."""
-    most = max(max(each.cpu) for each in results.values())
-    scale = (_WIDTH - _LABEL - 80) / most
-    rows = []
-    for number, (name, each) in enumerate(results.items()):
-        top, width = number * (_BAR + 8) + 8, each.seconds * scale
-        low, high = (_LABEL + bound * scale for bound in (min(each.cpu), max(each.cpu)))
-        middle = top + _BAR / 2
-        rows += [
-            f'<text x="{_LABEL - 8}" y="{middle + 4}" text-anchor="end">{escape(name)}</text>',
-            f'<rect x="{_LABEL}" y="{top}" width="{width:.1f}" height="{_BAR}" fill="#5b8db8"/>',
-            f'<line x1="{low:.1f}" x2="{high:.1f}" y1="{middle}" y2="{middle}" stroke="#222"/>',
-            f'<text x="{_LABEL + max(width, high - _LABEL) + 6:.1f}" y="{middle + 4}">{each.seconds:.2f} s</text>',
-        ]
-    height = len(results) * (_BAR + 8) + 16
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}" font-family="sans-serif"'
-    return "\n".join([f'{head} font-size="13">', *rows, "</svg>", ""])
+def _memory(results: Results, variant: str) -> str:
+    return f"{min(results[variant].memory) / 1e6:.0f} MB"
 
 
-def write(docs: Path, case: Case, results: Results, titles: Sequence[str]) -> None:
-    """Write the section of a case in `performance.md`, and its plot; the other sections, in this order, stay."""
-    (docs / "performance").mkdir(parents=True, exist_ok=True)
-    (docs / "performance" / f"{case.name}.svg").write_text(plot(results), "utf-8")
+def as_text(tables: Iterable[tuple[Case, Results]]) -> str:
+    """Return the figures of all cases as lines for a terminal, each with its goal if that is missed."""
+    lines = []
+    for case, results in tables:
+        for figure in case.figures:
+            if {figure.variant, figure.other} <= results.keys():
+                missed = "" if figure.value(results) <= figure.goal else f"  goal {figure.goal:g}"
+                shown, memory = figure.shown(results), _memory(results, figure.variant)
+                lines.append(f"{case.name:14} {figure.variant:32.32} {shown:>11} {memory:>8}{missed}")
+    return "\n".join(lines)
+
+
+def write(docs: Path, case: Case, results: Results, cases: Mapping[str, Case]) -> None:
+    """Write the rows of a case into `performance.md`; those of other cases stay, in the order of `cases`."""
     file = docs / "performance.md"
-    _, *written = file.read_text("utf-8").strip().split(_SECTION) if file.is_file() else [""]
-    sections = {each.partition("\n")[0]: each for each in written}
-    machine = f"{os.cpu_count()} processors ({platform.machine()}), Python {platform.python_version()}"
-    runs = len(next(iter(results.values())).cpu)
-    how = f"{'Once' if runs == 1 else f'{runs} times'}, on {machine}, with a load average of {os.getloadavg()[0]:.0f}."
-    picture = f"![{case.title}](performance/{case.name}.svg)"
-    sections[case.title] = "\n\n".join([case.title, how, picture, table(case, results)])
-    text = _SECTION.join([_HEAD, *(sections[title] for title in titles if title in sections)])
-    file.write_text(f"{text}\n", "utf-8")
+    written = file.read_text("utf-8").splitlines() if file.is_file() else []
+    known = {name: [row for row in written if row.startswith(f"| {name} |")] for name in cases}
+    known[case.name] = rows(case, results)
+    machine = f"Last run on {os.cpu_count()} processors ({platform.machine()}) with Python {platform.python_version()}."
+    table = "\n".join([_COLUMNS, *(row for name in cases for row in known[name])])
+    file.write_text(f"{_HEAD}{table}\n\n{machine}\n", "utf-8")

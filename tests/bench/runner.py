@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 #: Starts a command and prints what it took. Linux counts the memory of who starts a process as held by that process,
 #: so a small process starts it.
@@ -31,29 +30,43 @@ class Variant:
     folder: Path | None = None
 
 
-class Goal(NamedTuple):
-    """The most CPU time of a variant, less that of another: `ratio` times that of a third, and so many `seconds`."""
+@dataclass(frozen=True)
+class Figure:
+    """A row of the table: the CPU time of `variant`, less that of `less`, beside that of `other`.
 
+    It is a ratio or, if the work has `each` parts, such as resources, what is taken beyond `other` for one of them, in
+    microseconds. `sentence` says what it means to a user, and `goal` is the most that it is meant to be.
+    """
+
+    sentence: str
     variant: str
     other: str
-    ratio: float
-    seconds: float = 0.0
+    goal: float
     less: str = ""
+    each: int = 0
+
+    def value(self, results: "Results") -> float:
+        """Return the figure."""
+        took = results[self.variant].seconds - (results[self.less].seconds if self.less else 0.0)
+        beside = results[self.other].seconds
+        return (took - beside) / self.each * 1e6 if self.each else took / beside
+
+    def shown(self, results: "Results") -> str:
+        """Return the figure with its unit."""
+        value = self.value(results)
+        return f"{value:.1f} µs" if self.each else f"{value:.2f} times"
 
 
 @dataclass(frozen=True)
 class Case:
-    """Work that is done in several ways. `prepare` makes the inputs and returns the variants, the bare one first.
+    """Work that is done in several ways: `prepare` makes the inputs and returns the variants, the bare one first.
 
-    If the work has parts, such as resources, `each` is their number. What is `large` is measured once and not by
-    default.
+    What is `large` is measured once and not by default.
     """
 
     name: str
-    title: str
     prepare: Callable[[Path], Sequence[Variant]]
-    goals: Sequence[Goal] = ()
-    each: int = 0
+    figures: Sequence[Figure]
     large: bool = False
 
 
@@ -69,11 +82,6 @@ class Measurements:
     def seconds(self) -> float:
         """The median CPU time."""
         return statistics.median(self.cpu)
-
-    @property
-    def spread(self) -> float:
-        """How far the slowest run lies from the fastest, as a part of the median."""
-        return (max(self.cpu) - min(self.cpu)) / self.seconds if self.seconds else 0.0
 
 
 Results = dict[str, Measurements]
@@ -104,16 +112,3 @@ def measure(command: Sequence[str], folder: Path) -> tuple[float, float, int]:
         raise RuntimeError(message)
     clock, cpu, memory = done.stdout.splitlines()[-1].split()
     return float(clock), float(cpu), int(memory) * (1 if sys.platform == "darwin" else 1024)
-
-
-def judge(case: Case, results: Results) -> list[str]:
-    """Return a sentence for each goal of a case: whether its results meet it."""
-    sentences = []
-    for variant, other, ratio, seconds, less in case.goals:
-        took = results[variant].seconds - (results[less].seconds if less else 0.0)
-        most = results[other].seconds * ratio + seconds
-        what = f"{variant}, without {less}" if less else variant
-        more = f" and {seconds:.2f} s" if seconds else ""
-        verdict = "Met" if took <= most else "Missed"
-        sentences.append(f"{verdict}: {what}: {took:.2f} s, goal {ratio:.2f} times {other}{more}, {most:.2f} s.")
-    return sentences

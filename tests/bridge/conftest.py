@@ -13,7 +13,8 @@ from tests.bridge.support.server import NoServerError, Server, running
 def server() -> Iterator[Server]:
     """Yield a PostgreSQL server, or skip the test and say why."""
     try:
-        with running() as server:
+        with running() as server, pytest.MonkeyPatch.context() as patch:
+            patch.setenv("PATH", server.path)
             yield server
     except NoServerError as error:
         pytest.skip(str(error))

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from sample_site.dspace.repository import rows_of
 from tests.bridge.support.garden import repository
-from tests.bridge.support.repository import rows_of
 from tests.bridge.support.server import Server
 from tests.support.sites import ROOT
 

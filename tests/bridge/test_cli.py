@@ -20,9 +20,17 @@ from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication import Publication
 from repo_bridge.cli import main
 from repo_bridge.model import Reason
-from repo_bridge.report import dry_run_text, result_text, write_metrics
-from repo_bridge.result import DryRun, ExpectedSet, HiddenItems, Progress, Result
-from repo_bridge.settings import FILE, Settings
+from repo_bridge.report import (
+    DryRun,
+    ExpectedSet,
+    HiddenItems,
+    Progress,
+    Result,
+    dry_run_text,
+    result_text,
+    write_metrics,
+)
+from repo_bridge.settings import FILE, BridgeSettings
 from tests.bridge.reading.test_dump import plain_dump
 from tests.bridge.support.samples import every_case
 from tests.support.sites import ROOT
@@ -159,7 +167,7 @@ def test_import(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (("cut.sql", "export.db"), "cut.sql"),
         (("cut.sql", "cut.sql"), "cut.sql is the dump itself: name another file for the database"),
         (("cut.sql", "none/export.db"), "export.db cannot be written"),
-        (("cut.sql", "export.db", "--schema", "8"), "--schema is 8: it may be 5, 6, 7 (for 7 to 9) or 10"),
+        (("cut.sql", "export.db", "--schema", "8"), "--schema is '8': it may be 5, 6, 7 or 10"),
     ],
 )
 def test_import_of_what_cannot_be(
@@ -288,11 +296,11 @@ def test_what_is_said_of_nothing() -> None:
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[BridgeSettings]:
     """Put another in place of the publisher, who notes the settings; the command line is what is tested."""
-    settings: list[Settings] = []
+    settings: list[BridgeSettings] = []
 
-    def publish(given: Settings, progress: Progress) -> Result:
+    def publish(given: BridgeSettings, progress: Progress) -> Result:
         settings.append(given)
         progress.say("reading the repository")
         progress.advance(400)
@@ -301,7 +309,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
             raise PublicationError(message)
         return OUTCOME
 
-    def dry_run(given: Settings, progress: Progress) -> DryRun:
+    def dry_run(given: BridgeSettings, progress: Progress) -> DryRun:
         progress.say("reading the repository")
         return DryRun(sets={}, items=1, records=1, files=1) if given.allow_deletions else FORESIGHT
 
@@ -310,7 +318,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
 
 
 def test_figures_are_written_after_a_run(
-    asked: list[Settings], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    asked: list[BridgeSettings], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The file that the settings name gets the figures of the run."""
     file = tmp_path / "repo_bridge.prom"
@@ -320,7 +328,7 @@ def test_figures_are_written_after_a_run(
     assert "\nrepo_bridge_items 400\n" in file.read_text("ascii")
 
 
-def test_publish(asked: list[Settings], capsys: pytest.CaptureFixture[str]) -> None:
+def test_publish(asked: list[BridgeSettings], capsys: pytest.CaptureFixture[str]) -> None:
     """What was published goes to standard output, warnings to standard error; options become settings."""
     assert main(["publish", *NEEDED, "--dumps", "--no-fingerprints", "--keep", "3"]) == 0
     out, err = capsys.readouterr()
@@ -334,12 +342,12 @@ def test_publish(asked: list[Settings], capsys: pytest.CaptureFixture[str]) -> N
     assert (found["items"], len(found["left_out"]), found["left_out_count"]) == (400, 100, 1101)
 
 
-def test_publish_that_fails(asked: list[Settings], capsys: pytest.CaptureFixture[str]) -> None:
+def test_publish_that_fails(asked: list[BridgeSettings], capsys: pytest.CaptureFixture[str]) -> None:
     """What cannot be published is one sentence, and the exit is 2."""
     assert told(capsys, "publish", *NEEDED, "--set", "broken", exits=2) == "repo-bridge: it cannot be published\n"
 
 
-def test_dry_run(asked: list[Settings], capsys: pytest.CaptureFixture[str]) -> None:
+def test_dry_run(asked: list[BridgeSettings], capsys: pytest.CaptureFixture[str]) -> None:
     """It says what would be, and publishes nothing; where a guard would stop it, the exit is 1."""
     assert told(capsys, "publish", *NEEDED, "--dry-run", exits=1) == f"{dry_run_text(FORESIGHT)}\n"
     found = json.loads(told(capsys, "publish", *NEEDED, "--dry-run", "--json", exits=1))
@@ -351,7 +359,7 @@ def test_dry_run(asked: list[Settings], capsys: pytest.CaptureFixture[str]) -> N
 
 @pytest.mark.skipif(sys.platform == "win32", reason="files have no such modes there")
 def test_a_password_that_others_may_read(
-    asked: list[Settings], folder: Path, capsys: pytest.CaptureFixture[str]
+    asked: list[BridgeSettings], folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It is warned of, and published all the same."""
     (folder / FILE).write_text("password = 'hunter2'", "utf-8")

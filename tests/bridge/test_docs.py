@@ -19,18 +19,18 @@ from pelican_resourcesync.publication.model.sanity_checks import require_few_del
 from repo_bridge.access import ALWAYS_HIDDEN, AnonymousView
 from repo_bridge.cli import parser
 from repo_bridge.model import Bitstream, Collection, Item, Reason
-from repo_bridge.reading.dump import ImportResult, import_dump
+from repo_bridge.reading.importing import ImportResult, import_dump
 from repo_bridge.reading.query import QueryRow
 from repo_bridge.reading.repository import open_repository
 from repo_bridge.records import CROSSWALKS
 from repo_bridge.records.addresses import Addresses, Interface, record_path
 from repo_bridge.records.resources import resources_of
-from repo_bridge.result import MOST_EXAMPLES, MOST_LEFT_OUT, Counts, DryRun, ExpectedSet, HiddenItems, Result
+from repo_bridge.report import MOST_EXAMPLES, MOST_LEFT_OUT, Counts, DryRun, ExpectedSet, HiddenItems, Result
 from repo_bridge.schema import VERSIONS, describe
-from repo_bridge.settings import FILE, KEYS, Settings, read_configuration
+from repo_bridge.settings import FIELDS, FILE, BridgeSettings, read_settings
+from sample_site.dspace.repository import rows_of
 from tests.bridge.first_page import steps
 from tests.bridge.support.reading import VIEW, read, url_of
-from tests.bridge.support.repository import rows_of
 from tests.bridge.support.samples import AT, PUBLIC, every_case
 from tests.bridge.support.server import Server
 from tests.support.sites import ROOT
@@ -48,10 +48,10 @@ def rows(text: str, head: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
 
 
-def settings_of(text: str) -> Settings:
+def settings_of(text: str) -> BridgeSettings:
     """Read a settings file."""
     Path(FILE).write_text(text, "utf-8")
-    return read_configuration({}).settings
+    return read_settings({})
 
 
 def test_every_setting_is_told_with_its_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,14 +59,14 @@ def test_every_setting_is_told_with_its_default(tmp_path: Path, monkeypatch: pyt
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
     told = rows(BRIDGE.split("\n## Settings\n", 1)[1], "key")
-    assert [cells[0].strip("`") for cells in told] == [*KEYS]
+    assert [cells[0].strip("`") for cells in told] == [*FIELDS]
     alone = settings_of(NEEDED)
     for cells in told:
         key, default = cells[0].strip("`"), cells[1].strip("`")
         if default:
             assert settings_of(f"{NEEDED}{key} = {default}") == alone
         elif key not in tomllib.loads(NEEDED):
-            assert getattr(alone, KEYS[key].field) in (None, "", {}) or key == "at"
+            assert getattr(alone, FIELDS[key]) in (None, "", {}) or key == "at"
 
 
 def test_every_word_of_choice_is_told() -> None:
@@ -92,7 +92,7 @@ def test_every_command_is_told_with_its_arguments() -> None:
     assert [*documented] == [*action.choices]
     for name, verb in action.choices.items():
         told = [cells[0].strip("`") for cells in rows(documented[name], "argument")]
-        settings = KEYS if name == "publish" else {}
+        settings = FIELDS if name == "publish" else {}
         assert told == [_shown(each) for each in verb._actions if each.dest not in {"help", *settings}]
         for line in re.findall(rf"^    repo-bridge {name}(.*)$", documented[name], re.MULTILINE):
             verb.parse_args(line.split())
@@ -234,11 +234,11 @@ def test_role_reads_and_dumps_all_that_is_public(reader: str, server: Server, tm
 
 
 def test_role_knows_which_rows_were_written(reader: str) -> None:
-    """With the same grants, and no others, row versions are compared instead of all digests."""
+    """With the same grants, and no others, row versions are compared too."""
     with open_repository(reader, VIEW) as repository:
         assert repository.origin
         sums = dict(repository.sums())
-        assert repository.total() == str(sum(map(int, sums.values()))) != "0"
+        assert repository.total == str(sum(map(int, sums.values()))) != "0"
         assert repository.written_since(0) == sums.keys()
 
 
@@ -326,14 +326,12 @@ def test_examples_of_settings_are_accepted(tmp_path: Path) -> None:
         }
         lines = [text, *(f'{name} = "{value}"' for name, value in rest.items())]
         (tmp_path / "repo_bridge.toml").write_text("\n".join(lines), "utf-8")
-        read_configuration({}, tmp_path / "repo_bridge.toml")
+        read_settings({}, tmp_path / "repo_bridge.toml")
 
 
 def test_defaults_are_told() -> None:
     """What the page says of sets and of the time zone is so where nothing is set."""
-    settings = read_configuration(
-        {"out": "x", "base-url": "https://s.example", "ui-url": "https://d.example", "saf": "y"}
-    )
-    assert f"The set is called `{settings.settings.set_name}`" in section("### Several sets")
-    assert settings.settings.metadata == ("oai_dc",)
-    assert VIEW.bundles == settings.settings.bundles
+    settings = read_settings({"out": "x", "base-url": "https://s.example", "ui-url": "https://d.example", "saf": "y"})
+    assert f"The set is called `{settings.set_name}`" in section("### Several sets")
+    assert settings.metadata == ("oai_dc",)
+    assert VIEW.bundles == settings.bundles

@@ -15,8 +15,8 @@ import pytest
 
 from pelican_resourcesync.errors import ResourceSyncError
 from repo_bridge.publisher import publish
+from sample_site.dspace.repository import ITEM, key, rows_of
 from tests.bridge.support.press import Press, shelf, steady
-from tests.bridge.support.repository import ITEM, key, rows_of
 from tests.bridge.support.server import Server
 from tests.publication.disk.faults import disturbed, fail, kill
 

@@ -1,6 +1,7 @@
 """Files of an assetstore: where they are; in the dumps whole, or left out, named and counted."""
 
 import zipfile
+from collections.abc import Iterator
 from hashlib import md5
 from io import BytesIO
 from pathlib import Path
@@ -10,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.check import Level, Request, check
+from pelican_resourcesync.check import CheckOptions, Level, check
 from pelican_resourcesync.publication import Dumps
-from repo_bridge.files import Files, find_file, relative_path
-from repo_bridge.inventory.record_files import PublishedFile, StoredFile, parse_location
-from repo_bridge.result import MOST_LEFT_OUT, Result
+from repo_bridge.errors import InventoryError
+from repo_bridge.files import Files, RecordFiles, StoredFile, find_file, is_stored, new_record_files, relative_path
+from repo_bridge.report import MOST_LEFT_OUT, Result
+from sample_site.dspace.repository import BITSTREAM, Bundle, File, Sample, Thing, Value, key, rows_of
 from tests.bridge.support.press import SET, Press, ending
-from tests.bridge.support.repository import BITSTREAM, Bundle, File, Sample, Thing, Value, key, rows_of
 from tests.support.reader import parse
 
 DUMPS = Dumps(resourcedump=True, changedump=True)
@@ -148,7 +149,7 @@ def test_what_cannot_be_had_is_left_out(press: Press) -> None:
     assert len(members) == 1 + 6
     assert len(press.listed()) == 12
     assert "comparing the files with the database" in press.heard.said
-    report = check(Request(target=str(press.public), deep=True))
+    report = check(CheckOptions(target=str(press.public), deep=True))
     assert [(rule, level, group.count) for rule, level, group in report.findings.groups()] == [("CL06", Level.MUST, 5)]
 
 
@@ -214,12 +215,12 @@ def test_length_has_to_be_known(tmp_path: Path) -> None:
     )
 
 
-def test_other_bytes_are_passed_over(tmp_path: Path) -> None:
-    """Files are compared by MD5 where it is known; once passed over, a file is not found, and no news."""
+def test_other_bytes_are_left_out(tmp_path: Path) -> None:
+    """Files are compared by MD5 where it is known; once left out, a file is not found, and no news."""
     stores = store(tmp_path, 1, 2, 3)
     files = Files(None, stores)
     good, bad = md5(bytes_of(1)).hexdigest(), "0" * 32
-    files.prove(
+    files.compare(
         [
             ("urn:good", good, place_of(tmp_path, 1)),
             ("urn:bad", bad, place_of(tmp_path, 2)),
@@ -228,7 +229,7 @@ def test_other_bytes_are_passed_over(tmp_path: Path) -> None:
             ("urn:elsewhere", good, None),
         ]
     )
-    assert [files.pass_over(f"urn:{name}") for name in ("good", "bad", "unknown", "away", "elsewhere")] == [
+    assert [files.leave_out(f"urn:{name}") for name in ("good", "bad", "unknown", "away", "elsewhere")] == [
         True,
         False,
         True,
@@ -238,13 +239,12 @@ def test_other_bytes_are_passed_over(tmp_path: Path) -> None:
 
 
 def test_places() -> None:
-    """Where bytes are is read as it was written."""
-    for place in (PublishedFile("a/é.xml", 3, 10**18), StoredFile(None, "-Rä", None, "x\ty", "id")):
-        assert parse_location(place.render()) == place
-    assert parse_location("") is None
-    published = PublishedFile("a.xml", 1, 2).render()
-    assert Files(None, {}).find("urn:x", published) is None
-    assert Files(Path("/x"), {}).find("urn:x", published) == Path("/x/a.xml")
+    """A record is in the folder of records; where that is not known, it is not found."""
+    assert not is_stored("oai_dc/é.xml")
+    assert is_stored(StoredFile(None, "-Rä", None, "x\ty", "id").render())
+    assert Files(None, {}).find("urn:x", "a.xml") is None
+    assert Files(Path("/x"), {}).find("urn:x", "a.xml") == Path("/x/a.xml")
+    assert Files(Path("/x"), {}).find("urn:x", "") is None
 
 
 # Where an assetstore has the bytes of files
@@ -282,9 +282,9 @@ def test_lookup(tmp_path: Path) -> None:
         path.write_bytes(b"bytes")
     (first / "link").symlink_to("/etc/hostname")
     stores = {0: first, 1: second}
-    assert find_file(FILE, stores).path == own
-    assert find_file(FILE._replace(length=None, store_number=None), stores).path == own
-    assert find_file(FILE._replace(store_number=1, internal_id="-Rscans/x"), stores).path == second / "scans/x"
+    assert find_file(FILE, stores) == own
+    assert find_file(FILE._replace(length=None, store_number=None), stores) == own
+    assert find_file(FILE._replace(store_number=1, internal_id="-Rscans/x"), stores) == second / "scans/x"
     for file, reason in (
         (FILE._replace(length=6), f"the file 'a.pdf' (f1) has 5 bytes at {own}, but 6 in the database"),
         (FILE._replace(internal_id="-Rmissing"), "cannot be read at"),
@@ -294,12 +294,111 @@ def test_lookup(tmp_path: Path) -> None:
         (FILE._replace(internal_id="-Ra\0b"), "cannot be read at"),
     ):
         found = find_file(file, stores)
-        assert found.path is None
-        assert reason in found.reason
+        assert isinstance(found, str)
+        assert reason in found
 
 
 @given(st.text(max_size=40) | st.text(max_size=20).map("-R{}".format))
 def test_any_internal_id(tmp_path_factory: pytest.TempPathFactory, internal_id: str) -> None:
     """Whatever an internal id is, no file outside the store is found."""
     found = find_file(FILE._replace(internal_id=internal_id, length=None), {0: tmp_path_factory.getbasetemp()})
-    assert found.path is None or found.path.is_relative_to(tmp_path_factory.getbasetemp())
+    assert isinstance(found, str) or found.is_relative_to(tmp_path_factory.getbasetemp())
+
+
+# Files that are published
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    """Return the folder of what is published: three files."""
+    for path in ("a/1.xml", "a/2.xml", "b/3.xml"):
+        (tmp_path / "old" / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "old" / path).write_bytes(b"one")
+    return tmp_path / "old"
+
+
+@pytest.fixture
+def files(tmp_path: Path, old: Path) -> Iterator[RecordFiles]:
+    """Yield record files; nothing is left of them, and the old ones are as they were."""
+    before = (old / "a/1.xml").stat()
+    with new_record_files(tmp_path / "public", old) as files:
+        assert files.folder.parent.name.startswith(".resourcesync-")
+        yield files
+    assert [*(tmp_path / "public").iterdir()] == []
+    after = (old / "a/1.xml").stat()
+    assert (after.st_ino, after.st_mtime_ns, after.st_size) == (before.st_ino, before.st_mtime_ns, before.st_size)
+    assert after.st_nlink == 1
+
+
+def inode(file: Path) -> int:
+    """Tell a file from its copies."""
+    return file.stat().st_ino
+
+
+@pytest.mark.parametrize("content", [b"one", b"uno", b"ones", b"", b"on"])
+def test_written(files: RecordFiles, old: Path, content: bytes) -> None:
+    """What has the bytes of before is the very file of before; all else is written."""
+    assert files.write("a/1.xml", content) == "a/1.xml"
+    assert (files.folder / "a/1.xml").read_bytes() == content
+    assert (inode(files.folder / "a/1.xml") == inode(old / "a/1.xml")) == (content == b"one")
+    files.write("c/d/1.xml", content)
+    assert (files.folder / "c/d/1.xml").read_bytes() == content
+
+
+def test_twice(files: RecordFiles) -> None:
+    """Two files at one path are refused, whether they be the same or not."""
+    for path in ("x.xml", "a/1.xml"):
+        files.write(path, b"one")
+        for content in (b"two", b"one"):
+            with pytest.raises(InventoryError, match=rf"two records would be the file {path}"):
+                files.write(path, content)
+
+
+def test_linked(files: RecordFiles, old: Path) -> None:
+    """All files are linked but those that were removed or are written anew."""
+    assert files.published() == 3
+    files.write("a/2.xml", b"two")
+    files.link_unchanged({"b/3.xml"})
+    assert sorted(each.name for each in files.folder.rglob("*.xml")) == ["1.xml", "2.xml"]
+    assert inode(files.folder / "a/1.xml") == inode(old / "a/1.xml")
+    assert (files.folder / "a/2.xml").read_bytes() == b"two"
+
+
+def test_nothing_is_published(tmp_path: Path) -> None:
+    """Where there are no files yet, none are linked."""
+    with new_record_files(tmp_path / "public", tmp_path / "none") as files:
+        assert files.published() == 0
+        files.link_unchanged(set())
+        assert [*files.folder.iterdir()] == []
+
+
+def test_link_in_its_place(files: RecordFiles, old: Path, tmp_path: Path) -> None:
+    """A symbolic link in place of a file is not taken over, whatever it leads to."""
+    (old / "a/2.xml").rename(tmp_path / "elsewhere")
+    (old / "a/2.xml").symlink_to(tmp_path / "elsewhere")
+    files.write("a/2.xml", b"one")
+    assert not (files.folder / "a/2.xml").is_symlink()
+
+
+def test_copied(files: RecordFiles, old: Path, tmp_path: Path) -> None:
+    """A copy is of the bytes now: that of before where it has them, else a new one, never a link to the source."""
+    source = tmp_path / "source"
+    for content, path in ((b"one", "a/1.xml"), (b"two", "a/2.xml")):
+        source.write_bytes(content)
+        assert files.copy(path, source) == path
+        copy = files.folder / path
+        assert copy.read_bytes() == content
+        assert (inode(copy) == inode(old / path)) == (content == b"one")
+        assert inode(copy) != inode(source)
+
+
+def test_disk_fails(files: RecordFiles, tmp_path: Path) -> None:
+    """What cannot be written is one sentence, with the path."""
+    (files.folder / "b").write_text("a file")
+    with pytest.raises(InventoryError, match=r"b/1\.xml cannot be published"):
+        files.write("b/1.xml", b"x")
+    with pytest.raises(InventoryError, match=r"c/1\.xml cannot be published"):
+        files.copy("c/1.xml", tmp_path / "not there")
+    (tmp_path / "file").write_text("a file")
+    with pytest.raises(InventoryError, match="cannot be published"), new_record_files(tmp_path / "file", tmp_path):
+        pass

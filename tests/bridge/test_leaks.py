@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from repo_bridge.access import AnonymousView
+from sample_site.dspace.repository import ITEM, STAFF, Policy, Sample, Thing, key, rows_of
+from sample_site.dspace.tables import Rows, write_sqlite
 from tests.bridge.support.entities import TYPES, register, relate
 from tests.bridge.support.oracle import Oracle
 from tests.bridge.support.reading import read, read_sample, seen, told, url_of
-from tests.bridge.support.repository import ITEM, STAFF, Policy, Sample, Thing, key, rows_of
 from tests.bridge.support.samples import AT, PUBLIC, PUBLIC_COLLECTIONS, every_case, samples
-from tests.bridge.support.tables import Rows, write_sqlite
 
 VERSIONS = (5, 6, 7, 10)
 ZONES = ("UTC", "Pacific/Auckland", "America/Los_Angeles")

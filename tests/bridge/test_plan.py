@@ -6,8 +6,8 @@ import pytest
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication import Archives, Dumps
+from sample_site.dspace.repository import Container, Policy, Sample
 from tests.bridge.support.press import BASE, SET, UI, Press, book, shelf
-from tests.bridge.support.repository import Container, Policy, Sample
 from tests.support.reader import parse_file
 
 DUMPS = Dumps(resourcedump=True, changedump=True)

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from pelican_resourcesync.publication import Dumps
+from sample_site.dspace.repository import Sample, Value
 from tests.bridge.support.press import Press, book, shelf
-from tests.bridge.support.repository import Sample, Value
 from tests.publication.disk.simulated_disk import HOW, How, installed, mixed, recorded
 from tests.publication.support import Source
 

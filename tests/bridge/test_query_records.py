@@ -12,15 +12,10 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from repo_bridge.errors import QueryError
-from repo_bridge.inventory import EntryBuilder, Inventory, InventoryLoader
-from repo_bridge.model import Field, MetadataValue
-from repo_bridge.reading import QueryRow
-from repo_bridge.records import Addresses, Sets, find_crosswalks
 from repo_bridge.settings import Query
 from tests.bridge.support.eprints import EPRINTS, EPRINTS_ROWS
 from tests.bridge.support.ojs import OJS, OJS_ROWS
-from tests.bridge.support.press import Heard, Press, files_in
-from tests.bridge.support.samples import AT
+from tests.bridge.support.press import Press, files_in
 from tests.support.sites import ROOT
 
 QUERY = Query(
@@ -287,20 +282,9 @@ def test_item_without_values(press: Press) -> None:
     assert {*press.listed()} == {row[0] for row in ROWS}
 
 
-def test_record_that_stays_is_not_removed(tmp_path: Path) -> None:
-    """Where only one of an item's resources is deleted, its record is not noted as gone."""
-    inventory = Inventory(tmp_path / "inventory.db")
-    builder = EntryBuilder(
-        addresses=Addresses(version=7, ui="", records=f"{HERE}records"),
-        crosswalks=find_crosswalks(["oai_dc"]),
-        at=AT,
-        sets=Sets("repository"),
-        record_files=None,
-    )
-    rows = [QueryRow(uri=f"{HERE}1", item="1"), QueryRow(uri=f"{HERE}1.pdf", item="1", deleted=True)]
-    metadata = [("1", (MetadataValue(Field("dc", "title"), "Coins"),))]
-    InventoryLoader(inventory, Heard()).from_query(rows, metadata, builder)
-    assert {*inventory.uris(None)} == {f"{HERE}1", f"{HERE}records/oai_dc/~item/1.xml"}
-    assert inventory.removed_and_listed() == []
-    assert inventory.counts() == (1, 1, 1)
-    inventory.close()
+def test_record_that_stays_is_not_removed(press: Press) -> None:
+    """Where only one of an item's resources is deleted, its record stays."""
+    publish(press, ROWS, KNOWN)
+    publish(press, [ROWS[0], (*ROWS[1][:3], 1, *ROWS[1][4:]), *ROWS[2:]], KNOWN, 1)
+    assert ROWS[1][0] not in press.listed()
+    assert (press.records / "oai_dc/~item/1.xml").exists()

@@ -11,9 +11,9 @@ from sqlalchemy import Connection
 from repo_bridge.errors import SchemaError
 from repo_bridge.reading.database import open_database
 from repo_bridge.schema import VERSIONS, describe, detect, find_tables
+from sample_site.dspace.repository import Sample, Thing, rows_of
+from sample_site.dspace.tables import columns_of, write_sqlite
 from tests.bridge.support.reading import read, url_of
-from tests.bridge.support.repository import Sample, Thing, rows_of
-from tests.bridge.support.tables import columns_of, write_sqlite
 
 
 @contextmanager

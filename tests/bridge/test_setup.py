@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from repo_bridge.cli import main
-from repo_bridge.settings import FILE, read_configuration
+from repo_bridge.settings import FILE, read_settings
 from repo_bridge.setup import write_files
 
 DSPACE = r"""
@@ -77,9 +77,9 @@ def test_of_dspace(dspace: Path, home: Path, capsys: pytest.CaptureFixture[str])
         "hidden": ["dc.contributor.advisor", "local.empty", "local.note"],
         "timezone": "Asia/Tokyo",
     }
-    read = read_configuration({})
+    read = read_settings({})
     assert read.warnings == ()
-    assert read.settings.hidden == {"dc.contributor.advisor", "local.empty", "local.note"}
+    assert read.hidden == {"dc.contributor.advisor", "local.empty", "local.note"}
     assert "zqsecret" not in (home / FILE).read_text("utf-8") + capsys.readouterr().out
     if sys.platform != "win32":
         assert stat.S_IMODE((home / FILE).stat().st_mode) == 0o600
@@ -119,20 +119,23 @@ def test_what_is_asked(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
     def answer(question: str) -> str:
-        asked.append(question.partition(" ")[0])
+        asked.append(question)
         return "dspace.dump" if question.startswith("database") else "https://e.org/x "
 
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
     monkeypatch.setattr("builtins.input", answer)
     assert main(["init", "--ui-url", "https://e.org"]) == 0
-    assert asked == ["URL", "database,"]
+    assert asked == [
+        "base-url, the URL at which that folder is served: ",
+        "database, postgresql://…, sqlite:///FILE, or a dump: ",
+    ]
     assert tomllib.loads((home / FILE).read_text("utf-8"))["base-url"] == "https://e.org/x"
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "base-url is missing, the URL at which the published folder will be served: give --base-url"),
+        ([], "base-url is missing, the URL at which that folder is served: give --base-url"),
         (["--dspace", "nowhere"], "nowhere has no config/dspace.cfg: name the folder in which DSpace is installed"),
         (["--base-url", "x", "--ui-url", "https://e.org", "--database", "d"], "--base-url is 'x'"),
         (

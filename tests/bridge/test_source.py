@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pelican_resourcesync.check import Request, check
+from pelican_resourcesync.check import CheckOptions, check
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.publication import Dumps
 from repo_bridge.errors import ArchiveError, BridgeError, InventoryError, QueryError
@@ -18,7 +18,7 @@ from tests.bridge.reading.test_dump import plain_dump
 from tests.bridge.support.press import BASE, SET, UI, Press, ending, files_in, pack, shelf
 from tests.bridge.test_files import packed
 from tests.support.follower import Follower
-from tests.support.servers import served
+from tests.support.live import served
 
 DUMPS = Dumps(resourcedump=True, changedump=True)
 
@@ -81,7 +81,7 @@ def test_archive_over_http(press: Press, tmp_path: Path) -> None:
         assert follower.audit() == []
         held = {uri.removeprefix(address): data for uri, data in follower.held.items()}
         assert held[f"/resourcesync/{SET}/records/files/item_1/a~20b.pdf"] == b"%PDF 2"
-        report = check(Request(target=address, deep=True))
+        report = check(CheckOptions(target=address, deep=True))
         assert [*report.findings.groups()] == []
 
 

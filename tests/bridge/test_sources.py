@@ -14,15 +14,15 @@ from sqlalchemy import make_url
 
 from repo_bridge.access import AnonymousView
 from repo_bridge.cli import main
-from repo_bridge.reading.dump import import_dump
+from repo_bridge.reading.importing import import_dump
+from sample_site.dspace.repository import rows_of
+from sample_site.dspace.tables import write_sqlite
 from tests.bridge.support.garden import repository
 from tests.bridge.support.living import DAYS, FIRST, ZONE, begin, live
 from tests.bridge.support.press import files_in
 from tests.bridge.support.reading import read, url_of
-from tests.bridge.support.repository import rows_of
 from tests.bridge.support.samples import AT, PUBLIC, every_case
 from tests.bridge.support.server import Server
-from tests.bridge.support.tables import write_sqlite
 
 LONG = pytest.mark.long
 FORMS: dict[str, tuple[str, ...]] = {

@@ -169,6 +169,25 @@ FAULTS: dict[str, tuple[Changed, Changed]] = {
         swap("changes-2.xml", sha(A), sha(OLD)),
         swap("changes-2.xml", sha(A), "md5:0123456789abcdef0123456789abcdef"),
     ),
+    "DI01 SHOULD of another document": ({".well-known/resourcesync": text("capabilitylist.xml")}, {}),
+    "CL04 of a capability": (
+        swap(
+            "capabilitylist.xml",
+            f'{BASE}dump.xml</loc>\n    <rs:md capability="resourcedump"',
+            f'{BASE}dump-archive.xml</loc>\n    <rs:md capability="resourcedump"',
+        ),
+        {},
+    ),
+    **{
+        f"{rule} {link} of {name} is {wrong}": (swap(name, f'href="{BASE}{link}"', f'href="{BASE}{wrong}"'), {})
+        for rule, name, link, wrong in (
+            ("X13", "changes-2.xml", "capabilitylist.xml", "none.xml"),
+            ("X13", "changes-2.xml", "capabilitylist.xml", "changes.xml"),
+            ("X13", "changes-2.xml", "changes.xml", "none.xml"),
+            ("CL02", "capabilitylist.xml", "description.xml", "none.xml"),
+            ("AR05", "changes.xml", "changes-archive.xml", "none.xml"),
+        )
+    },
     "DI04 SHOULD": (
         swap("description.xml", "</urlset>", f"{SECOND}</urlset>")
         | {
@@ -426,6 +445,6 @@ FAULTS |= {
 
 #: What a host says of a resource, and the rule that it breaks.
 HOSTED: dict[str, tuple[dict[str, dict[str, str]], str]] = {
-    "link in a header": ({"/a.txt": {"Link": '</other.xml>; rel="resourcesync"'}}, "DI03 MUST"),
-    "media type": ({"/b.txt": {"Content-Type": "application/octet-stream"}}, "X09 SHOULD"),
+    "link in a header": ({"a.txt": {"Link": '</other.xml>; rel="resourcesync"'}}, "DI03 MUST"),
+    "media type": ({"b.txt": {"Content-Type": "application/octet-stream"}}, "X09 SHOULD"),
 }

@@ -1,35 +1,37 @@
-"""What one example may take: a second of the processor, and 100 MB of memory."""
+"""What one example may take: 100 MB of memory, and time in proportion to its size."""
 
 import faulthandler
 import gc
 import signal
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from time import process_time
 
 import pytest
 
-SECONDS, MEMORY, HANGS = 1.0, 100_000_000, 60.0
+MEMORY = 100_000_000
+#: Guards against hanging, over ten times what the slowest example takes: seconds of the processor, and of the clock.
+_HANGS, _STUCK = 100.0, 900.0
 _STATUS, _REFERENCES = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 @contextmanager
-def bounded(seconds: float = SECONDS, memory: int = MEMORY) -> Iterator[None]:
-    """Fail the test where what is inside takes longer, or more, than it may.
+def bounded(memory: int = MEMORY, hangs: float = _HANGS) -> Iterator[None]:
+    """Fail the test where what is inside takes more memory than it may, or hangs.
 
-    Time is that of the processor, so that a busy machine is no hang, and without what Python collects of examples
-    before; what hangs without using it, or where no handler is ever called, ends the whole run after a minute. Memory
-    is what the kernel says that the process had more than before, at most; where there is no such kernel, what Python
-    had.
+    Hanging is measured in seconds of the processor, so that a busy machine is no hang, and without what Python collects
+    of examples before; what hangs without using it, or where no handler is ever called, ends the whole run. Memory is
+    what the kernel says that the process had more than before, at most; where there is no such kernel, what Python had.
     """
-    faulthandler.dump_traceback_later(HANGS, exit=True)
+    faulthandler.dump_traceback_later(_STUCK, exit=True)
     late: list[str] = []
     before = signal.signal(signal.SIGPROF, partial(_late, late))
     gc.freeze()
     measure = _by_kernel if _REFERENCES.exists() else _by_python
-    signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.setitimer(signal.ITIMER_PROF, hangs)
     try:
         with measure(memory):
             yield
@@ -39,6 +41,21 @@ def bounded(seconds: float = SECONDS, memory: int = MEMORY) -> Iterator[None]:
         signal.signal(signal.SIGPROF, before)
         gc.unfreeze()
         faulthandler.cancel_dump_traceback_later()
+
+
+def require_linear(work: Callable[[int], object], size: int) -> None:
+    """Fail the test where work of eight times the size takes more than 24 times as long; quadratic work takes 64 times.
+
+    Each is done three times, and the shortest counts; the time of small work is that of its parts that do not grow.
+    """
+    small, large = (min(_seconds(work, each) for _ in range(3)) for each in (size, 8 * size))
+    assert large < 24 * max(small, 0.002)
+
+
+def _seconds(work: Callable[[int], object], size: int) -> float:
+    begin = process_time()
+    work(size)
+    return process_time() - begin
 
 
 def _late(late: list[str], *_: object) -> None:

@@ -2,13 +2,16 @@
 
 import hashlib
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 
 from pelican_resourcesync.check import RULES
-from pelican_resourcesync.check.document import CheckedDocument, Options, check_document
-from pelican_resourcesync.check.limits import STANDARD_LIMITS, CheckLimits
+from pelican_resourcesync.check.document import CheckedDocument, RuleOptions, check_document
 from pelican_resourcesync.check.rule import Findings
+from pelican_resourcesync.check.scan import STANDARD_LIMITS, CheckLimits
+from tests.support.live import live, static
 
 BASE = "https://example.org/"
 A, B = b"alpha", b"beta!"
@@ -258,13 +261,23 @@ def lay(folder: Path, changed: dict[str, str | bytes | None] | None = None, base
     return folder
 
 
+@contextmanager
+def hosted(
+    folder: Path, headers: dict[str, dict[str, str]] | None = None, changed: Files | None = None
+) -> Iterator[str]:
+    """Serve the Source under an address of its own, which all documents name; give that address."""
+    with live(static(folder, headers)) as site:
+        lay(folder, {**(changed or {})}, f"{site.url}/")
+        yield site.url
+
+
 def checked(
     data: str | bytes, *, edition: int | None = None, limits: CheckLimits = STANDARD_LIMITS
 ) -> tuple[Findings, CheckedDocument]:
     """Check a document by itself."""
     findings = Findings(most=100)
     stream = BytesIO(data if isinstance(data, bytes) else data.encode())
-    kept = check_document(stream, "list.xml", Options(rules=RULES, edition=edition, limits=limits), findings)
+    kept = check_document(stream, "list.xml", RuleOptions(rules=RULES, edition=edition, limits=limits), findings)
     return findings, kept
 
 

@@ -3,7 +3,7 @@
 import datetime as dt
 from dataclasses import dataclass, replace
 
-from pelican_resourcesync.check.limits import STANDARD_LIMITS, CheckLimits
+from pelican_resourcesync.check.scan import STANDARD_LIMITS, CheckLimits
 from tests.check.documents import (
     A_SAID,
     BASE,
@@ -104,6 +104,7 @@ FAULTS = [
     fault("X02 SHOULD", RES, 'capability="resourcelist"', 'capability="list"', 'capability=" resourcelist "'),
     fault("X03", RES, "length=", "size=", 'xmlns:x="urn:x" x:size="1" length='),
     fault("X03", RES, "length=", "rs:length=", 'xmlns:x="urn:x" x:length="1" length='),
+    fault("X03", RES, ' at="', ' size="1" at="', ' xmlns:x="urn:x" x:size="1" at="'),
     fault("X03", RES, 'rel="up"', 'rel="up" title="x"', 'rel="up" xmlns:x="urn:x" x:title="x"'),
     link_fault("X03", LINK.replace("/>", ' title="x"/>'), LINK.replace("/>", ' xmlns:x="urn:x" x:title="x"/>')),
     fault("X05", RES, "<lastmod>2024-02-02T00:00:00Z", "<lastmod>yesterday", "<lastmod>2024-02-02T00:00:00.123Z"),
@@ -124,6 +125,11 @@ FAULTS = [
     fault("X05 SHOULD", RES, 'at="2024-03-01T00:00:00Z"', f'at="{AFTER_TOMORROW}"', f'at="{TOMORROW}"'),
     fault("X05 SHOULD", CH2, 'datetime="2024-02-03T00:00:00Z"', 'datetime="2999"', f'datetime="{TOMORROW}"'),
     fault("X05 SHOULD", CAP, "</loc>", "</loc><lastmod>8999-01-01</lastmod>", f"</loc><lastmod>{TOMORROW}</lastmod>"),
+    fault("X05", RES, 'rel="up"', 'rel="up" modified="now"', 'rel="up" modified="2024-01-01T00:00:00Z"'),
+    fault(
+        "X05 SHOULD", RES, 'rel="up"', 'rel="up" modified="2024-01-01"', 'rel="up" modified="2024-01-01T00:00:00.5Z"'
+    ),
+    fault("X05 SHOULD", RES, 'rel="up"', f'rel="up" modified="{AFTER_TOMORROW}"', f'rel="up" modified="{TOMORROW}"'),
     link_fault("X06", '<rs:ln rel="duplicate"/>', LINK),
     link_fault("X06", '<rs:ln href="https://example.org/"/>', LINK),
     link_fault("X06", LINK.replace("https://mirror.example", ""), LINK.replace("https", "gsiftp")),

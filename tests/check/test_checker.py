@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from pelican_resourcesync.check import CheckError, Report, Request, check
+from pelican_resourcesync.check import CheckError, CheckOptions, Report, check
 from pelican_resourcesync.cli import main
 from tests.check.between import Changed
-from tests.check.documents import BASE, SOURCE, lay, names, text
-from tests.check.hosts import hosted
-from tests.support.servers import served
+from tests.check.documents import BASE, SOURCE, hosted, lay, names, text
+from tests.support.live import served
 
 DOCUMENTS = sum(name.endswith((".xml", "/resourcesync")) for name in SOURCE)
 #: A Source Description is the same at its two addresses, and read once where only links lead to it.
@@ -29,7 +28,7 @@ def linked(link: str) -> str:
 def test_page_in_a_folder(tmp_path: Path, link: str) -> None:
     """The page of a site that lies in a folder leads to the Source in that folder, whatever the form of its link."""
     folder = lay(tmp_path / "site", {"a/page.html": linked(link)})
-    report = check(Request(target=str(folder / "a/page.html")))
+    report = check(CheckOptions(target=str(folder / "a/page.html")))
     assert (names(report.findings), report.documents, report.elsewhere) == ([], ONE_LESS, 0)
 
 
@@ -37,13 +36,13 @@ def test_page_in_a_folder(tmp_path: Path, link: str) -> None:
 def test_without_a_well_known_uri(tmp_path: Path, name: str) -> None:
     """The folder is found by what the links lead to, too."""
     changed: Changed = {".well-known/resourcesync": None, "a/page.html": linked(f"{BASE}capabilitylist.xml")}
-    report = check(Request(target=str(lay(tmp_path / "site", changed) / name)))
+    report = check(CheckOptions(target=str(lay(tmp_path / "site", changed) / name)))
     assert (names(report.findings), report.documents) == (["DI01 SHOULD"], ONE_LESS)
 
 
 def test_robots_txt_in_a_folder(tmp_path: Path) -> None:
     """The Resource List that robots.txt names leads up to the whole Source."""
-    report = check(Request(target=str(lay(tmp_path) / "robots.txt")))
+    report = check(CheckOptions(target=str(lay(tmp_path) / "robots.txt")))
     assert (names(report.findings), report.documents) == ([], ONE_LESS)
 
 
@@ -51,7 +50,7 @@ def test_description_that_no_link_leads_to(tmp_path: Path) -> None:
     """SD01: the Source Description at the well-known URI is one, even where no link was followed to it."""
     away = str(SOURCE["capabilitylist.xml"]).replace(f"{BASE}description.xml", "https://elsewhere.example/description")
     changed: Changed = {"page.html": linked("capabilitylist.xml"), "capabilitylist.xml": away}
-    report = check(Request(target=str(lay(tmp_path, changed) / "page.html")))
+    report = check(CheckOptions(target=str(lay(tmp_path, changed) / "page.html")))
     assert (names(report.findings), report.elsewhere) == ([], 1)
 
 
@@ -59,7 +58,7 @@ def test_page_that_leads_out_of_its_folder(tmp_path: Path) -> None:
     """A page among the files of one site that links to another leads to that, on the web."""
     folder = lay(tmp_path, {"page.html": linked("http://127.0.0.1:1/capabilitylist.xml")})
     with pytest.raises(CheckError, match=r"127\.0\.0\.1 is not public; nothing was checked"):
-        check(Request(target=str(folder / "page.html")))
+        check(CheckOptions(target=str(folder / "page.html")))
 
 
 @pytest.mark.parametrize("name", ["page.html", "robots.txt"])
@@ -72,7 +71,7 @@ def test_file_from_elsewhere(tmp_path: Path, name: str) -> None:
         }
         (tmp_path / name).write_text(saved[name], "utf-8")
         with pytest.raises(CheckError, match=r"127\.0\.0\.1 is not public; nothing was checked"):
-            check(Request(target=str(tmp_path / name)))
+            check(CheckOptions(target=str(tmp_path / name)))
 
 
 @pytest.mark.parametrize(
@@ -88,7 +87,7 @@ def test_nothing_to_begin_with(tmp_path: Path, name: str, text: str, message: st
     """A file that leads nowhere is no target."""
     (tmp_path / name).write_text(text, "utf-8")
     with pytest.raises(CheckError, match=message):
-        check(Request(target=str(tmp_path / name)))
+        check(CheckOptions(target=str(tmp_path / name)))
 
 
 def test_link_to_nothing(tmp_path: Path) -> None:
@@ -97,7 +96,7 @@ def test_link_to_nothing(tmp_path: Path) -> None:
         hosted(tmp_path, changed={"page.html": linked("none.xml")}) as address,
         pytest.raises(CheckError, match=r"none\.xml.*; nothing was checked"),
     ):
-        check(Request(target=f"{address}/page.html"))
+        check(CheckOptions(target=f"{address}/page.html"))
 
 
 @contextmanager
@@ -110,7 +109,7 @@ def on_the_web(folder: Path, changed: dict[str, str | bytes | None] | None = Non
 
 def run(target: str, **options: Any) -> Report:
     """Check a URL."""
-    return check(Request(target=target, **options))
+    return check(CheckOptions(target=target, **options))
 
 
 def test_whole_source(tmp_path: Path) -> None:
@@ -148,15 +147,15 @@ def test_robots_txt_with_a_plain_sitemap(tmp_path: Path) -> None:
     (folder / "sitemap.xml").write_text(plain, "utf-8")
     (folder / "other.xml").write_text(plain, "utf-8")
     robots = folder / "robots.txt"
-    before = check(Request(target=str(robots)))
+    before = check(CheckOptions(target=str(robots)))
     text = robots.read_text("utf-8")
     base = text.partition("Sitemap: ")[2].rpartition("/")[0]
     robots.write_text(f"{text}\nSitemap: {base}/sitemap.xml\nSitemap: {base}/gone.xml\n", "utf-8")
-    after = check(Request(target=str(robots)))
+    after = check(CheckOptions(target=str(robots)))
     assert after.documents == before.documents
     assert "X02 MUST" not in names(after.findings)
     robots.write_text(f"Sitemap: {base}/sitemap.xml\nSitemap: {base}/other.xml\n", "utf-8")
-    assert "X02 MUST" in names(check(Request(target=str(robots))).findings)
+    assert "X02 MUST" in names(check(CheckOptions(target=str(robots))).findings)
 
 
 def test_host_that_does_not_answer() -> None:
@@ -233,7 +232,7 @@ def test_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_single_document(tmp_path: Path) -> None:
-    """A document alone is judged alone, and nothing is asked for."""
+    """A document alone is checked alone, and nothing is asked for."""
     file = lay(tmp_path) / "changes-1.xml"
     assert main(["check", str(file), "--edition", "2017"]) == 0
     assert main(["check", str(file), "--edition", "2014"]) == 1
@@ -287,7 +286,7 @@ def test_progress_on_a_terminal(
 def test_requests_that_cannot_be(wrong: dict[str, int], message: str) -> None:
     """What the command line does not let through is refused to others too."""
     with pytest.raises(CheckError, match=message):
-        check(Request(target=".", **wrong))  # type: ignore[arg-type]  # numbers all
+        check(CheckOptions(target=".", **wrong))  # type: ignore[arg-type]  # numbers all
 
 
 @pytest.mark.parametrize("option", ["--jobs", "--max-documents", "--edition"])

@@ -5,9 +5,9 @@ import re
 from argparse import ArgumentParser, _SubParsersAction
 from pathlib import Path
 
-from pelican_resourcesync.check import RULES, Request, check
-from pelican_resourcesync.check.limits import STANDARD_LIMITS
+from pelican_resourcesync.check import RULES, CheckOptions, check
 from pelican_resourcesync.check.resources import _PAGES
+from pelican_resourcesync.check.scan import STANDARD_LIMITS
 from pelican_resourcesync.cli import parser
 from tests.check.documents import lay, text
 from tests.support.sites import ROOT
@@ -38,7 +38,7 @@ def test_every_option_is_told() -> None:
 def test_report_is_as_shown(tmp_path: Path) -> None:
     """The example of a report has the form of one, in text and as JSON with all of its keys."""
     broken = text("resources-1.xml").replace('length="5"', 'length="five"')
-    report = check(Request(target=str(lay(tmp_path, {"resources-1.xml": broken}))))
+    report = check(CheckOptions(target=str(lay(tmp_path, {"resources-1.xml": broken}))))
     shown = re.findall(r"^    (.+)$", PAGE.partition("## The report")[2], re.MULTILINE)
     error, fetcher = report.as_text().splitlines()[:2]
     assert error == shown[0]

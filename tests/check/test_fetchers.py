@@ -2,13 +2,14 @@
 
 import json
 from pathlib import Path
+from threading import Lock
 
 import pytest
 
-from pelican_resourcesync.check import Report, Request, check
+from pelican_resourcesync.check import CheckOptions, Report, check
 from pelican_resourcesync.check.fetchers import FolderFetcher, Prefetcher
 from tests.check.documents import BASE, SOURCE, entry, lay, moved
-from tests.check.hosts import Host, serving
+from tests.support.live import Ask, live, static
 
 #: Faults in several documents, and many parts, so that there is an order to be kept.
 PARTS = 12
@@ -28,15 +29,36 @@ def faulty(address: str) -> dict[str, str | bytes]:
     return moved(files, f"{address}/")
 
 
-def run(folder: Path, jobs: int, most: int = 10_000) -> tuple[Report, Host]:
+class Busy:
+    """Answers with the files of a folder, and counts requests: all, and the greatest number at once."""
+
+    def __init__(self, folder: Path) -> None:
+        self.count = self.most = 0
+        self._now = 0
+        self._lock = Lock()
+        self._answer = static(folder)
+
+    def __call__(self, ask: Ask) -> None:
+        """Answer later the longer the name is, so that answers come in another order than they were asked for."""
+        with self._lock:
+            self.count += 1
+            self._now += 1
+            self.most = max(self.most, self._now)
+        ask.wait(0.001 * (20 - len(ask.path) % 20))
+        with self._lock:
+            self._now -= 1  # before the answer: who has that may ask again at once
+        self._answer(ask)
+
+
+def run(folder: Path, jobs: int, most: int = 10_000) -> tuple[Report, Busy]:
     """Check a Source on a host that answers in another order than it is asked."""
-    with serving(folder, delay=0.001) as host:
-        address = f"http://127.0.0.1:{host.server_address[1]}"
-        for name, data in faulty(address).items():
+    busy = Busy(folder)
+    with live(busy) as site:
+        for name, data in faulty(site.url).items():
             file = folder / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(data if isinstance(data, bytes) else data.encode())
-        return check(Request(target=f"{address}/description.xml", jobs=jobs, max_documents=most)), host
+        return check(CheckOptions(target=f"{site.url}/description.xml", jobs=jobs, max_documents=most)), busy
 
 
 def told(report: Report) -> object:

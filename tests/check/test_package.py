@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.check import RULES, Request, check
-from pelican_resourcesync.check.document import Options
-from pelican_resourcesync.check.limits import STANDARD_LIMITS, CheckLimits
-from pelican_resourcesync.check.package import Package, check_package
+from pelican_resourcesync.check import RULES, CheckOptions, check
+from pelican_resourcesync.check.document import RuleOptions
+from pelican_resourcesync.check.resources import CheckedPackage, check_package
 from pelican_resourcesync.check.rule import Findings
+from pelican_resourcesync.check.scan import STANDARD_LIMITS, CheckLimits
 from tests.check.bounds import bounded
 from tests.check.documents import (
     ABOUT,
@@ -39,8 +39,8 @@ MEMBERS = {"a.txt": A, "sub/b.txt": B}
 def checked_package(data: bytes, *, listed_as: str = "", limits: CheckLimits = STANDARD_LIMITS) -> list[str]:
     """Check a package, by itself or as a dump lists it."""
     findings = Findings(most=10)
-    package = Package("dump.zip", listed_as)
-    check_package(BytesIO(data), package, Options(rules=RULES, limits=limits), findings)
+    package = CheckedPackage("dump.zip", listed_as)
+    check_package(BytesIO(data), package, RuleOptions(rules=RULES, limits=limits), findings)
     return names(findings)
 
 
@@ -89,8 +89,8 @@ def test_all_members_together_have_a_budget() -> None:
     data = package(manifest, members)
     assert checked_package(data, limits=replace(STANDARD_LIMITS, unpacked=12_000)) == []
     findings = Findings(most=10)
-    options = Options(rules=RULES, limits=replace(STANDARD_LIMITS, unpacked=11_999))
-    check_package(BytesIO(data), Package("dump.zip"), options, findings)
+    options = RuleOptions(rules=RULES, limits=replace(STANDARD_LIMITS, unpacked=11_999))
+    check_package(BytesIO(data), CheckedPackage("dump.zip"), options, findings)
     [(_, _, group)] = findings.groups()
     assert [found.message for found in group.first] == [
         "the path '/5.bin' names a member of 2,000 bytes, which is not unpacked"
@@ -115,8 +115,8 @@ def test_a_member_that_many_entries_name_is_read_within_the_budget() -> None:
 def test_package_of_another_format() -> None:
     """RD03: communities may use another format, and say so in the type."""
     findings = Findings(most=10)
-    other = Package("dump.tar", "resourcedump", {"type": "application/x-tar"})
-    check_package(BytesIO(b"tar"), other, Options(rules=RULES), findings)
+    other = CheckedPackage("dump.tar", "resourcedump", {"type": "application/x-tar"})
+    check_package(BytesIO(b"tar"), other, RuleOptions(rules=RULES), findings)
     assert names(findings) == []
 
 
@@ -124,7 +124,7 @@ def test_package_as_target(tmp_path: Path) -> None:
     """A package in a file is a target by itself."""
     file = tmp_path / "dump.zip"
     file.write_bytes(package(RESOURCE_MANIFEST, {"a.txt": A}))
-    report = check(Request(target=str(file)))
+    report = check(CheckOptions(target=str(file)))
     assert names(report.findings) == ["RD06 MUST"]
     assert (report.packages, report.documents) == (1, 1)
     assert f"manifest.xml, line 10, entry '{BASE}b.txt': the path '/sub/b.txt' names no member" in report.as_text()
@@ -137,7 +137,7 @@ def found(data: bytes, limits: CheckLimits = STANDARD_LIMITS) -> tuple[list[str]
     """Check a package, and give what was found, and all that was said."""
     findings = Findings(most=20)
     with bounded():
-        check_package(BytesIO(data), Package("dump.zip"), Options(rules=RULES, limits=limits), findings)
+        check_package(BytesIO(data), CheckedPackage("dump.zip"), RuleOptions(rules=RULES, limits=limits), findings)
     said = [each.message for _, _, group in findings.groups() for each in group.first]
     return names(findings), "\n".join(said)
 
@@ -162,10 +162,10 @@ CASES: dict[str, tuple[bytes, list[str], str]] = {
     "before other bytes": (zipped(GOOD, comment=b"a comment"), [], ""),
     "a comment that is cut": (zipped(GOOD, comment=b"a comment")[:-3], [], ""),
     "a package in it": (nested(), [], ""),
-    "cut in the list": (zipped(GOOD)[:-30], [NO_ZIP], "no end of a ZIP file"),
+    "cut in the list": (zipped(GOOD)[:-30], [NO_ZIP], "not a zip file"),
     "cut in a member": (zipped(GOOD)[60:], [NO_ZIP], "outside the file"),
-    "a list said to be longer": (zipped(GOOD, size=10**9), [NO_ZIP], "before the file"),
-    "a list said to be shorter": (zipped(GOOD, size=10), [NO_ZIP], "cut or damaged"),
+    "a list said to be longer": (zipped(GOOD, size=10**9), [NO_ZIP], "cannot be read"),
+    "a list said to be shorter": (zipped(GOOD, size=10), [NO_ZIP], "Truncated central directory"),
     "a list said to be empty": (zipped(GOOD, size=0), [NO_MANIFEST], "no manifest.xml"),
     "a list said to be elsewhere": (zipped(GOOD, offset=2**31), [NO_ZIP], "outside the file"),
     "many members said": (zipped(GOOD, count=65_535), [], ""),
@@ -174,17 +174,17 @@ CASES: dict[str, tuple[bytes, list[str], str]] = {
     "a huge list": (zipped([], after=b"", size=10**9, before=bytes(1000)), [NO_ZIP], ""),
     "another name in the list": (zipped([MANIFEST, replace(ALPHA, listed=b"b.txt"), BETA]), [WRONG, UNLISTED], ""),
     "another name before the member": (
-        zipped([MANIFEST, replace(ALPHA, name=b"b.txt", listed=b"a.txt"), BETA]), [WRONG], "read (it has another name",
+        zipped([MANIFEST, replace(ALPHA, name=b"b.txt", listed=b"a.txt"), BETA]), [WRONG], "File name in directory",
     ),
     "no member where it is said to be": (zipped([MANIFEST, replace(ALPHA, at=7), BETA]), [NO_MANIFEST], "can be read"),
-    "a size that is too small": (zipped([MANIFEST, replace(ALPHA, size=2), BETA]), [WRONG], "read (it is longer"),
+    "a size that is too small": (zipped([MANIFEST, replace(ALPHA, size=2), BETA]), [WRONG], "read (Bad CRC-32"),
     "a size that is too large": (zipped([MANIFEST, replace(ALPHA, size=9), BETA]), [WRONG], "read (it is shorter"),
     "a size of more than there is room": (
         zipped([MANIFEST, replace(ALPHA, size=2**32 - 2), BETA]), [WRONG], "bytes, which is not unpacked",
     ),
     "packed bytes that are too few": (zipped([MANIFEST, replace(ALPHA, packed_size=1), BETA]), [WRONG], ""),
-    "another checksum": (zipped([MANIFEST, replace(ALPHA, crc=1), BETA]), [WRONG], "read (its checksum"),
-    "another checksum of the manifest": (zipped([replace(MANIFEST, crc=1), ALPHA, BETA]), [NO_ZIP], "its checksum"),
+    "another checksum": (zipped([MANIFEST, replace(ALPHA, crc=1), BETA]), [WRONG], "read (Bad CRC-32"),
+    "another checksum of the manifest": (zipped([replace(MANIFEST, crc=1), ALPHA, BETA]), [NO_ZIP], "Bad CRC-32"),
     "nothing that can be unpacked": (
         zipped([MANIFEST, replace(ALPHA, packed=b"\xff" * 9), BETA]), [WRONG], "cannot be unpacked",
     ),
@@ -239,19 +239,6 @@ CASES: dict[str, tuple[bytes, list[str], str]] = {
 }  # fmt: skip
 
 
-def test_member_that_is_named_again_and_again() -> None:
-    """A member that thousands of entries name is not read for each of them: so few bytes would take long."""
-    entries = "<url><loc>a:b</loc><rs:md path='/a.txt'/></url>"
-    data = zipped(
-        [replace(MANIFEST, data=document("resourcedump-manifest", entries * 3_000, SNAPSHOT).encode()), ALPHA]
-    )
-    findings = Findings(most=20)
-    check_package(BytesIO(data), Package("dump.zip"), Options(rules=RULES), findings)
-    ((rule, _, group),) = findings.groups()
-    assert (rule, group.count) == ("RD06", 3_000 - 1_000 - len(data) // 32 + 1)
-    assert "this is read no more" in group.first[0].message
-
-
 def test_list_of_members_within_limits() -> None:
     """A list of members that is too long, or of too many, is not taken into memory."""
     data = zipped(GOOD)
@@ -283,6 +270,6 @@ def test_package_of_another_format_in_a_source(tmp_path: Path) -> None:
         "dump.tar": "tar",
     }.items():
         (tmp_path / name).write_text(data)
-    report = check(Request(target=str(tmp_path), deep=True))
+    report = check(CheckOptions(target=str(tmp_path), deep=True))
     assert report.packages == 1
     assert names(report.findings) == ["DI01 SHOULD"]

@@ -10,15 +10,14 @@ from typing import Any
 
 import pytest
 
-from pelican_resourcesync.check import RULES, UNCHECKED, Level, Request, check, list_rules
-from pelican_resourcesync.check.document import Options
-from pelican_resourcesync.check.package import Package, check_package
+from pelican_resourcesync.check import RULES, UNCHECKED, CheckOptions, Level, check, list_rules
+from pelican_resourcesync.check.document import RuleOptions
+from pelican_resourcesync.check.resources import CheckedPackage, check_package
 from pelican_resourcesync.check.rule import Findings
 from tests.check.between import DEEP, HOSTED
 from tests.check.between import FAULTS as BETWEEN
-from tests.check.documents import JANUARY, OTHERS, SOURCE, checked, document, entry, lay, names, text
+from tests.check.documents import JANUARY, OTHERS, SOURCE, checked, document, entry, hosted, lay, names, text
 from tests.check.faults import ALONE, BEFORE, EARLY, FAULTS, FIRST, LATE, PACKED, SECOND, Fault, broken, changes
-from tests.check.hosts import hosted
 from tests.protocol.support import spec
 
 
@@ -186,12 +185,12 @@ class Recorder:
 
     found: set[int] = field(default_factory=set)
 
-    def watch(self, number: int, judge: Callable[..., Any]) -> Callable[..., Any]:
+    def watch(self, number: int, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return a rule's function, watched."""
 
-        @wraps(judge)
+        @wraps(function)
         def watched(*given: Any) -> Any:
-            said = judge(*given)
+            said = function(*given)
             if said is None or isinstance(said, str):
                 self.found |= {number} if said else set()
                 return said
@@ -212,8 +211,8 @@ def recorder() -> Iterator[Recorder]:
     for number, rule in enumerate(RULES):
         object.__setattr__(rule, "check", watching.watch(number, judges[number]))
     yield watching
-    for rule, judge in zip(RULES, judges, strict=True):
-        object.__setattr__(rule, "check", judge)
+    for rule, function in zip(RULES, judges, strict=True):
+        object.__setattr__(rule, "check", function)
 
 
 @pytest.mark.parametrize("name", ALONE)
@@ -234,14 +233,14 @@ def test_host_alone(name: str, tmp_path: Path) -> None:
     """So is what a host says, and only to who asks it for everything."""
     headers, expected = HOSTED[name]
     with hosted(tmp_path, headers) as address:
-        assert names(check(Request(target=address, deep=True)).findings) == [expected]
-        assert names(check(Request(target=address)).findings) == []
+        assert names(check(CheckOptions(target=address, deep=True)).findings) == [expected]
+        assert names(check(CheckOptions(target=address)).findings) == []
 
 
 def packed(data: bytes, listed_as: str) -> Findings:
     """Check a package."""
     findings = Findings(most=1)
-    check_package(BytesIO(data), Package("dump.zip", listed_as), Options(rules=RULES), findings)
+    check_package(BytesIO(data), CheckedPackage("dump.zip", listed_as), RuleOptions(rules=RULES), findings)
     return findings
 
 
@@ -254,12 +253,12 @@ def looks(folder: Path) -> Iterator[Findings]:
     for package in PACKED.values():
         yield packed(*package)
     for number, (changed, _) in enumerate(BETWEEN.values()):
-        yield check(Request(target=str(lay(folder / str(number), changed)))).findings
+        yield check(CheckOptions(target=str(lay(folder / str(number), changed)))).findings
     for name, (changed, _) in DEEP.items():
-        yield check(Request(target=str(lay(folder / name, changed)), deep=True)).findings
+        yield check(CheckOptions(target=str(lay(folder / name, changed)), deep=True)).findings
     for name, (headers, _) in HOSTED.items():
         with hosted(folder / name, headers) as address:
-            yield check(Request(target=address, deep=True)).findings
+            yield check(CheckOptions(target=address, deep=True)).findings
 
 
 def test_every_function_finds_what_no_other_rule_does(recorder: Recorder, tmp_path: Path) -> None:
@@ -280,7 +279,7 @@ def test_every_function_finds_what_no_other_rule_does(recorder: Recorder, tmp_pa
 def test_document_that_begins_too_late(tmp_path: Path) -> None:
     """AR06: it is the index that should begin earlier, not the list in it that begins at the same time."""
     changed, _ = BETWEEN["AR06 SHOULD current"]
-    findings = check(Request(target=str(lay(tmp_path, changed)))).findings
+    findings = check(CheckOptions(target=str(lay(tmp_path, changed)))).findings
     found = [(each.document, each.message) for _, _, group in findings.groups() for each in group.first]
     assert [(uri.rpartition("/")[2], said) for uri, said in found] == [
         ("changes.xml", "the document begins after the end of all that is archived")

@@ -4,46 +4,14 @@ from dataclasses import asdict, replace
 from io import BytesIO
 from typing import Any
 
-import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pelican_resourcesync.check import RULES, scan
-from pelican_resourcesync.check.document import Options, check_document
-from pelican_resourcesync.check.limits import STANDARD_LIMITS
+from pelican_resourcesync.check import RULES
+from pelican_resourcesync.check.document import RuleOptions, check_document
 from pelican_resourcesync.check.rule import Findings, Rule
-from pelican_resourcesync.check.scan import FastEntryReader, Item, Scan, UnreadableError
+from pelican_resourcesync.check.scan import STANDARD_LIMITS
 from tests.check.documents import A_SAID, JANUARY, change, checked, document, entry, lastmod, names, text
-
-FIELDS = [name for name in vars(Item) if not name.startswith("_")] + ["tag", "line", "number"]
-SeenTexts = tuple[list[dict[str, Any]], dict[str, Any], tuple[str, int, bool] | None, int]
-
-
-def seen(data: bytes, *, chunk: int, by_parser: bool) -> SeenTexts:
-    """Return all that a scan tells: entries, head, why it ended early, and how many bytes the parser was given.
-
-    How far it had read where it ended early is a matter of the parser, which may put off what it is given.
-    """
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scan, "_CHUNK", chunk)
-        if by_parser:
-            patch.setattr(scan, "END", b"\0 is in no document")
-        reading, failure = Scan(BytesIO(data), STANDARD_LIMITS), None
-        items: list[dict[str, Any]] = []
-        try:
-            items += ({name: getattr(item, name) for name in FIELDS} for item in reading.items())
-        except UnreadableError as error:
-            failure = (str(error), error.line, error.too_large)
-        head = asdict(reading.head)
-        return items, {**head, "size": 0} if failure else head, failure, reading._given
-
-
-def same(data: bytes, chunk: int = 65_536) -> SeenTexts:
-    """Read both ways, and give what both tell."""
-    both = [seen(data, chunk=chunk, by_parser=by_parser) for by_parser in (False, True)]
-    assert both[0][:3] == both[1][:3]
-    return both[0]
-
 
 LISTED = document(
     "resourcelist",
@@ -97,18 +65,10 @@ def documents(draw: st.DrawFn) -> bytes:
     return data
 
 
-@settings(max_examples=settings().max_examples * 3)
-@given(documents(), st.sampled_from([17, 100, 350, 1000, 65_536]))
-@example(LISTED, 65_536)
-def test_as_the_parser_reads(data: bytes, chunk: int) -> None:
-    """Entries, head, lines and errors are those of the parser alone, wherever a chunk ends."""
-    same(data, chunk)
-
-
-def verdicts(data: bytes, edition: int | None, rules: tuple[Rule, ...]) -> list[Any]:
+def all_findings(data: bytes, edition: int | None, rules: tuple[Rule, ...]) -> list[Any]:
     """Return all findings, with their counts."""
     findings = Findings(most=100)
-    check_document(BytesIO(data), "list.xml", Options(rules=rules, edition=edition), findings)
+    check_document(BytesIO(data), "list.xml", RuleOptions(rules=rules, edition=edition), findings)
     return [(rule, level, asdict(group)) for rule, level, group in findings.groups()]
 
 
@@ -116,69 +76,9 @@ def verdicts(data: bytes, edition: int | None, rules: tuple[Rule, ...]) -> list[
 @given(documents(), st.sampled_from([None, 2014, 2017]))
 def test_no_rule_is_passed_over(data: bytes, edition: int | None) -> None:
     """What is found is what every rule finds that is asked of every entry, as the parser gives it."""
-    found = verdicts(data, edition, RULES)
+    found = all_findings(data, edition, RULES)
     every = tuple(replace(rule, needs=frozenset(), by_names=False) for rule in RULES)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scan, "END", b"\0 is in no document")
-        assert verdicts(data, edition, every) == found
-
-
-@pytest.mark.parametrize("piece", PIECES)
-def test_each_piece_everywhere(piece: bytes) -> None:
-    """So it is with each unusual piece before and after every tag of an entry."""
-    first = LISTED.index(b"<url>", LISTED.index(b"</url>") + 6)
-    end = LISTED.index(b"</url>", first) + 6
-    for fetcher in range(first, end + 1):
-        if LISTED[fetcher] in b"</ " or LISTED[fetcher - 1] in b'>"':
-            same(LISTED[:fetcher] + piece + LISTED[fetcher:])
-
-
-def test_few_entries_need_the_parser() -> None:
-    """Of a list in the usual form the parser is given the first entry of each chunk, and little more."""
-    data = document("resourcelist", "".join(entry(f"{number}", A_SAID) for number in range(5_000))).encode()
-    items, _, failure, given = same(data)
-    assert (len(items), failure) == (5_000, None)
-    assert given < len(data) / 50
-    assert same(data.replace(b"\n", b"\r\n"))[3] < len(data) / 50
-    assert same(data.replace(b"\n", b"\r"))[3] == len(data)  # the parser counts lines that end so, and this does not
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        (b'xmlns="http', b'xmlns="https'),
-        (b'xmlns:rs="http://www.openarchives.org/rs/terms/"', b'xmlns:rs="urn:other"'),
-        (b"<urlset", b"<sitemapindex"),
-        (b"<urlset", b"<a"),
-    ],
-)
-def test_other_namespaces_and_roots(old: bytes, new: bytes) -> None:
-    """Under another root, and where the names mean something else, the parser reads everything."""
-    data = LISTED.replace(old, new).replace(b"</urlset", new.replace(b"<", b"</") if old == b"<urlset" else b"</urlset")
-    assert same(data)[3] == len(data)
-
-
-def test_a_document_may_declare_more() -> None:
-    """Other namespaces beside the two take nothing from the form."""
-    data = LISTED.replace(b"<urlset ", b'<urlset xmlns:image="urn:images" ')
-    assert same(data)[3] < len(data)
-
-
-def test_many_layouts_are_left_to_the_parser() -> None:
-    """Whoever gives each entry another layout gains nothing by it: no more than a few are learnt."""
-    names = [f"a{'b' * length}" for length in range(30)]
-    data = document("resourcelist", "".join(entry("a", f'{name}=""') for name in names) * 3).encode()
-    items, _, _, given = same(data)
-    assert [item["names"] for item in items] == [(name,) for name in names] * 3
-    assert given > len(data) / 2
-
-
-def test_limit_of_entries() -> None:
-    """No more entries are read than are to be, and the place where that is said is the parser's."""
-    text = "<url><loc>urn:a</loc></url>\n" * 5
-    items, end = FastEntryReader(7).read(text, 0, 3, 4)
-    assert [(item.number, item.line) for item in items] == [(5, 3), (6, 4), (7, 5)]
-    assert text[end:] == "\n" + "<url><loc>urn:a</loc></url>\n" * 2
+    assert all_findings(data, edition, every) == found
 
 
 def test_line_of_entry_far_down() -> None:

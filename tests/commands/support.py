@@ -5,7 +5,7 @@ import re
 import pytest
 
 from pelican_resourcesync.cli import main
-from pelican_resourcesync.transport import STANDARD_BOUNDS, Bounds, Web
+from pelican_resourcesync.http import STANDARD_BOUNDS, Bounds, Web
 from tests.support.live import Live
 
 URL = "https://example.org"

@@ -21,8 +21,7 @@ from pathlib import Path
 from pelican_resourcesync.destination import Mirror
 from tests.destination.archives import package
 from tests.destination.sources import digest, document, entry
-from tests.support.live import closed_port
-from tests.support.servers import served
+from tests.support.live import closed_port, served
 from tests.support.sites import ROOT
 
 CASES = ["small", "large", "later", "dump", "past", "memory"]
@@ -108,8 +107,8 @@ def mirror(address: str, folder: Path, *arguments: str, without_extra: bool = Fa
 def unsynced(address: str, folder: Path, *, without_extra: bool = False) -> tuple[float, float]:
     """Run our mirror without waiting for the disk, as the others do."""
     code = "import sys; sys.modules['pycurl'] = None; " if without_extra else "import sys; "
-    code += "from pathlib import Path; from pelican_resourcesync.destination import Mirror, Options; "
-    code += "raise SystemExit(not Mirror(sys.argv[1], Path(sys.argv[2]), Options(sync=False)).run().complete)"
+    code += "from pathlib import Path; from pelican_resourcesync.destination import Mirror, MirrorOptions; "
+    code += "raise SystemExit(not Mirror(sys.argv[1], Path(sys.argv[2]), MirrorOptions(sync=False)).run().complete)"
     return measured(sys.executable, "-c", code, address, folder)
 
 

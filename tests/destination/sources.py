@@ -9,12 +9,12 @@ from email.utils import format_datetime
 from html import escape
 from pathlib import Path
 
-from pelican_resourcesync.destination import STATE_FOLDER, Options
+from pelican_resourcesync.destination import STATE_FOLDER, MirrorOptions
 from tests.support.live import Ask, Live, live
 
 BEGIN = datetime(2024, 1, 1, tzinfo=UTC)
-#: Options for tests: no waiting for disks or hosts.
-FAST = Options(sync=False, backoff=0.001, longest_wait=0.02, retries=2, jobs=3, timeout=10)
+#: MirrorOptions for tests: no waiting for disks or hosts.
+FAST = MirrorOptions(sync=False, backoff=0.001, longest_wait=0.02, retries=2, jobs=3, timeout=10)
 
 
 def stamp(time: datetime) -> str:

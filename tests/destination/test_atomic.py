@@ -157,7 +157,7 @@ def test_failures(source: FakeSource, tmp_path: Path, monkeypatch: pytest.Monkey
     source.put("a.html", "new")
     source.publish()
     with monkeypatch.context() as patch:
-        patch.setattr("pelican_resourcesync.destination.copy.atomic.exchange", lambda *_: False)
+        patch.setattr("pelican_resourcesync.destination.atomic.exchange", lambda *_: False)
         with pytest.raises(MirrorError, match="leave out --atomic"):
             mirror.run()
 
@@ -167,11 +167,11 @@ def test_failures(source: FakeSource, tmp_path: Path, monkeypatch: pytest.Monkey
     source.put("a.html", "newer")
     source.publish()
     with monkeypatch.context() as patch:
-        patch.setattr("pelican_resourcesync.destination.copy.atomic.exchange", full)
+        patch.setattr("pelican_resourcesync.destination.atomic.exchange", full)
         with pytest.raises(IncompleteError, match=r"cannot be read or written \(No space left on device\)"):
             mirror.run()
     with monkeypatch.context() as patch:
-        patch.setattr("pelican_resourcesync.destination.copy.atomic.can_exchange", full)
+        patch.setattr("pelican_resourcesync.destination.atomic.can_exchange", full)
         with pytest.raises(MirrorError, match="cannot be written"):
             mirror.run()
     (stale,) = [*tmp_path.glob("copy.states/next/a.html")]
@@ -197,7 +197,7 @@ def test_lock_of_a_folder_that_was_exchanged(
         lock.rename(lock.with_name("earlier"))
         lock.touch()
 
-    monkeypatch.setattr("pelican_resourcesync.destination.copy.state._lock", exchanged)
+    monkeypatch.setattr("pelican_resourcesync.destination.state._lock", exchanged)
     with pytest.raises(MirrorError, match="another mirror is working"):
         mirror.run()
 
@@ -218,7 +218,7 @@ def test_failing_plan(source: FakeSource, tmp_path: Path) -> None:
 def test_durable(source: FakeSource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All files are on disk before the switch, and the switch before the run ends; elsewhere than Linux too."""
     calls: list[str] = []
-    monkeypatch.setattr("pelican_resourcesync.destination.copy.files._sync_file_system", lambda _: False)
+    monkeypatch.setattr("pelican_resourcesync.destination.files._sync_file_system", lambda _: False)
     monkeypatch.setattr(os, "sync", lambda: calls.append("sync"))
     real = exchange.exchange
 
@@ -226,7 +226,7 @@ def test_durable(source: FakeSource, tmp_path: Path, monkeypatch: pytest.MonkeyP
         calls.append("exchange")
         return real(one, other)
 
-    monkeypatch.setattr("pelican_resourcesync.destination.copy.atomic.exchange", noted)
+    monkeypatch.setattr("pelican_resourcesync.destination.atomic.exchange", noted)
     mirror = Mirror(source.url, tmp_path / "copy", replace(ATOMIC, sync=True))
     mirror.run()
     source.put("a.html", "new")
@@ -239,9 +239,10 @@ def test_command(source: FakeSource, tmp_path: Path, capsys: pytest.CaptureFixtu
     """The options of the command."""
     assert main(["mirror", source.url, str(tmp_path / "copy"), "--atomic", "--keep", "3"]) == 0
     assert (tmp_path / "copy.states/lock").exists()
-    for wrong in (["--keep", "1"], ["--atomic", "--keep", "-1"]):
-        assert main(["mirror", source.url, str(tmp_path / "copy"), *wrong]) == 2
+    assert main(["repair", source.url, str(tmp_path / "copy"), "--keep", "1"]) == 2
     assert "--keep N needs --atomic" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["mirror", source.url, str(tmp_path / "copy"), "--atomic", "--keep", "-1"])
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The `mirror` command: what it says, its exit status, its options, and how it stops."""
+"""The commands `mirror`, `audit` and `repair`: what they say, exit statuses, options, and how they stop."""
 
 import json
 import os
@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.cli import main, parser
-from pelican_resourcesync.commands.mirror import _progress
-from pelican_resourcesync.commands.mirror_options import options_of
-from pelican_resourcesync.destination import Options
+from pelican_resourcesync.commands.running import progress_text
+from pelican_resourcesync.commands.source_options import options_of
+from pelican_resourcesync.destination import MirrorOptions
 from tests.destination.sources import FakeSource, entry, fake_source, files_of
 from tests.support.live import late, status
 from tests.support.sites import ROOT
@@ -32,8 +32,9 @@ def source() -> Iterator[FakeSource]:
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    """Run the command; give its exit status and what it says."""
-    code = main(["mirror", *map(str, arguments), "--retries", "0"])
+    """Run `mirror`, or the command that is named; give its exit status and what it says."""
+    verb = [] if arguments[0] in ("audit", "repair") else ["mirror"]
+    code = main([*verb, *map(str, arguments), "--retries", "0"])
     said = capsys.readouterr()
     return code, said.out, said.err
 
@@ -48,11 +49,12 @@ def test_what_it_says(source: FakeSource, tmp_path: Path, capsys: pytest.Capture
     assert (code, err) == (0, "")
     assert out.startswith(f"Complete: {folder} has 5 resources; 5 fetched (19 bytes), 0 deleted in ")
     assert out.count("\n") == 1
-    assert run(capsys, source.url, folder, "--audit")[:2] == (0, f"{folder} is what the Source lists.\n")
+    assert run(capsys, "audit", source.url, folder)[:2] == (0, f"{folder} matches the Source.\n")
     (folder / "a.html").unlink()
-    code, out, _ = run(capsys, source.url, folder, "--audit")
+    code, out, _ = run(capsys, "audit", source.url, folder)
     assert (code, out.splitlines()[0]) == (1, f"{source.url}a.html is missing or damaged in the copy")
-    assert run(capsys, source.url, folder, "--repair")[0] == 0
+    assert "differs from the Source in 1 resource: correct it with `pelican-resourcesync repair`" in out
+    assert run(capsys, "repair", source.url, folder)[0] == 0
     source.put("a.html", "new")
     source.publish()
     source.site.manners["a.html"] = status(500)
@@ -70,17 +72,20 @@ def test_json(source: FakeSource, tmp_path: Path, capsys: pytest.CaptureFixture[
     assert json.loads(run(capsys, source.url, folder, "--dry-run", "--json")[1])["plan"]["fetch"] == 5
     told = json.loads(run(capsys, source.url, folder, "--json")[1])
     assert (told["complete"], told["fetched"], told["missing"]) == (True, 5, [])
-    assert json.loads(run(capsys, source.url, folder, "--audit", "--json")[1]) == {"differences": []}
+    assert json.loads(run(capsys, "audit", source.url, folder, "--json")[1]) == {"differences": []}
 
 
 def test_exit_statuses(source: FakeSource, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """2 where nothing can be mirrored at all; 3 where another run may well do better."""
     folder = tmp_path / "copy"
-    assert run(capsys, source.url, tmp_path, "--audit")[0] == 2
+    assert run(capsys, "audit", source.url, tmp_path)[0] == 2
     source.published, published = {}, source.published
     code, _, err = run(capsys, source.url, folder)
     assert (code, err.partition(":")[0]) == (2, "pelican-resourcesync")
     source.published = published
+    source.site.manner = status(503)
+    assert run(capsys, source.url, folder)[0] == 2
+    source.site.manner = source.answer
     assert run(capsys, source.url, folder)[0] == 0
     source.site.manner = status(503)
     code, out, err = run(capsys, source.url, folder)
@@ -100,7 +105,8 @@ def test_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
     for wrong in (
         ["--rate", "fast"],
         ["--every", "10x"],
-        ["--audit", "--repair"],
+        ["--dry-run", "--every", "5"],
+        ["--audit"],
         ["--jobs", "0"],
         ["--max-size", "0"],
     ):
@@ -117,7 +123,7 @@ def test_options() -> None:
         --max-wait 1m --max-size 1.5k --max-document-size 2M --max-documents 3 --max-resources 4 --user me:word
         --header X:y"""
     arguments = parser().parse_args(line.split())
-    assert options_of(arguments) == Options(
+    assert options_of(arguments) == MirrorOptions(
         sets=("a",),
         only=("*.pdf",),
         types=("image/*",),
@@ -139,7 +145,8 @@ def test_options() -> None:
         max_resources=4,
         credentials={"X": "y", "Authorization": f"Basic {b64encode(b'me:word').decode()}"},
     )
-    assert options_of(parser().parse_args(["mirror", "a", "b", "--rate", "5"])).requests == 5
+    assert options_of(parser().parse_args(["audit", "a", "b", "--rate", "5"])).requests == 5
+    assert options_of(parser().parse_args(["repair", "a", "b"])) == MirrorOptions()
 
 
 def test_credentials(
@@ -181,19 +188,19 @@ def test_other_hosts(source: FakeSource, tmp_path: Path, capsys: pytest.CaptureF
     source.published["rs/resourcelist.xml"] = source.resource_list().replace(b"</urlset>", more + b"</urlset>")
     _, out, _ = run(capsys, source.url, tmp_path / "copy")
     options = "--allow-host a.test --allow-host b.test --allow-host c.test"
-    assert out.startswith(f"Not asked for: 4 resources on other hosts (to copy them, add {options})\nIncomplete: ")
+    assert out.startswith(f"Not requested: 4 resources on other hosts (to copy them, add {options})\nIncomplete: ")
     source.published["rs/resourcelist.xml"] = source.resource_list().replace(
         b"</urlset>", entry("file:///etc/passwd").encode() + b"</urlset>"
     )
     _, out, _ = run(capsys, source.url, tmp_path / "other")
-    assert out.startswith("Not asked for: 1 resource on other hosts\nIncomplete: ")
+    assert out.startswith("Not requested: 1 resource on other hosts\nIncomplete: ")
 
 
 def test_progress(source: FakeSource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a terminal, one sees how far it has come."""
     monkeypatch.setattr("pelican_resourcesync.terminal.progress._PATIENCE", 0.0)
     monkeypatch.setattr("pelican_resourcesync.terminal.progress._PAUSE", 0.0)
-    monkeypatch.setattr("pelican_resourcesync.commands.mirror._PAUSE", 0.0)
+    monkeypatch.setattr("pelican_resourcesync.commands.running._PAUSE", 0.0)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "150")
     with terminal() as there:
@@ -214,7 +221,7 @@ def test_progress(source: FakeSource, tmp_path: Path, monkeypatch: pytest.Monkey
 )
 def test_progress_line(done: tuple[int, int, int, int, float], line: str) -> None:
     """The time left is that of the bytes, or of the resources where their lengths are not listed."""
-    assert _progress(*done) == line
+    assert progress_text(*done) == line
 
 
 def test_many_missing(source: FakeSource, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from pelican_resourcesync.destination import Change, conflict_path_of, follow
+from pelican_resourcesync.destination import FollowedChange, conflict_path_of, follow
 from tests.destination.sources import FAST, FakeSource, fake_source
 from tests.support.sites import ROOT
 
@@ -40,10 +40,10 @@ def example(name: str) -> Any:
     return module
 
 
-def killing(after: int, *, within: bool) -> Callable[..., Iterator[Change]]:
+def killing(after: int, *, within: bool) -> Callable[..., Iterator[FollowedChange]]:
     """Return a `follow` that kills its caller after some changes: between two, or while it handles one."""
 
-    def followed(*arguments: Any, **named: Any) -> Iterator[Change]:
+    def followed(*arguments: Any, **named: Any) -> Iterator[FollowedChange]:
         changes = follow(*arguments, **named)
         with closing(changes):
             for number, change in enumerate(changes):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.destination import IncompleteError, MirrorError, Options, follow
+from pelican_resourcesync.destination import IncompleteError, MirrorError, MirrorOptions, follow
 from tests.destination.sources import FAST, FakeSource, digest, document, entry, fake_source, stamp
 from tests.support.live import status
 
@@ -21,7 +21,7 @@ def source() -> Iterator[FakeSource]:
         yield source
 
 
-def told(source: FakeSource, cursor: str = "", options: Options = FAST) -> tuple[list[str], str]:
+def told(source: FakeSource, cursor: str = "", options: MirrorOptions = FAST) -> tuple[list[str], str]:
     """Return what comes, each as one text, and the cursor at the end."""
     changes = follow(source.url, cursor, options)
     found = [
@@ -105,9 +105,11 @@ def test_large(source: FakeSource) -> None:
     changes = follow(source.url, None, replace(FAST, only=("*.bin",)))
     change = next(changes)
     assert change.content
-    assert isinstance(change.content.name, int)  # a file without a name
+    file = Path(change.content.name)
     assert change.content.read() == data
+    assert file.exists()
     assert next(changes, None) is None
+    assert not file.exists()
     source.put("d.bin", "x" * 99)
     source.publish()
     source.published["d.bin"] = data
@@ -188,12 +190,12 @@ def test_owed(source: FakeSource) -> None:
     source.publish()
     found, later = told(source, changes.cursor)
     assert found == ["updated b/c.html newer", "created e.html five", "deleted a.html"]
-    assert "owed" not in json.loads(later)
+    assert "postponed" not in json.loads(later)
 
 
 def test_too_many_owed(source: FakeSource, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nothing can be had, it stops."""
-    monkeypatch.setattr("pelican_resourcesync.destination.following.following._MOST_OWED", 1)
+    monkeypatch.setattr("pelican_resourcesync.destination.following._MOST_POSTPONED", 1)
     source.site.manners |= {"a.html": status(403), "b/c.html": status(403)}
     changes = follow(source.url, None, FAST)
     with pytest.raises(IncompleteError, match="more than 1 resources cannot be fetched"):
@@ -278,14 +280,15 @@ def test_other_hosts(source: FakeSource) -> None:
     source.published["rs/resourcelist.xml"] = source.resource_list().replace(b"</urlset>", f"{more}</urlset>".encode())
     changes = follow(source.url, None, FAST)
     assert len([*changes]) == 3
-    assert changes.notes == ["resources on other hosts, which were not asked for: 2"]
+    assert changes.notes == ["resources on other hosts, which were not requested: 2"]
     change = entry("http://d.test/", {"change": "created"}, stamp(source.now))
+    change += entry("http://b.test/", {"change": "updated"}, stamp(source.now))
     source.published["rs/changelist.xml"] = source.published["rs/changelist.xml"].replace(
         b"</urlset>", f"{change}</urlset>".encode()
     )
     changes = follow(source.url, changes.cursor, FAST)
     assert [*changes] == []
-    assert changes.notes == ["resources on other hosts, which were not asked for: 1"]
+    assert changes.notes == ["resources on other hosts, which were not requested: 1"]
 
 
 def add_set(source: FakeSource, listed: Mapping[str, bytes], changes: str) -> None:
@@ -343,10 +346,9 @@ def test_several_sets(source: FakeSource) -> None:
         "{}",
         '{"version":2,"selection":"","sets":{}}',
         '{"version":1,"selection":1,"sets":{}}',
-        '{"version":1,"selection":"","sets":{"a":["",0,"",""]}}',
-        '{"version":1,"selection":"","sets":{"a":["","0","","",""]}}',
-        '{"version":1,"selection":"","sets":{},"owed":[["a","updated","","1","","","[]"]]}',
-        '{"version":1,"selection":"","sets":{},"owed":[["a","updated","",1,"","","[[1,2,3]]"]]}',
+        '{"version":1,"selection":"","sets":{"a":["",0,""]}}',
+        '{"version":1,"selection":"","sets":{"a":["","0","",""]}}',
+        '{"version":1,"selection":"","sets":{},"postponed":[["a","updated","","1","","","[]"]]}',
         "[" * 100_000,
     ],
 )
@@ -376,8 +378,7 @@ def test_no_resource_list(source: FakeSource) -> None:
 
 def test_pages(source: FakeSource, monkeypatch: pytest.MonkeyPatch) -> None:
     """However little is read and fetched at once, all comes."""
-    monkeypatch.setattr("pelican_resourcesync.destination.following.batch._PAGE_SIZE", 4)
-    monkeypatch.setattr("pelican_resourcesync.destination.following.batch._WRITTEN", 1)
+    monkeypatch.setattr("pelican_resourcesync.destination.batch._PAGE_SIZE", 4)
     assert [each.split()[1] for each in told(source)[0]] == ["a.html", "b/c.html", "d.bin"]
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from pelican_resourcesync.destination import Change, follow
+from pelican_resourcesync.destination import FollowedChange, follow
 from pelican_resourcesync.destination.plan import Progress
 from tests.destination.test_life import HEALTH, PATIENT, Life
 
@@ -27,7 +27,7 @@ class FollowingLife(Life):
         try:
             for change in changes:
                 assert changes.cursor != change.cursor
-                late = change.uri in [row[0] for row in json.loads(changes.cursor).get("owed", [])]
+                late = change.uri in [row[0] for row in json.loads(changes.cursor).get("postponed", [])]
                 time = self.handle(change)
                 if change.kind in ("updated", "deleted") and not late:
                     assert time >= latest, "out of order"
@@ -44,7 +44,7 @@ class FollowingLife(Life):
         self.cursor = changes.cursor
         return True
 
-    def handle(self, change: Change) -> str:
+    def handle(self, change: FollowedChange) -> str:
         """Do as the change says, which must not have come before; give its time."""
         path, time = change.uri.removeprefix(self.source.url), str(change.time)
         data = change.content.read() if change.content else None

@@ -13,8 +13,7 @@ import pytest
 from pelican_resourcesync.destination import IncompleteError, Mirror
 from pelican_resourcesync.errors import ResourceSyncError
 from tests.destination.sources import FAST, FakeSource, digest, document, entry, fake_source, files_of
-from tests.support.live import Ask, content, hosts, live, status
-from tests.support.servers import served
+from tests.support.live import Ask, content, hosts, live, served, status
 
 BUILD = shutil.which("resync-build", path=str(Path(sys.executable).parent))
 PAGES = {"a.html": "one", "b/c.html": "two", "d.txt": "three", "e.bin": "four", "f.html": "five"}
@@ -267,38 +266,6 @@ def test_a_failed_listing_is_not_empty(tmp_path: Path) -> None:
         assert files_of(tmp_path / "copy") == held
 
 
-def test_one_bad_item_blocks_no_other_and_is_told(tmp_path: Path) -> None:
-    """One bad package blocked all the rest (bandersnatch#1434); a run was incomplete and exited with 0 (#1622)."""
-    with fake_source(PAGES) as source:
-        source.site.manners["b/c.html"] = content(b"bad")
-        result = Mirror(source.url, tmp_path / "copy", FAST).run()
-        assert (result.complete, result.fetched, result.left) == (False, 4, 1)
-
-
-def test_resumed_within_a_file(tmp_path: Path) -> None:
-    """A large file began again at every failure (bandersnatch PR#53): here only the rest is asked for."""
-    big = bytes(range(256)) * 2_000
-    with fake_source(PAGES) as source:
-        source.put("big.bin", big)
-        source.publish()
-
-        def piece(ask: Ask) -> None:
-            begin = int((ask.headers["Range"] or "bytes=0-")[6:-1])
-            begins.append(begin)
-            heads = {"ETag": '"x"', "Content_Length": str(len(big) - begin)}
-            if begin:
-                heads["Content_Range"] = f"bytes {begin}-{len(big) - 1}/{len(big)}"
-            ask.begin(206 if begin else 200, **heads)
-            ask.write(big[begin : begin + 150_000])
-            ask.handler.close_connection = True
-
-        begins: list[int] = []
-        source.site.manners["big.bin"] = piece
-        assert Mirror(source.url, tmp_path / "copy", replace(FAST, retries=9)).run().complete
-        assert begins == [0, 150_000, 300_000, 450_000]
-        assert (tmp_path / "copy/big.bin").read_bytes() == big
-
-
 def test_no_name_before_its_hash_is_checked(tmp_path: Path) -> None:
     """`resync` wrote content under its final name before it looked at its hash."""
     with fake_source(PAGES) as source:
@@ -308,17 +275,6 @@ def test_no_name_before_its_hash_is_checked(tmp_path: Path) -> None:
         source.site.manners["a.html"] = content(b"bad")
         assert not Mirror(source.url, tmp_path / "copy", FAST).run().complete
         assert (tmp_path / "copy/a.html").read_bytes() == b"one"
-
-
-def test_what_failed_is_tried_again(tmp_path: Path) -> None:
-    """Failed items were never tried again (img2dataset#452)."""
-    with fake_source(PAGES) as source:
-        source.site.manners["a.html"] = status(404)
-        for _ in range(2):
-            assert Mirror(source.url, tmp_path / "copy", FAST).run().left == 1
-        source.site.manners.clear()
-        assert Mirror(source.url, tmp_path / "copy", FAST).run().complete
-        assert files_of(tmp_path / "copy") == source.resources
 
 
 def test_lists_that_change_while_they_are_read(tmp_path: Path) -> None:
@@ -338,15 +294,3 @@ def test_lists_that_change_while_they_are_read(tmp_path: Path) -> None:
         source.published["more.html"] = b"more"
         assert Mirror(source.url, tmp_path / "copy", FAST).run().complete
         assert files_of(tmp_path / "copy") == source.resources | {"more.html": b"more"}
-
-
-def test_nothing_to_do_is_quickly_done(tmp_path: Path) -> None:
-    """No change took 90 minutes (bandersnatch#1108): here a few requests, and no file of the copy is read."""
-    with fake_source(PAGES) as source:
-        assert Mirror(source.url, tmp_path / "copy", FAST).run().complete
-        source.site.asked()
-        for path in source.resources:
-            (tmp_path / "copy" / path).write_text("not read")
-        assert Mirror(source.url, tmp_path / "copy", FAST).run().complete
-        assert source.site.asked().total() <= 4
-        assert set(files_of(tmp_path / "copy").values()) == {b"not read"}

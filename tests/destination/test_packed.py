@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from pelican_resourcesync.destination import Options, follow
+from pelican_resourcesync.destination import MirrorOptions, follow
 from tests.check.zips import Piece
 from tests.destination.archives import ArchivedSource, archived_source
 from tests.destination.sources import FAST, digest, entry, stamp
@@ -21,7 +21,7 @@ def source() -> Iterator[ArchivedSource]:
         yield source
 
 
-def run(source: ArchivedSource, options: Options = FAST, cursor: str = "") -> tuple[int, list[str]]:
+def run(source: ArchivedSource, options: MirrorOptions = FAST, cursor: str = "") -> tuple[int, list[str]]:
     """Follow from the beginning; what comes is exact. Give how many resources were fetched singly, and the notes."""
     source.site.asked()
     changes = follow(source.url, cursor, options)
@@ -93,8 +93,9 @@ def hostile() -> Iterator[ArchivedSource]:
         yield source
 
 
-@pytest.mark.parametrize("case", HOSTILE)
+@pytest.mark.parametrize("case", ["nothing", "other bytes", "a path of no member", "resources of another host"])
 def test_hostile_package(hostile: ArchivedSource, case: str) -> None:
-    """No traceback, and nothing believed: what it was to bring is fetched singly."""
+    """A package that cannot be opened or used is noted, and nothing in it believed."""
     publish_package(hostile, HOSTILE[case][0])
-    run(hostile, DUMPS)
+    _, notes = run(hostile, DUMPS)
+    assert HOSTILE[case][1] in "".join(notes)

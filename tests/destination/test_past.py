@@ -102,6 +102,17 @@ def test_without_packages(source: ArchivedSource, tmp_path: Path) -> None:
     assert restored(source, source.now, tmp_path / "now").complete
 
 
+def test_damaged_packages(source: ArchivedSource, tmp_path: Path) -> None:
+    """Each is asked for once, and what it was to bring is missing."""
+    source.published |= {path: b"damaged" for path in source.published if path.endswith(".zip")}
+    source.site.asked()
+    result = restored(source, BEGIN + 6 * MINUTE, tmp_path / "copy")
+    asked = source.site.asked()
+    assert {asked[path] for path in asked if path.endswith(".zip")} == {1}
+    assert [uri.removeprefix(source.url) for uri, _ in result.missing] == ["a.html", "b/c.html"]
+    assert "cannot be used" in result.plan.notes[0]
+
+
 def test_without_archives(source: ArchivedSource, tmp_path: Path) -> None:
     """Change Lists alone lead back from the current list; what was there before them is not known."""
     source.archives = source.dumps = False
@@ -115,6 +126,22 @@ def test_without_archives(source: ArchivedSource, tmp_path: Path) -> None:
     with pytest.raises(MirrorError, match="--list-times"):
         restored(source, BEGIN + 3 * MINUTE, tmp_path / "before")
     assert min(times(source)) == BEGIN + 4 * MINUTE
+
+
+@pytest.mark.parametrize("archives", [True, False])
+def test_changes_without_hashes(source: ArchivedSource, tmp_path: Path, *, archives: bool) -> None:
+    """Before a change without a hash nothing is restored: today's bytes may be others than those of then."""
+    source.archives = archives
+    source.publish()
+    path = "rs/changes-0.xml"
+    for number in range(1, 5):  # before the first publication
+        plain = re.compile(f'(<lastmod>{stamp(BEGIN + number * MINUTE)}</lastmod><rs:md change="created") [^>]*/>')
+        source.published[path] = plain.sub(r"\1/>", source.published[path].decode()).encode()
+    assert source.published[path].count(b"hash=") == 2
+    assert min(times(source)) == BEGIN + 4 * MINUTE
+    assert restored(source, BEGIN + 5 * MINUTE, tmp_path / "after").complete
+    with pytest.raises(MirrorError, match="--list-times"):
+        restored(source, BEGIN + 3 * MINUTE, tmp_path / "before")
 
 
 def test_gap(source: ArchivedSource, tmp_path: Path) -> None:
@@ -168,27 +195,27 @@ def test_away_for_a_year(source: ArchivedSource, tmp_path: Path) -> None:
 
 def test_command(source: ArchivedSource, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The command lists times, restores one, and says what is missing by its exit status."""
-    assert main(["mirror", source.url, "--list-times"]) == 0
-    assert "2024-01-01T00:06:00Z  rs: 5 resources, all can be had (a list or dump)\n" in capsys.readouterr().out
-    assert main(["mirror", source.url, "--list-times", "--json"]) == 0
+    assert main(["restore", source.url, "--list-times"]) == 0
+    assert "2024-01-01T00:06:00Z  rs: 5 resources, all available (a list or dump)\n" in capsys.readouterr().out
+    assert main(["restore", source.url, "--list-times", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["times"]
     assert found[-1] == {
         "time": "2024-01-01T00:09:00.000000Z", "set": "rs", "resources": 5, "missing": 0, "snapshot": True,
     }  # fmt: skip
-    assert main(["mirror", source.url, str(tmp_path / "then"), "--at", "2024-01-01T00:06:00Z"]) == 0
+    assert main(["restore", source.url, str(tmp_path / "then"), "--at", "2024-01-01T00:06:00Z"]) == 0
     assert files_of(tmp_path / "then") == source.state_at(BEGIN + 6 * MINUTE)
     source.dumps = False
     source.publish()
     capsys.readouterr()
-    assert main(["mirror", source.url, str(tmp_path / "part"), "--at", "2024-01-01T00:06:00Z"]) == 3
+    assert main(["restore", source.url, str(tmp_path / "part"), "--at", "2024-01-01T00:06:00Z"]) == 3
     said = capsys.readouterr().out
     assert f"Missing: {source.url}a.html (its bytes of that time are no longer there)\n" in said
-    assert main(["mirror", source.url, "--list-times"]) == 0
-    assert "5 resources, 2 of them cannot be had" in capsys.readouterr().out
+    assert main(["restore", source.url, "--list-times"]) == 0
+    assert "5 resources, 2 of them not available" in capsys.readouterr().out
     with pytest.raises(SystemExit):
-        main(["mirror", source.url, str(tmp_path / "part"), "--at", "yesterday"])
+        main(["restore", source.url, str(tmp_path / "part"), "--at", "yesterday"])
     assert "is not a time like 2024-01-31" in capsys.readouterr().err
-    assert main(["mirror", source.url]) == 2
+    assert main(["restore", source.url, "--at", "2024-01-01"]) == 2
     assert "name the FOLDER" in capsys.readouterr().err
 
 

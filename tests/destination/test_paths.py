@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.destination import STATE_FOLDER, conflict_path_of, path_of
-from pelican_resourcesync.destination.copy import paths
+from pelican_resourcesync.destination import STATE_FOLDER, conflict_path_of, path_of, paths
 from pelican_resourcesync.errors import TransportError
 
 OWN = ("https", "example.org", 443)

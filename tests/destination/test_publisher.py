@@ -11,17 +11,16 @@ import pytest
 
 from pelican_resourcesync.cli import main
 from pelican_resourcesync.destination import IncompleteError, Mirror, MirrorError, Result, follow, path_of
-from pelican_resourcesync.transport import origin
+from pelican_resourcesync.http import origin
 from repo_bridge.publisher import publish
 from sample_site.repository import DAYS, make_repository, publish_repository
 from tests.bridge.support.press import UI, Press
 from tests.bridge.support.samples import every_case
 from tests.destination.sources import FAST, files_of
-from tests.support.live import closed_port, hosts, live
+from tests.support.live import closed_port, hosts, live, served
 from tests.support.live import files as served_files
 from tests.support.reader import parse_file
-from tests.support.servers import public_files, served
-from tests.support.sites import Site, strip
+from tests.support.sites import Site, public_files, strip
 
 #: The cursors of programs without a copy, and what they have, by the folder of the copy beside them.
 FOLLOWED: dict[Path, tuple[str, dict[str, bytes]]] = {}

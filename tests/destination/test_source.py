@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.destination import IncompleteError, Mirror, MirrorError
-from pelican_resourcesync.destination.source.source import retry_after
+from pelican_resourcesync.destination import IncompleteError, Mirror
 from pelican_resourcesync.errors import DocumentError, ResourceSyncError
+from pelican_resourcesync.source import SourceError
+from pelican_resourcesync.source.source import retry_after
 from tests.destination.sources import FAST, FakeSource, digest, document, entry, fake_source, files_of
 
 PAGES = {"a.html": "one", "b/c.html": "two", "d.txt": "three", "e.bin": "four"}
@@ -172,7 +173,7 @@ def test_documents_that_are_no_beginning(source: FakeSource, folder: Path, start
     capability = entry(f"{source.url}x.xml", {"capability": "changedump"})
     source.published["empty.xml"] = document("urlset", {"capability": "capabilitylist"}, capability)
     if said:
-        with pytest.raises(MirrorError, match=said):
+        with pytest.raises(SourceError, match=said):
             Mirror(source.url + start, folder, FAST).run()
         assert not folder.exists()
     else:
@@ -190,7 +191,7 @@ def test_documents_on_other_hosts(source: FakeSource, folder: Path) -> None:
     """They are not followed without leave."""
     away = entry("http://other.test/capabilitylist.xml", {"capability": "capabilitylist"})
     source.published[".well-known/resourcesync"] = document("urlset", {"capability": "description"}, away)
-    with pytest.raises(MirrorError, match=r"add --allow-host other\.test"):
+    with pytest.raises(SourceError, match=r"add --allow-host other\.test"):
         Mirror(source.url, folder, FAST).run()
 
 
@@ -238,7 +239,7 @@ def test_in_the_way(source: FakeSource, folder: Path) -> None:
 
 def test_too_many_resources(source: FakeSource, folder: Path) -> None:
     """A limit on their number is one sentence."""
-    with pytest.raises(MirrorError, match=r"more than 3 resources \(--max-resources\)"):
+    with pytest.raises(SourceError, match=r"more than 3 resources \(--max-resources\)"):
         Mirror(source.url, folder, replace(FAST, max_resources=3)).run()
 
 

@@ -12,8 +12,7 @@ from lxml import etree
 from pelican_resourcesync.protocol import Root
 from tests.protocol.test_schemas import schema
 from tests.support.reader import XmlDocument, parse
-from tests.support.servers import file_of, public_files
-from tests.support.sites import ROOT, Site, expected_changes, import_sample_site
+from tests.support.sites import ROOT, Site, expected_changes, file_of, import_sample_site, public_files
 
 #: Where this site has drafts and hidden articles.
 PRIVATE = re.compile(r"drafts/|(a/)?(p/)?hidden-")

@@ -14,8 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from tests.publication.support import Source, tree
 from tests.publication.watching import Watch
-from tests.support.servers import public_files
-from tests.support.sites import Site, strip
+from tests.support.sites import Site, public_files, strip
 
 NAMES = ("a", "b", "c")
 LONG = settings().max_examples > 1_000

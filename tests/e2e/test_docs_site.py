@@ -59,7 +59,7 @@ def test_it_follows_the_standard_and_a_copy_is_exact(output: Path, tmp_path: Pat
     assert "conforming: 0 errors, 0 warnings" in run("pelican-resourcesync", "check", "--deep", "--strict", str(output))
     copy = str(tmp_path / "copy")
     assert "Complete" in run("pelican-resourcesync", "mirror", str(output), copy)
-    assert "is what the Source lists" in run("pelican-resourcesync", "mirror", str(output), copy, "--audit")
+    assert "matches the Source" in run("pelican-resourcesync", "audit", str(output), copy)
     shown = json.loads(run("pelican-resourcesync", "show", str(output), "--json"))["publication"]["sets"]
     site, english = (each["overview"] for each in shown)
     assert site["dump"]["number"] == english["dump"]["number"] == 1

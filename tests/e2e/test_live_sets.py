@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.live import files, hosts, status
+from tests.support.live import files, hosts, served, status
 from tests.support.museum import ARCHIVE, KEPT, MUSEUM, PAGE, Museum, digest, tree
 from tests.support.reader import parse_file
-from tests.support.servers import served
 from tests.support.sites import our_command, run, warnings
 from tests.support.walker import CAPABILITIES, Walker
 
@@ -181,7 +180,7 @@ def test_sets_begin_anew_together(museum: Museum) -> None:
     museum.publish(1)
     museum.publish(2)
     museum.build(previous="none")
-    assert [each["start"] for each in states(museum.site.output).values()] == [2, 2, 2]
+    assert [each["restart_number"] for each in states(museum.site.output).values()] == [2, 2, 2]
     assert generations(museum) == [3, 3, 3]
     walker = walk(museum.site.output)
     assert {f"/{name}/2/" in each.documents["resourcedump"].uri for name, each in walker.sets.items()} == {True}

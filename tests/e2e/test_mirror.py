@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.follower import Follower
+from tests.support.live import served
 from tests.support.mirror import Mirror
-from tests.support.servers import file_of, public_files, served
-from tests.support.sites import Site, import_sample_site
+from tests.support.sites import Site, file_of, import_sample_site, public_files
 
 
 @pytest.fixture

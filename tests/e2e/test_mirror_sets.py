@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from tests.e2e.test_everything import EVERYTHING, NOW, is_in
+from tests.support.live import served
 from tests.support.mirror import Mirror
 from tests.support.reader import parse
-from tests.support.servers import public_files, served
-from tests.support.sites import PRIVATE, Site, import_sample_site
+from tests.support.sites import PRIVATE, Site, import_sample_site, public_files
 
 #: The sets that are mirrored: the site itself is, publication by publication, in `test_ten_publications.py`.
 SETS = ("coins", "german")

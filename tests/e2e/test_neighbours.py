@@ -160,13 +160,17 @@ def test_two_builds_at_once(bare: Site) -> None:
     with subprocess.Popen(command, cwd=bare.folder, stdout=subprocess.PIPE, text=True) as first:
         wait_for(bare.folder / "begun")
         before = tree(bare.output)
-        for arguments in ((), ("--extra-settings", 'SITEURL=""')):  # a draft would clean away what the first has
-            status, said = run(bare, *arguments)
-            (sentence,) = (line for line in said.splitlines() if line.strip())
-            assert status == 1
-            assert f"the process {first.pid} is publishing into {bare.output}: try again when it is done" in sentence
-        assert tree(bare.output) == before
-        (bare.folder / "go on").touch()
+        try:
+            for arguments in ((), ("--extra-settings", 'SITEURL=""')):  # a draft would clean away what the first has
+                status, said = run(bare, *arguments)
+                (sentence,) = (line for line in said.splitlines() if line.strip())
+                assert status == 1
+                assert (
+                    f"the process {first.pid} is publishing into {bare.output}: try again when it is done" in sentence
+                )
+            assert tree(bare.output) == before
+        finally:
+            (bare.folder / "go on").touch()
         said, _ = first.communicate(timeout=60)
     assert first.returncode == 0
     assert "1 created since the last publication" in said

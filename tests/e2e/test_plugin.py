@@ -14,8 +14,7 @@ from pelican.settings import read_settings
 
 import pelican_resourcesync
 from tests.support.reader import parse
-from tests.support.servers import file_of, public_files
-from tests.support.sites import Site, our_command, strip
+from tests.support.sites import Site, file_of, our_command, public_files, strip
 
 LINK = (
     '<link rel="resourcesync" type="application/xml" href="https://example.org/resourcesync/site/capabilitylist.xml" />'
@@ -203,18 +202,26 @@ def test_pelican_within_pelican_is_one_publication(with_subsite: Site) -> None:
     assert line(with_subsite.command().stdout).endswith("; nothing changed since the last publication.")
 
 
+def test_a_site_that_publishes_nothing_has_no_publication_within(with_subsite: Site) -> None:
+    """Where the outer site has no SITEURL, its sub-site has one, which could not be published."""
+    with_subsite.configure(SITEURL="")
+    with_subsite.command()
+    assert (with_subsite.output / "de" / "halle.html").is_file()
+    assert not [*with_subsite.output.rglob("resourcesync")]
+
+
 def test_empty_siteurl_publishes_nothing_and_says_so(site: Site) -> None:
-    """Without SITEURL there are no URIs: nothing is written, and one line says why; disabled, none does."""
+    """Without SITEURL there are no URIs: nothing is written, and one line says why; disabled, too."""
     site.article("a.md")
     site.commit("2024-01-01T10:00:00Z")
     site.configure(SITEURL="")
     said = [each for each in verbose(site).splitlines() if "ResourceSync" in each]
     assert len(said) == 1
-    assert "SITEURL is empty, so there are no URIs to publish; nothing was written" in said[0]
+    assert "SITEURL is empty, so there are no URIs to publish; nothing is written" in said[0]
     assert not [file for file in site.output.rglob("*") if "resourcesync" in file.name or file.name == ".nojekyll"]
     assert "resourcesync" not in (site.output / "a-title.html").read_text()
     site.configure(SITEURL="https://example.org", RESOURCESYNC={"enabled": False})
-    assert "ResourceSync" not in verbose(site)
+    assert "ResourceSync: it is not enabled; nothing is written" in verbose(site)
     assert not [file for file in site.output.rglob("*") if "resourcesync" in file.name or file.name == ".nojekyll"]
 
 
@@ -396,10 +403,11 @@ def test_build_dated_in_the_past_believes_its_commits(site: Site) -> None:
 @pytest.mark.parametrize(("clean_urls", "end"), [(False, ".html"), (True, "")])
 def test_urls_that_only_some_hosts_find(site: Site, clean_urls: bool, end: str) -> None:
     """`/name` for `name.html` is listed where the settings say that the host finds it, in the past too."""
-    strip(site).article("a.md", "A", Slug="old")
+    strip(site).article("a.md", "A", Slug="new")
+    site.article("b.md", "B", Slug="old")
     site.configure(ARTICLE_URL="{slug}", ARTICLE_SAVE_AS="{slug}.html", RESOURCESYNC={"clean_urls": clean_urls})
     site.commit("2024-01-01T10:00:00Z")
-    site.article("a.md", "A", Slug="new")
+    site.remove("content/b.md")
     site.commit("2024-02-01T10:00:00Z")
     site.build()
     assert site.resources().keys() == {f"/new{end}"}

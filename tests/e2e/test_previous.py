@@ -6,9 +6,8 @@ import pytest
 
 from pelican_resourcesync.errors import PublicationError
 from tests.support.follower import Follower
-from tests.support.live import content, files, hosts, status
+from tests.support.live import content, files, hosts, served, status
 from tests.support.museum import ARCHIVE, HOME, KEPT, MUSEUM, PAGE, STATE, Museum, digest, tree
-from tests.support.servers import served
 
 # --- a folder, a URL ---------------------------------------------------------
 
@@ -115,7 +114,7 @@ def test_beginning_anew_leaves_every_public_address_to_what_is_there(
     assert f"the publication starts over in {HOME}/2/: set `previous` back when it is public." in said
     assert "first publication" in said
     state = museum.state()
-    assert (state["generation"], state["start"], state["predecessor"]) == (3, 2, digest(museum.www / STATE))
+    assert (state["generation"], state["restart_number"], state["predecessor"]) == (3, 2, digest(museum.www / STATE))
     assert f"{MUSEUM}/{HOME}/2/capabilitylist.xml" in (museum.site.output / "a.html").read_text()
     assert {path.split("/")[0] for path in tree(museum.site.output / HOME)} == {"2", *PAGE}
     shutil.copytree(museum.site.output, museum.www, dirs_exist_ok=True)
@@ -123,7 +122,7 @@ def test_beginning_anew_leaves_every_public_address_to_what_is_there(
     assert {path: data for path, data in there.items() if path not in PAGE} == old
     museum.edit(4)
     museum.build()
-    assert (museum.state()["generation"], museum.state()["start"]) == (4, 2)
+    assert (museum.state()["generation"], museum.state()["restart_number"]) == (4, 2)
     with served(museum.site.output) as address:
         follower = Follower(address, MUSEUM)
         assert follower.baseline() == []
@@ -135,10 +134,10 @@ def test_begun_anew_again(museum: Museum) -> None:
     museum.publish(1)
     for _ in range(2):
         museum.build(previous="none")
-        assert museum.state()["start"] == 2
+        assert museum.state()["restart_number"] == 2
     museum.deploy()
     museum.build(previous="none")
-    assert (museum.state()["start"], museum.state()["generation"]) == (3, 3)
+    assert (museum.state()["restart_number"], museum.state()["generation"]) == (3, 3)
 
 
 @pytest.mark.parametrize("siteurl", [MUSEUM, "http://localhost:8000"])
@@ -148,7 +147,7 @@ def test_beginning_anew_where_nothing_was(museum: Museum, siteurl: str, capsys: 
     museum.edit(1)
     museum.build(previous="none")
     assert "nothing was public: this is the first publication." in capsys.readouterr().out
-    assert (museum.state()["start"], museum.state()["generation"]) == (1, 1)
+    assert (museum.state()["restart_number"], museum.state()["generation"]) == (1, 1)
 
 
 def test_beginning_anew_over_a_damaged_state_finds_free_addresses(museum: Museum) -> None:
@@ -159,7 +158,7 @@ def test_beginning_anew_over_a_damaged_state_finds_free_addresses(museum: Museum
     for damage in (b"{", b'{"format": 9}'):
         (museum.www / STATE).write_bytes(damage)
         museum.build(previous="none")
-        assert museum.state()["start"] == 3
+        assert museum.state()["restart_number"] == 3
         assert museum.state()["predecessor"] == digest(museum.www / STATE)
 
 
@@ -172,7 +171,7 @@ def test_beginning_anew_over_a_damaged_output(museum: Museum) -> None:
     with pytest.raises(PublicationError, match="is damaged"):
         museum.build_again()
     museum.build_again(previous="none")
-    assert museum.state()["start"] == 2
+    assert museum.state()["restart_number"] == 2
 
 
 def test_beginning_anew_knows_what_was_live_before(museum: Museum) -> None:
@@ -181,10 +180,10 @@ def test_beginning_anew_knows_what_was_live_before(museum: Museum) -> None:
     museum.build()
     museum.host.manner = status(404)
     museum.build(previous="none")
-    assert (museum.state()["start"], museum.state()["generation"]) == (2, 2)
+    assert (museum.state()["restart_number"], museum.state()["generation"]) == (2, 2)
     (museum.site.folder / KEPT / STATE).write_bytes(b"{")
     museum.build(previous="none")
-    assert museum.state()["start"] == 2
+    assert museum.state()["restart_number"] == 2
 
 
 def test_beginning_anew_stops_where_nothing_can_be_known(museum: Museum) -> None:
@@ -204,7 +203,7 @@ def test_disk_that_fails_is_one_sentence(museum: Museum) -> None:
     """No room or no leave to write: what was built and what stands there is said, and what to do."""
     museum.publish(1)
     museum.site.configure(PATH=".", ARTICLE_PATHS=["content"], PAGE_PATHS=[])
-    museum.site.write(".resourcesync/aside.part", "in the way")
+    museum.site.write(".resourcesync/saved.part", "in the way")
     sentence = museum.stops()
     assert "PublicationError: nothing can be built: " in sentence
     assert "make it writable, and free disk space" in sentence

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bridge.support.repository import BITSTREAM, key
+from sample_site.dspace.repository import BITSTREAM, key
 from tests.support.reader import XmlEntry, parse
 from tests.support.sites import ROOT, Site, expected_changes
 

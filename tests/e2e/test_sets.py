@@ -8,10 +8,10 @@ import pytest
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.publication.disk import install as installing
 from tests.e2e.test_neighbours import CAPABILITY_LIST
+from tests.support.live import served
 from tests.support.museum import tree
 from tests.support.reader import parse
-from tests.support.servers import file_of, served
-from tests.support.sites import Row, Site, run
+from tests.support.sites import Row, Site, file_of, run
 from tests.support.walker import Walker
 
 SITEURL = "https://example.org"
@@ -208,10 +208,10 @@ def test_build_warns_of_what_fits_nothing(blog: Site) -> None:
     assert warning in " ".join(said.split())
 
 
-@pytest.fixture(params=["at once", "in order"])
+@pytest.fixture(params=["exchange", "two renames"])
 def _either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    if request.param == "in order":
-        monkeypatch.setattr(installing, "can_exchange", lambda _: False)
+    if request.param == "two renames":
+        monkeypatch.setattr(installing, "exchange", lambda *_: False)
 
 
 @pytest.mark.usefixtures("_either_way")

@@ -5,15 +5,15 @@ from datetime import datetime
 from pathlib import Path
 
 from pelican_resourcesync.destination import Mirror as Destination
-from pelican_resourcesync.destination import Options, path_of
-from pelican_resourcesync.transport import origin
+from pelican_resourcesync.destination import MirrorOptions, path_of
+from pelican_resourcesync.http import origin
 from tests.destination.sources import files_of
 from tests.support.follower import Follower
+from tests.support.live import served
 from tests.support.mirror import Mirror
 from tests.support.museum import tree
 from tests.support.reader import parse
-from tests.support.servers import file_of, public_files, served
-from tests.support.sites import PRIVATE, import_sample_site
+from tests.support.sites import PRIVATE, file_of, import_sample_site, public_files
 
 COUNT = 10
 HOME = "resourcesync/site"
@@ -57,7 +57,7 @@ def test_ten_publications_are_followed(tmp_path: Path) -> None:
             listed = {file_of(uri, address): data for uri, data in follower.held.items()}
             assert listed.items() <= public_files(public, *PRIVATE).items()
             assert mirror.files() == listed
-            result = Destination(address, tmp_path / "destination", Options(sync=False, max_deletions=100)).run()
+            result = Destination(address, tmp_path / "destination", MirrorOptions(sync=False, max_deletions=100)).run()
             assert (result.complete, result.plan.notes) == (True, [])
             held = {path_of(uri, origin(address)): data for uri, data in follower.held.items()}
             assert files_of(tmp_path / "destination") == held

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.follower import Follower
+from tests.support.live import served
 from tests.support.museum import tree
 from tests.support.reader import parse
-from tests.support.servers import served
 from tests.support.sites import ROOT, Site, import_sample_site
 
 SITEURL = "https://museum.example"

@@ -110,14 +110,6 @@ def said(site: Site) -> list[str]:
     return found
 
 
-def unknown(number: int) -> str:
-    """Return the note that counts what is left out."""
-    return (
-        f"{number} past URLs and states of sources are left out of the Change Lists, because they are not certain "
-        "(see docs/history.md); backfill builds them"
-    )
-
-
 @contextmanager
 def opened(site: Site) -> Iterator[Repository]:
     """Open a site's repository, and close it."""

@@ -51,9 +51,9 @@ def test_strictly_increasing_and_never_on_midnight(times: list[int]) -> None:
 
 @given(TIMES, st.integers(0, 3000))
 def test_held_times_once_published_stay(times: list[int], days: int) -> None:
-    """With the held times kept, a build at any later time gives all commits the times of the first."""
+    """With the postponed times kept, a build at any later time gives all commits the times of the first."""
     first = list(landing_times(commits(times), built=BUILT))
-    known = {each.commit.sha: each.time for each in first if each.held}
+    known = {each.commit.sha: each.time for each in first if each.postponed}
     assert list(landing_times(commits(times), built=BUILT + timedelta(days=days), known=known)) == first
 
 
@@ -67,7 +67,7 @@ def test_none_is_far_ahead_of_the_build(times: list[int]) -> None:
 def test_committer_times_that_increase_are_taken_as_they_are() -> None:
     """A well-kept clock is believed to the second."""
     times = [NOON, NOON + timedelta(seconds=1), NOON + timedelta(days=1)]
-    assert [(each.time, each.held) for each in landed(*times)] == [(each, False) for each in times]
+    assert [(each.time, each.postponed) for each in landed(*times)] == [(each, False) for each in times]
 
 
 def test_clock_that_went_back() -> None:
@@ -82,16 +82,16 @@ def test_midnight_moves_a_millisecond() -> None:
     assert [each.time for each in landed(midnight, midnight)] == [midnight + MS, midnight + 2 * MS]
 
 
-@pytest.mark.parametrize(("ahead", "held"), [(timedelta(days=1), False), (timedelta(days=1, seconds=1), True)])
-def test_more_than_a_day_ahead_is_held(ahead: timedelta, held: bool) -> None:
+@pytest.mark.parametrize(("ahead", "postponed"), [(timedelta(days=1), False), (timedelta(days=1, seconds=1), True)])
+def test_more_than_a_day_ahead_is_postponed(ahead: timedelta, postponed: bool) -> None:
     """A day ahead of the build is believed, a second more is not: that lands just after its parent."""
     found = landed(NOON, BUILT + ahead)[1]
-    assert (found.time, found.held) == (NOON + MS if held else BUILT + ahead, held)
+    assert (found.time, found.postponed) == (NOON + MS if postponed else BUILT + ahead, postponed)
 
 
 def test_first_commit_ahead_lands_at_the_build() -> None:
     """A first commit from the future, which has no parent, lands at the time of the build."""
-    assert landed(4 * 10**9)[0] == Landing(commits([4 * 10**9])[0], BUILT, held=True)
+    assert landed(4 * 10**9)[0] == Landing(commits([4 * 10**9])[0], BUILT, postponed=True)
 
 
 def test_commits_after_a_held_one_are_believed() -> None:
@@ -101,11 +101,11 @@ def test_commits_after_a_held_one_are_believed() -> None:
 
 
 def test_known_time_wins() -> None:
-    """What was published of a held commit holds, also once its own date has passed."""
+    """What was published of a postponed commit holds, also once its own date has passed."""
     past = NOON + timedelta(days=3)
-    assert [each.held for each in landed(NOON, past)] == [False, False]
+    assert [each.postponed for each in landed(NOON, past)] == [False, False]
     found = landed(NOON, past, c1=NOON + MS)[1]
-    assert (found.time, found.held) == (NOON + MS, True)
+    assert (found.time, found.postponed) == (NOON + MS, True)
 
 
 def test_known_time_still_increases() -> None:

@@ -16,8 +16,12 @@ from tests.support.sites import ROOT
 PACKAGES: Mapping[str, tuple[str, Sequence[str]]] = {
     "protocol": ("pelican_resourcesync/protocol", ["tests/protocol"]),
     "publication": ("pelican_resourcesync/publication", ["tests/publication"]),
-    "transport": ("pelican_resourcesync/transport", ["tests/transport", "tests/check/test_package.py"]),
+    "http": ("pelican_resourcesync/http", ["tests/http", "tests/check/test_package.py"]),
     "check": ("pelican_resourcesync/check", ["tests/check"]),
+    "source": ("pelican_resourcesync/source", ["tests/destination"]),
+    "destination": ("pelican_resourcesync/destination", ["tests/destination"]),
+    "settings": ("pelican_resourcesync/settings", ["tests/settings", "tests/bridge/test_settings.py"]),
+    "git": ("pelican_resourcesync/git", ["tests/git"]),
     "access": ("repo_bridge/access.py", ["tests/bridge/test_access.py"]),
 }
 #: Whole programs and campaigns: they take longer than there is time for.

@@ -1,9 +1,9 @@
 """Publishes a set of resources that are made while they are asked for, and prints what that took: run by `test_scale`.
 
 `python -m tests.publication.large FOLDER COUNT CHANGED DAY` publishes COUNT resources, the first CHANGED of which
-changed on that day of 2024, into FOLDER/output, goes on from the listing that was kept in FOLDER, and keeps one. It
-prints, as JSON, how many resources are listed, how many changes are new, and the most memory that the process has ever
-had, in MB (Linux: VmHWM, all of Python in it). With a COUNT of 0 nothing is published: that is what Python takes.
+changed on that day of 2024, into FOLDER/output, after what is there. It prints, as JSON, how many resources are
+listed, how many changes are new, and the most memory that the process has ever had, in MB (Linux: VmHWM, all of Python
+in it). With a COUNT of 0 nothing is published: that is what Python takes.
 """
 
 import json
@@ -16,11 +16,10 @@ from hashlib import sha256
 from pathlib import Path
 
 from pelican_resourcesync.protocol import Link
-from pelican_resourcesync.publication import Request, publish_sets, read_previous
+from pelican_resourcesync.publication import PublishRequest, publish_sets, read_previous
 from pelican_resourcesync.publication.model import (
     Calendar,
     ChangeHistory,
-    Listing,
     Options,
     Representation,
     Resource,
@@ -41,16 +40,10 @@ class Generated(Resources):
         """Take how many, how many of them changed, and when."""
         self._count, self._changed, self._at = count, changed, at
 
-    def __len__(self) -> int:
-        return self._count
-
-    def uris(self) -> Iterator[str]:
-        """Name one after another."""
-        return (_uri(number) for number in range(self._count))
-
-    def rows(self) -> Iterator[Row]:
+    def rows(self, begin: str = "", end: str | None = None) -> Iterator[Row]:
         """Make one after another."""
-        for number in range(self._count):
+        first, last = (_NAME.fullmatch(uri or "") for uri in (begin, end))
+        for number in range(int(first[1]) if first else 0, int(last[1]) if last else self._count):
             each = self._make(number)
             said = render_representation(each.measured or Representation())
             yield Row(each.uri, said, render_links(each.links), render_time(each.modified))
@@ -79,27 +72,24 @@ def _uri(number: int) -> str:
 
 def main(folder: str, count: str, changed: str, day: str) -> None:
     """Publish and print."""
-    output, kept = Path(folder, "output"), Path(folder, "listing.db")
+    output = Path(folder, "output")
     built = utc(f"2024-02-{int(day):02}T12:00")
     found = {"resources": 0, "changes": 0}
     Path(folder).mkdir(exist_ok=True)
     if int(count):
         resources = Generated(int(count), int(changed), built)
-        previous = read_previous(output, LAYOUT, find=lambda _: Listing.open(kept) if kept.exists() else None)
-        draft = Path(folder, "draft.db")
+        previous = read_previous(output, LAYOUT)
         [made] = publish_sets(
             [
-                Request(
+                PublishRequest(
                     resources=resources,
                     history=ChangeHistory(built=built, complete=False, times=resources.times),
                     boundaries=Calendar("month"),
                     options=Options(output=output, layout=LAYOUT),
                     previous=previous,
-                    listing=draft,
                 )
             ]
         )
-        draft.replace(kept)
         found = {"resources": made.resources, "changes": made.changes}
     status = Path("/proc/self/status").read_text("ascii")
     memory = int((re.search(r"VmHWM:\s+(\d+)", status) or [0, 0])[1]) // 1024

@@ -6,20 +6,23 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import EllipsisType
-from typing import Any
+from typing import Any, NamedTuple
 
-from pelican_resourcesync.protocol import ChangeKind
+from pelican_resourcesync.protocol import ChangeKind, Limits
+from pelican_resourcesync.publication.changes import ChangeListBuilder, dated_changes
 from pelican_resourcesync.publication.forget import TakedownResult, forget_uris
 from pelican_resourcesync.publication.model.history import Change, ChangeHistory
 from pelican_resourcesync.publication.model.layout import Layout
 from pelican_resourcesync.publication.model.options import Archives, Dumps, Options
-from pelican_resourcesync.publication.model.ranges import Calendar, RangeBoundaries
+from pelican_resourcesync.publication.model.ranges import Body, Calendar, Range, RangeBoundaries
 from pelican_resourcesync.publication.model.resource import FileResources, Representation, Resource
-from pelican_resourcesync.publication.next_generation import Request
+from pelican_resourcesync.publication.parts import OPEN
+from pelican_resourcesync.publication.plan import PublishRequest
 from pelican_resourcesync.publication.previous.ancestry import KnownGeneration, layout_after
 from pelican_resourcesync.publication.previous.previous import PreviousPublication, read_previous
-from pelican_resourcesync.publication.publish import Publication, publish_sets
+from pelican_resourcesync.publication.publish import Publication, plan_sets, publish_sets
 from tests.support.reader import XmlDocument, XmlEntry, parse_file
 
 SITEURL = "https://example.org"
@@ -68,7 +71,7 @@ def publish_one(  # noqa: PLR0917 - as the sentence has it
     holdings: Path | None = None,
 ) -> Publication:
     """Publish one set by itself."""
-    request = Request(
+    request = PublishRequest(
         resources=FileResources(resources),
         history=told,
         boundaries=cuts,
@@ -79,6 +82,54 @@ def publish_one(  # noqa: PLR0917 - as the sentence has it
     )
     [publication] = publish_sets([request])
     return publication
+
+
+class Division(NamedTuple):
+    """A range with its changes."""
+
+    start: datetime
+    until: datetime | None
+    changes: tuple[Change, ...]
+
+
+def divide(
+    changes: Iterable[Change],
+    boundaries: RangeBoundaries,
+    *,
+    limit: int = 50_000,
+    opened: Division | None = None,
+    begin: datetime | None = None,
+    floor: datetime | None = None,
+) -> list[Division]:
+    """Divide changes into ranges, after the one that was left open."""
+    with TemporaryDirectory() as name:
+        before = None
+        if opened:
+            body = Body(Path(name, "open"), is_draft=True)
+            entries = [each.entry.replace(OPEN, f"{each.time}Z") for each in dated_changes(opened.changes, 2017)]
+            body.file.write_text("".join(entries), "utf-8")
+            counts = (len(entries), 0, 0)
+            before = Range(start=opened.start, counts=counts, bodies=(body,), unchanged=True)
+        builder = ChangeListBuilder(boundaries, Limits(entries=limit), 1_000, Path(name))
+        told = dated_changes(changes, 2017)
+        new = builder.build(told, floor=floor, begin=begin, opened=before, note_updates=False)
+        return [Division(each.start, each.until, tuple(each.changes)) for each in new.ranges]
+
+
+def first_publication(
+    there: Iterable[str], told: Iterable[Change], landed: datetime, boundaries: RangeBoundaries, limit: int = 50_000
+) -> list[Division]:
+    """Return the ranges of a first publication of resources with this history."""
+    shown = Representation.measured("0" * 64, 1, "text/html")
+    request = PublishRequest(
+        resources=FileResources([Resource(uri, None, None, shown) for uri in there]),
+        history=ChangeHistory(built=landed, changes=[*told], commit="c1", landed=landed),
+        boundaries=boundaries,
+        options=Options(output=Path("nowhere"), layout=LAYOUT, limits=Limits(entries=limit)),
+    )
+    with plan_sets([request]) as [planned]:
+        ranges = planned.contents.ranges
+        return [Division(each.start, each.until, tuple(each.changes)) for each in ranges]
 
 
 @dataclass
@@ -119,10 +170,10 @@ class Source:
         """Return how to publish; of sets as small as these, a fifth is soon gone."""
         return replace(Options(output=self.output, layout=self.layout, allow_deletions=True), **options)
 
-    def request(self, contents: Contents, time: str, **options: Any) -> Request:
+    def request(self, contents: Contents, time: str, **options: Any) -> PublishRequest:
         """Ask for the publication of files of these contents, which `publish_sets` publishes with those of others."""
         resources = [Resource(f"{self.siteurl}/{path}", self.write(path, data)) for path, data in contents.items()]
-        return Request(
+        return PublishRequest(
             resources=FileResources(resources),
             history=ChangeHistory(built=utc(time)),
             boundaries=self.cuts,

@@ -1,9 +1,11 @@
 """Carried forward: whatever happens to a set and however often it is published, all its followers come along.
 
-A machine adds, edits, renames and hides resources, tells true and false things of them with clocks that run as they
-like, and publishes at any moment. A Destination looks on (`watching.py`).
+A machine adds, edits, renames and hides resources, states true and false things about them with clocks that run as they
+like, publishes at any moment, and kills publications in any of their calls. A Destination looks on (`watching.py`), and
+a mirror follows.
 """
 
+import os
 import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,9 +16,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
+from pelican_resourcesync.destination import STATE_FOLDER, Mirror, MirrorOptions
 from pelican_resourcesync.protocol import ChangeKind, Limits
+from pelican_resourcesync.publication import recover
 from pelican_resourcesync.publication.model import Archives, Change, ChangeHistory, RangeBoundaries
 from pelican_resourcesync.publication.previous import PreviousPublication, read_previous
+from tests.publication.disk.faults import MODES, Mode, disturbed, kill
 from tests.publication.strategies import cuts, times
 from tests.publication.support import SITEURL, Source, tree
 from tests.publication.watching import Watch
@@ -30,6 +35,8 @@ _bytes = st.binary(max_size=1)
 _kinds = st.sampled_from(ChangeKind)
 _limits = st.sampled_from([1, 2, 3, 50_000])
 _keeps = st.sampled_from([None, 1, 2, 3])
+#: A copy of anything that is published here, however often it starts over or moves.
+_MIRROR = MirrorOptions(sync=False, adopt=True, accept_older=True, max_deletions=100)
 
 
 class Carried(Watch, RuleBasedStateMachine):
@@ -42,6 +49,7 @@ class Carried(Watch, RuleBasedStateMachine):
         self.begin_to_watch(Source(Path(self.folder.name) / "output", cuts))
         self.limits = Limits(entries=limit)
         self.contents: dict[str, bytes] = {}
+        self.published: dict[str, bytes] = {}
         self.drafts: dict[str, bytes] = {}
         self.pending: list[Change] = []
         self.commit = 0
@@ -114,6 +122,39 @@ class Carried(Watch, RuleBasedStateMachine):
         self.commit, self.landed, self.pending = self.commit + 1, landed, []
         self.build(built, complete=complete)
 
+    @rule(built=times, landed=times, at=st.integers(1, 150), mode=st.sampled_from(MODES))
+    def publish_and_kill(self, built: datetime, landed: datetime, at: int, mode: Mode) -> None:
+        """Kill a publication in one of its calls: afterwards there is the old or the new one, and the next goes on."""
+        self.commit, self.landed = self.commit + 1, landed
+        before = self.source.documents()
+        process = os.fork()
+        if not process:
+            try:
+                with disturbed(self.source.output, mode, at, kill):
+                    self.source.publish(self.contents, self.history(built), **self.options())
+            finally:
+                os._exit(0)
+        os.waitpid(process, 0)
+        recover(self.source.output)
+        if self.source.documents() == before:
+            self.build(built)
+        else:
+            self.pending, self.published = [], dict(self.contents)
+            self.look(self.contents)
+
+    @rule()
+    def follow(self) -> None:
+        """Mirror what is published; an audit then finds nothing, and the copy has the files of the publication."""
+        if not self.past:
+            return
+        copy = Path(self.folder.name) / f"copy-{SITES.index(self.source.siteurl)}"
+        mirror = Mirror(str(self.source.output), copy, _MIRROR)
+        assert mirror.run().complete
+        assert not list(mirror.audit())
+        files = (file for file in copy.rglob("*") if file.is_file() and STATE_FOLDER not in file.parts)
+        below = copy / self.source.siteurl.partition("//")[2].partition("/")[2]
+        assert {file.relative_to(below).as_posix(): file.read_bytes() for file in files} == self.published
+
     @rule(built=times)
     def move(self, built: datetime) -> None:
         """Publish at another address; no history tells of URIs at the old one."""
@@ -136,7 +177,10 @@ class Carried(Watch, RuleBasedStateMachine):
         now = self.source.state()
         assert not public & self.past[-1].documents.keys()
         assert self.past[-1].at >= last.at
-        assert (now["generation"], now["start"]) == (before.state.generation + 1, before.state.restart_number + 1)
+        assert (now["generation"], now["restart_number"]) == (
+            before.state.generation + 1,
+            before.state.restart_number + 1,
+        )
         assert now["predecessor"] == before.digest
 
     def build(
@@ -149,23 +193,26 @@ class Carried(Watch, RuleBasedStateMachine):
         moved_from: str = "",
     ) -> None:
         """Publish, look at it, and publish the very same again."""
-        changes = sorted(self.pending, key=lambda change: change.time) if complete else []
-        told = ChangeHistory(
-            built=built, changes=changes, complete=complete, commit=f"c{self.commit}", landed=self.landed
-        )
-        options: dict[str, Any] = {
-            "limits": self.limits,
-            "archives": Archives(changelist=self.keep),
-            "moved_from": moved_from,
-        }
+        history, options = self.history(built, complete=complete), self.options(moved_from)
         previous = None if over else self.take_aside() if emptied else self.source.previous()
-        publication = self.source.publish(self.contents, told, previous, over=over, **options)
-        self.pending = []
+        publication = self.source.publish(self.contents, history, previous, over=over, **options)
+        self.pending, self.published = [], dict(self.contents)
         self.look(self.contents, publication)
         before = tree(self.source.output)
-        told = ChangeHistory(built=built + timedelta(days=1), complete=complete, commit=told.commit, landed=told.landed)
-        self.source.publish(self.contents, told, **options)
+        again = self.history(built + timedelta(days=1), complete=complete)
+        self.source.publish(self.contents, again, **options)
         assert tree(self.source.output) == before
+
+    def history(self, built: datetime, *, complete: bool = True) -> ChangeHistory:
+        """Return what history says of the publication built at a time: the pending changes."""
+        changes = sorted(self.pending, key=lambda change: change.time) if complete else []
+        return ChangeHistory(
+            built=built, changes=changes, complete=complete, commit=f"c{self.commit}", landed=self.landed
+        )
+
+    def options(self, moved_from: str = "") -> dict[str, Any]:
+        """Return the options of the next publication."""
+        return {"limits": self.limits, "archives": Archives(changelist=self.keep), "moved_from": moved_from}
 
     def take_aside(self) -> PreviousPublication | None:
         """Copy the documents elsewhere, without the dot-folder, and empty the output."""

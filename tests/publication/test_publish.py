@@ -64,7 +64,7 @@ def test_no_change_is_back_dated(source: Source) -> None:
     assert source.at() == utc("2024-04-01T12:00:00.001")
 
 
-def test_a_restless_page(source: Source) -> None:
+def test_an_unstable_page(source: Source) -> None:
     """What changes at every build though nothing did is named from the second time on, with its count."""
     first = source.publish({"a.html": b"a", "clock.html": b"0"}, landed("c1", "2024-02-10T12:00"))
     counts = [first.unstable]
@@ -74,7 +74,7 @@ def test_a_restless_page(source: Source) -> None:
     assert counts == [{}, {}, {f"{SITEURL}/clock.html": 2}, {f"{SITEURL}/clock.html": 3}]
     edited = landed("c2", "2024-04-10T12:00", change("2024-04-10T12:00", "clock.html", UPDATED))
     assert source.publish({"a.html": b"a", "clock.html": b"new"}, edited).unstable == {}
-    assert source.state()["restless"] == {}
+    assert source.state()["unstable"] == {}
 
 
 def test_nothing_is_restless_where_no_history_tells(source: Source) -> None:
@@ -89,9 +89,9 @@ def test_held_clocks_outlive_a_shallow_clone(source: Source) -> None:
     held = {"c1": utc("2024-02-10T12:00")}
     source.publish({"a.html": b"a"}, landed("c1", "2024-02-10T12:00", postponed=held))
     source.publish({"a.html": b"b"}, landed("c2", "2024-02-11T12:00", complete=False))
-    assert source.state()["held"] == {"c1": "2024-02-10T12:00:00Z"}
+    assert source.state()["postponed"] == {"c1": "2024-02-10T12:00:00Z"}
     source.publish({"a.html": b"c"}, landed("c3", "2024-02-12T12:00"))
-    assert source.state()["held"] == {}
+    assert source.state()["postponed"] == {}
 
 
 def test_several_told_changes_are_one(source: Source) -> None:
@@ -171,18 +171,29 @@ def test_state(source: Source) -> None:
         "siteurl": SITEURL,
         "at": "2024-02-10T12:00:00Z",
         "changes": 1,
+        "change_lists": {"resourcesync/site/changelist-20240201T000000Z.xml": [1, 0, 0]},
+        "parts": [
+            {
+                "path": "resourcesync/site/resourcelist.xml",
+                "first": f"{SITEURL}/a.html",
+                "entries": 1,
+                "types": {"text/html": [1, 1]},
+                "years": {"2024": 1},
+                "last": "2024-02-10T12:00:00Z",
+            }
+        ],
         "commit": "c1",
         "landed": "2024-02-10T12:00:00Z",
-        "held": {"c1": "2024-02-10T12:00:00Z"},
-        "start": 1,
+        "postponed": {"c1": "2024-02-10T12:00:00Z"},
+        "restart_number": 1,
         "ancestors": [],
         "superseded": {},
-        "restless": {},
+        "unstable": {},
     }
     source.publish({"a.html": b"b"}, landed("c2", "2024-02-11T12:00"))
     state = source.state()
     assert (state["generation"], state["predecessor"]) == (2, sha256(first).hexdigest())
-    assert (state["commit"], state["held"], state["changes"]) == ("c2", {}, 2)
+    assert (state["commit"], state["postponed"], state["changes"]) == ("c2", {}, 2)
 
 
 def test_the_order_of_resources_makes_no_difference(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import ChangeKind, Limits
-from pelican_resourcesync.publication import Publication, Request, layout_after, publications_in, publish_sets
+from pelican_resourcesync.publication import Publication, PublishRequest, layout_after, publications_in, publish_sets
 from pelican_resourcesync.publication.model import Archives, Calendar, Dumps, FileResources, Resource
 from tests.publication.archivist import Archivist, read
 from tests.publication.disk.faults import disturbed, fail
@@ -30,7 +30,7 @@ def sources(tmp_path: Path) -> list[Source]:
     return [Source(tmp_path / "output", Calendar(period), set_name=name) for name, period in periods.items()]
 
 
-def request(source: Source, contents: Mapping[str, bytes], day: int, **options: Any) -> Request:
+def request(source: Source, contents: Mapping[str, bytes], day: int, **options: Any) -> PublishRequest:
     """Ask for the publication of a set, with dumps and archives."""
     return source.request(contents, f"2024-01-{day:02}T12:00", **(EVERYTHING | options))
 

@@ -114,7 +114,6 @@ def _change_dump(read: Read, uri: str, interval: Mapping[str, str], partly: bool
         begin, until = time_in(each.said, "from"), time_in(each.said, "until")
         assert (each.md["from"], each.md["until"]) == (each.said["from"], each.said["until"])
         assert begin < until
-        assert each.bitstreams
         assert all(begin < bitstream.time <= until for bitstream in each.bitstreams)
         assert all((bitstream.data is None) == (bitstream.md["change"] == "deleted") for bitstream in each.bitstreams)
         yield each

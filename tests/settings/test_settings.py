@@ -1,5 +1,7 @@
-"""The setting `RESOURCESYNC`, and `SITEURL`."""
+"""The settings of a site: `RESOURCESYNC`, `SITEURL`, and the same settings in a file."""
 
+import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -7,190 +9,301 @@ import pytest
 
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.publication import Archives, Dumps
-from pelican_resourcesync.settings import SetSettings, Settings, parse_settings, parse_siteurl
+from pelican_resourcesync.settings import (
+    Selection,
+    SetSettings,
+    Settings,
+    in_file,
+    parse_settings,
+    parse_siteurl,
+    rows_of,
+    shown,
+)
 
-DEFAULTS = {
-    "enabled": True,
-    "previous": "live",
-    "history": "all",
-    "changes_by": "month",
-    "keep": None,
-    "dumps": Dumps(),
-    "archives": Archives(),
-    "sets": (SetSettings(name="site"),),
-    "exclude": ("404.html",),
-    "clean_urls": False,
-    "edition": 2017,
-    "html_links": True,
-    "robots": False,
-    "sitemap": False,
-    "link_headers": (),
-    "describedby": "",
-    "license": "",
-    "contact": "",
-    "allow_deletions": False,
-    "moved_from": "",
-}
+BOTH_DUMPS = Dumps(resourcedump=True, changedump=True, package_size=100_000_000)
+ALL_ARCHIVES = Archives(resourcelist=None, resourcedump=12, changelist=None, changedump=None)
 
 
-@pytest.mark.parametrize("raw", [None, {}])
-def test_defaults(raw: object) -> None:
-    """Nothing set is everything at its default."""
-    settings = parse_settings(raw)
-    assert settings == Settings()
-    assert {name: getattr(settings, name) for name in Settings.__slots__} == DEFAULTS
+def refused(raw: Any) -> str:
+    """Return the message for settings that cannot be used."""
+    with pytest.raises(SettingsError) as error:
+        parse_settings(raw)
+    return str(error.value)
+
+
+def within(key: str, value: object) -> object:
+    """Return settings in which the one at a key, such as `sets.news.dumps`, has a value."""
+    for name in reversed(key.split(".")):
+        value = {name: value}
+    return value
+
+
+def name_of(key: str) -> str:
+    """Return the name of the setting at a key in messages."""
+    return "RESOURCESYNC" + "".join(f"[{name!r}]" for name in key.split("."))
+
+
+def test_defaults() -> None:
+    """Nothing set is one set of everything, without dumps, with all closed lists; `docs/settings.md` has the others."""
+    settings = parse_settings(None)
+    assert settings == parse_settings({}) == Settings()
+    assert settings.sets == (SetSettings(name="site"),)
+    assert settings.sets[0].selection.everything
+    assert settings.dumps == Dumps(resourcedump=False, changedump=False, package_size=100_000_000)
+    assert settings.archives == Archives(resourcelist=0, resourcedump=0, changelist=None, changedump=None)
+
+
+def test_every_setting_is_explained() -> None:
+    """Each row of the tables has a sentence."""
+    assert all(len(row.text) > 10 for row in [*rows_of(Settings).values(), *rows_of(Selection).values()])
 
 
 @pytest.mark.parametrize(
     ("key", "values"),
     [
-        ("enabled", [(False, False)]),
-        (
-            "previous",
-            [
-                ("live", "live"),
-                ("output", "output"),
-                ("none", "none"),
-                ("https://example.org/blog/", "https://example.org/blog"),
-                ("http://127.0.0.1:8000", "http://127.0.0.1:8000"),
-                ("../public copy", "../public copy"),
-                ("/srv/site/", "/srv/site/"),
-                (Path("/srv/site"), "/srv/site"),
-            ],
-        ),
-        ("history", [("none", "none"), ("built", "built"), ("v1.0", "v1.0")]),
-        (
-            "changes_by",
-            [
-                ("day", "day"),
-                ("week", "week"),
-                ("month", "month"),
-                ("year", "year"),
-                ("tag", "tag"),
-                ("tag:v*", "tag:v*"),
-                (1, 1),
-                (100, 100),
-            ],
-        ),
-        ("keep", [(None, None), (1, 1), (120, 120)]),
-        (
-            "exclude",
-            [([], ("404.html",)), (["drafts/*", "404.html"], ("404.html", "drafts/*")), (("a",), ("404.html", "a"))],
-        ),
-        ("clean_urls", [(True, True)]),
-        ("edition", [(2014, 2014), (2017, 2017)]),
-        ("html_links", [(False, False)]),
-        ("robots", [(True, True)]),
-        ("sitemap", [(True, True)]),
-        ("link_headers", [([], ()), (["_headers", ".htaccess"], ("_headers", ".htaccess"))]),
-        ("describedby", [("", ""), ("https://example.org/about.html?a=b#c", "https://example.org/about.html?a=b#c")]),
-        ("license", [("", ""), ("CC BY 4.0", "CC BY 4.0")]),
-        ("contact", [("mailto:me@example.org", "mailto:me@example.org")]),
-        ("allow_deletions", [(True, True)]),
-        ("moved_from", [("", ""), ("http://example.org/blog/", "http://example.org/blog")]),
+        ("enabled", {False: False}),
+        ("previous", {"live": "live", "output": "output", "none": "none", "../public copy": "../public copy"}),
+        ("previous", {"https://example.org/blog/": "https://example.org/blog", "http://[::1]:80": "http://[::1]:80"}),
+        ("previous", {"/srv/site/": "/srv/site/", Path("/srv/site"): "/srv/site"}),
+        ("history", {"all": "all", "none": "none", "built": "built", "v1.0": "v1.0"}),
+        ("changes_by", {"day": "day", "week": "week", "year": "year", "tag": "tag", "tag:v*": "tag:v*", 1: 1}),
+        ("keep", {"all": None, 1: 1, 120: 120}),
+        ("exclude", {(): ("404.html",), ("drafts/*", "404.html"): ("404.html", "drafts/*")}),
+        ("clean_urls", {True: True}),
+        ("edition", {2014: 2014, 2017: 2017}),
+        ("link_headers", {(): (), ("_headers", ".htaccess", "_headers"): ("_headers", ".htaccess")}),
+        ("describedby", {"": "", "https://e.org/about.html?a=b#c": "https://e.org/about.html?a=b#c"}),
+        ("license", {"": "", "CC BY 4.0": "CC BY 4.0"}),
+        ("contact", {"mailto:me@example.org": "mailto:me@example.org"}),
+        ("moved_from", {"": "", "http://example.org/blog/": "http://example.org/blog"}),
     ],
 )
-def test_right_values(key: str, values: list[tuple[object, object]]) -> None:
+def test_right_values(key: str, values: dict[Any, Any]) -> None:
     """Each value is taken, and every other setting keeps its default."""
-    for value, parsed in values:
-        settings = parse_settings({key: value})
-        assert {name: getattr(settings, name) for name in Settings.__slots__} == DEFAULTS | {key: parsed}
+    for value, parsed in values.items():
+        given = list(value) if isinstance(value, tuple) else value
+        settings = parse_settings({key: given})
+        assert settings == replace(Settings(), **{key: parsed})
         assert type(getattr(settings, key)) is type(parsed)
 
 
-_PREVIOUS = "it may be 'live', 'output', 'none', the URL of a site or a folder"
-_KEEP = "it may be None, for all, or a number of closed Change Lists from 1 on"
-_MOVED_FROM = "it may be the SITEURL that the site had before"
-_ADDRESS = "make it an absolute http(s) URL in ASCII, such as 'https://example.org'"
-_BOOLEAN = "it may be True or False"
-_HISTORY = "it may be 'all', 'none', 'built' or a git revision to begin at"
-_CHANGES_BY = "it may be 'day', 'week', 'month', 'year', 'tag', 'tag:PATTERN' or a number of commits"
-_EXCLUDE = "it may be a list of patterns of output paths, such as ['internal', 'private/*']"
-_EDITION = "it may be 2014 or 2017"
-_LINK_HEADERS = "it may be a list of '_headers' and '.htaccess'"
-_DESCRIBEDBY = "it may be the absolute http(s) URI of a page about the site"
+@pytest.mark.parametrize(
+    ("value", "parsed"),
+    [
+        (False, Dumps()),
+        (True, BOTH_DUMPS),
+        ({}, BOTH_DUMPS),
+        ({"changedump": False}, Dumps(resourcedump=True)),
+        ({"resourcedump": False, "changedump": False}, Dumps()),
+        ({"changedump": False, "package_size": 5_000}, Dumps(resourcedump=True, package_size=5_000)),
+    ],
+)
+def test_right_dumps(value: object, parsed: Dumps) -> None:
+    """All or nothing; a dict means all but what it says; a set has its own in the same words."""
+    assert parse_settings({"dumps": value}).dumps == parsed
+    assert parse_settings({"sets": {"a": {"dumps": value}}}).sets == (SetSettings(name="a", dumps=parsed),)
 
 
 @pytest.mark.parametrize(
-    ("key", "values", "advice"),
+    ("value", "parsed"),
     [
-        ("enabled", [1], _BOOLEAN),
-        ("html_links", ["yes"], _BOOLEAN),
-        ("robots", [None], _BOOLEAN),
-        ("history", [None, "", "  ", "--all", 5], _HISTORY),
-        ("changes_by", ["months"], f"{_CHANGES_BY} (did you mean 'month'?)"),
-        ("changes_by", ["Week"], f"{_CHANGES_BY} (did you mean 'week'?)"),
-        ("changes_by", ["tags", "tag:"], f"{_CHANGES_BY} (did you mean 'tag'?)"),
-        ("changes_by", ["xyz", 0, -3, True, 1.5, []], _CHANGES_BY),
-        ("exclude", ["404.html", [""], [1], None], _EXCLUDE),
-        ("edition", [2015, "2017", 2017.0, True, [2017]], _EDITION),
-        ("link_headers", ["_headers", ["nginx.conf"], True], _LINK_HEADERS),
-        (
-            "describedby",
-            [
-                "about.html",
-                "mailto:me@example.org",
-                "https://",
-                "https://[example",
-                "https://example.org/über uns",
-                None,
-            ],
-            _DESCRIBEDBY,
+        (False, Archives()),
+        (True, ALL_ARCHIVES),
+        ({}, ALL_ARCHIVES),
+        ({"resourcelist": 0}, Archives(resourcelist=0, resourcedump=12)),
+        ({"resourcedump": "all"}, Archives(resourcelist=None, resourcedump=None)),
+        ({"changelist": 1}, Archives(resourcelist=None, resourcedump=12, changelist=1)),
+        ({"resourcedump": 2, "changedump": 4}, Archives(resourcelist=None, resourcedump=2, changedump=4)),
+    ],
+)
+def test_right_archives(value: object, parsed: Archives) -> None:
+    """All or nothing; a dict means all but what it says; a set has its own in the same words."""
+    assert parse_settings({"archives": value}).archives == parsed
+    assert parse_settings({"sets": {"a": {"archives": value}}}).sets == (SetSettings(name="a", archives=parsed),)
+
+
+_BOOLEAN = "True or False"
+_CHANGES_BY = "'day', 'week', 'month', 'year', 'tag', 'tag:PATTERN' or a number of commits"
+_PREVIOUS = "'live', 'output', 'none', the URL of a site or a folder"
+_DUMPS = "True, False or a dict of resourcedump, changedump, package_size"
+_ARCHIVES = "True, False or a dict of resourcelist, resourcedump, changelist, changedump"
+_NO_NUMBERS: tuple[Any, ...] = (-1, 1.0, True, "1", [], None)
+_CRITERIA = {
+    "paths": "patterns of output paths",
+    "categories": "names of categories",
+    "tags": "names of tags",
+    "languages": "languages, such as 'en'",
+    "types": "media types",
+}
+
+WRONG: list[tuple[str, tuple[Any, ...], str]] = [
+    ("enabled", (1, "yes", None), _BOOLEAN),
+    ("history", (None, "", "  ", "--all", 5), "'all', 'none', 'built' or a git revision to begin at"),
+    ("changes_by", ("months",), f"{_CHANGES_BY} (did you mean 'month'?)"),
+    ("changes_by", ("tags", "tag:"), f"{_CHANGES_BY} (did you mean 'tag'?)"),
+    ("changes_by", ("xyz", 0, -3, True, 1.5, []), _CHANGES_BY),
+    ("exclude", ("404.html", [""], [1], ["a\0"], None), "a list of patterns of output paths"),
+    ("edition", (2015, "2017", 2017.0, True, [2017]), "2014 or 2017"),
+    ("link_headers", ("_headers", ["nginx.conf"], True), "a list of '_headers' or '.htaccess'"),
+    ("describedby", ("about.html", "mailto:me", "https://", "https://[e", None), "the absolute http(s) URI of a page"),
+    ("license", (None, 5), "a text"),
+    ("previous", ("", "  ", None, False, ["live"]), _PREVIOUS),
+    ("keep", (0, *_NO_NUMBERS), "'all' or a number of closed Change Lists from 1 on"),
+    (
+        "sets",
+        (None, True, [], ["news"], "news", 1),
+        "a dict of sets, such as 'site': {} and 'news': {'tags': ['news']}",
+    ),
+    ("sets.a", (None, True, [], "blog/*", 1), "a dict of paths, categories, tags, languages, types, dumps, archives"),
+]
+#: Settings that a set may have, too.
+WRONG_CAPABILITIES: list[tuple[str, tuple[Any, ...], str]] = [
+    ("dumps", (None, 1, "all", ["resourcedump"]), _DUMPS),
+    ("dumps.resourcedump", (None, 1, 0, "yes", []), _BOOLEAN),
+    ("dumps.changedump", (None, 1, 0, "yes", []), _BOOLEAN),
+    ("dumps.package_size", (0, *_NO_NUMBERS), "a number of bytes from 1 on"),
+    ("archives", (None, 12, "all", ["resourcelist"]), _ARCHIVES),
+    ("archives.resourcelist", _NO_NUMBERS, "'all' or a number from 0 on"),
+    ("archives.resourcedump", _NO_NUMBERS, "'all' or a number from 0 on"),
+    ("archives.changelist", (0, *_NO_NUMBERS), "'all' or a number from 1 on"),
+    ("archives.changedump", (0, *_NO_NUMBERS), "'all' or a number from 1 on"),
+]
+
+
+@pytest.mark.parametrize(
+    ("key", "values", "may_be"),
+    [
+        *WRONG,
+        *WRONG_CAPABILITIES,
+        *((f"sets.news.{key}", values, may_be) for key, values, may_be in WRONG_CAPABILITIES),
+        *(
+            (f"sets.a.{name}", (None, True, "x", 5, [5], ["x", ""], []), f"a list of {of}, at least one")
+            for name, of in _CRITERIA.items()
         ),
-        ("previous", ["", "  ", None, False, ["live"]], _PREVIOUS),
-        ("previous", ["ftp://example.org", "https://"], _ADDRESS),
-        ("keep", [0, -1, True, "12", 2.0], _KEEP),
-        ("allow_deletions", ["yes", None], _BOOLEAN),
-        ("moved_from", [None, 5], _MOVED_FROM),
-        ("moved_from", ["example.org", "/blog"], _ADDRESS),
     ],
 )
-def test_wrong_values(key: str, values: list[Any], advice: str) -> None:
-    """The message names the setting and its value, and says what it may be."""
+def test_wrong_values(key: str, values: tuple[Any, ...], may_be: str) -> None:
+    """The message names the setting, within its set and its dict, and the value, and says what it may be."""
     for value in values:
-        with pytest.raises(SettingsError) as error:
-            parse_settings({key: value})
-        assert str(error.value).startswith(f"RESOURCESYNC[{key!r}] is {value!r}: {advice}")
-        assert ("did you mean" in str(error.value)) == ("did you mean" in advice)
+        said = refused(within(key, value))
+        assert said.startswith(f"{name_of(key)} is {value!r}: it may be {may_be}")
+        assert ("did you mean" in said) == ("did you mean" in may_be)
 
 
 @pytest.mark.parametrize(
-    ("key", "near"),
+    ("key", "name", "near", "known"),
     [
-        ("enable", "enabled"),
-        ("change_by", "changes_by"),
-        ("excludes", "exclude"),
-        ("HISTORY", "history"),
-        ("html_link", "html_links"),
-        ("headers", "link_headers"),
-        ("described_by", "describedby"),
+        ("", "change_by", "changes_by", "enabled, previous, history, changes_by, keep, dumps, archives, sets, exclude"),
+        ("", "HISTORY", "history", "enabled, previous"),
+        ("", "headers", "link_headers", "enabled, previous"),
+        ("dumps", "resource_dump", "resourcedump", "resourcedump, changedump, package_size"),
+        ("archives", "changelists", "changelist", "resourcelist, resourcedump, changelist, changedump"),
+        ("sets.a.dumps", "size", "package_size", "resourcedump, changedump, package_size"),
+        ("sets.a-b", "category", "categories", "paths, categories, tags, languages, types, dumps, archives"),
+        ("sets.a-b", "dump", "dumps", "paths, categories, tags, languages, types, dumps, archives"),
     ],
 )
-def test_unknown_settings(key: object, near: str) -> None:
-    """The message has the nearest name, and all there are."""
-    with pytest.raises(SettingsError) as error:
-        parse_settings({key: True})
-    message = str(error.value)
-    assert message.startswith(f"RESOURCESYNC has no setting {key!r}: did you mean {near and repr(near)}")
-    assert message.endswith(f"There are {', '.join(DEFAULTS)}")
+def test_unknown_names(key: str, name: str, near: str, known: str) -> None:
+    """The message names what the unknown setting is in, the nearest there is, and all of them."""
+    said = refused(within(f"{key}.{name}".strip("."), True))
+    where = name_of(key) if key else "RESOURCESYNC"
+    assert said.startswith(f"{where} has no setting {name!r}: did you mean {near!r}? There are {known}")
+    assert "has no setting 5: did you mean" in refused({5: True})
 
 
 @pytest.mark.parametrize("raw", [True, [], "month", 0])
 def test_not_a_dict(raw: object) -> None:
-    """A value of another kind is named, and the message shows what to write."""
-    with pytest.raises(SettingsError, match=r"RESOURCESYNC is .*: make it a dict, such as {'changes_by': 'month'}"):
-        parse_settings(raw)
+    """A value of another kind is shown, and the message has all settings."""
+    assert refused(raw).startswith(f"RESOURCESYNC is {raw!r}: it may be a dict of enabled, previous, history")
 
 
-@pytest.mark.parametrize("siteurl", [None, "", False])
-def test_no_siteurl(siteurl: object) -> None:
-    """No SITEURL is no error: Pelican's default in development."""
-    assert parse_siteurl(siteurl) == ""
+def test_sets_keep_their_order_and_what_they_say() -> None:
+    """The first set is the first that is given; what one does not say is not asked, or is as for the whole site."""
+    criteria: dict[str, Any] = {
+        "paths": ["blog/*", "about.html"],
+        "categories": ("News", "Öffentliches"),
+        "tags": ["a tag"],
+        "languages": ["en", "pt-BR"],
+        "types": ["text/html", "image/*"],
+    }
+    given = {"z": {}, "site": {}, "a": {**criteria, "dumps": True, "archives": False}}
+    selection = Selection(**{name: tuple(value) for name, value in criteria.items()})
+    assert parse_settings({"sets": given}).sets == (
+        SetSettings(name="z"),
+        SetSettings(name="site"),
+        SetSettings(name="a", selection=selection, dumps=BOTH_DUMPS, archives=Archives()),
+    )
+    for name in criteria:
+        (alone,) = parse_settings({"sets": {"a": {name: ["x"]}}}).sets
+        assert getattr(alone.selection, name) == ("x",)
+        assert not alone.selection.everything
+
+
+@pytest.mark.parametrize("name", ["a", "site", "2024a", "a-b_c-1", "1-a", "x" * 60, "changelist", "archive"])
+def test_right_names_of_sets(name: str) -> None:
+    """A name has a letter, and may have digits, hyphens and underscores between."""
+    assert parse_settings({"sets": {name: {}}}).sets == (SetSettings(name=name),)
+
+
+_NO_NAMES = [
+    *("", " ", "News", "2", "2024", "1-2", "a b", "a/b", "..", "a.b", "-a", "a-", "_a", "a--b", "a_-b", "ä", "a\n"),
+    *("x" * 61, 5, None, True, "description", "index", "publication"),
+]
+
+
+@pytest.mark.parametrize("name", _NO_NAMES)
+def test_wrong_names_of_sets(name: object) -> None:
+    """What could not be a folder and a part of a URI everywhere, is a number, or has another meaning, is no name."""
+    advice = "make it of at least one lower-case letter, digits, and single '-' or '_' between, 60 at most"
+    if name in {"description", "index", "publication"}:
+        advice = "choose another name, because something else has that address"
+    assert refused({"sets": {name: {}}}) == f"RESOURCESYNC['sets'] names a set {name!r}: {advice}"
+
+
+def test_the_same_settings_in_a_file() -> None:
+    """The names and values are the same in TOML; messages name the file, and paths are relative to its folder."""
+    given = tomllib.loads("keep = 'all'\nprevious = 'old'\n[dumps]\nchangedump = false\n[sets.news]\ntags = ['news']")
+    settings = parse_settings(given, in_file(Path("/srv/site/resourcesync.toml")))
+    assert (settings.keep, settings.previous) == (None, "/srv/site/old")
+    assert settings.dumps == Dumps(resourcedump=True)
+    assert settings.sets[0].selection == Selection(tags=("news",))
+    for text, message in {
+        "robots = 1": "robots in site/x.toml is 1: it may be true or false",
+        "robot = 1": "site/x.toml has no setting 'robot': did you mean 'robots'? There are enabled, previous",
+        "dumps = 1": "dumps in site/x.toml is 1: it may be true, false or a table of resourcedump, changedump",
+        "sets.a.tags = 1": "sets.a.tags in site/x.toml is 1: it may be a list of names of tags, at least one",
+    }.items():
+        with pytest.raises(SettingsError) as error:
+            parse_settings(tomllib.loads(text), in_file(Path("site/x.toml")))
+        assert str(error.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (True, "true"),
+        ({"a": 1}, "a table"),
+        ([1, True, {}], "[1, true, a table]"),
+        (["a", "x:y@b"], "['a', '…@b']"),
+        (["a" * 100], f"['{'a' * 78}…"),
+        ("x" * 200, f"'{'x' * 80}'"),
+        ("\x1b[2J", r"'\x1b[2J'"),
+        ("postgresql://me:pw@h", "'…@h'"),
+    ],
+)
+def test_how_values_are_shown(value: object, text: str) -> None:
+    """A value in a message is short, in one line, no command to a terminal, and holds no password."""
+    assert shown(value) == text
+    assert (shown({}, python=True), shown(value=True, python=True)) == ("a dict", "True")
+    assert shown(1 << 40_000) == "a number that is too large"
 
 
 @pytest.mark.parametrize(
     ("siteurl", "parsed"),
     [
+        (None, ""),
+        ("", ""),
+        (False, ""),
         ("https://example.org", "https://example.org"),
         ("http://example.org/", "http://example.org"),
         ("https://example.org/blog//", "https://example.org/blog"),
@@ -200,48 +313,31 @@ def test_no_siteurl(siteurl: object) -> None:
         ("HTTPS://Example.org", "HTTPS://Example.org"),
     ],
 )
-def test_right_siteurl(siteurl: str, parsed: str) -> None:
-    """A URL is taken as it is, but for slashes at its end."""
+def test_right_siteurl(siteurl: object, parsed: str) -> None:
+    """A URL is taken as it is, but for slashes at its end; none is Pelican's default in development."""
     assert parse_siteurl(siteurl) == parsed
 
 
-@pytest.mark.parametrize(
-    "siteurl",
-    [
-        "example.org",
-        "//example.org",
-        "/blog",
-        ".",
-        "ftp://example.org",
-        "https://",
-        "https:///blog",
-        "https://müller.example",
-        "https://example.org/a b",
-        " https://example.org",
-        "https://exam\nple.org",
-        "https://example.org:0",
-        "https://example.org:port",
-        "https://example.org:99999",
-        "https://[example.org",
-        'https://example.org/"x',
-        "https://example.org/<x>",
-        "https://example.org/a\\b",
-        5,
-        b"https://example.org",
-        True,
-    ],
-)
+_NO_URLS = [
+    *("example.org", "//example.org", "/blog", ".", "ftp://example.org", "https://", "https:///blog"),
+    *("https://müller.example", "https://example.org/a b", " https://example.org", "https://exam\nple.org"),
+    *("https://example.org:0", "https://example.org:port", "https://example.org:99999", "https://[example.org"),
+    *('https://example.org/"x', "https://example.org/<x>", "https://example.org/a\\b", 5, b"https://example.org", True),
+]
+
+
+@pytest.mark.parametrize("siteurl", _NO_URLS)
 def test_wrong_siteurl(siteurl: Any) -> None:
-    """The message names the value and shows a right one."""
+    """The message names the value and shows a right one, for other settings with an address, too."""
+    advice = "make it an absolute http(s) URL in ASCII, such as 'https://example.org'"
     with pytest.raises(SettingsError) as error:
         parse_siteurl(siteurl)
-    assert str(error.value) == (
-        f"SITEURL is {siteurl!r}: make it an absolute http(s) URL in ASCII, such as 'https://example.org'"
-    )
+    assert str(error.value) == f"SITEURL is {siteurl!r}: {advice}"
+    assert refused({"moved_from": siteurl}) == f"RESOURCESYNC['moved_from'] is {siteurl!r}: {advice}"
 
 
 @pytest.mark.parametrize(
-    ("url", "name"),
+    ("url", "part"),
     [
         ("https://me:secret@example.org", "user"),
         ("https://@example.org", "user"),
@@ -251,12 +347,19 @@ def test_wrong_siteurl(siteurl: Any) -> None:
         ("https://example.org#", "fragment"),
     ],
 )
-def test_address_with_too_much(url: str, name: str) -> None:
+def test_address_with_too_much(url: str, part: str) -> None:
     """What would be in every URI is refused by its name, in other settings too, and a password is not repeated."""
     with pytest.raises(SettingsError) as error:
         parse_siteurl(url)
-    assert str(error.value) == f"SITEURL has a {name}, which would be in every published URI: leave it out"
+    assert str(error.value) == f"SITEURL has a {part}, which would be in every published URI: leave it out"
     for key in ("previous", "moved_from"):
-        with pytest.raises(SettingsError) as error:
-            parse_settings({key: url})
-        assert str(error.value) == f"RESOURCESYNC[{key!r}] has a {name}, which no address of a site has: leave it out"
+        assert (
+            refused({key: url}) == f"{name_of(key)} has a {part}, which would be in every published URI: leave it out"
+        )
+
+
+def test_headers_need_a_set_with_everything() -> None:
+    """A header is sent with every response, so it must be right for every resource."""
+    sets = {"news": {"tags": ["news"]}}
+    assert refused({"link_headers": ["_headers"], "sets": sets}).startswith("RESOURCESYNC['link_headers'] sends the")
+    parse_settings({"link_headers": ["_headers"], "sets": {**sets, "site": {}}})

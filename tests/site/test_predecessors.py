@@ -4,6 +4,8 @@ import pytest
 from pelican import signals
 
 from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.site.configuration import read_configuration
+from pelican_resourcesync.site.predecessors import predecessors
 from tests.publication.support import tree
 from tests.support.sites import Site, strip
 
@@ -50,3 +52,16 @@ def test_few_resources_may_all_be_listings(site: Site) -> None:
     emptied(site, 9)
     with pytest.raises(PublicationError, match="9 of 9 resources would be listed as deleted"):
         site.build()
+
+
+@pytest.mark.parametrize("where", ["PlainOutput", "PredecessorSearch.find"])
+def test_a_disk_error_is_one_message(site: Site, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+    """Whether it happens before the search for the previous publication, or during it."""
+
+    def fail(*_: object) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(f"pelican_resourcesync.site.predecessors.{where}", fail)
+    configuration = read_configuration(site.folder / "pelicanconf.py")
+    with pytest.raises(PublicationError, match="Input/output error"), predecessors(configuration, site.output):
+        pass

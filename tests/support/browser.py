@@ -9,16 +9,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from html import unescape
-from http.server import SimpleHTTPRequestHandler
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Thread
 from typing import Any
 
 import pytest
 
-from tests.support.servers import Server
+from tests.support.live import Ask, content, live, static, status
 
 #: The page in a frame, and in a script around it what is asked of it; the answer becomes the document's text.
 _ASKING = """<!DOCTYPE html><meta charset="utf-8">
@@ -116,39 +114,18 @@ def _served(folder: Path, asking: str) -> Iterator[str]:
     assert spec is not None
     assert spec.origin is not None
     axe = Path(spec.origin).with_name("axe.min.js").read_bytes()
-    fixed = {"/asking.html": ("text/html", asking.encode()), "/axe.js": ("text/javascript", axe)}
+    policy = {"Content-Security-Policy": "default-src 'self' 'unsafe-inline' 'wasm-unsafe-eval' data:"}
+    fixed = {
+        "asking.html": content(asking.encode(), Content_Type="text/html", **policy),
+        "axe.js": content(axe, Content_Type="text/javascript", **policy),
+        "favicon.ico": status(204),
+    }
 
-    class Handler(SimpleHTTPRequestHandler):
-        def __init__(self, *args: Any) -> None:
-            super().__init__(*args, directory=str(folder))
+    def answer(ask: Ask) -> None:
+        ask.path = ask.path.removeprefix("page/")
+        pages(ask)
 
-        def do_GET(self) -> None:
-            if self.path in fixed:
-                kind, data = fixed[self.path]
-                self.send_response(200)
-                self.send_header("Content-Type", kind)
-                self.send_header("Content-Length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
-            elif self.path == "/favicon.ico":
-                self.send_error(204)
-            else:
-                self.path = self.path.removeprefix("/page")
-                super().do_GET()
-
-        def end_headers(self) -> None:
-            policy = "default-src 'self' 'unsafe-inline' 'wasm-unsafe-eval' data:"
-            self.send_header("Content-Security-Policy", policy)
-            super().end_headers()
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name that the base class gives it
-            pass
-
-    with Server(("127.0.0.1", 0), Handler) as server:
-        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_address[1]}"
-        finally:
-            server.shutdown()
-            thread.join()
+    pages = static(folder, {"*": policy})
+    with live(answer) as site:
+        site.manners = fixed
+        yield site.url

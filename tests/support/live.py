@@ -1,20 +1,22 @@
 """A live site on loopback, which answers as static hosts do, well and badly."""
 
 import gzip
+import mimetypes
 import socket
 import ssl
 import subprocess
+from _thread import start_new_thread
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from email.message import Message
-from http.server import BaseHTTPRequestHandler
+from email.utils import formatdate
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import Any
-
-from tests.support.servers import Server
+from urllib.parse import unquote
 
 TYPES = {".json": "application/json", ".xml": "application/xml", ".html": "text/html; charset=utf-8"}
 PAGE = b"<!DOCTYPE html>\n<title>The museum</title>\n<div id=app></div>\n"
@@ -37,7 +39,8 @@ class Ask:
     def send(self, status: int, data: bytes, **headers: str) -> None:
         """Answer; headers are written with `_` for `-`, and an empty one is left out."""
         self.begin(status, **{"Content_Length": str(len(data)), **headers})
-        self.write(data)
+        if self.handler.command != "HEAD":
+            self.write(data)
 
     def begin(self, status: int, **headers: str) -> None:
         """Answer with a head alone."""
@@ -70,6 +73,7 @@ class Live:
     manner: Manner
     manners: dict[str, Manner] = field(default_factory=dict)
     asks: list[Ask] = field(default_factory=list)
+    times: Counter[str] = field(default_factory=Counter)
     url: str = ""
     proxy: bool = False
     keep_alive: bool = False
@@ -86,8 +90,8 @@ class Live:
             host, _, path = rest.partition("/")
             site = f"{scheme}://{host}"
         with self.lock:
-            before = sum(each.path == path for each in self.asks)
-            ask = Ask(site, path, query, handler.headers, before, handler)
+            ask = Ask(site, path, query, handler.headers, self.times[path], handler)
+            self.times[path] += 1
             self.asks.append(ask)
         self.manners.get(path, self.manner)(ask)
 
@@ -96,6 +100,7 @@ class Live:
         with self.lock:
             counter = Counter(each.path for each in self.asks)
             self.asks.clear()
+            self.times.clear()
         return counter
 
 
@@ -110,11 +115,24 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = not self.live.keep_alive
         self.live.answer(self)
 
+    do_HEAD = do_GET  # noqa: N815 - the name that the base class calls
+
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name that the base class gives it
         """Say nothing."""
 
 
-class _Server(Server):
+class _Server(ThreadingHTTPServer):
+    """Answers each request in a thread of its own, which nobody traces.
+
+    While coverage traces others, Python 3.11 may fail to start a thread that is traced, and waits for it for ever.
+    """
+
+    daemon_threads = True
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answer a request beside others."""
+        start_new_thread(self.process_request_thread, (request, client_address))
+
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing: a client that has seen enough hangs up."""
 
@@ -138,6 +156,13 @@ def live(manner: Manner, certificate: Path | None = None, *, proxy: bool = False
             site.ended.set()
             server.shutdown()
             thread.join()
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """Serve `folder`, which may come into being later, as any static host does; give its address without a slash."""
+    with live(static(folder)) as site:
+        yield site.url
 
 
 def closed_port() -> int:
@@ -172,6 +197,27 @@ def files(folder: Path) -> Manner:
             ask.send(200, file.read_bytes(), Content_Type=TYPES.get(file.suffix, "application/octet-stream"))
         else:
             ask.send(404, PAGE, Content_Type="text/html")
+
+    return answer
+
+
+def static(folder: Path, headers: Mapping[str, Mapping[str, str]] | None = None) -> Manner:
+    """Answer with the files of a folder, and the index of folders in it, as static hosts do; for some paths otherwise.
+
+    `headers` are by path, or of all as `*`, and replace those of the same name.
+    """
+
+    def answer(ask: Ask) -> None:
+        path = unquote(ask.path)
+        file = folder / (f"{path}index.html" if not path or path.endswith("/") else path)
+        if not file.is_file():
+            ask.send(404, PAGE, Content_Type="text/html")
+            return
+        modified = formatdate(file.stat().st_mtime, usegmt=True)
+        kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
+        usual = {"Content-Type": kind, "Last-Modified": modified}
+        own = headers or {}
+        ask.send(200, file.read_bytes(), **{**usual, **own.get("*", {}), **own.get(ask.path, {})})
 
     return answer
 
@@ -257,11 +303,13 @@ def late(seconds: float, manner: Manner) -> Manner:
     return answer
 
 
-def dripping(data: bytes, seconds: float) -> Manner:
-    """Send one byte after another, the head too, with a pause before each."""
+def dripping(data: bytes, seconds: float, begin: bytes = b"") -> Manner:
+    """Send one byte after another, with a pause before each; the head too, unless the answer begins with some of it."""
 
     def answer(ask: Ask) -> None:
-        for byte in b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(data), data):
+        head = b"" if begin else b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(data)
+        ask.write(begin)
+        for byte in head + data:
             ask.wait(seconds)
             ask.write(bytes([byte]))
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from pelican import Pelican
 from pelican.settings import read_settings
@@ -226,3 +227,19 @@ def expected_changes(path: Path) -> list[Row]:
     lines = path.read_text("utf-8").splitlines()
     rows = [tuple(line.split(" ")) for line in lines if line and not line.startswith("#")]
     return [(time, kind, path) for time, kind, path in rows]
+
+
+def public_files(output: Path, *private: str) -> dict[str, bytes]:
+    """Return the files of an output by path, without ResourceSync's documents, dot files and what is named private."""
+    found = {}
+    for file in output.rglob("*"):
+        path = file.relative_to(output).as_posix()
+        if file.is_file() and not path.startswith((".", "resourcesync/")) and path not in private:
+            found[path] = file.read_bytes()
+    return found
+
+
+def file_of(uri: str, siteurl: str) -> str:
+    """Return the path of the file that a static host answers with for a URI of the site."""
+    path = unquote(uri.removeprefix(f"{siteurl}/"))
+    return f"{path}index.html" if not path or path.endswith("/") else path

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.follower import Follower
-from tests.support.servers import served
+from tests.support.live import served
 
 HOST = "https://elsewhere.example"
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>'
@@ -110,7 +110,7 @@ def test_wrong_resource_is_noticed(source: Source) -> None:
     assert source.follower().baseline() == [f"{HOST}/a.txt has another hash"]
     file.unlink()
     follower = source.follower()
-    assert follower.baseline() == [f"{HOST}/a.txt cannot be fetched: HTTP Error 404: File not found"]
+    assert follower.baseline() == [f"{HOST}/a.txt cannot be fetched: HTTP Error 404: Not Found"]
     assert follower.audit() == [f"{HOST}/a.txt is missing"]
     source.put("a.txt", "A")
     entry = f'<url><loc>{HOST}/a.txt</loc><rs:md length="2"/></url>'

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.publication import ChangeHistory, Dumps, FileResources, Request, Resource, publish_sets
+from pelican_resourcesync.publication import ChangeHistory, Dumps, FileResources, PublishRequest, Resource, publish_sets
 from pelican_resourcesync.terminal import Progress
 from tests.publication.support import SITEURL, Source, utc
 from tests.terminal.screen import Clock, terminal
@@ -116,7 +116,7 @@ def test_all_bytes_that_are_packed_are_told(tmp_path: Path, dumps: Dumps) -> Non
     packed: list[int] = []
     publish_sets(
         [
-            Request(
+            PublishRequest(
                 resources=FileResources(resources),
                 history=told,
                 boundaries=source.cuts,

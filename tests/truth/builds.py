@@ -6,15 +6,18 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tests.truth.clone import Clone, environment
 
 DRIVER = Path(__file__).with_name("driver.py")
 PACKAGE = Path(__file__).resolve().parents[2] / "pelican_resourcesync"
+#: Why a commit without the settings file is not built.
+NO_SITE = "no settings file"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +42,7 @@ class Command:
         return self.settings if self.site in ("", ".") else f"{self.site.rstrip('/')}/{self.settings}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Output:
+class Output(NamedTuple):
     """An output file as one build left it."""
 
     digest: str
@@ -48,38 +50,31 @@ class Output:
     hidden: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Build:
-    """What came of building a commit: its output by path, or the reason why there is none.
-
-    `sources` gives the source of each output file that has one, by path; a truth does not keep it.
-    """
+    """What came of building a commit: its output by path, or the reason why there is none."""
 
     outputs: Mapping[str, Output] = field(default_factory=dict)
-    sources: Mapping[str, str] = field(default_factory=dict, compare=False)
     reason: str | None = None
-    errors: int = 0
-    seconds: float = 0.0
 
 
 class Builder:
     """Builds in one folder, which is the same for each commit: with plain Pelican, or to publish with the plug-in."""
 
-    def __init__(
-        self, command: Command, folder: Path, *, python: str, timeout: int, publish: bool = False, seed: int = 0
-    ) -> None:
-        """Take the folder, and the seed of Python's hashes; the driver starts with the first build."""
+    def __init__(self, command: Command, folder: Path, *, python: str, timeout: int, publish: bool = False) -> None:
+        """Take the folder; the driver starts with the first build."""
         self._command = command
         self._folder = folder
         self._python = python
         self._timeout = timeout
         self._publish = publish
-        self._seed = seed
         self._driver: subprocess.Popen[str] | None = None
         folder.mkdir(parents=True)
 
     def build(self, clone: Clone, sha: str, epoch: int) -> Build:
-        """Build a commit that landed at a time, in seconds."""
+        """Build a commit that landed at a time, in seconds. One without the settings file has no site."""
+        if self._command.settings_file not in clone.paths(sha):
+            return Build(reason=NO_SITE)
         tree = self._folder / "tree"
         clone.lay_out(sha, tree)
         return self.run(tree, epoch)
@@ -101,11 +96,13 @@ class Builder:
             "answer": str(answer),
             "log": str(self._folder / "log.txt"),
         }
-        status, seconds = self._ask(request)
+        status = self._ask(request)
         if not answer.is_file():
-            return Build(reason=self._why(status), seconds=seconds)
-        build = _build(json.loads(answer.read_text("ascii")), seconds)
-        return replace(build, reason=build.reason and build.reason.replace(f"{self._folder}/", ""))
+            return Build(reason=self._why(status))
+        data = json.loads(answer.read_text("ascii"))
+        reason = data.get("reason")
+        outputs = {path: Output(*each) for path, each in data.get("files", {}).items()}
+        return Build(outputs, reason and reason.replace(f"{self._folder}/", ""))
 
     @property
     def output(self) -> Path:
@@ -120,7 +117,7 @@ class Builder:
             self._driver.stdout.close()
             self._driver.wait()
 
-    def _ask(self, request: Mapping[str, Any]) -> tuple[int, float]:
+    def _ask(self, request: Mapping[str, Any]) -> int:
         if self._driver is None:
             self._driver = self._start()
         assert self._driver.stdin
@@ -128,15 +125,15 @@ class Builder:
         with suppress(BrokenPipeError):
             self._driver.stdin.write(json.dumps(request) + "\n")
             self._driver.stdin.flush()
-        status, _, seconds = self._driver.stdout.readline().partition(" ")
-        if not seconds:
+        status = self._driver.stdout.readline()
+        if not status:
             message = f"the driver under {self._python} has died"
             raise SystemExit(message)
-        return int(status), float(seconds)
+        return int(status)
 
     def _start(self) -> subprocess.Popen[str]:
         """Start the driver; to publish it must find the plug-in."""
-        steady = {"PYTHONHASHSEED": str(self._seed), "PYTHONDONTWRITEBYTECODE": "1"}
+        steady = {"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
         if self._publish:
             steady["PYTHONPATH"] = str(link_plugin(self._folder))
         return subprocess.Popen(
@@ -174,50 +171,23 @@ def link_plugin(folder: Path) -> Path:
     return imports
 
 
-def _build(answer: Mapping[str, Any], seconds: float) -> Build:
-    files = answer.get("files", {})
-    return Build(
-        outputs={
-            path: Output(digest=digest, sort=sort, hidden=hidden) for path, (digest, sort, hidden) in files.items()
-        },
-        sources=answer.get("sources", {}),
-        reason=answer.get("reason"),
-        errors=answer["errors"],
-        seconds=seconds,
-    )
+def build_all(builders: Sequence[Builder], clone: Clone, commits: Mapping[str, int]) -> Iterator[tuple[str, Build]]:
+    """Yield the builds of commits that landed at these times, each by the first builder that is free."""
+    free: queue.SimpleQueue[Builder] = queue.SimpleQueue()
+    for builder in builders:
+        free.put(builder)
 
-
-class Builders:
-    """Some builders, each lent to one at a time, and no more than `jobs` of them at a time.
-
-    `other` is one more, with other hashes: what depends on the order of a set, it builds otherwise.
-    """
-
-    def __init__(self, builders: Sequence[Builder], other: Builder, jobs: int) -> None:
-        """Take the builders."""
-        self.all = builders
-        self.other = other
-        self.jobs = jobs
-        self._free: queue.SimpleQueue[Builder] = queue.SimpleQueue()
-        for builder in builders:
-            self._free.put(builder)
-
-    def build(self, clone: Clone, sha: str, epoch: int) -> Build:
-        """Build a commit with the first builder that is free."""
-        builder = self._free.get()
+    def build(sha: str) -> Build:
+        builder = free.get()
         try:
-            return builder.build(clone, sha, epoch)
+            return builder.build(clone, sha, commits[sha])
         finally:
-            self._free.put(builder)
+            free.put(builder)
 
-
-@contextmanager
-def builders(command: Command, folder: Path, *, jobs: int, python: str, timeout: int) -> Iterator[Builders]:
-    """Return builders in two folders at least, to compare what they build; end them at the end."""
-    made = [Builder(command, folder / f"job{each}", python=python, timeout=timeout) for each in range(max(2, jobs))]
-    other = Builder(command, folder / "other", python=python, timeout=timeout, seed=1)
+    threads = ThreadPoolExecutor(len(builders))
     try:
-        yield Builders(made, other, jobs)
+        yield from zip(commits, threads.map(build, commits), strict=True)
     finally:
-        for builder in (*made, other):
+        threads.shutdown(cancel_futures=True)
+        for builder in builders:
             builder.close()

@@ -45,23 +45,14 @@ class Clone:
         fields = [row.split() for row in rows.splitlines()]
         return [Commit(sha=sha, tree=tree, committed=int(time)) for sha, tree, time in fields]
 
-    def touching(self, until: str, paths: Sequence[str]) -> frozenset[str]:
-        """Return the commits whose difference to their first parent touches one of `paths` (git's pathspecs)."""
-        if not paths:
-            return frozenset()
-        rows = self.git("log", "--first-parent", "--format=%H", self.name(until), "--", *paths)
-        return frozenset(rows.split())
-
-    def landed(self, until: str) -> dict[str, str]:
-        """Return the first-parent commit that first brought each path, by path."""
-        arguments = ["--first-parent", "--reverse", "--no-renames", "--diff-filter=A", "--diff-merges=first-parent"]
-        rows = self.git("log", *arguments, "--root", "--name-only", "-z", "--format=%x01%H", self.name(until), "--")
-        found: dict[str, str] = {}
-        for row in rows.split("\x01")[1:]:
-            sha, _, paths = row.partition("\0")
-            for path in paths.split("\0"):
-                found.setdefault(path.removeprefix("\n"), sha.strip())
-        return found
+    def place(self, revision: str, line: Sequence[Commit]) -> int:
+        """Return the index of a commit in a first-parent line."""
+        names = [commit.sha for commit in line]
+        sha = self.name(revision)
+        if sha not in names:
+            message = f"{sha} is on no first-parent line that ends with {names[-1]}: name the merge that brought it"
+            raise SystemExit(message)
+        return names.index(sha)
 
     def name(self, revision: str) -> str:
         """Return the full name of the commit that a revision means."""

@@ -1,8 +1,7 @@
 """Builds a site again and again, each time in a fork of one process that has imported Pelican and what it needs.
 
 Runs as a script under the interpreter that has the site's needs, so it imports the standard library and Pelican alone.
-A request comes in as a line of JSON; its answer lies in the file that it names when the exit status goes out, with the
-seconds that it took.
+A request comes in as a line of JSON; its answer lies in the file that it names when the exit status goes out.
 """
 
 import ctypes
@@ -61,13 +60,12 @@ def serve() -> None:
         with suppress(ImportError):
             importlib.import_module(name)
     for line in sys.stdin:
-        begin = time.monotonic()
         child = os.fork()
         if not child:
             answers.close()
             _build_and_exit(json.loads(line))
         _, status = os.waitpid(child, 0)
-        answers.write(f"{os.waitstatus_to_exitcode(status)} {time.monotonic() - begin:.3f}\n")
+        answers.write(f"{os.waitstatus_to_exitcode(status)}\n")
         answers.flush()
 
 
@@ -128,11 +126,11 @@ def build(request: dict[str, Any]) -> dict[str, Any]:
         pelican.main(request["arguments"])
     except SystemExit as leaving:
         if leaving.code:
-            return {"reason": errors.last or f"exit status {leaving.code}", "errors": errors.count}
+            return {"reason": errors.last or f"exit status {leaving.code}"}
     except Exception as error:  # noqa: BLE001  # the site's code may raise anything
-        return {"reason": f"{type(error).__name__}: {error}", "errors": errors.count}
+        return {"reason": f"{type(error).__name__}: {error}"}
     files = observer.files(request["output"])
-    return {"errors": errors.count, "files": files, "sources": observer.sources(request["output"])}
+    return {"files": files}
 
 
 def _prepare(pelican: Any, request: dict[str, Any]) -> None:
@@ -166,16 +164,15 @@ def _plugins(named: Any, *, publish: bool) -> Any:
 
 
 class Errors(logging.Handler):
-    """Counts the errors that Pelican logs, and keeps the last line of the last one."""
+    """Keeps the last line of the last error that Pelican logs."""
 
     def __init__(self) -> None:
         """Begin with none."""
         super().__init__(logging.ERROR)
-        self.count, self.last = 0, ""
+        self.last = ""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Take note of an error, and show it as Pelican would."""
-        self.count += 1
         self.last = record.getMessage().strip().rpartition("\n")[2]
         print(record.levelname, record.getMessage(), file=sys.stderr)
         if record.exc_info:
@@ -212,15 +209,6 @@ class Observer:
             path: (hashlib.sha256(file.read_bytes()).hexdigest(), *sorts.get(f"{real}/{path}", ("other", False)))
             for path, file in _walk(output)
         }
-
-    def sources(self, output: str) -> dict[str, str]:
-        """Return the source of each output file of which Pelican knows one, by path."""
-        real = os.path.realpath(output)
-        statics = [each for generator in self._generators for each in getattr(generator, "staticfiles", ())]
-        found = [(f"{real}/{each.save_as}", each.source_path) for each in (*self._contents(), *statics)]
-        for generator in self._generators:
-            found += _theme_files(generator)
-        return {os.path.relpath(file, real): os.path.realpath(source) for file, source in found}
 
     def _finalized(self, generators: list[Any]) -> None:
         """Take note of the generators; a plug-in's own need not be like those of Pelican."""

@@ -1,6 +1,5 @@
 """Landing times, reckoned from `docs/history.md`: when each commit became part of the published branch."""
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
@@ -33,10 +32,3 @@ class Landings:
     def time(self, sha: str) -> datetime:
         """Return the time at which a commit landed."""
         return self._times[self._names.index(sha)]
-
-    def commit(self, time: datetime) -> tuple[str, bool]:
-        """Return the first commit that had not landed before `time`, else the last, and whether it landed just then."""
-        at = bisect_left(self._times, time)
-        if at == len(self._times):
-            return self._names[-1], False
-        return self._names[at], self._times[at] == time

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from pelican_resourcesync.check.document import DocumentState
 from pelican_resourcesync.check.rule import MUST, SHOULD, HeadFaults, rule
-from pelican_resourcesync.check.scan import Attributes, Item
+from pelican_resourcesync.check.scan import Attributes, RawEntry
 from pelican_resourcesync.check.values import (
     REGISTERED,
     disagreement,
@@ -32,22 +32,37 @@ _VALID, _USUAL = "A time is a W3C Datetime", "A time is written in UTC as YYYY-M
 _PAST = "A time is not more than a day in the future"
 
 
-@rule("head", "X05", MUST, _VALID, "core §7")
-def times_of_head(doc: DocumentState) -> HeadFaults:
-    for attributes, line in doc.head.mds + doc.head.links:
-        if problem := _wrong_time(attributes):
-            yield problem, line
+@rule(("head md", "head link", "md", "link"), "X05", MUST, _VALID, "core §7", needs=_TIMES)
+def times(attributes: Attributes, _item: object, _doc: DocumentState) -> str | None:
+    for name in _time_names(tuple(attributes)):
+        if read_time(attributes[name]) is None:
+            return f"{name} {quoted(attributes[name])} is not a W3C Datetime"
+    return None
 
 
-@rule("head", "X05", SHOULD, _USUAL, "core §7")
-def usual_times_of_head(doc: DocumentState) -> HeadFaults:
-    for attributes, line in doc.head.mds + doc.head.links:
-        if problem := _unusual_time(attributes):
-            yield problem, line
+@rule(("head md", "head link", "md"), "X05", SHOULD, _USUAL, "core §7", needs=_TIMES)
+def usual_times(attributes: Attributes, _item: object, _doc: DocumentState) -> str | None:
+    for name in _time_names(tuple(attributes)):
+        if not is_recommended(attributes[name]) and read_time(attributes[name]) is not None:
+            return f"{name} {quoted(attributes[name])} is not to the second in UTC"
+    return None
+
+
+@rule(("head md", "head link", "md"), "X05", SHOULD, _PAST, "core §7", needs=_TIMES)
+def future_times(attributes: Attributes, _item: object, doc: DocumentState) -> str | None:
+    for name in _time_names(tuple(attributes)):
+        if doc.is_future(attributes[name]):
+            return f"{name} {quoted(attributes[name])} is in the future"
+    return None
+
+
+@lru_cache(maxsize=1024)
+def _time_names(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name in names if name in _TIMES)
 
 
 @rule("entry", "X05", MUST, _VALID, "core §7", needs=("lastmod",))
-def lastmod(item: Item, _: DocumentState) -> str | None:
+def lastmod(item: RawEntry, _: DocumentState) -> str | None:
     text = item.lastmod
     return (
         f"lastmod {quoted(text)} is not a W3C Datetime"
@@ -57,91 +72,21 @@ def lastmod(item: Item, _: DocumentState) -> str | None:
 
 
 @rule("entry", "X05", SHOULD, _USUAL, "core §7", needs=("lastmod",))
-def usual_lastmod(item: Item, _: DocumentState) -> str | None:
+def usual_lastmod(item: RawEntry, _: DocumentState) -> str | None:
     text = item.lastmod
     if text is None or read_time_and_form(text)[1] or read_time_and_form(text)[0] is None:
         return None
     return f"lastmod {quoted(text)} is not to the second in UTC"
 
 
-@rule("md", "X05", MUST, _VALID, "core §7", needs=_TIMES)
-def times_of_md(md: Attributes, _item: Item, _doc: DocumentState) -> str | None:
-    return _wrong_time(md)
-
-
-@rule("md", "X05", SHOULD, _USUAL, "core §7", needs=_TIMES)
-def usual_times_of_md(md: Attributes, _item: Item, _doc: DocumentState) -> str | None:
-    return _unusual_time(md)
-
-
-@rule("link", "X05", MUST, _VALID, "core §7")
-def times_of_link(link: Attributes, _item: Item, _doc: DocumentState) -> str | None:
-    return _wrong_time(link)
-
-
-@rule("head", "X05", SHOULD, _PAST, "core §7")
-def future_times_of_head(doc: DocumentState) -> HeadFaults:
-    for attributes, line in doc.head.mds + doc.head.links:
-        if problem := _future_time(attributes, doc):
-            yield problem, line
-
-
 @rule("entry", "X05", SHOULD, _PAST, "core §7", needs=("lastmod",))
-def future_lastmod(item: Item, doc: DocumentState) -> str | None:
+def future_lastmod(item: RawEntry, doc: DocumentState) -> str | None:
     text = item.lastmod
     return f"lastmod {quoted(text)} is in the future" if text is not None and doc.is_future(text) else None
 
 
-@rule("md", "X05", SHOULD, _PAST, "core §7", needs=_TIMES)
-def future_times_of_md(md: Attributes, _item: Item, doc: DocumentState) -> str | None:
-    return _future_time(md, doc)
-
-
-@lru_cache(maxsize=1024)
-def _time_names(names: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(name for name in names if name in _TIMES)
-
-
-def _wrong_time(attributes: Attributes) -> str | None:
-    for name in _time_names(tuple(attributes)):
-        if read_time(attributes[name]) is None:
-            return f"{name} {quoted(attributes[name])} is not a W3C Datetime"
-    return None
-
-
-def _future_time(attributes: Attributes, doc: DocumentState) -> str | None:
-    for name in _time_names(tuple(attributes)):
-        if doc.is_future(attributes[name]):
-            return f"{name} {quoted(attributes[name])} is in the future"
-    return None
-
-
-def _unusual_time(attributes: Attributes) -> str | None:
-    for name in _time_names(tuple(attributes)):
-        if not is_recommended(attributes[name]) and read_time(attributes[name]) is not None:
-            return f"{name} {quoted(attributes[name])} is not to the second in UTC"
-    return None
-
-
-@rule("head", "X06", MUST, "A link has an href, which is a URI, and a rel", "core §7")
-def links_of_head(doc: DocumentState) -> HeadFaults:
-    for link, line in doc.head.links:
-        if problem := _wrong_link(link):
-            yield problem, line
-
-
-@rule("link", "X06", MUST, "A link has an href, which is a URI, and a rel", "core §7")
-def link_of_entry(link: Attributes, _item: Item, _doc: DocumentState) -> str | None:
-    return _wrong_link(link)
-
-
-@rule("link", "X06", SHOULD, "A rel is registered with IANA, or a URI", "core §7")
-def registered(link: Attributes, _item: Item, _doc: DocumentState) -> str | None:
-    rel = link.get("rel", "")
-    return f"rel {quoted(rel)} was not registered in 2025" if _TOKEN.fullmatch(rel) and rel not in REGISTERED else None
-
-
-def _wrong_link(link: Attributes) -> str | None:
+@rule(("head link", "link"), "X06", MUST, "A link has an href, which is a URI, and a rel", "core §7")
+def link(link: Attributes, _item: object, _doc: DocumentState) -> str | None:
     href, rel = link.get("href", "").strip(), link.get("rel", "").strip()
     if not href or not rel:
         return f"a link has no {'href' if not href else 'rel'}"
@@ -152,41 +97,34 @@ def _wrong_link(link: Attributes) -> str | None:
     return None
 
 
+@rule("link", "X06", SHOULD, "A rel is registered with IANA, or a URI", "core §7")
+def registered(link: Attributes, _item: RawEntry, _doc: DocumentState) -> str | None:
+    rel = link.get("rel", "")
+    return f"rel {quoted(rel)} was not registered in 2025" if _TOKEN.fullmatch(rel) and rel not in REGISTERED else None
+
+
 @rule("link", "X07", MUST, "pri is an integer from 1 to 999999", "core §7")
-def priority(link: Attributes, _item: Item, _doc: DocumentState) -> str | None:
+def priority(link: Attributes, _item: RawEntry, _doc: DocumentState) -> str | None:
     pri = link.get("pri")
     if pri is None or 1 <= (number(pri) or 0) <= 999_999:  # noqa: PLR2004 - from the standard
         return None
     return f"pri {quoted(pri)} is not an integer from 1 to 999999"
 
 
-@rule("md", "X08", MUST, "hash is a list of algorithm:digest, in hexadecimal digits", "core §7", needs=("hash",))
-def hash_of_md(md: Attributes, _item: Item, _doc: DocumentState) -> str | None:
-    return _hash(md)
+_HASH = "hash is a list of algorithm:digest, in hexadecimal digits"
 
 
-@rule("link", "X08", MUST, "hash is a list of algorithm:digest, in hexadecimal digits", "core §7")
-def hash_of_link(link: Attributes, _item: Item, _doc: DocumentState) -> str | None:
-    return _hash(link)
-
-
-def _hash(attributes: Attributes) -> str | None:
+@rule(("md", "link"), "X08", MUST, _HASH, "core §7", needs=("hash",))
+def hash_(attributes: Attributes, _item: object, _doc: DocumentState) -> str | None:
     value = attributes.get("hash")
     wrong = "" if value is None else wrong_hash(value)
     return f"hash: {wrong}" if wrong else None
 
 
-@rule("md", "X09", MUST, "length is a number of bytes, type a media type", "core §7", needs=("length", "type"))
-def length_and_type(md: Attributes, _item: Item, _doc: DocumentState) -> str | None:
-    return _length_and_type(md)
-
-
-@rule("link", "X09", MUST, "length is a number of bytes, type a media type", "core §7")
-def length_and_type_of_link(link: Attributes, _item: Item, _doc: DocumentState) -> str | None:
-    return _length_and_type(link)
-
-
-def _length_and_type(attributes: Attributes) -> str | None:
+@rule(
+    ("md", "link"), "X09", MUST, "length is a number of bytes, type a media type", "core §7", needs=("length", "type")
+)
+def length_and_type(attributes: Attributes, _item: object, _doc: DocumentState) -> str | None:
     length, type_ = attributes.get("length"), attributes.get("type")
     if length is not None and number(length) is None:
         return f"length {quoted(length)} is not a number of bytes"
@@ -196,7 +134,7 @@ def _length_and_type(attributes: Attributes) -> str | None:
 
 
 @rule("entry", "X10", MUST, "An entry has exactly one loc, an absolute URI of less than 2,048 characters", "core §7")
-def loc(item: Item, _: DocumentState) -> str | None:
+def loc(item: RawEntry, _: DocumentState) -> str | None:
     text = item.loc
     if item.locs == 1 and len(text) < LONGEST_LOC and not item.nested and _ABSOLUTE.fullmatch(text):
         return None
@@ -210,22 +148,23 @@ def loc(item: Item, _: DocumentState) -> str | None:
 
 
 @rule("entry", "X11", MUST, "An entry has at most one rs:md", "core §7", needs=("unusual",))
-def one_md(item: Item, _: DocumentState) -> str | None:
+def one_md(item: RawEntry, _: DocumentState) -> str | None:
     return f"the entry has {item.mds} rs:md" if item.mds > 1 else None
 
 
 @rule("entry", "X12", MUST, "changefreq is one of the seven words", "core §7", needs=("unusual",))
-def changefreq(item: Item, _: DocumentState) -> str | None:
+def changefreq(item: RawEntry, _: DocumentState) -> str | None:
     if item.changefreq is None or item.changefreq in _FREQUENCIES:
         return None
     return f"changefreq {quoted(item.changefreq)} is none of {', '.join(ChangeFreq)}"
 
 
 @rule("entry", "X12", MUST, "lastmod and changefreq are not repeated", "core §7", needs=("unusual",))
-def once(item: Item, _: DocumentState) -> str | None:
+def once(item: RawEntry, _: DocumentState) -> str | None:
     return f"the entry has two {item.repeated}" if item.repeated else None
 
 
+@rule("head", "CL02", MUST, "A Capability List links up to the Source Description", "core §9", on=("capabilitylist",))
 @rule(
     "head",
     "X13",
@@ -256,7 +195,7 @@ def times_that_fit(doc: DocumentState) -> HeadFaults:
     "core §7, App. A",
     by_names=True,
 )
-def times_that_fit_entries(md: Attributes, _item: Item, doc: DocumentState) -> str | None:
+def times_that_fit_entries(md: Attributes, _item: RawEntry, doc: DocumentState) -> str | None:
     names = _time_names(tuple(md))
     for name in names:
         if name in _forbidden(doc.head.capability, index=doc.head.is_index):
@@ -277,18 +216,15 @@ def _forbidden(capability: str, *, index: bool) -> frozenset[str]:
     return (frozenset() if snapshot else _SNAPSHOT) | (frozenset() if interval else _INTERVAL)
 
 
-@rule("head", "X15", MUST, "completed is not before at, until not before from", "core §7")
-def forwards(doc: DocumentState) -> HeadFaults:
-    if problem := _backwards(doc.head.md):
-        yield problem, doc.head.md_line
-
-
-@rule("md", "X15", MUST, "completed is not before at, until not before from", "core §7", needs=("until", "completed"))
-def forwards_in_entry(md: Attributes, _item: Item, _doc: DocumentState) -> str | None:
-    return _backwards(md)
-
-
-def _backwards(md: Attributes) -> str | None:
+@rule(
+    ("head md", "md"),
+    "X15",
+    MUST,
+    "completed is not before at, until not before from",
+    "core §7",
+    needs=("until", "completed"),
+)
+def forwards(md: Attributes, _item: object, _doc: DocumentState) -> str | None:
     for first, second in (("at", "completed"), ("from", "until")):
         begin, end = read_time(md.get(first)), read_time(md.get(second))
         if begin and end and end < begin:
@@ -300,7 +236,7 @@ _PATCH = "http://www.openarchives.org/rs/terms/patch"
 _OF_CHANGES = frozenset(("changelist", "changedump", "changedump-manifest", "change-notification"))
 
 
-def _differs(link: Attributes, item: Item) -> str | None:
+def _differs(link: Attributes, item: RawEntry) -> str | None:
     """Return a message if a link and its entry contradict each other, although both are about the same bytes."""
     md = item.md or {}
     if algorithm := disagreement(md.get("hash"), link.get("hash")):
@@ -311,18 +247,18 @@ def _differs(link: Attributes, item: Item) -> str | None:
 
 
 @rule("link", "LN01", SHOULD, "A mirror has the length, type and hash of the entry", "core §14.2")
-def duplicate(link: Attributes, item: Item, _: DocumentState) -> str | None:
+def duplicate(link: Attributes, item: RawEntry, _: DocumentState) -> str | None:
     problem = _differs(link, item) if link.get("rel") == "duplicate" else None
     return f"a link with rel=duplicate: {problem}" if problem else None
 
 
 @rule("link", "LN02", SHOULD, "A link to an alternate has its type", "core §14.3")
-def alternate(link: Attributes, _item: Item, _doc: DocumentState) -> str | None:
+def alternate(link: Attributes, _item: RawEntry, _doc: DocumentState) -> str | None:
     return "a link with rel=alternate has no type" if link.get("rel") == "alternate" and "type" not in link else None
 
 
 @rule("link", "LN03", MUST, "A patch has its type and, in a dump, its path; only changes have patches", "core §14.4")
-def patch(link: Attributes, _: Item, doc: DocumentState) -> str | None:
+def patch(link: Attributes, _: RawEntry, doc: DocumentState) -> str | None:
     if link.get("rel") != _PATCH:
         return None
     if "type" not in link:
@@ -335,7 +271,7 @@ def patch(link: Attributes, _: Item, doc: DocumentState) -> str | None:
 
 
 @rule("link", "LN04", SHOULD, "Metadata and what it describes are two resources", "core §14.5")
-def metadata(link: Attributes, item: Item, _: DocumentState) -> str | None:
+def metadata(link: Attributes, item: RawEntry, _: DocumentState) -> str | None:
     rel = link.get("rel")
     if rel in ("describedby", "describes") and link.get("href") == item.loc:
         return f"a link with rel={rel} points to the entry's own loc"
@@ -343,7 +279,7 @@ def metadata(link: Attributes, item: Item, _: DocumentState) -> str | None:
 
 
 @rule("link", "LN05", MUST, "A memento has the length, type and hash of the entry", "core §14.6")
-def memento(link: Attributes, item: Item, _: DocumentState) -> str | None:
+def memento(link: Attributes, item: RawEntry, _: DocumentState) -> str | None:
     if link.get("rel") != "memento":
         return None
     if problem := _differs(link, item):
@@ -353,18 +289,18 @@ def memento(link: Attributes, item: Item, _: DocumentState) -> str | None:
 
 
 @rule("link", "LN05", MUST, "An entry with a memento has a lastmod", "core §14.6, of 2014", editions=(2014,))
-def memento_of_when(link: Attributes, item: Item, _: DocumentState) -> str | None:
+def memento_of_when(link: Attributes, item: RawEntry, _: DocumentState) -> str | None:
     return "the entry has no lastmod" if link.get("rel") == "memento" and item.lastmod is None else None
 
 
 @rule("link", "LN05", SHOULD, "A TimeMap is of type application/link-format", "core §14.6")
-def timemap(link: Attributes, _item: Item, _doc: DocumentState) -> str | None:
+def timemap(link: Attributes, _item: RawEntry, _doc: DocumentState) -> str | None:
     wrong = link.get("rel") == "timemap" and not same_type(link.get("type", ""), "application/link-format")
     return "a link with rel=timemap is not of type application/link-format" if wrong else None
 
 
 @rule("link", "LN07", SHOULD, "Only the original Source is named with rel=via", "core §14.8")
-def via(link: Attributes, item: Item, _: DocumentState) -> str | None:
+def via(link: Attributes, item: RawEntry, _: DocumentState) -> str | None:
     vias = [each for each in item.links if each.get("rel") == "via"]
     return "the entry has a second link with rel=via" if link in vias[1:] else None
 

@@ -1,27 +1,24 @@
 """Rules about dumps, their manifests, packages and members (RD, CD)."""
 
 from pelican_resourcesync.check.document import DocumentState
-from pelican_resourcesync.check.package import MANIFEST, Member, Package
+from pelican_resourcesync.check.resources import MANIFEST, CheckedPackage, Member
 from pelican_resourcesync.check.rule import MUST, SHOULD, rule
-from pelican_resourcesync.check.rules.lists import sticks_out
-from pelican_resourcesync.check.scan import Attributes, Item
+from pelican_resourcesync.check.rules.lists import covered
+from pelican_resourcesync.check.scan import Attributes, RawEntry
 from pelican_resourcesync.check.values import quoted, read_time, same_type, wrong_digest, wrong_length
 
 _RD, _RM, _CD, _CM = ("resourcedump",), ("resourcedump-manifest",), ("changedump",), ("changedump-manifest",)
 
 
-def _plain_package(item: Item) -> str | None:
+@rule("entry", "CD01", SHOULD, "A package has type and length", "core §13.1", on=_CD, index=False)
+@rule("entry", "RD01", SHOULD, "A package has type and length", "core §11.1", on=_RD, index=False)
+def package(item: RawEntry, _: DocumentState) -> str | None:
     missing = [name for name in ("type", "length") if name not in (item.md or {})]
     return f"the package has no {' and no '.join(missing)}" if missing else None
 
 
-@rule("entry", "RD01", SHOULD, "A package has type and length", "core §11.1", on=_RD, index=False)
-def package(item: Item, _: DocumentState) -> str | None:
-    return _plain_package(item)
-
-
 @rule("entry", "RD03", SHOULD, "All packages have the same format", "core §11.1", on=_RD + _CD, index=False)
-def one_format(item: Item, doc: DocumentState) -> str | None:
+def one_format(item: RawEntry, doc: DocumentState) -> str | None:
     type_ = (item.md or {}).get("type")
     if type_ is None:
         return None
@@ -31,39 +28,33 @@ def one_format(item: Item, doc: DocumentState) -> str | None:
 
 
 @rule("entry", "RD05", MUST, "Each bitstream of a Resource Dump Manifest has a path", "core §11.2", on=_RM)
-def path(item: Item, _: DocumentState) -> str | None:
+def path(item: RawEntry, _: DocumentState) -> str | None:
     return None if item.md and "path" in item.md else "the entry has no path"
 
 
 @rule("entry", "RD06", MUST, "A path begins with a slash", "core §11.2", on=_RM)
-def slash(item: Item, _: DocumentState) -> str | None:
+def slash(item: RawEntry, _: DocumentState) -> str | None:
     return _without_slash(item.md)
 
 
-@rule("entry", "CD01", SHOULD, "The interval of a dump covers those of its packages", "core §13.1", on=_CD, index=False)
-def covered(item: Item, doc: DocumentState) -> str | None:
-    return sticks_out(item, doc)
-
-
-@rule("entry", "CD05", SHOULD, "The interval of an index covers those of its dumps", "core §13.1", on=_CD, index=True)
-def covered_by_index(item: Item, doc: DocumentState) -> str | None:
-    return sticks_out(item, doc)
+# Before the next rule, which takes note of the interval.
+rule("entry", "CD01", SHOULD, "The interval of a dump covers those of its packages", "core §13.1", on=_CD, index=False)(
+    covered
+)
+rule("entry", "CD05", SHOULD, "The interval of an index covers those of its dumps", "core §13.1", on=_CD, index=True)(
+    covered
+)
 
 
 @rule("entry", "CD01", MUST, "Packages are in forward chronological order", "core §13.1", on=_CD, index=False)
-def order(item: Item, doc: DocumentState) -> str | None:
+def order(item: RawEntry, doc: DocumentState) -> str | None:
     begin, end = (read_time((item.md or {}).get(name)) for name in ("from", "until"))
     before, doc.previous = doc.previous[0], (begin or doc.previous[0], end)
     return "the package is of an earlier time than one before it" if begin and before and begin < before else None
 
 
-@rule("entry", "CD01", SHOULD, "A package has type and length", "core §13.1", on=_CD, index=False)
-def package_of_changes(item: Item, _: DocumentState) -> str | None:
-    return _plain_package(item)
-
-
 @rule("entry", "CD03", MUST, "An entry has its change, and a path unless it is deleted", "core §13.2", on=_CM)
-def change(item: Item, _: DocumentState) -> str | None:
+def change(item: RawEntry, _: DocumentState) -> str | None:
     md = item.md or {}
     kind = md.get("change", "").strip()
     if kind not in ("created", "updated", "deleted"):
@@ -72,13 +63,13 @@ def change(item: Item, _: DocumentState) -> str | None:
 
 
 @rule("entry", "CD03", SHOULD, "A bitstream has its media type", "core §13.2", on=_CM)
-def type_(item: Item, _: DocumentState) -> str | None:
+def type_(item: RawEntry, _: DocumentState) -> str | None:
     md = item.md or {}
     return "the entry has no type" if "path" in md and "type" not in md else None
 
 
 @rule("entry", "CD04", MUST, "A resource that changed n times has n bitstreams", "core §13.1", on=_CM)
-def own_bitstream(item: Item, doc: DocumentState) -> str | None:
+def own_bitstream(item: RawEntry, doc: DocumentState) -> str | None:
     path = (item.md or {}).get("path")
     if path is None:
         return None
@@ -96,22 +87,22 @@ _MANIFEST_THERE = "A package has manifest.xml at its top level"
 
 
 @rule("package", "RD03", MUST, "A package is a ZIP file, or has another type", "core §11.1")
-def is_zip(package: Package) -> str | None:
+def is_zip(package: CheckedPackage) -> str | None:
     other = not same_type(package.md.get("type", "application/zip"), "application/zip")
     return f"the package: {package.problem}" if package.problem and not other else None
 
 
 @rule("package", "RD04", MUST, _MANIFEST_THERE, "core §11.2")
-def has_manifest(package: Package) -> str | None:
+def has_manifest(package: CheckedPackage) -> str | None:
     return None if package.of_changes else _without_manifest(package)
 
 
 @rule("package", "CD02", MUST, _MANIFEST_THERE, "core §13.2")
-def has_manifest_of_changes(package: Package) -> str | None:
+def has_manifest_of_changes(package: CheckedPackage) -> str | None:
     return _without_manifest(package) if package.of_changes else None
 
 
-def _without_manifest(package: Package) -> str | None:
+def _without_manifest(package: CheckedPackage) -> str | None:
     if package.problem:
         return None
     if package.manifest is None:
@@ -123,14 +114,14 @@ def _without_manifest(package: Package) -> str | None:
 
 
 @rule("package", "RD02", MUST, "The copy of a manifest equals the one in the package", "core §11.1, §13.1")
-def copy(package: Package) -> str | None:
+def copy(package: CheckedPackage) -> str | None:
     if package.manifest is None or package.copy is None or package.copy.digest == package.manifest.digest:
         return None
     return f"{quoted(package.copy.uri)} is not the manifest of the package"
 
 
 @rule("package", "RD05", SHOULD, "The manifest lists all members of the package", "core §11.2, §13.2")
-def all_listed(package: Package) -> str | None:
+def all_listed(package: CheckedPackage) -> str | None:
     if package.manifest is None or not package.manifest.readable:
         return None
     unlisted = [name for name in package.names if name != MANIFEST and name not in package.listed]
@@ -138,7 +129,7 @@ def all_listed(package: Package) -> str | None:
 
 
 @rule("package", "RD06", MUST, "A path names one member", "core §11.2, §13.2")
-def no_twins(package: Package) -> str | None:
+def no_twins(package: CheckedPackage) -> str | None:
     if len(set(package.names)) == len(package.names):
         return None
     seen: set[str] = set()

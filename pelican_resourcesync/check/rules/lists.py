@@ -7,7 +7,7 @@ from itertools import pairwise
 from pelican_resourcesync.check.crawler import Crawler
 from pelican_resourcesync.check.document import LISTS_OF_CHANGES, CheckedDocument, DocumentState
 from pelican_resourcesync.check.rule import MUST, SHOULD, HeadFaults, SourceFaults, rule
-from pelican_resourcesync.check.scan import Attributes, Item
+from pelican_resourcesync.check.scan import Attributes, RawEntry
 from pelican_resourcesync.check.values import quoted, read_time, read_time_and_form
 from pelican_resourcesync.protocol import XML_SPACE, Capability
 
@@ -43,7 +43,7 @@ for _identifier, _title, _of, _index, _name, _source in _REQUIRED:
     rule("head", _identifier, MUST, f"{_title} has {_name}", _source, on=(_of,), index=_index)(_require_time(_name))
 
 
-def _capability(item: Item) -> str:
+def _capability(item: RawEntry) -> str:
     return item.md.get("capability", "").strip(XML_SPACE) if item.md else ""
 
 
@@ -56,7 +56,7 @@ def _capability(item: Item) -> str:
     on=_DESCRIPTION,
     index=False,
 )
-def lists_capability_lists(item: Item, _: DocumentState) -> str | None:
+def lists_capability_lists(item: RawEntry, _: DocumentState) -> str | None:
     capability = _capability(item)
     return None if capability == "capabilitylist" else f"the entry's capability is {quoted(capability)}"
 
@@ -76,15 +76,8 @@ def describes_itself(doc: DocumentState) -> HeadFaults:
     on=_DESCRIPTION,
     index=False,
 )
-def describes_sets(item: Item, _: DocumentState) -> str | None:
+def describes_sets(item: RawEntry, _: DocumentState) -> str | None:
     return None if any(link.get("rel") == "describedby" for link in item.links) else "no link with rel=describedby"
-
-
-@rule("head", "CL02", MUST, "A Capability List links up to the Source Description", "core §9", on=_CAPABILITY_LIST)
-def up(doc: DocumentState) -> HeadFaults:
-    count = sum(link.get("rel") == "up" for link, _ in doc.head.links)
-    if count != 1:
-        yield f"the document has {count or 'no'} link{'s' if count > 1 else ''} with rel=up", doc.head.md_line
 
 
 @rule("head", "CL03", SHOULD, "A Capability List links to a page about the set", "core §9", on=_CAPABILITY_LIST)
@@ -101,7 +94,7 @@ def described(doc: DocumentState) -> HeadFaults:
     "core §9",
     on=_CAPABILITY_LIST,
 )
-def one_each(item: Item, doc: DocumentState) -> str | None:
+def one_each(item: RawEntry, doc: DocumentState) -> str | None:
     capability = _capability(item)
     if not capability:
         return "the entry has no capability"
@@ -117,14 +110,14 @@ def one_each(item: Item, doc: DocumentState) -> str | None:
     "core §9, arch §2.1",
     on=_CAPABILITY_LIST,
 )
-def listable(item: Item, _: DocumentState) -> str | None:
+def listable(item: RawEntry, _: DocumentState) -> str | None:
     capability = _capability(item)
     wrong = capability in _NEVER_LISTED or _without_index(capability) in _LISTED - {capability}
     return f"a Capability List does not list a {quoted(capability)}" if wrong else None
 
 
 @rule("entry", "CL05", SHOULD, "The capability is one that a specification defines", "core §9", on=_CAPABILITY_LIST)
-def defined(item: Item, _: DocumentState) -> str | None:
+def defined(item: RawEntry, _: DocumentState) -> str | None:
     capability = _capability(item)
     wrong = capability and capability not in frozenset(Capability) and not listable(item, _)
     return f"the capability {quoted(capability)} is not defined" if wrong else None
@@ -138,7 +131,7 @@ def no_index(doc: DocumentState) -> HeadFaults:
 @rule(
     "entry", "CN04", MUST, "A Capability List names the hub of its change notifications", "CN §3", on=_CAPABILITY_LIST
 )
-def hub(item: Item, _: DocumentState) -> str | None:
+def hub(item: RawEntry, _: DocumentState) -> str | None:
     if _capability(item) != "change-notification" or any(link.get("rel") == "hub" for link in item.links):
         return None
     return "the entry has no link with rel=hub"
@@ -165,7 +158,7 @@ _RESOURCE_LIST = ("resourcelist",)
     index=False,
     needs=("lastmod",),
 )
-def in_the_snapshot(item: Item, doc: DocumentState) -> str | None:
+def in_the_snapshot(item: RawEntry, doc: DocumentState) -> str | None:
     end = doc.completed or doc.at
     if item.lastmod is None or end is None:
         return None
@@ -185,7 +178,7 @@ def in_the_snapshot(item: Item, doc: DocumentState) -> str | None:
     index=False,
     by_names=True,
 )
-def of_a_resource(md: Attributes, _item: Item, _doc: DocumentState) -> str | None:
+def of_a_resource(md: Attributes, _item: RawEntry, _doc: DocumentState) -> str | None:
     for name in ("change", "datetime", "path", "capability"):
         if name in md:
             return f"an entry of a Resource List has no {name}"
@@ -201,7 +194,7 @@ _WITHIN = "Every change is within from and until"
 @rule(
     "entry", "CH02", MUST, "Each entry has a change: created, updated or deleted", "core §12.1", on=_LISTS, index=False
 )
-def change(item: Item, _: DocumentState) -> str | None:
+def change(item: RawEntry, _: DocumentState) -> str | None:
     kind = (item.md or {}).get("change")
     if kind is not None and kind.strip() in ("created", "updated", "deleted"):
         return None
@@ -218,55 +211,51 @@ def change(item: Item, _: DocumentState) -> str | None:
     index=False,
     editions=(2014,),
 )
-def lastmod(item: Item, _: DocumentState) -> str | None:
+def lastmod(item: RawEntry, _: DocumentState) -> str | None:
     dated = item.md is not None and "datetime" in item.md
     return "the entry has no lastmod" if item.lastmod is None and dated else None
 
 
+@rule("entry", "CD02", MUST, _ORDERED, "core §13.2", on=("changedump-manifest",))
 @rule("entry", "CH03", MUST, _ORDERED, "core §12.1", on=_LISTS, index=False)
-def order(item: Item, doc: DocumentState) -> str | None:
+def order(item: RawEntry, doc: DocumentState) -> str | None:
     return _earlier(item, doc) if doc.certain else None
 
 
 @rule("entry", "CH03", SHOULD, _ORDERED, "core §12.1", on=_LISTS, index=False)
-def order_by_lastmod(item: Item, doc: DocumentState) -> str | None:
+def order_by_lastmod(item: RawEntry, doc: DocumentState) -> str | None:
     return None if doc.certain else _earlier(item, doc)
 
 
-@rule("entry", "CD02", MUST, _ORDERED, "core §13.2", on=("changedump-manifest",))
-def order_of_manifest(item: Item, doc: DocumentState) -> str | None:
-    return _earlier(item, doc) if doc.certain else None
-
-
-def _earlier(_: Item, doc: DocumentState) -> str | None:
+def _earlier(_: RawEntry, doc: DocumentState) -> str | None:
     if doc.time is None or doc.last is None or doc.time >= doc.last:
         return None
     return f"the change of {_shown(doc.time)} comes after one of {_shown(doc.last)}"
 
 
 @rule("entry", "CH05", SHOULD, "No two changes have the same URI and time", "core §12.1", on=_LISTS, index=False)
-def unique(item: Item, doc: DocumentState) -> str | None:
+def unique(item: RawEntry, doc: DocumentState) -> str | None:
     if doc.time is None or doc.time != doc.last or item.loc not in doc.together:
         return None
     return f"{quoted(item.loc)} already has a change at {_shown(doc.time)}"
 
 
 @rule("entry", "CH06", MUST, _WITHIN, "core §12.1", on=LISTS_OF_CHANGES, index=False)
-def within(item: Item, doc: DocumentState) -> str | None:
+def within(item: RawEntry, doc: DocumentState) -> str | None:
     return _outside(doc) if doc.certain and not _has_datetime(item) else None
 
 
 @rule("entry", "V1101", MUST, "datetime is between from and until", "core 1.1 §7", on=LISTS_OF_CHANGES, index=False)
-def datetime_within(item: Item, doc: DocumentState) -> str | None:
+def datetime_within(item: RawEntry, doc: DocumentState) -> str | None:
     return _outside(doc) if _has_datetime(item) else None
 
 
 @rule("md", "V1101", MUST, "The edition of 2014 has no datetime", "core §7, of 2014", editions=(2014,), by_names=True)
-def no_datetime(md: Attributes, _item: Item, _doc: DocumentState) -> str | None:
+def no_datetime(md: Attributes, _item: RawEntry, _doc: DocumentState) -> str | None:
     return "the edition of 2014 has no attribute datetime" if "datetime" in md else None
 
 
-def _has_datetime(item: Item) -> bool:
+def _has_datetime(item: RawEntry) -> bool:
     return item.md is not None and "datetime" in item.md
 
 
@@ -291,7 +280,7 @@ def _outside(doc: DocumentState) -> str | None:
     index=False,
     editions=(2014,),
 )
-def timeless(item: Item, _: DocumentState) -> str | None:
+def timeless(item: RawEntry, _: DocumentState) -> str | None:
     return "the entry has no lastmod" if item.lastmod is None and not _has_datetime(item) else None
 
 
@@ -305,29 +294,25 @@ def timeless(item: Item, _: DocumentState) -> str | None:
     index=False,
     editions=(2017, None),
 )
-def hardly_dated(item: Item, _: DocumentState) -> str | None:
+def hardly_dated(item: RawEntry, _: DocumentState) -> str | None:
     if item.lastmod is None and not _has_datetime(item):
         return "the entry has neither datetime nor lastmod"
     return None
 
 
 @rule("entry", "CH07", MUST, "A Change List Index is in forward chronological order", "core §12.2", on=_CL, index=True)
-def order_of_index(item: Item, doc: DocumentState) -> str | None:
+def order_of_index(item: RawEntry, doc: DocumentState) -> str | None:
     begin, before = read_time((item.md or {}).get("from")), doc.previous[0]
     return "the list begins before one that comes before it" if begin and before and begin < before else None
 
 
 @rule("entry", "CH07", SHOULD, "An index gives from and until of each Change List", "core §12.2", on=_CL, index=True)
-def interval(item: Item, _: DocumentState) -> str | None:
+def interval(item: RawEntry, _: DocumentState) -> str | None:
     return None if item.md and "from" in item.md else "the entry has no from"
 
 
 @rule("entry", "CH07", SHOULD, "The interval of an index covers those of its lists", "core §12.2", on=_CL, index=True)
-def covered(item: Item, doc: DocumentState) -> str | None:
-    return sticks_out(item, doc)
-
-
-def sticks_out(item: Item, doc: DocumentState) -> str | None:
+def covered(item: RawEntry, doc: DocumentState) -> str | None:
     """Return a message if an entry's interval is not within the document's; entries out of order are not checked."""
     begin, end = (read_time((item.md or {}).get(name)) for name in ("from", "until"))
     if begin and doc.previous[0] and begin < doc.previous[0]:
@@ -338,7 +323,7 @@ def sticks_out(item: Item, doc: DocumentState) -> str | None:
 
 
 @rule("entry", "CH06", MUST, "The lists of an index leave no gap", "core §12.1, §12.2", on=_CL, index=True)
-def gapless(item: Item, doc: DocumentState) -> str | None:
+def gapless(item: RawEntry, doc: DocumentState) -> str | None:
     begin, end = (read_time((item.md or {}).get(name)) for name in ("from", "until"))
     (_, last), first = doc.previous, item.number == 1
     if begin is not None:
@@ -370,7 +355,7 @@ _CHANGE_ARCHIVES = ("changelist-archive", "changedump-archive")
 @rule(
     "entry", "AR02", SHOULD, "An archive gives the time of each document", "arch §3", on=_RESOURCE_ARCHIVES, index=False
 )
-def archive_at(item: Item, _: DocumentState) -> str | None:
+def archive_at(item: RawEntry, _: DocumentState) -> str | None:
     return None if item.md and "at" in item.md else "the entry has no at"
 
 
@@ -383,14 +368,14 @@ def archive_at(item: Item, _: DocumentState) -> str | None:
     on=_CHANGE_ARCHIVES,
     index=False,
 )
-def archive_interval(item: Item, _: DocumentState) -> str | None:
+def archive_interval(item: RawEntry, _: DocumentState) -> str | None:
     md = item.md or {}
     missing = [name for name in ("from", "until") if name not in md]
     return f"the entry has no {' and no '.join(missing)}" if missing else None
 
 
 @rule("entry", "AR03", MUST, "An archive of changes is in chronological order", "arch §5", on=_CHANGE_ARCHIVES)
-def archive_order(item: Item, doc: DocumentState) -> str | None:
+def archive_order(item: RawEntry, doc: DocumentState) -> str | None:
     begin, before = read_time((item.md or {}).get("from")), doc.previous[0]
     return "the document begins before one that comes before it" if begin and before and begin < before else None
 
@@ -404,7 +389,7 @@ def archive_order(item: Item, doc: DocumentState) -> str | None:
     on=_CHANGE_ARCHIVES,
     index=False,
 )
-def archive_gapless(item: Item, doc: DocumentState) -> str | None:
+def archive_gapless(item: RawEntry, doc: DocumentState) -> str | None:
     begin, end = (read_time((item.md or {}).get(name)) for name in ("from", "until"))
     before, last = doc.previous
     if begin is not None:
@@ -444,11 +429,11 @@ def up_to_date(crawler: Crawler) -> SourceFaults:
             yield current.uri, current.head.md_line, "the document begins after the end of all that is archived"
 
 
-def _time(item: Item, name: str) -> dt.datetime | None:
+def _time(item: RawEntry, name: str) -> dt.datetime | None:
     return read_time((item.md or {}).get(name))
 
 
-def _seams(crawler: Crawler) -> Iterator[tuple[CheckedDocument, Item, Item]]:
+def _seams(crawler: Crawler) -> Iterator[tuple[CheckedDocument, RawEntry, RawEntry]]:
     """Yield each part but the first of an archive of changes, the last entry before it, and its own first entry."""
     for index in list(crawler.documents.values()):
         if index is None or not index.head.is_index or index.capability not in _CHANGE_ARCHIVES:
@@ -460,8 +445,8 @@ def _seams(crawler: Crawler) -> Iterator[tuple[CheckedDocument, Item, Item]]:
                 yield part, before.pointers[-1], part.pointers[0]
 
 
-def _archived(crawler: Crawler, current: CheckedDocument) -> Iterator[Item]:
+def _archived(crawler: Crawler, current: CheckedDocument) -> Iterator[RawEntry]:
     """Yield the entries of the archive for a document's capability and set."""
-    for uri, kept in crawler.documents.items():
-        if kept and kept.capability == f"{current.capability}-archive" and not kept.head.is_index:
-            yield from kept.pointers if crawler.owners.get(uri) == crawler.owners.get(current.uri) else ()
+    for uri, document in crawler.documents.items():
+        if document and document.capability == f"{current.capability}-archive" and not document.head.is_index:
+            yield from document.pointers if crawler.owners.get(uri) == crawler.owners.get(current.uri) else ()

@@ -12,7 +12,7 @@ from pelican_resourcesync.check.consistency import (
 )
 from pelican_resourcesync.check.crawler import Crawler
 from pelican_resourcesync.check.database import EntryFault
-from pelican_resourcesync.check.resources import Resource, sitemaps
+from pelican_resourcesync.check.resources import CheckedResource, sitemaps
 from pelican_resourcesync.check.rule import MUST, SHOULD, SourceFaults, rule
 from pelican_resourcesync.check.scan import Scan, UnreadableError
 from pelican_resourcesync.check.values import quoted, same_type, wrong_digest, wrong_length
@@ -33,7 +33,7 @@ def well_known(crawler: Crawler) -> SourceFaults:
 
 
 def _described(crawler: Crawler) -> bool:
-    return any(kept is not None and kept.capability == "description" for kept in crawler.documents.values())
+    return any(document is not None and document.capability == "description" for document in crawler.documents.values())
 
 
 def _well_known(crawler: Crawler) -> str:
@@ -43,8 +43,8 @@ def _well_known(crawler: Crawler) -> str:
 def _at_well_known(crawler: Crawler) -> str:
     """Return `description` if the document at the well-known URI has that capability, or else what is wrong."""
     uri = _well_known(crawler)
-    kept = crawler.documents.get(uri)
-    if kept is None and crawler.fetcher.holds(uri):
+    document = crawler.documents.get(uri)
+    if document is None and crawler.fetcher.holds(uri):
         try:
             with crawler.fetcher.open(uri, size=crawler.options.limits.most_bytes) as found:
                 scan = Scan(found.stream, crawler.options.limits)
@@ -53,7 +53,7 @@ def _at_well_known(crawler: Crawler) -> str:
         except (TransportError, UnreadableError) as error:
             return f"there is not a Source Description: {error}"
     else:
-        capability = kept.capability if kept else ""
+        capability = document.capability if document else ""
     return capability if capability == "description" else "this is not a Source Description"
 
 
@@ -90,7 +90,7 @@ def _elsewhere(crawler: Crawler, *, header: bool) -> SourceFaults:
     """Yield the resources that link to no Capability List whose Resource List contains them."""
     for owner, uri, document, line, links in crawler.database.linked(header=header):
         loc, *targets = links.split("\n")
-        lists = [each for each in targets for kept in [crawler.documents.get(each)] if kept]
+        lists = [each for each in targets if crawler.documents.get(each)]
         covering = [
             each
             for each in lists
@@ -104,8 +104,8 @@ def _elsewhere(crawler: Crawler, *, header: bool) -> SourceFaults:
 
 def _tops(crawler: Crawler, capability_list: str) -> list[int]:
     """Return the numbers of the documents that a Capability List lists."""
-    kept = crawler.documents.get(capability_list)
-    return [crawler.number(item.loc) for item in kept.pointers] if kept else []
+    document = crawler.documents.get(capability_list)
+    return [crawler.number(item.loc) for item in document.pointers] if document else []
 
 
 def _source_faults(crawler: Crawler, places: Iterable[EntryFault]) -> SourceFaults:
@@ -169,7 +169,7 @@ def bitstreams_of_changes(crawler: Crawler) -> SourceFaults:
 
 
 @rule("resource", "X08", MUST, "hash is that of the representation at loc", "core §7")
-def hash_of_resource(resource: Resource) -> str | None:
+def hash_of_resource(resource: CheckedResource) -> str | None:
     if resource.measured is None or wrong_length(resource.measured, resource.md):
         return None
     wrong = wrong_digest(resource.measured, resource.md)
@@ -177,7 +177,7 @@ def hash_of_resource(resource: Resource) -> str | None:
 
 
 @rule("resource", "X09", MUST, "length is that of the representation at loc", "core §7")
-def length_of_resource(resource: Resource) -> str | None:
+def length_of_resource(resource: CheckedResource) -> str | None:
     if resource.measured is None:
         return f"{quoted(resource.item.loc)} cannot be fetched: {resource.absence}"
     wrong = wrong_length(resource.measured, resource.md)
@@ -185,7 +185,7 @@ def length_of_resource(resource: Resource) -> str | None:
 
 
 @rule("resource", "X09", SHOULD, "type is the media type that the host sends", "core §7")
-def type_of_resource(resource: Resource) -> str | None:
+def type_of_resource(resource: CheckedResource) -> str | None:
     listed, real = resource.md.get("type"), resource.media_type
     if listed is None or not real or same_type(listed, real):
         return None

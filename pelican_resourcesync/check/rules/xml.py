@@ -4,7 +4,7 @@ from functools import lru_cache
 
 from pelican_resourcesync.check.document import DocumentState
 from pelican_resourcesync.check.rule import MUST, SHOULD, HeadFaults, rule
-from pelican_resourcesync.check.scan import Attributes, Head, Item, UnreadableError
+from pelican_resourcesync.check.scan import Attributes, Head, RawEntry, UnreadableError
 from pelican_resourcesync.check.values import quoted
 from pelican_resourcesync.protocol import LINK, METADATA, RS_NS, SITEMAP_NS, Capability
 
@@ -58,14 +58,14 @@ def strange_children(doc: DocumentState) -> HeadFaults:
     "core §7",
     needs=("unusual",),
 )
-def kind_of_entry(item: Item, doc: DocumentState) -> str | None:
+def kind_of_entry(item: RawEntry, doc: DocumentState) -> str | None:
     if (item.tag == "sitemap") == doc.head.is_index:
         return None
     return f"a {doc.head.root} lists a {item.tag} element"
 
 
 @rule("entry", "X01", SHOULD, "Elements of the two namespaces are defined there", "core §7", needs=("unusual",))
-def strange_fields(item: Item, _: DocumentState) -> str | None:
+def strange_fields(item: RawEntry, _: DocumentState) -> str | None:
     return f"an entry has no element {quoted(item.strange.rpartition(' ')[2])}" if item.strange else None
 
 
@@ -84,30 +84,16 @@ def known_capability(doc: DocumentState) -> HeadFaults:
         yield f"the capability {quoted(capability)} is not defined", doc.head.md_line
 
 
-@rule("head", "X03", MUST, "Attributes of ResourceSync have no prefix, those of communities have one", "core §7")
-def names_of_head(doc: DocumentState) -> HeadFaults:
-    for attributes, line in doc.head.mds:
-        if problem := _wrong_name(tuple(attributes), "rs:md"):
-            yield problem, line
-    for attributes, line in doc.head.links:
-        if problem := _wrong_name(tuple(attributes), "rs:ln"):
-            yield problem, line
+_PREFIXES = "Attributes of ResourceSync have no prefix, those of communities have one"
 
 
-@rule(
-    "md",
-    "X03",
-    MUST,
-    "Attributes of ResourceSync have no prefix, those of communities have one",
-    "core §7",
-    by_names=True,
-)
-def names_of_md(md: Attributes, _item: Item, _doc: DocumentState) -> str | None:
+@rule(("head md", "md"), "X03", MUST, _PREFIXES, "core §7", by_names=True)
+def names_of_md(md: Attributes, _item: object, _doc: DocumentState) -> str | None:
     return _wrong_name(tuple(md), "rs:md")
 
 
-@rule("link", "X03", MUST, "Attributes of ResourceSync have no prefix, those of communities have one", "core §7")
-def names_of_link(link: Attributes, _item: Item, _doc: DocumentState) -> str | None:
+@rule(("head link", "link"), "X03", MUST, _PREFIXES, "core §7")
+def names_of_link(link: Attributes, _item: object, _doc: DocumentState) -> str | None:
     return _wrong_name(tuple(link), "rs:ln")
 
 
@@ -150,11 +136,11 @@ def head_first(doc: DocumentState) -> HeadFaults:
     "schema of 2017",
     needs=("unusual",),
 )
-def order_of_fields(item: Item, _: DocumentState) -> str | None:
+def order_of_fields(item: RawEntry, _: DocumentState) -> str | None:
     return "not in the order loc, lastmod, changefreq, rs:md or rs:ln" if item.disordered else None
 
 
 @rule("md", "V1105", SHOULD, "A path does not end with a slash", "schema of 2017", needs=("path",))
-def end_of_path(md: Attributes, _item: Item, _doc: DocumentState) -> str | None:
+def end_of_path(md: Attributes, _item: RawEntry, _doc: DocumentState) -> str | None:
     path = md.get("path")
     return f"the path {quoted(path)} ends with a slash" if path and path.endswith("/") and path != "/" else None

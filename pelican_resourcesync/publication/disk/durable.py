@@ -1,4 +1,4 @@
-"""Durable file operations: flush to disk, replace atomically, remove completely."""
+"""Durable file operations: flush to disk, replace atomically, compare, remove completely."""
 
 import errno
 import os
@@ -8,13 +8,19 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
+from os.path import samestat
 from pathlib import Path
+from stat import S_ISLNK
+
+from pelican_resourcesync.errors import PublicationError
 
 #: The prefix of all temporary names: stages, and files about to replace others.
 TEMPORARY_PREFIX = ".resourcesync-"
 
 #: How many files are flushed one by one; for more, flushing everything is faster.
 _MANY = 200
+
+_CHUNK = 1 << 18  # bytes compared at a time
 
 _WINDOWS = os.name == "nt"
 
@@ -53,20 +59,6 @@ def sync_all(paths: Iterable[Path]) -> None:
         os.sync()
 
 
-def move(new: Path, target: Path) -> None:
-    """Replace `target` with the file `new` atomically, even from another file system."""
-    try:
-        new.replace(target)
-    except OSError as error:
-        if error.errno != errno.EXDEV:
-            raise
-        with temporary_sibling(target) as copy:
-            shutil.copy2(new, copy)
-            sync([copy])
-            copy.replace(target)
-        new.unlink()
-
-
 @contextmanager
 def temporary_sibling(file: Path) -> Iterator[Path]:
     """Yield an empty temporary file in the same folder; remove it at the end if it still exists."""
@@ -76,6 +68,21 @@ def temporary_sibling(file: Path) -> Iterator[Path]:
         yield Path(name)
     finally:
         Path(name).unlink(missing_ok=True)
+
+
+def replace_file(file: Path, data: bytes) -> None:
+    """Replace the contents of `file` atomically, keeping its permissions; a link is replaced, not followed.
+
+    Raises `PublicationError` if it cannot be written.
+    """
+    try:
+        with temporary_sibling(file) as new:
+            new.write_bytes(data)
+            new.chmod(file.stat().st_mode & 0o7777 if file.exists() else 0o644)
+            new.replace(file)
+    except OSError as error:
+        message = f"{file} cannot be written: {error}: free disk space, and make its folder writable"
+        raise PublicationError(message) from error
 
 
 def walk(top: Path) -> Iterator[tuple[Path, list[str], list[str]]]:
@@ -96,11 +103,30 @@ def is_there(path: Path) -> bool:
 
     `os.path.exists` and similar functions return false if the disk fails.
     """
+    return identity(path) is not None
+
+
+def identity(path: Path) -> tuple[int, int] | None:
+    """Return device and inode of a file, folder or link; `None` if there is none. Raises `OSError` as `is_there`."""
     try:
-        path.lstat()
+        stat = path.lstat()
     except (FileNotFoundError, NotADirectoryError):
+        return None
+    return stat.st_dev, stat.st_ino
+
+
+def same_bytes(one: Path, other: Path) -> bool:
+    """Return whether two files have the same bytes, and `other` is not a link."""
+    stat, others = one.stat(), other.lstat()
+    if S_ISLNK(others.st_mode) or stat.st_size != others.st_size:
         return False
-    return True
+    if samestat(stat, others):
+        return True
+    with one.open("rb") as first, other.open("rb") as second:
+        while (data := first.read(_CHUNK)) == second.read(_CHUNK):
+            if not data:
+                return True
+    return False
 
 
 def remove_tree(left: Path) -> None:

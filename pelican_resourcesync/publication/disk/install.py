@@ -1,194 +1,247 @@
-"""Install a stage as the publication: everything at once if the system supports it, otherwise file by file in order."""
+"""Install a stage as the publication: the folder of all documents is exchanged at once, or replaced by two renames.
+
+Where the system cannot exchange two folders, the old one is renamed into the stage before the new one takes its place.
+If this is interrupted between the two, `put_back` restores the old one at the next start.
+"""
 
 import errno
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import shutil
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
-from pathlib import Path, PurePosixPath
-from types import MappingProxyType
+from itertools import chain, islice
+from os.path import samestat
+from pathlib import Path
+from urllib.parse import unquote
 
-from pelican_resourcesync.exchange import can_exchange, exchange
-from pelican_resourcesync.publication.disk.durable import TEMPORARY_PREFIX, is_there, remove_tree, sync, sync_all, walk
-from pelican_resourcesync.publication.disk.ordered_install import DOCUMENTS, InstallPlan, in_install_order, roll_forward
-from pelican_resourcesync.publication.disk.reuse import belong, compare_records, copy_unchanged, keep_file, same_bytes
-from pelican_resourcesync.publication.model.layout import FOLDER, RECORDS, WELL_KNOWN, Layout, is_package
+from pelican_resourcesync.exchange import exchange
+from pelican_resourcesync.files import link_or_copy
+from pelican_resourcesync.publication.disk.durable import (
+    TEMPORARY_PREFIX,
+    identity,
+    is_there,
+    remove_tree,
+    same_bytes,
+    sync,
+    sync_all,
+    walk,
+)
+from pelican_resourcesync.publication.model.layout import FOLDER, RECORDS, WELL_KNOWN, Layout
 
-#: Maps folders of records to the paths in them that may differ from the output.
-Differing = Mapping[str, Collection[str]]
-
-#: The default of `install`: every record may differ.
-NONE_KNOWN: Differing = MappingProxyType({})
+#: The folder of the documents in a stage, laid out like the output.
+DOCUMENTS = "documents"
+_REPLACED = "replaced"  # the folder that the documents replace, while it is not exchanged
 
 
-def install(stage: Path, output: Path, layouts: Sequence[Layout], differing: Differing = NONE_KNOWN) -> None:
-    """Replace the publication of these sets with the documents in the folder `stage`.
+def install(stage: Path, output: Path, staged: Collection[str], layouts: Sequence[Layout]) -> None:
+    """Replace the publication of these sets with the documents in the folder `stage`, whose paths are `staged`.
 
-    `differing` maps folders of records to the paths in them that may differ from the output, where these are known.
-
-    At every moment, either the old or the new publication is complete, or the stage holds everything needed to finish.
     Other sets stay unchanged, and so does everything if no document differs. Raises `OSError` if it fails: then the old
-    publication is still there, or the stage is marked complete.
+    publication is still there, or `put_back` can restore it.
     """
-    _Installation(stage, output, layouts, differing).run()
+    new, well_known = stage / DOCUMENTS, output / WELL_KNOWN
+    there = set(_documents_in(output, layouts))
+    changed = {path for path in staged if path not in there or not same_bytes(new / path, output / path)}
+    records = (path for each in layouts for path in changed_records(each.records, new, output))
+    some = [*islice(records, 1)]  # there may be a million of them
+    others = bool(some) or not there.issubset(staged)
+    if not changed and not others:
+        return
+    _require_no_obstacle(output, changed)
+    with ExitStack() as undo:
+        if not well_known.parent.is_dir():
+            well_known.parent.mkdir()
+            undo.callback(well_known.parent.rmdir)
+        if changed == {WELL_KNOWN} and not others:  # Pelican deletes it on every build
+            sync([new / WELL_KNOWN])
+        else:
+            copied = _complete(new, output, set(staged).difference(changed), layouts)
+            fresh = (new / path for path in chain(changed, some, records) if is_there(new / path))
+            sync_all(chain(copied, fresh, _folders(new)))
+            _replace_folder(stage, output, undo)
+        if WELL_KNOWN in changed:
+            (new / WELL_KNOWN).replace(well_known)
+        undo.pop_all()
+    with suppress(OSError):  # the documents are installed: if a crash loses this, the next build repeats it
+        sync([well_known.parent])
+    with suppress(OSError):  # the old documents are where an exchange leaves them
+        (stage / _REPLACED).rename(new / FOLDER)
 
 
-def documents_in(stage: Path) -> list[str]:
-    """Return the paths of the documents in a stage, sorted. Raises `OSError` if they cannot be listed."""
-    top = stage / DOCUMENTS
-    files = _files_in(top, depth=2) if top.is_dir() else ()
-    return sorted(_relative(file, top) for file in files)
+def _documents_in(output: Path, layouts: Iterable[Layout]) -> Iterator[str]:
+    """Yield the paths of the sets' existing files without their records, and of leftover temporary files."""
+    folder = output / FOLDER
+    yield from {path for layout in layouts for path in layout.entry_points if (output / path).is_file()}
+    if folder.is_dir():
+        yield from (f"{FOLDER}/{each.name}" for each in folder.iterdir() if each.name.startswith(TEMPORARY_PREFIX))
+    for layout in layouts:
+        home = output / layout.home
+        for parent, below, files in walk(home) if home.is_dir() and not home.is_symlink() else ():
+            if parent == home and RECORDS in below and not (home / RECORDS).is_symlink():
+                below.remove(RECORDS)
+            within = parent.relative_to(output).as_posix()
+            yield from (f"{within}/{name}" for name in files)
+            yield from (f"{within}/{name}" for name in below if (parent / name).is_symlink())
 
 
-def _relative(file: Path, top: Path) -> str:
-    """Return the path of a file relative to the folder `top`, in which it is; `Path.relative_to` takes much longer."""
-    return os.fspath(file).removeprefix(f"{os.fspath(top).rstrip(os.sep)}{os.sep}").replace(os.sep, "/")
+def _require_no_obstacle(output: Path, changed: Iterable[str]) -> None:
+    """Raise `OSError` if anything is in the way, before anything is moved."""
+    for place in (output / FOLDER, (output / WELL_KNOWN).parent):
+        if is_there(place) and not place.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(place))
+    for place in (output / path for path in changed):
+        if place.is_dir() and not place.is_symlink():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(place))
 
 
-class _Installation:
-    """The installation of the documents of some sets from a stage into an output."""
+def _complete(new: Path, output: Path, same: Iterable[str], layouts: Sequence[Layout]) -> list[Path]:
+    """Add everything that must stay to the new folder; return the files that may not be on disk yet.
 
-    def __init__(self, stage: Path, output: Path, layouts: Sequence[Layout], differing: Differing) -> None:
-        self._stage = stage
-        self._documents = stage / DOCUMENTS
-        self._output = output
-        self._layouts = layouts
-        self._differing = differing
-        self._staged = documents_in(stage)
-        there = self._there()
-        moved = [path for path in self._staged if path not in there or not self._stays(path)]
-        folders = [each.records for each in layouts]
-        held = [compare_records(each, self._documents, output, differing.get(each)) for each in folders]
-        self._records = [path for new, _ in held for path in new]
-        self._moves = InstallPlan(
-            (*self._records, *in_install_order(moved, layouts)),
-            (*sorted(there.difference(self._staged)), *(path for _, gone in held for path in gone)),
-        )
-
-    def run(self) -> None:
-        if not self._moves.moved and not self._moves.removed:
-            return
-        self._check()
-        if self._moves == InstallPlan((WELL_KNOWN,), ()):  # Pelican deletes it on every build
-            self._bring_well_known()
-        elif not self._swap():
-            self._moves.mark(self._stage)
-            roll_forward(self._stage, self._output)
-
-    def _there(self) -> set[str]:
-        """Return the paths of the sets' existing files, and of leftover temporary files."""
-        top = self._output / FOLDER
-        points = {path for layout in self._layouts for path in layout.entry_points}
-        found = [self._output / path for path in points if (self._output / path).is_file()]
-        found += [file for file in top.iterdir() if file.name.startswith(TEMPORARY_PREFIX)] if top.is_dir() else []
-        for layout in self._layouts:
-            found += _files_in(self._output / layout.home, depth=0)
-        return {_relative(file, self._output) for file in found}
-
-    def _stays(self, path: str) -> bool:
-        return same_bytes(self._documents / path, self._output / path)
-
-    def _check(self) -> None:
-        """Raise `OSError` if anything is in the way, before any file is moved."""
-        for place in (self._output / FOLDER, (self._output / WELL_KNOWN).parent):
-            if is_there(place) and not place.is_dir():
-                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(place))
-        for place in (self._output / path for path in self._moves.moved):
-            if place.is_dir() and not place.is_symlink():
-                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(place))
-
-    def _swap(self) -> bool:
-        """Install everything at once, then the well-known copy; return whether the system supports that.
-
-        If it is supported but fails, all changes are undone.
-        """
-        new, well_known = self._documents / FOLDER, self._output / WELL_KNOWN
-        old = Path(os.path.realpath(self._output / FOLDER))  # a symbolic link stays a link
-        if is_there(old) and not can_exchange(self._stage):
-            return False
-        taken = self._complete(old) if is_there(old) else []
-        sync_all(self._fresh())
-        with ExitStack() as undo:
-            _make_folder(well_known.parent, undo)
-            if not _trade(new, old, undo):
-                for each in taken:
-                    remove_tree(each)
-                return False
-            sync([old.parent, self._documents])
-            if WELL_KNOWN in self._moves.moved:
-                (self._documents / WELL_KNOWN).replace(well_known)
-            undo.pop_all()
-        with suppress(OSError):  # the exchange is done: if a crash loses this, the next build repeats it
-            sync([well_known.parent])
-        return True
-
-    def _fresh(self) -> Iterator[Path]:
-        """Yield the files that may not be flushed to disk yet, then all folders, each after its subfolders."""
-        records = {self._documents / each.records for each in self._layouts}
-        known = {self._documents / each for each in self._differing}
-        yield from (self._documents / path for path in self._records)
-        folders = []
-        for folder, below, files in walk(self._documents):
-            folders.append(folder)
-            below[:] = [name for name in below if folder / name not in known]
-            if not records.isdisjoint((folder, *folder.parents)):
-                continue
-            for file in (folder / name for name in files):
-                if not file.is_symlink() and (file.stat().st_nlink == 1 or is_package(file.name)):
-                    yield file
-        yield from reversed([*folders, *self._folders_of_differing()])
-
-    def _folders_of_differing(self) -> list[Path]:
-        """Return the folders in the stage of records that are known to differ, each before its subfolders."""
-        found: set[Path] = set()
-        for top, paths in self._differing.items():
-            within = {parent for path in paths for parent in PurePosixPath(path).parents} or {PurePosixPath()}
-            found.update(self._documents / top / each for each in within)
-        return sorted(folder for folder in found if folder.is_dir())
-
-    def _bring_well_known(self) -> None:
-        new, target = self._documents / WELL_KNOWN, self._output / WELL_KNOWN
-        sync([new])
-        with ExitStack() as undo:
-            _make_folder(target.parent, undo)
-            new.replace(target)
-            undo.pop_all()
-
-    def _complete(self, old: Path) -> list[Path]:
-        """Add everything else that must stay to the new folder; return the paths that belong to other sets."""
-        for path in sorted(set(self._staged).difference(self._moves.moved)):
-            if path.startswith(f"{FOLDER}/"):
-                keep_file(self._output / path, self._documents / path, self._stage / "kept")
-        new, homes = self._documents / FOLDER, [Path(each.home).name for each in self._layouts]
-        points = [Path(path).name for layout in self._layouts for path in layout.entry_points]
-        taken = copy_unchanged(old, new, [*homes, *points])
+    Documents that are the `same` as before become the very files in the output, to keep their times. Files of others
+    are linked if possible, because they may be large.
+    """
+    copied = []
+    for path in same:
+        if identity(new / path) != identity(output / path):
+            (new / path).unlink()
+            copied += [] if link_or_copy(output / path, new / path) else [new / path]
+    old, top = output / FOLDER, new / FOLDER
+    if old.is_dir():
+        points = {Path(path).name for layout in layouts for path in layout.entry_points}
+        homes = {Path(layout.home).name for layout in layouts}
+        ours = {*points, *homes, *(each.name for each in top.iterdir())}
+        for each in sorted(old.iterdir()):
+            if each.name not in ours and not each.name.startswith(TEMPORARY_PREFIX):
+                copied += _take(each, top / each.name)
         for folder in ("", *homes):
-            if (old / folder).is_dir() and (new / folder).is_dir():
-                belong(new / folder, old / folder)
-        return taken
+            if (old / folder).is_dir() and (top / folder).is_dir():
+                _belong(top / folder, old / folder)
+    return copied
 
 
-def _files_in(top: Path, *, depth: int) -> Iterator[Path]:
-    """Yield the files and links in a folder, except those in folders of records `depth` levels below it."""
-    for folder, folders, files in walk(top) if top.is_dir() and not top.is_symlink() else ():
-        if RECORDS in folders and len(folder.relative_to(top).parts) == depth and not (folder / RECORDS).is_symlink():
-            folders.remove(RECORDS)
-        yield from (folder / name for name in files)
-        yield from (folder / name for name in folders if (folder / name).is_symlink())
+def _take(old: Path, new: Path) -> Iterator[Path]:
+    """Link or copy a file or folder with its permissions; yield the files that were copied."""
+    if old.is_symlink():
+        new.symlink_to(old.readlink())
+    elif old.is_dir():
+        new.mkdir()
+        for each in old.iterdir():
+            yield from _take(each, new / each.name)
+        _belong(new, old)
+    elif not link_or_copy(old, new):
+        _belong(new, old)
+        yield new
 
 
-def _make_folder(folder: Path, undo: ExitStack) -> None:
-    if not folder.is_dir():
-        folder.mkdir()
-        undo.callback(folder.rmdir)
+def _belong(new: Path, old: Path) -> None:
+    """Copy the permissions of `old` to `new`, and its owner if we are allowed to."""
+    shutil.copymode(old, new)
+    if hasattr(os, "chown"):
+        with suppress(PermissionError):
+            os.chown(new, old.stat().st_uid, old.stat().st_gid)
 
 
-def _trade(new: Path, old: Path, undo: ExitStack) -> bool:
-    """Replace the folder `old` with `new` and keep `old` in its place; return whether the system supports that."""
-    if not is_there(old):
-        new.rename(old)
-        undo.callback(old.rename, new)
-        return True
-    done = exchange(new, old)
-    if done:
-        undo.callback(exchange, new, old)
-    return done
+def _folders(top: Path) -> Iterator[Path]:
+    """Yield all folders from one down, each after its subfolders."""
+    with os.scandir(top) as entries:
+        below = [Path(each) for each in entries if each.is_dir(follow_symlinks=False)]
+    for folder in below:
+        yield from _folders(folder)
+    yield top
+
+
+def _replace_folder(stage: Path, output: Path, undo: ExitStack) -> None:
+    """Put the new folder in the place of the old one, which is kept; `undo` restores it."""
+    new, place = stage / DOCUMENTS / FOLDER, _place(output)
+    if is_there(place) and exchange(new, place):
+        undo.callback(exchange, new, place)
+    else:
+        if is_there(place):
+            undo.callback(put_back, stage, output)
+            sync([stage, stage.parent])  # what is moved into it must not be lost with it
+            _move(place, stage / _REPLACED)
+            sync([place.parent, stage])
+        _move(new, place)
+        undo.callback(_move, place, new)
+    sync([place.parent, new.parent])
+
+
+def interrupted(stage: Path) -> bool:
+    """Return whether the old folder was renamed, but the new one did not take its place."""
+    return is_there(stage / _REPLACED) and is_there(stage / DOCUMENTS / FOLDER)
+
+
+def put_back(stage: Path, output: Path) -> None:
+    """Restore the folder of documents if its replacement was interrupted; otherwise do nothing."""
+    if interrupted(stage):
+        place = _place(output)
+        remove_tree(place)
+        _move(stage / _REPLACED, place)
+        sync([place.parent, stage])
+
+
+def _place(output: Path) -> Path:
+    """Return where the folder of documents is: a symbolic link stays a link."""
+    return Path(os.path.realpath(output / FOLDER))
+
+
+def _move(source: Path, target: Path) -> None:
+    """Rename a folder; where the system cannot (another file system, a lower layer of a container), copy it."""
+    try:
+        source.rename(target)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        copy = target.with_name(f"{TEMPORARY_PREFIX}copy")
+        remove_tree(copy)
+        sync_all([*_take(source, copy), *(folder for folder, _, _ in walk(copy))])
+        copy.rename(target)
+        with suppress(OSError):  # its removal may be interrupted, so it gets another name first
+            source = source.rename(source.with_name(f"{TEMPORARY_PREFIX}moved"))
+        remove_tree(source)
+
+
+def changed_records(path: str, new: Path, old: Path) -> Iterator[str]:
+    """Yield the paths of records below `path` that are not the same file in the folders `new` and `old`.
+
+    Paths are relative to these. Of a folder that is only in `old`, only its own path is given. Raises `OSError` if it
+    cannot be read. There may be a million files in a folder, so their names are not kept in memory.
+    """
+    here, there = f"{new}/{path}", f"{old}/{path}"
+    were, found = sum(1 for _ in _entries(there)), 0
+    for entry in _entries(here):
+        was = _stat(f"{there}/{entry.name}") if were else None
+        found += was is not None
+        if entry.is_dir(follow_symlinks=False):
+            yield from changed_records(f"{path}/{entry.name}", new, old)
+        elif was is None or not samestat(was, entry.stat(follow_symlinks=False)):
+            yield f"{path}/{entry.name}"
+    if found < were:
+        yield from (f"{path}/{entry.name}" for entry in _entries(there) if _stat(f"{here}/{entry.name}") is None)
+
+
+def _entries(folder: str) -> Iterator[os.DirEntry[str]]:
+    """Yield what is in a folder; nothing if it is none."""
+    if os.path.isdir(folder) and not os.path.islink(folder):  # noqa: PTH112, PTH114 - strings are faster than paths
+        with os.scandir(folder) as entries:
+            yield from entries
+
+
+def _stat(path: str) -> os.stat_result | None:
+    """Return what is at a path; `None` if nothing is."""
+    try:
+        return os.lstat(path)
+    except FileNotFoundError:
+        return None
+
+
+def link_records(layout: Layout, uris: Collection[str], old: Path, new: Path) -> None:
+    """Link or copy the records of a set from `old` to `new`, except those of these URIs; may raise `OSError`."""
+    gone = {unquote(uri.removeprefix(f"{layout.siteurl}/")) for uri in uris}
+    top = old / layout.records
+    for folder, _, files in walk(top) if top.is_dir() and not top.is_symlink() else ():
+        for file in (folder / name for name in files):
+            path = file.relative_to(old)
+            if path.as_posix() not in gone:
+                (new / path).parent.mkdir(parents=True, exist_ok=True)
+                link_or_copy(file, new / path)

@@ -1,7 +1,6 @@
 """Write a publication to a temporary folder (a stage) and install it as a whole, so that no partial state is visible.
 
-Then `install.py` exchanges the folder of all documents atomically if the system supports it (`exchange`), or moves
-its files in order (`ordered_install.py`). Interrupted builds are recovered by `recover`.
+`install.py` then exchanges the folder of all documents. Interrupted builds are recovered by `recover`.
 """
 
 import shutil
@@ -12,12 +11,16 @@ from pathlib import Path
 from typing import BinaryIO
 
 from pelican_resourcesync.errors import PublicationError
-from pelican_resourcesync.publication.disk.durable import TEMPORARY_PREFIX, remove_tree, sync, temporary_sibling
-from pelican_resourcesync.publication.disk.install import documents_in, install
-from pelican_resourcesync.publication.disk.ordered_install import DOCUMENTS, marked, roll_forward
-from pelican_resourcesync.publication.disk.reuse import link_records, same_bytes
+from pelican_resourcesync.files import link_or_copy, measure, sha256
+from pelican_resourcesync.publication.disk.durable import (
+    TEMPORARY_PREFIX,
+    remove_tree,
+    same_bytes,
+    sync,
+    temporary_sibling,
+)
+from pelican_resourcesync.publication.disk.install import DOCUMENTS, install, interrupted, link_records, put_back
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, WELL_KNOWN, Layout, is_package
-from pelican_resourcesync.transport import link_or_copy, measure
 
 
 class Stage:
@@ -29,26 +32,42 @@ class Stage:
         self._folder = folder
         self._documents = folder / DOCUMENTS
         self._measured: dict[str, tuple[str, int]] = {}
+        self._paths: set[str] = set()
         self._linked: set[str] = set()
         self._folders: set[str] = set()
-        self._differing: dict[str, Collection[str]] = {}
 
     @property
     def documents(self) -> Path:
         """The folder of the documents, laid out like an output."""
         return self._documents
 
+    @property
+    def work(self) -> Path:
+        """A folder for temporary files, which are never installed."""
+        folder = self._folder / "work"
+        folder.mkdir(exist_ok=True)
+        return folder
+
     def open(self, path: str) -> BinaryIO:
         """Open a document for writing."""
+        return self.new(path).open("wb+")
+
+    def new(self, path: str) -> Path:
+        """Return the file of a document to be written."""
         file = self._new(path)
         if path in self._linked:  # writing would change the document in the output
             file.unlink()
             self._linked.discard(path)
         self._measured.pop(path, None)
-        return file.open("wb+")
+        return file
+
+    def note(self, path: str, digest: str, length: int) -> None:
+        """Note the SHA-256 and the length of a document that was written, so that it is not read to measure it."""
+        self._measured[path] = digest, length
 
     def _new(self, path: str) -> Path:
-        """Return the file of a document, whose folder exists."""
+        """Return the file of a new document, whose folder exists."""
+        self._paths.add(path)
         file = self._documents / path
         folder, _, _ = path.rpartition("/")
         if folder not in self._folders:
@@ -60,6 +79,7 @@ class Stage:
         """Write a whole document."""
         with self.open(path) as stream:
             stream.write(data)
+        self.note(path, sha256(data), len(data))
 
     def read(self, path: str) -> bytes:
         """Return the bytes of a document written before."""
@@ -76,8 +96,8 @@ class Stage:
         found = [path for path in self.paths() if path.startswith(f"{layout.home}/") and is_package(path)]
         return len(found), sum(self.measure(path)[1] for path in found)
 
-    def carry(self, path: str, source: Path, proven: str | None = None) -> None:
-        """Carry over an existing file as a document; `proven` is its SHA-256, if it was just verified.
+    def carry(self, path: str, source: Path, digest: str | None = None) -> None:
+        """Carry over an existing file as a document; `digest` is its SHA-256, if it was just verified.
 
         A package is linked if possible, because it may be large and is never modified. So is the output's own document:
         it is on disk already, and is found unchanged without reading it.
@@ -85,32 +105,21 @@ class Stage:
         if not is_package(path) and source != self._output / path:
             with source.open("rb") as old, self.open(path) as new:
                 shutil.copyfileobj(old, new)
-            return
-        target = self._new(path)
-        target.unlink(missing_ok=True)
-        link_or_copy(source, target)
-        self._linked.add(path)
-        if proven is not None and is_package(path):
-            self._measured[path] = proven, target.stat().st_size
+                length = new.tell()
+        else:
+            target = self._new(path)
+            target.unlink(missing_ok=True)
+            link_or_copy(source, target)
+            self._linked.add(path)
+            length = target.stat().st_size
+        if digest is not None:
+            self.note(path, digest, length)
 
-    def add_records(self, layout: Layout, folder: Path, differing: Collection[str] | None = None) -> None:
-        """Move a folder from the output to the stage, as the records of a set.
-
-        `differing` are the paths in the folder of all records that are not the very files in the output, if known.
-        """
+    def add_records(self, layout: Layout, folder: Path) -> None:
+        """Move a folder from the output to the stage, as the records of a set."""
         target = self._documents / layout.records
-        if differing is not None:
-            self._differing[layout.records] = differing
         target.parent.mkdir(parents=True, exist_ok=True)
         folder.rename(target)
-
-    def return_records(self, layout: Layout, folder: Path) -> None:
-        """Move the records that `install` replaced, or left behind, back to the folder given to `add_records`.
-
-        They are of no more use here, and would be removed; the next publication can start from them.
-        """
-        with suppress(OSError):
-            (self._documents / layout.records).rename(folder)
 
     def link_records(self, layout: Layout, uris: Collection[str] = ()) -> None:
         """Keep the existing records of a set, except those of these URIs."""
@@ -118,23 +127,23 @@ class Stage:
 
     def paths(self) -> list[str]:
         """Return the paths of the documents written, sorted."""
-        return documents_in(self._folder)
+        return sorted(self._paths)
 
     def install(self, layouts: Sequence[Layout]) -> None:
         """Install the stage as the publication of these sets: see `install.install`."""
-        install(self._folder, self._output, layouts, self._differing)
+        install(self._folder, self._output, self._paths, layouts)
 
     @property
-    def begun(self) -> bool:
-        """Whether documents are already being moved one by one, so that this must be finished."""
+    def interrupted(self) -> bool:
+        """Whether the documents in the output were moved here, and could not be put back."""
         try:
-            return marked(self._folder)
+            return interrupted(self._folder)
         except OSError:
             return True
 
     def close(self) -> None:
-        """Remove the stage, unless it must still be finished."""
-        if not self.begun:
+        """Remove the stage, unless it still has the documents of the output."""
+        if not self.interrupted:
             with suppress(OSError):  # the next build removes it
                 remove_tree(self._folder)
 
@@ -143,7 +152,7 @@ class Stage:
 def staging(output: Path, spared: Collection[Path] = ()) -> Iterator[Stage]:
     """Yield a stage below `output`, and remove it at the end; disk errors become one clear message.
 
-    Leftovers of earlier builds are finished or removed, except for `spared` folders.
+    Leftovers of earlier builds are put back or removed, except for `spared` folders.
     """
     try:
         output.mkdir(parents=True, exist_ok=True)
@@ -154,7 +163,7 @@ def staging(output: Path, spared: Collection[Path] = ()) -> Iterator[Stage]:
     try:
         yield stage
     except OSError as error:
-        raise _unwritable(output, error, begun=stage.begun) from error
+        raise _unwritable(output, error, interrupted=stage.interrupted) from error
     finally:
         stage.close()
 
@@ -162,8 +171,8 @@ def staging(output: Path, spared: Collection[Path] = ()) -> Iterator[Stage]:
 def recover(output: Path) -> None:
     """Recover the publication in `output` after an interrupted build; otherwise do nothing.
 
-    A complete stage is installed, incomplete stages are removed, and the well-known copy of the Source Description is
-    updated. Call this before reading the publication. Raises `PublicationError` if the disk fails.
+    Documents that were about to be replaced are put back, stages are removed, and the well-known copy of the Source
+    Description is updated. Call this before reading the publication. Raises `PublicationError` if the disk fails.
     """
     try:
         _settle(output)
@@ -181,30 +190,15 @@ def recover(output: Path) -> None:
         raise PublicationError(message) from error
 
 
-def replace_file(file: Path, data: bytes) -> None:
-    """Replace the contents of `file` atomically, keeping its permissions; a link is replaced, not followed.
-
-    Raises `PublicationError` if it cannot be written.
-    """
-    try:
-        with temporary_sibling(file) as new:
-            new.write_bytes(data)
-            new.chmod(file.stat().st_mode & 0o7777 if file.exists() else 0o644)
-            new.replace(file)
-    except OSError as error:
-        message = f"{file} cannot be written: {error}: free disk space, and make its folder writable"
-        raise PublicationError(message) from error
-
-
 def _settle(output: Path, spared: Collection[Path] = ()) -> None:
-    """Install the stages that are complete, then remove all stages."""
+    """Remove all stages, after putting back what one may have of the output."""
     for left in sorted(output.iterdir()) if output.exists() else ():
         if left.name.startswith(TEMPORARY_PREFIX) and left.name not in {each.name for each in spared}:
-            if not left.is_symlink() and marked(left):
-                roll_forward(left, output)
+            if not left.is_symlink():
+                put_back(left, output)
             remove_tree(left)
 
 
-def _unwritable(output: Path, error: OSError, *, begun: bool = False) -> PublicationError:
-    outcome = "the next build into it finishes what was begun" if begun else "nothing was published"
+def _unwritable(output: Path, error: OSError, *, interrupted: bool = False) -> PublicationError:
+    outcome = "the next build into it restores what was published" if interrupted else "nothing was published"
     return PublicationError(f"the documents cannot be written to {output}: {error}; {outcome}")

@@ -1,14 +1,16 @@
 """The contents of one generation: everything that its documents will say, before any of them is written."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
 from pelican_resourcesync.protocol import Hash
+from pelican_resourcesync.publication.disk.staging import Stage
 from pelican_resourcesync.publication.model.history import Change
-from pelican_resourcesync.publication.model.listing import Listing
-from pelican_resourcesync.publication.model.ranges import Range
+from pelican_resourcesync.publication.model.ranges import Body, Range
+from pelican_resourcesync.publication.model.resource import Row
+from pelican_resourcesync.publication.model.state import Part
 
 #: Called with a URI, the hash of its bytes (if known) and the time since which it has them. Returns a function that
 #: opens the bytes (and raises `OSError` if it cannot), or `None` if they are not available and not expected to be.
@@ -19,15 +21,31 @@ def no_bytes(_uri: str, _hash: Hash | None, _since: datetime | None) -> None:
     """Return `None`: for publications without dumps, which need no bytes."""
 
 
+class Rows(Protocol):
+    """Resources in any number."""
+
+    def rows(self) -> Iterator[Row]:
+        """Yield them, sorted by URI."""
+
+
+class PlannedList(Rows, Protocol):
+    """The Resource List of a generation, whose rows are there after it was written."""
+
+    def write(self, stage: Stage, at: datetime, archive: str) -> tuple[Part, ...]:
+        """Write it as of a time, with a link to the archive at a path if there is one, and return its parts."""
+
+
 @dataclass(frozen=True, slots=True)
 class ResourceSnapshot:
     """All resources at one time: a Resource List or a Resource Dump as of `at`.
 
-    `listed` is `None` if the documents of the previous generation are carried over unchanged.
+    `listed` are the resources of a new Resource Dump, and `parts` the entries of a new archived Resource List. Without
+    them, the documents of the previous generation are carried over.
     """
 
     at: datetime
-    listed: Listing | None = None
+    listed: Rows | None = None
+    parts: Sequence[Sequence[Body]] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +88,7 @@ class Contents:
     """
 
     at: datetime
-    listed: Listing
+    listed: PlannedList
     ranges: Sequence[Range] = ()
     dump: ResourceSnapshot | None = None
     dumped: Sequence[ChangeDumpContents] = ()

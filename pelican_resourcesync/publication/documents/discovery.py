@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from pelican_resourcesync.publication.disk.staging import replace_file
+from pelican_resourcesync.publication.disk.durable import replace_file
 from pelican_resourcesync.publication.model.layout import Layout
 
 _BEGIN, _END = "# resourcesync: begin", "# resourcesync: end"

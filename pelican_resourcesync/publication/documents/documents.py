@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
+from typing import Self
 
 from pelican_resourcesync.protocol import (
     Capability,
@@ -12,17 +13,20 @@ from pelican_resourcesync.protocol import (
     Hash,
     Link,
     Metadata,
+    Renderer,
     Root,
 )
 from pelican_resourcesync.publication.documents.contents import ChangeDumpContents, Package
 from pelican_resourcesync.publication.model.history import Change
-from pelican_resourcesync.publication.model.layout import DESCRIPTION, Layout
-from pelican_resourcesync.publication.model.listing import Listing
+from pelican_resourcesync.publication.model.layout import DESCRIPTION, HTML_PAGE, Layout
+from pelican_resourcesync.publication.model.options import Options
 from pelican_resourcesync.publication.model.ranges import Range
-from pelican_resourcesync.publication.model.resource import EDITION, SHA_256, Listed, Representation
+from pelican_resourcesync.publication.model.resource import EDITION, SHA_256
 
 #: The media types of packages and of the documents themselves.
 ZIP, XML = "application/zip", "application/xml"
+
+_LONGEST_TIME = datetime(2000, 1, 1, 1, 1, 1, 1, UTC)  # as a text
 
 #: The path of a closed document, and its interval.
 Closed = tuple[str, datetime, datetime | None]
@@ -39,6 +43,11 @@ class Documents:
     describedby: str
     edition: int = EDITION
 
+    @classmethod
+    def of(cls, options: Options) -> Self:
+        """Create them as the options say."""
+        return cls(options.layout, options.describedby or options.layout.uri(HTML_PAGE), options.edition)
+
     def capability_list(self, capabilities: Mapping[Capability, str]) -> Document:
         """Return the Capability List of the documents with these paths (`CL01` to `CL05`)."""
         links = (
@@ -52,16 +61,13 @@ class Documents:
         md = Metadata(capability=Capability.CAPABILITYLIST)
         return Document(root=Root.URLSET, md=md, links=links, entries=entries)
 
-    def resource_list(self, at: datetime, resources: Listing, archive: str = "") -> Document:
-        """Return the Resource List as of `at` (`RL01` to `RL03`), sorted by URI.
+    def resource_list(self, at: datetime, archive: str = "") -> Document:
+        """Return the Resource List as of `at` (`RL01` to `RL03`), without its entries.
 
         `archive` is the path of the Resource List Archive, if there is one (`AR05`).
         """
         md = Metadata(capability=Capability.RESOURCELIST, at=at)
-        document = Document(root=Root.URLSET, md=md, links=self._links(archive))
-        if self.edition == EDITION:
-            return replace(document, rendered=resources.rows())
-        return replace(document, entries=_entries(resources))
+        return Document(root=Root.URLSET, md=md, links=self._links(archive))
 
     def resource_dump(self, at: datetime, packages: Iterable[Entry], archive: str = "") -> Document:
         """Return the Resource Dump as of `at` with these entries for its packages (`RD01`)."""
@@ -83,14 +89,19 @@ class Documents:
         )
 
     def change_list(self, commit_range: Range) -> Document:
-        """Return the Change List of a range (`CH01` to `CH04`); only `until` in its head ever changes."""
+        """Return the Change List of a range without its entries (`CH01` to `CH04`); only `until` ever changes."""
         index = Link(rel="index", href=self.layout.uri(self.layout.change_list_index))
         return Document(
             root=Root.URLSET,
             md=Metadata(capability=Capability.CHANGELIST, from_=commit_range.start, until=commit_range.until),
             links=(self._up(), index),
-            entries=change_entries(commit_range.changes),
         )
+
+    def frame_of_change_list(self) -> bytes:
+        """Return the longest that a Change List can be without its entries."""
+        renderer = Renderer(Root.URLSET, self.edition)
+        head = renderer.head(self.change_list(Range(start=_LONGEST_TIME, until=_LONGEST_TIME)))
+        return (head + renderer.tail()).encode()
 
     def change_list_index(self, ranges: Sequence[Range], archive: str = "") -> Document:
         """Return the Change List Index of `ranges`, oldest first (`CH07`)."""
@@ -150,6 +161,11 @@ class Documents:
         return Entry(loc=self.layout.uri(path), changefreq=changefreq, md=Metadata(from_=start, until=until))
 
 
+def as_part(document: Document, index: str) -> Document:
+    """Return the document of a part, which links to its `index` (`X13`)."""
+    return replace(document, links=(*document.links, Link(rel="index", href=index)))
+
+
 def description(sets: Mapping[str, str], describedby: str, neighbours: Iterable[Entry] = ()) -> Document:
     """Return the Source Description of a site, including the sets of other publishers (SD).
 
@@ -163,15 +179,6 @@ def description(sets: Mapping[str, str], describedby: str, neighbours: Iterable[
     return Document(root=Root.URLSET, md=Metadata(capability=Capability.DESCRIPTION), links=about, entries=entries)
 
 
-def resource_entry(uri: str, listed: Listed) -> Entry:
-    """Return the entry of a Resource List for one resource (`RL03`)."""
-    return Entry(loc=uri, lastmod=listed.lastmod, md=_metadata(listed.representation), links=listed.links)
-
-
-def _entries(resources: Listing) -> Iterator[Entry]:
-    return (resource_entry(uri, each) for uri, each in resources.items())
-
-
 def change_entries(changes: Iterable[Change]) -> Iterator[Entry]:
     """Yield the entries of changes; consecutive ones with equal metadata, as in one commit, share one object for it."""
     said, md = None, Metadata()
@@ -180,16 +187,6 @@ def change_entries(changes: Iterable[Change]) -> Iterator[Entry]:
         if to_say != said:
             said, md = to_say, _change(change)
         yield Entry(loc=change.uri, lastmod=change.time, md=md, links=change.links)
-
-
-def _metadata(representation: Representation) -> Metadata | None:
-    if representation == Representation():
-        return None
-    return Metadata(
-        hash=(representation.hash,) if representation.hash else (),
-        length=representation.length,
-        type=representation.type,
-    )
 
 
 def _change(change: Change) -> Metadata:

@@ -1,17 +1,14 @@
 """Write documents to a stage, whole or in parts, or carry over those of the previous generation unchanged."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
-from pelican_resourcesync.protocol import Document, Piece, splice, write, write_parts
+from pelican_resourcesync.protocol import Document, Entry, Metadata, Renderer, Root, write, write_parts
 from pelican_resourcesync.publication.disk.staging import Stage
-from pelican_resourcesync.publication.model.listing import Listing
+from pelican_resourcesync.publication.documents.documents import as_part
 from pelican_resourcesync.publication.model.options import Options
-from pelican_resourcesync.publication.model.resource import EDITION
+from pelican_resourcesync.publication.model.ranges import Body
 from pelican_resourcesync.publication.previous.previous import PreviousPublication
-
-#: At most one entry in so many is replaced in a list: otherwise writing all of it is as fast.
-_FEW = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +29,8 @@ class DocumentWriter:
         with self.stage.open(path) as stream:
             write(document, stream, edition=self.options.edition)
 
-    def put_parts(
-        self, path: str, document: Document, part: Callable[[int], str], listed: Listing | None = None
-    ) -> None:
-        """Write a document, or its parts and an index with its name if it exceeds the limits (`X04`).
-
-        `listed` is the content of a Resource List, of which entries that did not change are copied from the last one.
-        """
+    def put_parts(self, path: str, document: Document, part: Callable[[int], str]) -> None:
+        """Write a document, or its parts and an index with its name if it exceeds the limits (`X04`)."""
         write_parts(
             document,
             name=path,
@@ -47,24 +39,31 @@ class DocumentWriter:
             open=self.stage.open,
             limits=self.options.limits,
             edition=self.options.edition,
-            pieces=self._spliced(listed) if listed is not None else None,
         )
 
-    def _spliced(self, listed: Listing) -> Iterable[Piece] | None:
-        """Return the entries of a Resource List, most of them copied; `None` if they must be written.
+    def put_bodies(self, path: str, document: Document, bodies: Sequence[Body]) -> None:
+        """Write a document with entries that are written already."""
+        renderer = Renderer(document.root, self.options.edition)
+        with self.stage.open(path) as stream:
+            stream.write(renderer.head(document).encode())
+            for each in bodies:
+                stream.write(each.read())
+            stream.write(renderer.tail().encode())
 
-        Only documents that were written here from a listing that was kept are copied from. Others are read as rows, and
-        what no row holds, such as an attribute that we never write there, is not published again.
-        """
-        previous, before = self.previous, listed.before
-        if not (previous and previous.resources_kept and before is previous.resources and before):
-            return None
-        uris = sorted(listed.changed_uris)
-        if self.options.edition != EDITION or len(uris) > len(before) // _FEW:
-            return None
-        old, new = before.rows_of(uris), listed.rows_of(uris)
-        changes = [(old.get(uri), new.get(uri)) for uri in uris]
-        return splice(previous.files(previous.layout.resource_list), changes, len(before))
+    def put_copied_parts(
+        self, path: str, document: Document, part: Callable[[int], str], parts: Sequence[Sequence[Body]]
+    ) -> None:
+        """Write a document whose entries are written already: as one, or as several parts with an index."""
+        if len(parts) <= 1:
+            self.put_bodies(path, document, [body for each in parts for body in each])
+            return
+        uri = self.options.layout.uri
+        names = [part(number) for number in range(1, len(parts) + 1)]
+        for name, bodies in zip(names, parts, strict=True):
+            self.put_bodies(name, as_part(document, uri(path)), bodies)
+        md = Metadata(at=document.md.at) if document.md else None
+        index = replace(document, root=Root.SITEMAPINDEX, entries=[Entry(loc=uri(name), md=md) for name in names])
+        self.put(path, index)
 
     def carry(self, path: str) -> None:
         """Carry over a document of the previous generation unchanged."""

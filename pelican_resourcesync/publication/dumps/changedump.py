@@ -4,16 +4,25 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from pelican_resourcesync.protocol import ChangeKind, Entry
+from pelican_resourcesync.protocol import ChangeKind, Entry, read
 from pelican_resourcesync.publication.documents.contents import ChangeDumpContents, Package
 from pelican_resourcesync.publication.model.history import Change
 from pelican_resourcesync.publication.model.ranges import Range
-from pelican_resourcesync.publication.previous.consistency import DamagedError, require_adjacent
 from pelican_resourcesync.publication.previous.previous import PreviousPublication, explain_damage
-from pelican_resourcesync.publication.previous.verified import VerifiedDocuments
+from pelican_resourcesync.publication.previous.verified import DamagedError, VerifiedDocuments
 
 #: Divides changes, in chronological order, into packages, and leaves out those that cannot be packed.
 Split = Callable[[Iterable[Change]], Iterable[Sequence[Change]]]
+
+
+def dump_of(previous: PreviousPublication) -> datetime | None:
+    """Return the `at` of the current Resource Dump, which may be empty; `None` if there is none."""
+    path = previous.layout.resource_dump
+    if path not in previous.state.documents:
+        return None
+    with explain_damage(previous.where), (previous.folder / path).open("rb") as stream:
+        md = read(stream, name=path).md
+    return md.at if md else None
 
 
 def read_dumped(previous: PreviousPublication) -> list[ChangeDumpContents]:
@@ -21,33 +30,31 @@ def read_dumped(previous: PreviousPublication) -> list[ChangeDumpContents]:
     index = previous.layout.change_dump_index
     if index not in previous.state.documents:
         return []
-    proven = VerifiedDocuments(previous.folder, previous.layout, previous.state)
+    verified = VerifiedDocuments(previous.folder, previous.layout, previous.state)
     with explain_damage(previous.where):
-        found = [_read(proven, entry) for entry in proven.entries(index)]
-        require_adjacent(index, ((each.start, each.until) for each in found))
-        return found
+        return [_read(verified, entry) for entry in verified.entries(index)]
 
 
-def _read(proven: VerifiedDocuments, pointer: Entry) -> ChangeDumpContents:
+def _read(verified: VerifiedDocuments, pointer: Entry) -> ChangeDumpContents:
     if pointer.md is None or pointer.md.from_ is None:
-        what = f"{proven.layout.change_dump_index} lists {pointer.loc} without its from"
+        what = f"{verified.layout.change_dump_index} lists {pointer.loc} without its from"
         raise DamagedError(what)
-    path = proven.layout.change_dump(pointer.md.from_)
-    packages = tuple(_package(proven, path, entry) for entry in proven.entries(path))
+    path = verified.layout.change_dump(pointer.md.from_)
+    packages = tuple(_package(verified, path, entry) for entry in verified.entries(path))
     until = pointer.md.until
     return ChangeDumpContents(start=pointer.md.from_, until=until, packages=packages, unchanged=until is not None)
 
 
-def _package(proven: VerifiedDocuments, dump: str, entry: Entry) -> Package:
+def _package(verified: VerifiedDocuments, dump: str, entry: Entry) -> Package:
     md = entry.md
     if md is None or md.from_ is None or md.until is None or md.length is None or not md.hash:
         what = f"{dump}: the package {entry.loc} lacks its from, until, length or hash"
         raise DamagedError(what)
-    path = proven.layout.change_dump_package(md.until)
-    for each in (path, proven.layout.manifest(path)):
-        proven.require(each)
-    if md.hash[0].digest != proven.state.documents[path]:
-        what = f"{dump}: the package {entry.loc} has another hash than {proven.layout.state} says"
+    path = verified.layout.change_dump_package(md.until)
+    for each in (path, verified.layout.manifest(path)):
+        verified.require(each)
+    if md.hash[0].digest != verified.state.documents[path]:
+        what = f"{dump}: the package {entry.loc} has another hash than {verified.layout.state} says"
         raise DamagedError(what)
     return Package(path=path, start=md.from_, until=md.until, length=md.length, sha256=md.hash[0].digest)
 

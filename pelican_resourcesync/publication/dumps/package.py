@@ -1,16 +1,18 @@
 """A package: a ZIP file of bitstreams with the manifest that lists them (`RD03` to `RD06`, `CD02` to `CD04`)."""
 
+import hashlib
 import re
+import shutil
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime
-from functools import lru_cache, partial
+from datetime import UTC, datetime
+from functools import cache, partial
 from pathlib import Path
-from tempfile import SpooledTemporaryFile
-from typing import BinaryIO, NamedTuple, cast
-from zipfile import BadZipFile, ZipFile
+from types import MappingProxyType
+from typing import BinaryIO, NamedTuple, Self, cast
+from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
-from pelican_resourcesync.errors import DocumentError, PublicationError
+from pelican_resourcesync.errors import BytesError, DocumentError, PublicationError
 from pelican_resourcesync.protocol import (
     Document,
     Entry,
@@ -22,82 +24,71 @@ from pelican_resourcesync.protocol import (
     render_datetime,
     write,
 )
-from pelican_resourcesync.publication.dumps.paths import PackagePaths
-from pelican_resourcesync.publication.dumps.previous_packages import PackedBytes
-from pelican_resourcesync.publication.dumps.verifier import ExpectedBytes, Verifier, known_hash
-from pelican_resourcesync.publication.dumps.zipwriter import Member, ZipWriter
 from pelican_resourcesync.publication.model.media_types import is_compressed
-from pelican_resourcesync.publication.model.resource import MD5, SHA_256, Row, parse_representation, parse_time
-
-#: The bytes of a member besides its data and its name, which is written twice: the headers with all extra fields.
-MEMBER_SIZE = 30 + 20 + 46 + 28
-#: The bytes at the end of a file.
-END_SIZE = 22 + 56 + 20
-
-
-def most_packed(length: int) -> int:
-    """Return the most bytes that `length` bytes take, stored or deflated.
-
-    The limit of zlib itself is lower: the length, a 4,096th and a 16,384th of it, and 13 bytes.
-    """
-    return length + (length >> 10) + 64
-
+from pelican_resourcesync.publication.model.resource import (
+    EDITION,
+    MD5,
+    SHA_256,
+    Representation,
+    Row,
+    parse_representation,
+    parse_time,
+)
 
 #: The member that lists all others (`RD04`, `CD02`).
 MANIFEST = "manifest.xml"
+#: The longest path of a bitstream in a package, in bytes.
+LONGEST_PATH = 200
 
+_TOP = "/resources"  # the folder of all bitstreams, so that none can be mistaken for the manifest
 _CHUNK = 524_288  # bytes read at a time
-_SMALL = 100_000  # bytes: a smaller resource is read at once
-_IN_MEMORY = 1_000_000  # bytes: a larger manifest is kept in a temporary file
+_HASHES = MappingProxyType({SHA_256: hashlib.sha256, MD5: hashlib.md5})  # the strongest first
+_UNIX, _MODE = 3, 0o100644 << 16
+_FIRST_TIME, _LAST_TIME = (1980, 1, 1, 0, 0, 0), (2107, 12, 31, 23, 59, 58)
+
+_DEVICE = r"(?i:con|prn|aux|nul|com[0-9]|lpt[0-9])(?![^./])"  # the names of devices of Windows, with any extension
+_NAME = rf"(?!{_DEVICE})[A-Za-z0-9._~-]*[A-Za-z0-9_~-]"
+_PLAIN_PATH = re.compile(rf"(?!~)(?:{_NAME}/)*{_NAME}")
+
+
+_renderer = cache(partial(Renderer, Root.URLSET))
 
 
 class Bitstream(NamedTuple):
     """The bytes of one resource, or of one change of it, for a package.
 
-    `entry` is its entry in the manifest, without the path: `loc`, `lastmod`, and `rs:md` with length, type, a hash if
-    one is known and, for a change, its kind and time. `open` returns a stream of the bytes from the beginning; it is
-    `None` for a deletion, which has none.
+    `entry` is its entry in the manifest, without the path. `expected` describes the bytes, `modified` is their time,
+    and `open` returns a stream of them from the beginning; it is `None` for a deletion, which has none.
     """
 
-    entry: Entry
+    entry: RenderedEntry
+    expected: Representation
+    modified: datetime | None
     open: Callable[[], BinaryIO] | None = None
 
+    @classmethod
+    def of_row(cls, row: Row, open: Callable[[], BinaryIO] | None = None) -> Self:
+        """Create the bitstream of a resource from its row in a Resource List."""
+        expected = parse_representation(row.representation)
+        return cls((row.uri, row.representation, "", row.lastmod), expected, parse_time(row.lastmod), open)
 
-class ListedBitstream(NamedTuple):
-    """The bytes of one resource for a package of a Resource Dump, from its row.
+    @classmethod
+    def of(cls, entry: Entry, open: Callable[[], BinaryIO] | None = None, edition: int = EDITION) -> Self:
+        """Create the bitstream of an entry, whose links are left out.
 
-    `claim` and `type` are what the row says of them. They are `packed` already, or `open` returns a stream of them.
-    """
-
-    row: Row
-    claim: ExpectedBytes
-    type: str
-    open: Callable[[], BinaryIO] | None = None
-    packed: PackedBytes | None = None
-
-
-_is_compressed = lru_cache(maxsize=1_000)(is_compressed)
-_ROW_MD = re.compile(r' *<rs:md(?: hash="([^:" ]*):([^" ]*)")? length="([0-9]+)"(?: type="([^"&]*)")?/>\n')
-_KNOWN = frozenset((SHA_256, MD5))
-
-
-def describe(row: Row) -> tuple[ExpectedBytes, str]:
-    """Return the expected bytes of a row, and their media type; a length that is not known is negative."""
-    found = _ROW_MD.fullmatch(row.representation)
-    if found is None:
-        known = parse_representation(row.representation)
-        hashes = (known.hash,) if known.hash else ()
-        return ExpectedBytes(
-            row.uri, -1 if known.length is None else known.length, known_hash(hashes)
-        ), known.type or ""
-    algorithm, digest, length, type_ = found.groups()
-    hash_ = Hash(algorithm=algorithm, digest=digest) if algorithm in _KNOWN else None
-    return ExpectedBytes(row.uri, int(length), hash_), type_ or ""
-
-
-def is_deflated(length: int, media_type: str) -> bool:
-    """Return whether bytes of this length and media type are deflated in a package."""
-    return length > 0 and not _is_compressed(media_type)
+        Raises `DocumentError` for an entry that no document can hold.
+        """
+        md = entry.md or Metadata()
+        try:
+            rendered = _renderer(edition).entry_md(md) if entry.md else ""
+            lastmod = render_datetime(entry.lastmod) if entry.lastmod else ""
+        except DocumentError as error:
+            message = f"the entry with loc {entry.loc!a}: {error}"
+            raise DocumentError(message) from None
+        known = {each.algorithm: each for each in md.hash}
+        hash_ = next((known[each] for each in _HASHES if each in known), None)
+        expected = Representation(hash_, md.length, md.type)
+        return cls((entry.loc, rendered, "", lastmod), expected, entry.lastmod or md.datetime, open)
 
 
 def open_package(file: Path) -> ZipFile:
@@ -119,40 +110,43 @@ def open_member(package: ZipFile, name: str) -> BinaryIO:
         raise PublicationError(message) from error
 
 
-def _nothing(_: int) -> None:
-    pass
+def repacked(entry: Entry, package: ZipFile, edition: int = EDITION) -> Bitstream:
+    """Return the bitstream of an entry in the manifest of an earlier package."""
+    path = entry.md.path if entry.md else None
+    if entry.md is None or path is None:
+        return Bitstream.of(entry, None, edition)
+    opener = partial(open_member, package, path.removeprefix("/"))
+    return Bitstream.of(replace(entry, md=replace(entry.md, path=None)), opener, edition)
 
 
 def write_package(  # noqa: PLR0913 - keyword-only options
     stream: BinaryIO,
     manifest: BinaryIO,
     document: Document,
-    bitstreams: Iterable[Bitstream | ListedBitstream],
+    bitstreams: Iterable[Bitstream],
     *,
     base: str,
-    edition: int = 2017,
-    on_packed: Callable[[int], None] = _nothing,
+    edition: int = EDITION,
+    on_packed: Callable[[int], None] = lambda _: None,
 ) -> int:
-    """Write a package to an empty seekable `stream`, and its manifest to `manifest` too (`RD02`).
+    """Write a package to an empty seekable `stream`, and its manifest to `manifest` (`RD02`), which is read again.
 
     Returns the number of entries. `document` is the manifest without its entries. The bitstreams are read one after the
-    other, each once, and none is kept in memory. `base` is the site's URL, which `PackagePaths` needs. `on_packed` is
-    called with the number of bytes just read, but not for those that are packed already. The same bitstreams always
-    give the same bytes. The manifest is the last member, because it is only known at the end.
+    other, each once, and none is kept in memory. `base` is the site's URL, which `MemberPaths` needs. `on_packed` is
+    called with the number of bytes just read. The same bitstreams always give the same bytes. The manifest is the last
+    member, because it is only known at the end.
 
     Raises `PublicationError` if a bitstream cannot be read or does not match its entry, and `DocumentError` if a
     document cannot hold an entry. Whatever was written up to then stays.
     """
-    with ZipWriter(stream) as package, SpooledTemporaryFile(max_size=_IN_MEMORY) as spool:
-        with Verifier() as verifier:
-            renderer = Renderer(Root.URLSET, edition)
-            packing = _Packing(package, PackagePaths(base), verifier, renderer, on_packed)
-            entries = map(packing.add, bitstreams)
-            count = write(replace(document, rendered=entries), cast("BinaryIO", spool), edition=edition)
-        length = spool.tell()
-        spool.seek(0)
-        member = Member(MANIFEST, length, _time(document), deflated=True)
-        package.add(member, _copied(cast("BinaryIO", spool), manifest))
+    with ZipFile(stream, "w") as archive:
+        packing = _Packing(archive, MemberPaths(base), on_packed)
+        entries = map(packing.add, bitstreams)
+        count = write(replace(document, rendered=entries), manifest, edition=edition)
+        md, length = document.md or Metadata(), manifest.tell()
+        manifest.seek(0)
+        with archive.open(_info(MANIFEST, length, md.until or md.at or md.from_, deflated=True), "w") as member:
+            shutil.copyfileobj(manifest, member, _CHUNK)
     return count
 
 
@@ -160,88 +154,36 @@ def write_package(  # noqa: PLR0913 - keyword-only options
 class _Packing:
     """Adds bitstreams to a package and returns their entries with the paths."""
 
-    package: ZipWriter
-    paths: PackagePaths
-    verifier: Verifier
-    renderer: Renderer
+    archive: ZipFile
+    paths: "MemberPaths"
     on_packed: Callable[[int], None]
 
-    def add(self, bitstream: Bitstream | ListedBitstream) -> RenderedEntry:
-        return self._listed(bitstream) if isinstance(bitstream, ListedBitstream) else self._entry(bitstream)
-
-    def _listed(self, bitstream: ListedBitstream) -> RenderedEntry:
-        (uri, md, _, lastmod), claim, type_, opener, packed = bitstream
-        path = self.paths.take(uri, type_)
-        member = Member(path[1:], claim.length, parse_time(lastmod), is_deflated(claim.length, type_))
-        if packed:
-            self.package.add_packed(member, packed.crc, packed.data)
-        else:
-            self._pack(member, claim, opener)
-        return uri, f"{md[:-3]}{self._attribute(path)}/>\n", "", lastmod
-
-    def _entry(self, bitstream: Bitstream) -> RenderedEntry:
-        entry, opener = bitstream
-        md = entry.md or Metadata()
-        if opener is not None:
-            claim, type_ = _claim(entry), md.type or ""
-            path = self.paths.take(entry.loc, type_)
-            modified = entry.lastmod or md.datetime
-            self._pack(Member(path[1:], claim.length, modified, is_deflated(claim.length, type_)), claim, opener)
-            entry = replace(entry, md=replace(md, path=path))
-        return self._rendered(entry)
-
-    def _rendered(self, entry: Entry) -> RenderedEntry:
-        try:
-            md = self.renderer.entry_md(entry.md) if entry.md else ""
-            lastmod = render_datetime(entry.lastmod) if entry.lastmod else ""
-            return entry.loc, md, self.renderer.entry_links(entry.links), lastmod
-        except DocumentError:
-            self.renderer.entry(entry)  # raises it with the name of the entry
-            raise
-
-    def _attribute(self, path: str) -> str:
-        if path.isascii() and "&" not in path and "'" not in path:  # nearly always
-            return f' path="{path}"'
-        return self.renderer.entry_md(Metadata(path=path)).strip().removeprefix("<rs:md").removesuffix("/>")
-
-    def _pack(self, member: Member, claim: ExpectedBytes, opener: Callable[[], BinaryIO] | None) -> None:
-        """Read the bytes of a member, verify them, and write it."""
-        if opener is None or claim.length < 0:
-            raise _unmeasured(claim.uri)
-        with _opened(opener, claim.uri) as source:
-            if claim.length < _SMALL:
-                self.package.add(member, [self._read(source, claim)])
-            else:
-                self.package.add(member, self.verifier.passing(self._chunks(source, claim), claim))
-
-    def _read(self, source: BinaryIO, claim: ExpectedBytes) -> bytes:
-        try:
-            data = source.read(claim.length + 1)
-        except OSError as error:
-            raise _unreadable(claim.uri, error) from error
-        self.on_packed(len(data))
-        self.verifier.require(data, claim)
-        return data
-
-    def _chunks(self, source: BinaryIO, claim: ExpectedBytes) -> Iterator[bytes]:
-        read = partial(source.read, min(_CHUNK, claim.length + 1))
-        try:
-            while chunk := read():
-                yield chunk
+    def add(self, bitstream: Bitstream) -> RenderedEntry:
+        uri, md, links, lastmod = bitstream.entry
+        if bitstream.open is None:
+            return bitstream.entry
+        expected = bitstream.expected
+        if expected.length is None:
+            message = f"the entry of {uri} lacks a length, so its bytes cannot be packed; measure them"
+            raise PublicationError(message)
+        path = self.paths.add(uri)
+        deflated = expected.length > 0 and not is_compressed(expected.type or "")
+        info = _info(path[1:], expected.length, bitstream.modified, deflated=deflated)
+        with _opened(bitstream.open, uri) as source, self.archive.open(info, "w") as member:
+            for chunk in _verified(source, uri, expected.length, expected.hash):
                 self.on_packed(len(chunk))
-        except OSError as error:
-            raise _unreadable(claim.uri, error) from error
+                member.write(chunk)
+        return uri, f'{md[:-3]} path="{path}"/>\n', links, lastmod
 
 
-def _claim(entry: Entry) -> ExpectedBytes:
-    md = entry.md or Metadata()
-    if md.length is None:
-        raise _unmeasured(entry.loc)
-    return ExpectedBytes(entry.loc, md.length, known_hash(md.hash))
-
-
-def _unmeasured(uri: str) -> PublicationError:
-    return PublicationError(f"the entry of {uri} lacks a length, so its bytes cannot be packed; measure them")
+def _info(name: str, length: int, modified: datetime | None, *, deflated: bool) -> ZipInfo:
+    """Describe a member: everything that would otherwise depend on the system is set."""
+    time = _FIRST_TIME if modified is None else modified.astimezone(UTC).timetuple()[:6]
+    info = ZipInfo(name, min(max(time, _FIRST_TIME), _LAST_TIME))
+    info.compress_type = ZIP_DEFLATED if deflated else ZIP_STORED
+    info.create_system, info.external_attr = _UNIX, _MODE
+    info.file_size = length
+    return info
 
 
 def _opened(opener: Callable[[], BinaryIO], uri: str) -> BinaryIO:
@@ -251,17 +193,82 @@ def _opened(opener: Callable[[], BinaryIO], uri: str) -> BinaryIO:
         raise _unreadable(uri, error) from error
 
 
+def _verified(source: BinaryIO, uri: str, length: int, expected: Hash | None) -> Iterator[bytes]:
+    """Yield the bytes of a stream; raises `BytesError` unless they have this length and hash."""
+    digest = _HASHES[expected.algorithm](usedforsecurity=False) if expected and expected.algorithm in _HASHES else None
+    left = length + 1  # one byte more shows that it has grown
+    while chunk := _read(source, min(left, _CHUNK), uri):
+        left -= len(chunk)
+        if digest:
+            digest.update(chunk)
+        if left:
+            yield chunk
+    same = digest is None or expected is None or digest.hexdigest() == expected.digest.lower()
+    if left != 1 or not same:
+        known = f" with the {expected.algorithm.upper()} {expected.digest}" if digest and expected else ""
+        message = (
+            f"{uri} is no longer the {length:,} bytes{known} that were listed: it changed while it was packed."
+            " Try again, and let nothing else write to the output meanwhile"
+        )
+        raise BytesError(message, uri)
+
+
+def _read(source: BinaryIO, size: int, uri: str) -> bytes:
+    try:
+        return source.read(size)
+    except OSError as error:
+        raise _unreadable(uri, error) from error
+
+
 def _unreadable(uri: str, error: OSError) -> PublicationError:
     message = f"{uri} cannot be packed: {error}. Try again, and let nothing else write to the output meanwhile"
     return PublicationError(message)
 
 
-def _copied(source: BinaryIO, copy: BinaryIO) -> Iterator[bytes]:
-    while chunk := source.read(_CHUNK):
-        copy.write(chunk)
-        yield chunk
+class MemberPaths:
+    """Assigns each bitstream of one package its path, which is valid on every system (`RD06`, `V1105`).
+
+    It is the path of the URI below `base` (the site's URL, without a final slash), with `index.html` for one that ends
+    in a slash, so that a package of a static site unpacks to that site. A path that is not plain, or that equals one
+    before it when case is ignored, or that would make a file of a folder or a folder of a file, is `~` and a hash.
+    """
+
+    def __init__(self, base: str) -> None:
+        """Start with an empty package."""
+        self._base = f"{base}/"
+        self._files: set[str] = set()
+        self._folders: set[str] = set()
+
+    def add(self, uri: str) -> str:
+        """Return the path of one more bitstream; no two calls return the same path."""
+        for path in (self._plain(uri), _hashed(uri)):
+            if path and self._take(path.lower()):
+                return path
+        path = _hashed(f"{len(self._files)} {uri}")  # the URI has several changes in this package
+        self._files.add(path)
+        return path
+
+    def _plain(self, uri: str) -> str | None:
+        path = uri.removeprefix(self._base) if uri.startswith(self._base) else "" if f"{uri}/" == self._base else "~"
+        path += "index.html" if not path or path.endswith("/") else ""
+        plain = _PLAIN_PATH.fullmatch(path) and len(_TOP) + 1 + len(path) <= LONGEST_PATH
+        return f"{_TOP}/{path}" if plain else None
+
+    def _take(self, path: str) -> bool:
+        """Return whether a path was free, and take it, with its folders."""
+        if path in self._files or path in self._folders:
+            return False
+        folders = []
+        folder, _, _ = path.rpartition("/")
+        while folder and folder not in self._folders:
+            if folder in self._files:
+                return False
+            folders.append(folder)
+            folder, _, _ = folder.rpartition("/")
+        self._files.add(path)
+        self._folders.update(folders)
+        return True
 
 
-def _time(document: Document) -> datetime | None:
-    md = document.md or Metadata()
-    return md.until or md.at or md.from_
+def _hashed(text: str) -> str:
+    return f"{_TOP}/~{hashlib.sha256(text.encode(errors='surrogatepass')).hexdigest()}"

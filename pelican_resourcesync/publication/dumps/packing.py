@@ -1,32 +1,39 @@
 """Divide bitstreams and changes into packages (`X04`, `RD07`)."""
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, islice
+from itertools import groupby
 from operator import attrgetter
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
-from pelican_resourcesync.protocol import Entry, Metadata, Renderer, Root
 from pelican_resourcesync.publication.documents.documents import change_entries
-from pelican_resourcesync.publication.dumps.package import END_SIZE, MEMBER_SIZE, ListedBitstream, most_packed
-from pelican_resourcesync.publication.dumps.paths import LONGEST_PATH
+from pelican_resourcesync.publication.dumps.package import LONGEST_PATH, Bitstream
 from pelican_resourcesync.publication.model.history import Change
 from pelican_resourcesync.publication.model.options import Options
-from pelican_resourcesync.publication.model.resource import parse_representation, parse_time
+
+#: The bytes of a member besides its data and its name, which is written twice: the headers with all extra fields.
+_MEMBER_SIZE = 30 + 20 + 46 + 28 + 2 * LONGEST_PATH
+#: The bytes at the end of a ZIP file.
+_END_SIZE = 22 + 56 + 20
+
+Item = TypeVar("Item")
+
+
+def _most_packed(length: int) -> int:
+    """Return the most bytes that `length` bytes take, stored or deflated.
+
+    The limit of zlib itself is lower: the length, a 4,096th and a 16,384th of it, and 13 bytes.
+    """
+    return length + (length >> 10) + 64
+
 
 #: The most bytes of a manifest without its entries: leaves about 3,000 for the URIs of its links.
 HEAD_SIZE = 4_096
 #: The most bytes of a package without its bitstreams.
-FRAME_SIZE = most_packed(HEAD_SIZE) + MEMBER_SIZE + 2 * LONGEST_PATH + END_SIZE
+FRAME_SIZE = _most_packed(HEAD_SIZE) + _MEMBER_SIZE + _END_SIZE
 
-_PATH_SIZE = len('    <rs:md path=""/>\n') + LONGEST_PATH
-_ESCAPED = ("&", "'", "%26", "%27")  # characters that a path may contain; escaping them in XML adds up to five bytes
-_WRITTEN_LONGER = re.compile("[&'\"<>]|%2[67]")
-_BARE_SIZE, _LASTMOD_SIZE = len("  <url>\n    <loc></loc>\n  </url>\n") + _PATH_SIZE, len("    <lastmod></lastmod>\n")
-_RENDERER = Renderer(Root.URLSET, edition=2017)  # the entries of this edition are the longer ones
-
-Item = TypeVar("Item")
+_ENTRY_SIZE = len('  <url>\n    <loc></loc>\n  </url>\n    <rs:md path=""/>\n') + LONGEST_PATH
+_LASTMOD_SIZE = len("    <lastmod></lastmod>\n")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,39 +56,19 @@ class PackageSize(NamedTuple):
     manifest: int
 
 
-def size_in_package(entry: Entry) -> PackageSize:
-    """Return the weight of a bitstream from its entry; a deletion has no length.
-
-    Raises `DocumentError` for an entry that no document can hold.
-    """
-    listed = len(_RENDERER.entry(entry).encode()) + _PATH_SIZE + 5 * sum(map(entry.loc.count, _ESCAPED))
+def size_in_package(bitstream: Bitstream) -> PackageSize:
+    """Return the most that a bitstream adds to a package; a deletion has no bytes."""
+    uri, md, links, lastmod = bitstream.entry
+    listed = _ENTRY_SIZE + len(uri) + 5 * sum(map(uri.count, "&'\"<>"))  # escaping adds up to five bytes
+    listed += len(md.encode()) + len(links.encode()) + (_LASTMOD_SIZE + len(lastmod) if lastmod else 0)
     packed = listed + (listed >> 10) + 1
-    if entry.md is None or entry.md.length is None:
+    if bitstream.expected.length is None:
         return PackageSize(packed, 1, listed)
-    return PackageSize(packed + MEMBER_SIZE + 2 * LONGEST_PATH + most_packed(entry.md.length), 1, listed)
-
-
-def size_of_listed(bitstream: ListedBitstream) -> PackageSize:
-    """Return the weight of a bitstream from its row: that of its entry."""
-    (uri, md, _, lastmod), (_, length, _), *_ = bitstream
-    if length < 0 or not uri.isascii() or _WRITTEN_LONGER.search(uri):
-        representation = parse_representation(md)
-        metadata = Metadata(
-            hash=(representation.hash,) if representation.hash else (),
-            length=representation.length,
-            type=representation.type,
-        )
-        return size_in_package(Entry(loc=uri, lastmod=parse_time(lastmod), md=metadata))
-    listed = _BARE_SIZE + len(uri) + (len(md) if md.isascii() else len(md.encode()))
-    listed += _LASTMOD_SIZE + len(lastmod) if lastmod else 0
-    packed = listed + (listed >> 10) + 1
-    return PackageSize(packed + MEMBER_SIZE + 2 * LONGEST_PATH + most_packed(length), 1, listed)
+    return PackageSize(packed + _MEMBER_SIZE + _most_packed(bitstream.expected.length), 1, listed)
 
 
 def divided(
-    items: Iterable[Item],
-    weigh: Callable[[Item], PackageSize],
-    limits: PackageLimits = STANDARD_LIMITS,
+    items: Iterable[Item], size_of: Callable[[Item], PackageSize], limits: PackageLimits = STANDARD_LIMITS
 ) -> Iterator[Iterator[Item]]:
     """Divide items, in their order, into packages: each as full as is sure to fit.
 
@@ -89,51 +76,21 @@ def divided(
     on the version of zlib, nothing is packed twice, and no package is larger than requested (packages of text are much
     smaller). An item that is larger than a package gets a package of its own.
 
-    Items are read one at a time: each portion must be used up before the next is requested. Otherwise `RuntimeError` is
-    raised.
+    Items are read one at a time: use up each package before you ask for the next, as with `itertools.groupby`.
     """
-    passing = _Passing(iter(items), weigh)
-    while not passing.ended:
-        portion = passing.portion(limits)
-        yield portion
-        if next(portion, None) is not None:
-            message = "a portion was asked for before the one before it was used up"
-            raise RuntimeError(message)
+    number, size, entries, manifest = 0, FRAME_SIZE, 0, HEAD_SIZE
 
+    def package_of(item: Item) -> int:
+        nonlocal number, size, entries, manifest
+        added = size_of(item)
+        size, entries, manifest = size + added.size, entries + added.entries, manifest + added.manifest
+        fits = size <= limits.size and entries <= limits.entries and manifest <= limits.manifest
+        if entries > added.entries and not fits:
+            number += 1
+            size, entries, manifest = FRAME_SIZE + added.size, added.entries, HEAD_SIZE + added.manifest
+        return number
 
-class _Passing(Generic[Item]):
-    """An iterator over items that knows the next one."""
-
-    __slots__ = ("_items", "_next", "_weigh")
-
-    def __init__(self, items: Iterator[Item], weigh: Callable[[Item], PackageSize]) -> None:
-        self._items = items
-        self._weigh = weigh
-        self._next: list[Item] = []
-        self._step()
-
-    @property
-    def ended(self) -> bool:
-        return not self._next
-
-    def portion(self, limits: PackageLimits) -> Iterator[Item]:
-        """Yield at least one item, and more as long as they fit."""
-        size, entries, manifest = FRAME_SIZE, 0, HEAD_SIZE
-        while self._next:
-            item = self._next[0]
-            weighed = self._weigh(item)
-            size, entries, manifest = size + weighed.size, entries + weighed.entries, manifest + weighed.manifest
-            fits = size <= limits.size and entries <= limits.entries and manifest <= limits.manifest
-            if entries > weighed.entries and not fits:
-                return
-            self._step()
-            yield item
-
-    def _step(self) -> None:
-        self._next = list(islice(self._items, 1))
-
-
-_by_time = attrgetter("time")
+    return (package for _, package in groupby(items, package_of))
 
 
 class ChangePacker:
@@ -153,11 +110,11 @@ class ChangePacker:
 
     def into_packages(self, changes: Iterable[Change]) -> Iterable[Sequence[Change]]:
         """Divide changes, in chronological order, into packages."""
-        return self._divide(list(group) for _, group in groupby(changes, key=_by_time))
+        return self._divide(list(group) for _, group in groupby(changes, key=attrgetter("time")))
 
     def _divide(self, groups: Iterable[list[Change]]) -> Iterator[list[Change]]:
-        for portion in divided(groups, _weight, self._limits):
-            yield [change for group in portion for change in group]
+        for package in divided(groups, _size_of_changes, self._limits):
+            yield [change for group in package for change in group]
 
 
 def package_limits(options: Options) -> PackageLimits:
@@ -166,6 +123,6 @@ def package_limits(options: Options) -> PackageLimits:
     return PackageLimits(size=options.dumps.package_size, entries=limits.entries, manifest=limits.size)
 
 
-def _weight(changes: Iterable[Change]) -> PackageSize:
-    weights = [size_in_package(entry) for entry in change_entries(changes)]
-    return PackageSize(*map(sum, zip(*weights, strict=True)))
+def _size_of_changes(changes: Iterable[Change]) -> PackageSize:
+    sizes = [size_in_package(Bitstream.of(entry)) for entry in change_entries(changes)]
+    return PackageSize(*map(sum, zip(*sizes, strict=True)))

@@ -1,30 +1,23 @@
 """Write dumps to a stage: packages first, then the documents that link to them."""
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from itertools import count, takewhile
-from zipfile import ZipFile
 
 from pelican_resourcesync.protocol import ChangeKind, Document, Entry, Metadata
-from pelican_resourcesync.publication.documents.contents import ChangeDumpContents, FindBytes, Package, ResourceSnapshot
+from pelican_resourcesync.publication.documents.contents import (
+    ChangeDumpContents,
+    FindBytes,
+    Package,
+    ResourceSnapshot,
+    Rows,
+)
 from pelican_resourcesync.publication.documents.documents import Documents, change_entries
 from pelican_resourcesync.publication.documents.writer import DocumentWriter
-from pelican_resourcesync.publication.dumps.package import (
-    Bitstream,
-    ListedBitstream,
-    describe,
-    is_deflated,
-    open_member,
-    open_package,
-    write_package,
-)
-from pelican_resourcesync.publication.dumps.packing import divided, package_limits, size_of_listed
-from pelican_resourcesync.publication.dumps.previous_packages import PreviousPackages, dump_of
-from pelican_resourcesync.publication.model.listing import Listing
-from pelican_resourcesync.publication.model.resource import parse_representation, parse_time
+from pelican_resourcesync.publication.dumps.package import Bitstream, open_package, repacked, write_package
+from pelican_resourcesync.publication.dumps.packing import divided, package_limits, size_in_package
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +41,9 @@ class DumpWriter:
     def packages(self, dump: ResourceSnapshot) -> list[Entry]:
         """Write the packages of a Resource Dump, or carry over the previous ones; return their entries."""
         if dump.listed is not None:
-            return list(self._packed(dump, dump.listed))
+            return list(self._packed(dump.at, dump.listed))
         self.carry(dump)
-        return [self._entry(path, dump.at) for path in self._paths(dump)]
+        return [self._entry(path, dump.at) for path in self._paths(dump.at)]
 
     def _entry(self, package: str, at: datetime) -> Entry:
         digest, length = self.writing.stage.measure(package)
@@ -58,7 +51,7 @@ class DumpWriter:
 
     def carry(self, dump: ResourceSnapshot) -> None:
         """Carry over the packages of an earlier Resource Dump, with their manifests."""
-        for package in self._paths(dump):
+        for package in self._paths(dump.at):
             self._carry(package, self.documents.resource_dump_manifest(dump.at))
 
     def _carry(self, package: str, head: Document) -> None:
@@ -69,15 +62,16 @@ class DumpWriter:
             self.writing.carry(manifest)
             return
         with open_package(previous.folder / package) as packed:
-            self._write(package, head, (_repacked(entry, packed) for entry in previous.entries(manifest)))
+            entries = previous.entries(manifest)
+            self._write(package, head, (repacked(entry, packed, self.writing.options.edition) for entry in entries))
 
-    def _paths(self, dump: ResourceSnapshot) -> list[str]:
+    def _paths(self, at: datetime) -> list[str]:
         """Return the packages of an earlier Resource Dump.
 
         They are found by their numbers, because its entries may have a former address of the site.
         """
         layout, previous = self.writing.options.layout, self.writing.previous
-        numbered = (layout.resource_dump_package(dump.at, number) for number in count(1))
+        numbered = (layout.resource_dump_package(at, number) for number in count(1))
         return list(takewhile(lambda path: path in previous.state.documents, numbered)) if previous else []
 
     def change_dump(self, dumped: ChangeDumpContents) -> None:
@@ -93,39 +87,22 @@ class DumpWriter:
         if not carried:
             self.writing.put(path, self.documents.change_dump(dumped, packages))
 
-    def _packed(self, dump: ResourceSnapshot, listed: Listing) -> Iterator[Entry]:
+    def _packed(self, at: datetime, listed: Rows) -> Iterator[Entry]:
         """Write the packages of a Resource Dump one after another; yield their entries."""
         options = self.writing.options
-        limits = package_limits(options)
-        head = self.documents.resource_dump_manifest(dump.at)
-        with self._packed_before(dump) as before:
-            bitstreams = self._listed(listed, before)
-            for number, portion in zip(count(1), divided(bitstreams, size_of_listed, limits), strict=False):
-                path = options.layout.resource_dump_package(dump.at, number)
-                self._write(path, head, portion)
-                yield self._entry(path, dump.at)
+        head = self.documents.resource_dump_manifest(at)
+        packages = divided(self._available(listed), size_in_package, package_limits(options))
+        for number, bitstreams in enumerate(packages, 1):
+            path = options.layout.resource_dump_package(at, number)
+            self._write(path, head, bitstreams)
+            yield self._entry(path, at)
 
-    @contextmanager
-    def _packed_before(self, dump: ResourceSnapshot) -> Iterator[PreviousPackages | None]:
-        """Open the packages of the previous Resource Dump, or of that with the same time."""
-        previous = self.writing.previous
-        if previous is None:
-            yield None
-            return
-        at = dump_of(previous)
-        paths = self._paths(dump) or (self._paths(ResourceSnapshot(at)) if at else [])
-        with closing(PreviousPackages(previous, paths)) as packages:
-            yield packages
-
-    def _listed(self, listed: Listing, before: PreviousPackages | None) -> Iterator[ListedBitstream]:
-        """Yield the bitstreams of the resources whose bytes are packed already, or available."""
+    def _available(self, listed: Rows) -> Iterator[Bitstream]:
+        """Yield the bitstreams of the resources whose bytes are available."""
         for row in listed.rows():
-            claim, type_ = describe(row)
-            packed = before.find(claim, deflated=is_deflated(claim.length, type_)) if before else None
-            if packed:
-                yield ListedBitstream(row, claim, type_, packed=packed)
-            elif opener := self.find(row.uri, parse_representation(row.representation).hash, parse_time(row.lastmod)):
-                yield ListedBitstream(row, claim, type_, opener)
+            bitstream = Bitstream.of_row(row)
+            if opener := self.find(row.uri, bitstream.expected.hash, bitstream.modified):
+                yield bitstream._replace(open=opener)
 
     def _measured(self, package: Package) -> Package:
         digest, length = self.writing.stage.measure(package.path)
@@ -142,30 +119,18 @@ class DumpWriter:
             yield Package(path=path, start=start, until=until, length=length, sha256=digest)
             start = until
 
-    def _write(self, path: str, head: Document, bitstreams: Iterable[Bitstream | ListedBitstream]) -> None:
+    def _write(self, path: str, head: Document, bitstreams: Iterable[Bitstream]) -> None:
         """Write a package, and its manifest next to it."""
         stage, options = self.writing.stage, self.writing.options
+        base, edition = options.layout.siteurl, options.edition
         with stage.open(path) as package, stage.open(options.layout.manifest(path)) as manifest:
-            siteurl = options.layout.siteurl
-            write_package(
-                package, manifest, head, bitstreams, base=siteurl, edition=options.edition, on_packed=self.on_packed
-            )
+            write_package(package, manifest, head, bitstreams, base=base, edition=edition, on_packed=self.on_packed)
 
     def _bitstreams(self, entries: Iterable[Entry]) -> Iterator[Bitstream]:
         """Yield the bitstreams of the entries that can be packed: deletions, and entries whose bytes are available."""
         for entry in entries:
-            md = entry.md or Metadata()
-            bare = replace(entry, links=()) if entry.links else entry
-            if md.change is ChangeKind.DELETED:
-                yield Bitstream(bare)
-            elif opener := self.find(entry.loc, md.hash[0] if md.hash else None, entry.lastmod):
-                yield Bitstream(bare, opener)
-
-
-def _repacked(entry: Entry, packed: ZipFile) -> Bitstream:
-    """Return a bitstream of an existing package."""
-    path = entry.md.path if entry.md else None
-    if entry.md is None or path is None:
-        return Bitstream(entry)
-    opener = partial(open_member, packed, path.removeprefix("/"))
-    return Bitstream(replace(entry, md=replace(entry.md, path=None)), opener)
+            bitstream = Bitstream.of(entry, edition=self.writing.options.edition)
+            if entry.md and entry.md.change is ChangeKind.DELETED:
+                yield bitstream
+            elif opener := self.find(entry.loc, bitstream.expected.hash, entry.lastmod):
+                yield bitstream._replace(open=opener)

@@ -1,52 +1,27 @@
 """The values of a publication: resources, changes, ranges, options, paths and state."""
 
-from typing import TYPE_CHECKING
-
-from pelican_resourcesync.lazy import names_from
-
-if TYPE_CHECKING:
-    from pelican_resourcesync.publication.model.clock import TICK, build_time, later, whole_milliseconds
-    from pelican_resourcesync.publication.model.history import Change, ChangeHistory
-    from pelican_resourcesync.publication.model.layout import DESCRIPTION, FOLDER, RECORDS, STATE, WELL_KNOWN, Layout
-    from pelican_resourcesync.publication.model.listing import Listing
-    from pelican_resourcesync.publication.model.media_types import UNKNOWN_TYPE, media_type
-    from pelican_resourcesync.publication.model.options import PERIODS, Archives, Dumps, Options, PageOptions
-    from pelican_resourcesync.publication.model.ranges import Calendar, FixedBoundaries, RangeBoundaries
-    from pelican_resourcesync.publication.model.resource import (
-        MD5,
-        SHA_256,
-        FileResources,
-        Listed,
-        Representation,
-        Resource,
-        Resources,
-        Row,
-        is_later,
-        parse_representation,
-        parse_time,
-        render_time,
-    )
-    from pelican_resourcesync.publication.model.sanity_checks import are_few, is_loopback, require_same_site
-    from pelican_resourcesync.publication.model.state import State, parse_state, render_state
-else:
-    __getattr__ = names_from(
-        __name__,
-        {
-            "clock": "TICK build_time later whole_milliseconds",
-            "history": "Change ChangeHistory",
-            "layout": "DESCRIPTION FOLDER RECORDS STATE WELL_KNOWN Layout",
-            "listing": "Listing",
-            "media_types": "UNKNOWN_TYPE media_type",
-            "options": "PERIODS Archives Dumps Options PageOptions",
-            "ranges": "Calendar FixedBoundaries RangeBoundaries",
-            "resource": (
-                "MD5 SHA_256 FileResources Listed Representation Resource Resources Row is_later "
-                "parse_representation parse_time render_time"
-            ),
-            "sanity_checks": "are_few is_loopback require_same_site",
-            "state": "State parse_state render_state",
-        },
-    )
+from pelican_resourcesync.publication.model.clock import TICK, build_time, later, whole_milliseconds
+from pelican_resourcesync.publication.model.history import Change, ChangeHistory
+from pelican_resourcesync.publication.model.layout import DESCRIPTION, FOLDER, RECORDS, STATE, WELL_KNOWN, Layout
+from pelican_resourcesync.publication.model.media_types import UNKNOWN_TYPE, media_type
+from pelican_resourcesync.publication.model.options import PERIODS, Archives, Dumps, Options, PageOptions
+from pelican_resourcesync.publication.model.ranges import Calendar, FixedBoundaries, RangeBoundaries
+from pelican_resourcesync.publication.model.resource import (
+    MD5,
+    SHA_256,
+    FileResources,
+    Listed,
+    Representation,
+    Resource,
+    Resources,
+    Row,
+    is_later,
+    parse_representation,
+    parse_time,
+    render_time,
+)
+from pelican_resourcesync.publication.model.sanity_checks import are_few, is_loopback, require_same_site
+from pelican_resourcesync.publication.model.state import PublicationState, parse_state, render_state
 
 __all__ = [
     "DESCRIPTION",
@@ -68,15 +43,14 @@ __all__ = [
     "FixedBoundaries",
     "Layout",
     "Listed",
-    "Listing",
     "Options",
     "PageOptions",
+    "PublicationState",
     "RangeBoundaries",
     "Representation",
     "Resource",
     "Resources",
     "Row",
-    "State",
     "are_few",
     "build_time",
     "is_later",

@@ -1,4 +1,4 @@
-"""A change of a resource, and the history of a set since its last publication."""
+"""A change of a resource, as an object and as an entry of a Change List, and the history of a set (CH)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,8 +6,20 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from pelican_resourcesync.protocol import ChangeKind, Link
-from pelican_resourcesync.publication.model.resource import Representation
+from pelican_resourcesync.errors import DocumentError
+from pelican_resourcesync.protocol import (
+    ChangeKind,
+    EntryText,
+    Link,
+    attributes_in,
+    parse_links,
+)
+from pelican_resourcesync.publication.model.resource import (
+    EDITION,
+    Representation,
+    parse_representation,
+    parse_time,
+)
 
 
 class Change(NamedTuple):
@@ -23,6 +35,26 @@ class Change(NamedTuple):
     kind: ChangeKind
     representation: Representation | None = None
     links: tuple[Link, ...] = ()
+
+
+_MD, _BARE = "    <rs:md", "/>\n"
+
+
+def describe_change(kind: str, time: str, md: str, edition: int) -> str:
+    """Return the `rs:md` of a change (`CH02`); `md` is the metadata of its resource as a text of a row, or empty."""
+    datetime_ = f' datetime="{time}"' if edition == EDITION else ""
+    return f'{_MD} change="{kind}"{datetime_}{md.removeprefix(_MD) or _BARE}'
+
+
+def parse_change(text: EntryText) -> Change:
+    """Return the change in an entry of a Change List. Raises `DocumentError` if there is none."""
+    attributes = attributes_in(text.md)
+    time, kind = parse_time(text.lastmod), attributes.get("change", "")
+    if time is None or not kind:
+        message = f"the change of {text.loc} lacks its kind or its time"
+        raise DocumentError(message)
+    representation = parse_representation(text.md) if attributes.keys() & {"hash", "length", "type"} else None
+    return Change(time, text.loc, ChangeKind(kind), representation, parse_links(text.links))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

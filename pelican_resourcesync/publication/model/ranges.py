@@ -5,13 +5,19 @@ without changes gets no document: the `until` of the list before it covers it to
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple, Protocol
 
-from pelican_resourcesync.publication.model.clock import TICK
-from pelican_resourcesync.publication.model.history import Change
+from pelican_resourcesync.errors import DocumentError
+from pelican_resourcesync.protocol import EntryText, split_entries
+from pelican_resourcesync.publication.model.history import Change, parse_change
+
+_BEGIN, _END, _TAIL = b"  <url>\n", b"  </url>\n", b"</urlset>\n"
+_CHUNK = 1 << 20  # bytes read at a time
 
 
 class RangeBoundaries(Protocol):
@@ -49,16 +55,51 @@ class FixedBoundaries:
         return self.times[at - 1] if at else None
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
-    """One commit range: its `start` (`from`), its `until` once it is closed, its changes in order.
+class Body(NamedTuple):
+    """Entries in a file: a draft that has nothing else, or a whole document that was written here."""
 
-    `unchanged` ranges were closed by an earlier publication: their documents are kept unchanged, without being read.
+    file: Path
+    is_draft: bool
+
+    def read(self) -> bytes:
+        """Return the entries as they are written."""
+        data = self.file.read_bytes()
+        if self.is_draft:
+            return data
+        begin = data.find(_BEGIN)
+        return data[begin : data.rindex(_TAIL)] if begin >= 0 else b""
+
+    def batches(self) -> Iterator[list[EntryText]]:
+        """Yield the entries, some thousands at a time. Raises `DocumentError` if they are not as written here."""
+        left = b""
+        with self.file.open("rb") as stream:
+            while data := stream.read(_CHUNK):
+                left += data
+                end = left.rfind(_END) + len(_END)
+                if end >= len(_END):
+                    yield split_entries(left[:end].decode())
+                    left = left[end:]
+        if left and not left.endswith(_TAIL):
+            message = f"{self.file.name} is not as this program writes it"
+            raise DocumentError(message)
+
+    def entries(self) -> Iterator[EntryText]:
+        """Yield the entries."""
+        return chain.from_iterable(self.batches())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Range:
+    """One commit range: its `start` (`from`), its `until` once it is closed, and where its changes are, in order.
+
+    `counts` are the numbers of resources created, updated and deleted. `unchanged` ranges are as in the previous
+    publication: their documents are kept, without being read.
     """
 
     start: datetime
     until: datetime | None = None
-    changes: tuple[Change, ...] = ()
+    counts: tuple[int, int, int] = (0, 0, 0)
+    bodies: tuple[Body, ...] = ()
     unchanged: bool = False
 
     @property
@@ -66,28 +107,11 @@ class Range:
         """Whether the range has ended, so that its Change List never changes again (`X16`)."""
         return self.until is not None
 
-
-def cut(
-    changes: Iterable[Change], cuts: RangeBoundaries, *, open_range: Range | None, begin: datetime | None, limit: int
-) -> list[Range]:
-    """Divide `changes`, in chronological order, into ranges of at most `limit` changes.
-
-    `open_range` is the range left open by the previous publication: changes are added to it until a cut ends it. If
-    there is none, the first range begins at `begin`, or else at the cut before its first change. There are never more
-    than `limit` changes of the same time: see `account.spread`.
-    """
-    ranges: list[Range] = []
-    current, listed = open_range, list(open_range.changes if open_range else ())
-    for group in _groups(changes):
-        time = group[0].time
-        mark = cuts.before(time)
-        if current is None:
-            current = Range(begin if begin is not None else mark or time - TICK)
-        elif listed and (end := _end(current, listed, mark, full=len(listed) + len(group) > limit)):
-            ranges.append(replace(current, until=end, changes=tuple(listed)))
-            current, listed = Range(end), []
-        listed += group
-    return ranges if current is None else [*ranges, replace(current, changes=tuple(listed))]
+    @property
+    def changes(self) -> Iterator[Change]:
+        """The changes, read from the files."""
+        for each in self.bodies:
+            yield from map(parse_change, each.entries())
 
 
 def retain(ranges: Sequence[Range], keep: int | None) -> Sequence[Range]:
@@ -98,22 +122,3 @@ def retain(ranges: Sequence[Range], keep: int | None) -> Sequence[Range]:
     """
     closed = sum(each.closed for each in ranges)
     return ranges if keep is None else ranges[max(0, closed - keep) :]
-
-
-def _end(current: Range, listed: Sequence[Change], mark: datetime | None, *, full: bool) -> datetime | None:
-    """Return the end of the current range, or `None` if it stays open; never earlier than its last change."""
-    if mark is not None and mark > current.start:
-        return max(mark, listed[-1].time)
-    return listed[-1].time if full else None
-
-
-def _groups(changes: Iterable[Change]) -> Iterator[list[Change]]:
-    """Yield changes of the same time together."""
-    group: list[Change] = []
-    for change in changes:
-        if group and change.time != group[0].time:
-            yield group
-            group = []
-        group.append(change)
-    if group:
-        yield group

@@ -1,14 +1,16 @@
 """The resources of a set, with their representations, links and metadata: as files, as listed, and as rendered XML."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, Self, TypeVar
+from typing import NamedTuple, Protocol, Self
 
 from pelican_resourcesync.errors import DocumentError, PublicationError
+from pelican_resourcesync.files import measure
 from pelican_resourcesync.protocol import (
     LONGEST_LOC,
     Hash,
@@ -22,7 +24,6 @@ from pelican_resourcesync.protocol import (
     render_metadata,
 )
 from pelican_resourcesync.publication.model.media_types import media_type
-from pelican_resourcesync.transport import measure
 
 #: The names of the hash that we compute and of the one that repositories keep (X08).
 SHA_256, MD5 = "sha-256", "md5"
@@ -59,9 +60,6 @@ EDITION = 2017
 _RECENT = 4_096
 
 _RENDERER = Renderer(Root.URLSET, EDITION)
-
-One = TypeVar("One", bound=tuple[Any, ...])
-Other = TypeVar("Other", bound=tuple[Any, ...])
 
 
 class Row(NamedTuple):
@@ -123,28 +121,6 @@ def is_later(one: str, other: str) -> bool:
     return first is not None and (second is None or first > second)
 
 
-def paired(one: Iterable[One], other: Iterable[Other]) -> Iterator[tuple[One | None, Other | None]]:
-    """Yield pairs with the same URI, and `None` where one side lacks it; both are sorted by URI, each URI once."""
-    left, right = iter(one), iter(other)
-    first, second = next(left, None), next(right, None)
-    while first is not None and second is not None:
-        if first[0] == second[0]:
-            yield first, second
-            first, second = next(left, None), next(right, None)
-        elif first[0] < second[0]:
-            yield first, None
-            first = next(left, None)
-        else:
-            yield None, second
-            second = next(right, None)
-    while first is not None:
-        yield first, None
-        first = next(left, None)
-    while second is not None:
-        yield None, second
-        second = next(right, None)
-
-
 @dataclass(frozen=True, slots=True)
 class Resource:
     """A current resource: its URI and the file with its bytes, `None` if these are not available.
@@ -174,14 +150,8 @@ class Resource:
 class Resources(Protocol):
     """The current resources of a set, in any number; each URI once."""
 
-    def __len__(self) -> int:
-        """Return the number of resources."""
-
-    def uris(self) -> Iterator[str]:
-        """Yield all URIs, sorted."""
-
-    def rows(self) -> Iterator[Row]:
-        """Yield all resources, sorted by URI."""
+    def rows(self, begin: str = "", end: str | None = None) -> Iterator[Row]:
+        """Yield the resources with URIs from `begin` to before `end`, sorted by URI."""
 
     def get(self, uri: str) -> Resource | None:
         """Return the resource at a URI, or `None` if there is none."""
@@ -193,6 +163,10 @@ class Resources(Protocol):
         """
         return None
 
+    def boundaries(self) -> Sequence[str]:
+        """Return URIs, sorted, at which a first publication may be divided into ranges that are read independently."""
+        return ()
+
 
 class FileResources(Resources):
     """Resources in files, which are all measured at once."""
@@ -200,18 +174,12 @@ class FileResources(Resources):
     def __init__(self, resources: Iterable[Resource]) -> None:
         """Read the resources, the last one of each URI. Raises `PublicationError` if one cannot be read."""
         self._resources = {each.uri: each if each.measured else _measured(each) for each in resources}
+        self._sorted = sorted(self._resources)
 
-    def __len__(self) -> int:
-        return len(self._resources)
-
-    def uris(self) -> Iterator[str]:
-        """Return an iterator over all URIs, sorted."""
-        return iter(sorted(self._resources))
-
-    def rows(self) -> Iterator[Row]:
-        """Yield all resources, sorted by URI."""
-        for uri in sorted(self._resources):
-            yield _row_of(self._resources[uri])
+    def rows(self, begin: str = "", end: str | None = None) -> Iterator[Row]:
+        """Yield the resources with URIs from `begin` to before `end`, sorted by URI."""
+        to = len(self._sorted) if end is None else bisect_left(self._sorted, end)
+        return (_row_of(self._resources[uri]) for uri in self._sorted[bisect_left(self._sorted, begin) : to])
 
     def get(self, uri: str) -> Resource | None:
         """Return the resource at a URI, or `None` if there is none."""
@@ -231,26 +199,6 @@ def _row_of(resource: Resource) -> Row:
     except (DocumentError, UnicodeEncodeError) as error:
         message = f"the resource {resource.uri[:LONGEST_LOC]!a}: {error}"
         raise DocumentError(message) from None
-
-
-class RepresentationsByUri(Mapping[str, Representation]):
-    """The representations of resources, by URI."""
-
-    def __init__(self, resources: Resources) -> None:
-        """Wrap these resources."""
-        self._resources = resources
-
-    def __getitem__(self, uri: str) -> Representation:
-        found = self._resources.get(uri)
-        if found is None:
-            raise KeyError(uri)
-        return found.represent()
-
-    def __iter__(self) -> Iterator[str]:
-        return self._resources.uris()
-
-    def __len__(self) -> int:
-        return len(self._resources)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Checks against publishing a mistake, such as mass deletions, that every follower would copy at once."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
@@ -88,3 +88,26 @@ def is_loopback(siteurl: str) -> bool:
         return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def is_public(uri: str) -> bool:
+    """Return whether this is an http(s) URI without a user and a password."""
+    try:
+        parts = urlsplit(uri)
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and "@" not in parts.netloc
+
+
+def known_hosts(siteurl: str, elsewhere: Collection[str] | None) -> Callable[[str], bool]:
+    """Return a function that says whether a URI is below `siteurl` or one of the addresses `elsewhere` (`None`: any).
+
+    A publication on a host that somebody else controls must not make us list, or list as deleted, what is elsewhere.
+    """
+    places = (siteurl, *(elsewhere or ()))
+    folders = tuple(f"{each}/" for each in places)
+
+    def is_known(uri: str) -> bool:
+        return uri.startswith(folders) or uri in places or (elsewhere is None and is_public(uri))
+
+    return is_known

@@ -10,6 +10,7 @@ from typing import Any
 from pelican_resourcesync.errors import DocumentError, PublicationError
 from pelican_resourcesync.printable import printable
 from pelican_resourcesync.protocol import parse_datetime, render_datetime
+from pelican_resourcesync.publication.model.sanity_checks import is_public
 
 FORMAT = 1
 
@@ -21,14 +22,39 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
 _EARLIEST, _LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
 
 
+@dataclass(slots=True, kw_only=True)
+class Counts:
+    """What a part of the Resource List comes to: the number of its entries, and for the page, what they are.
+
+    `types` has for each media type the number of resources and of their bytes, `years` the number of those last changed
+    in each year, and `last` is the last of these times.
+    """
+
+    entries: int = 0
+    types: dict[str, tuple[int, int]] = field(default_factory=dict)
+    years: dict[str, int] = field(default_factory=dict)
+    last: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class State:
+class Part:
+    """A part of the Resource List, or the whole: the path of its document, the URI at which its range begins."""
+
+    path: str
+    first: str
+    counts: Counts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicationState:
     """One generation of a publication.
 
     - `siteurl` and `at`: those of its Resource List.
     - `commit` and `landed`: the commit built and its landing time, `None` without history.
     - `postponed`: by commit, the landing times of commits whose own time was too far in the future.
+    - `parts`: those of the Resource List, in the order of their URIs.
     - `changes`: the number of all listed changes.
+    - `change_lists`: by path, the number of resources that each Change List says were created, updated and deleted.
     - `restart_number`: how often the set was started over under new addresses, from 1.
     - `predecessor`: the SHA-256 of the previous state; `ancestors`: those of the states before it, newest first.
     - `documents`: the SHA-256 of every document of the set, by its path relative to the output.
@@ -45,6 +71,8 @@ class State:
     at: datetime
     changes: int
     documents: Mapping[str, str]
+    parts: tuple[Part, ...] = ()
+    change_lists: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
     predecessor: str | None = None
     commit: str | None = None
     landed: datetime | None = None
@@ -63,32 +91,46 @@ class State:
         return () if self.predecessor is None else (self.predecessor, *self.ancestors)
 
 
-def render_state(state: State, tool: str) -> bytes:
+def render_state(state: PublicationState, tool: str) -> bytes:
     """Return a state as JSON; `tool` is the name and version of this program."""
     content = {
         "format": FORMAT,
         "tool": tool,
         "generation": state.generation,
-        "start": state.restart_number,
+        "restart_number": state.restart_number,
         "predecessor": state.predecessor,
         "ancestors": list(state.ancestors),
         "siteurl": state.siteurl,
         "at": render_datetime(state.at),
         "changes": state.changes,
+        "change_lists": {path: list(counts) for path, counts in state.change_lists.items()},
+        "parts": [_rendered_part(each) for each in state.parts],
         "commit": state.commit,
         "landed": None if state.landed is None else render_datetime(state.landed),
-        "held": {commit: render_datetime(time) for commit, time in state.postponed.items()},
-        "restless": dict(state.unstable),
+        "postponed": {commit: render_datetime(time) for commit, time in state.postponed.items()},
+        "unstable": dict(state.unstable),
         "documents": dict(state.documents),
         "superseded": dict(state.superseded),
         **({"sets": list(state.sets)} if state.sets else {}),
         **({"former": list(state.former)} if state.former else {}),
-        **({"evaluated": render_datetime(state.read_as_of)} if state.read_as_of else {}),
+        **({"read_as_of": render_datetime(state.read_as_of)} if state.read_as_of else {}),
     }
     return json.dumps(content, indent=1, sort_keys=True, ensure_ascii=True).encode() + b"\n"
 
 
-def parse_state(data: bytes, name: str) -> State:
+def _rendered_part(part: Part) -> dict[str, Any]:
+    counts = part.counts
+    return {
+        "path": part.path,
+        "first": part.first,
+        "entries": counts.entries,
+        "types": {type_: list(found) for type_, found in counts.types.items()},
+        "years": counts.years,
+        "last": counts.last,
+    }
+
+
+def parse_state(data: bytes, name: str) -> PublicationState:
     """Parse a state. Raises `PublicationError`, which contains `name`, if it is invalid or has a newer format."""
     try:
         content = json.loads(data)
@@ -103,8 +145,8 @@ def parse_state(data: bytes, name: str) -> State:
         raise PublicationError(message) from error
 
 
-def _state(content: Mapping[str, Any]) -> State:
-    return State(
+def _state(content: Mapping[str, Any]) -> PublicationState:
+    return PublicationState(
         generation=_count(content["generation"]),
         predecessor=_text_or_none(content["predecessor"]),
         siteurl=_text(content["siteurl"]),
@@ -112,16 +154,34 @@ def _state(content: Mapping[str, Any]) -> State:
         changes=_count(content["changes"]),
         commit=_text_or_none(content["commit"]),
         landed=None if content["landed"] is None else _time(content["landed"]),
-        postponed={str(commit): _time(time) for commit, time in content["held"].items()},
-        restart_number=_count(content.get("start", 1), least=1),
-        ancestors=tuple(_text(digest) for digest in content.get("ancestors", ())),
-        unstable={str(uri): _count(count) for uri, count in content.get("restless", {}).items()},
+        postponed={str(commit): _time(time) for commit, time in content["postponed"].items()},
+        restart_number=_count(content["restart_number"], least=1),
+        ancestors=tuple(_text(digest) for digest in content["ancestors"]),
+        unstable={str(uri): _count(count) for uri, count in content["unstable"].items()},
         documents=_digests(content["documents"]),
-        superseded=_digests(content.get("superseded", {})),
+        parts=tuple(map(_part, content["parts"])),
+        change_lists={str(path): _triple(*counts) for path, counts in content["change_lists"].items()},
+        superseded=_digests(content["superseded"]),
         sets=tuple(_name(name) for name in content.get("sets", ())),
-        former=tuple(_text(address) for address in content.get("former", ())),
-        read_as_of=_time(content["evaluated"]) if "evaluated" in content else None,
+        former=tuple(_address(address) for address in content.get("former", ())),
+        read_as_of=_time(content["read_as_of"]) if "read_as_of" in content else None,
     )
+
+
+def _part(content: Mapping[str, Any]) -> Part:
+    counts = Counts(
+        entries=_count(content["entries"]),
+        types={str(type_): (_count(number), _count(size)) for type_, (number, size) in content["types"].items()},
+        years={str(int(year)): _count(number) for year, number in content["years"].items()},
+        last=_text(content["last"]),
+    )
+    if counts.last:
+        parse_datetime(counts.last)
+    return Part(path=str(content["path"]), first=str(content["first"]), counts=counts)
+
+
+def _triple(created: object, updated: object, deleted: object) -> tuple[int, int, int]:
+    return _count(created), _count(updated), _count(deleted)
 
 
 def _digests(content: Mapping[str, Any]) -> dict[str, str]:
@@ -134,6 +194,15 @@ def _text(value: object) -> str:
         message = f"{value!r} is not a printable text of at most {_LONGEST} characters"
         raise ValueError(message)
     return value
+
+
+def _address(value: object) -> str:
+    """Check and return an address that a site had."""
+    address = _text(value)
+    if not is_public(address):
+        message = f"the former address {address!r} is not one that a site has"
+        raise ValueError(message)
+    return address
 
 
 def _text_or_none(value: object) -> str | None:

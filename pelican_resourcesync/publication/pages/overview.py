@@ -1,21 +1,20 @@
 """What a set publishes, read from its documents alone, so that it is the same for a folder and for a URL."""
 
 import re
-from collections import deque
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from html import unescape
+from itertools import chain
 
-from pelican_resourcesync.protocol import Capability, ChangeKind, Entry
+from pelican_resourcesync.protocol import Capability, ChangeKind, Entry, EntryText, split_entries
 from pelican_resourcesync.publication.disk.staging import Stage
 from pelican_resourcesync.publication.dumps.changedump import read_dumped
+from pelican_resourcesync.publication.model.history import parse_change
 from pelican_resourcesync.publication.model.layout import Layout
-from pelican_resourcesync.publication.model.listing import Listing
-from pelican_resourcesync.publication.model.resource import parse_time
-from pelican_resourcesync.publication.model.state import State
+from pelican_resourcesync.publication.model.ranges import Range
+from pelican_resourcesync.publication.model.state import Part, PublicationState
 from pelican_resourcesync.publication.previous.previous import PreviousPublication, explain_damage
-from pelican_resourcesync.publication.previous.verified import VerifiedDocuments
 
 #: The number of latest changes that are read.
 LATEST = 15
@@ -39,7 +38,7 @@ DOCUMENTS = {
     Capability.CHANGEDUMP_ARCHIVE: ("Change Dump Archive", "closed Change Dumps"),
 }
 
-_CHANGES = tuple(f' change="{kind}"'.encode() for kind in ("created", "updated", "deleted"))
+_END = b"  </url>\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +142,7 @@ def overview_of(publication: PreviousPublication) -> Overview:
         return _read(publication)
 
 
-def overview_of_stage(stage: Stage, layout: Layout, state: State, listed: Listing) -> Overview:
+def overview_of_stage(stage: Stage, layout: Layout, state: PublicationState) -> Overview:
     """Return what a publication contains whose documents have just been written to a stage."""
     publication = PreviousPublication(
         folder=stage.documents,
@@ -151,22 +150,18 @@ def overview_of_stage(stage: Stage, layout: Layout, state: State, listed: Listin
         state=state,
         digest="",
         where="the stage",
-        resources=listed,
         closed=(),
         open=None,
-        last=state.at,
     )
     return overview_of(publication)
 
 
 def _read(publication: PreviousPublication) -> Overview:
     layout = publication.layout
-    documents = VerifiedDocuments(publication.folder, layout, publication.state)
-    types, years, last = _survey(publication.resources)
-    index = layout.change_list_index
-    pointers = documents.entries(index) if index in publication.state.documents else ()
-    ranges = [_range(publication, entry) for entry in pointers]
-    latest, last_change = _latest(documents, ranges, publication.resources)
+    types, years, last = _survey(publication.state.parts)
+    listed = [*publication.documents.ranges()]
+    ranges = [RangeOverview(layout.change_list(each.start), each.start, each.until, *each.counts) for each in listed]
+    latest, last_change = _latest(listed)
     packages = [
         Amount(len(each.packages), sum(package.length for package in each.packages))
         for each in read_dumped(publication)
@@ -192,39 +187,41 @@ def _read(publication: PreviousPublication) -> Overview:
     )
 
 
-def _survey(listed: Listing) -> tuple[dict[str, Amount], dict[int, int], datetime | None]:
+def _survey(parts: Iterable[Part]) -> tuple[dict[str, Amount], dict[int, int], datetime | None]:
     """Count resources by media type, the most frequent first, and by year of their last change, the newest first."""
-    types = {unescape(kind): Amount(number, size) for kind, number, size in listed.count_types()}
-    years, last = listed.count_years()
+    types: dict[str, Amount] = {}
+    years: Counter[int] = Counter()
+    times = []
+    for counts in (each.counts for each in parts):
+        for type_, amount in counts.types.items():
+            types[type_] = _sum([types.get(type_, Amount()), Amount(*amount)])
+        years.update({int(year): number for year, number in counts.years.items()})
+        times += [datetime.fromisoformat(counts.last)] if counts.last else []
     types = dict(sorted(types.items(), key=lambda each: (-each[1].number, each[0])))
-    return types, years, datetime.fromisoformat(last) if last else None
+    return types, dict(sorted(years.items(), reverse=True)), max(times, default=None)
 
 
-def _range(publication: PreviousPublication, pointer: Entry) -> RangeOverview:
-    """Count the changes in a Change List without parsing it: no text in it contains a quotation mark."""
-    md = pointer.md
-    start = md.from_ if md and md.from_ else publication.state.at
-    path = publication.layout.change_list(start)
-    data = (publication.folder / path).read_bytes()
-    until = md.until if md else None
-    return RangeOverview(path, start, until, *(data.count(each) for each in _CHANGES))
-
-
-def _latest(
-    documents: VerifiedDocuments, ranges: Sequence[RangeOverview], listed: Listing
-) -> tuple[list[LatestChange], datetime | None]:
+def _latest(ranges: Sequence[Range]) -> tuple[list[LatestChange], datetime | None]:
     """Return the latest changes of resources that are still there, newest first, and the time of the last change."""
-    found: dict[str, LatestChange] = {}
+    found: dict[str, LatestChange | None] = {}
     last = None
-    for each in ranges[: -_MOST_READ - 1 : -1]:
-        for text in reversed(deque(documents.texts(each.path), maxlen=_MOST_CHANGES)):
-            time = parse_time(text.lastmod)
-            last = last or time
-            if text.loc not in found and text.loc in listed and text.change and time:
-                found[text.loc] = LatestChange(text.loc, ChangeKind(text.change), time)
-            if len(found) == LATEST:
-                return list(found.values()), last
-    return list(found.values()), last
+    for text in chain.from_iterable(map(_last_entries, ranges[: -_MOST_READ - 1 : -1])):
+        change = parse_change(text)
+        last = last or change.time
+        if change.uri not in found:  # what was deleted last is not there
+            gone = change.kind is ChangeKind.DELETED
+            found[change.uri] = None if gone else LatestChange(change.uri, change.kind, change.time)
+        if sum(each is not None for each in found.values()) == LATEST:
+            break
+    return [each for each in found.values() if each], last
+
+
+def _last_entries(found: Range) -> Iterator[EntryText]:
+    """Yield the last changes of a range, the latest first."""
+    for body in found.bodies:
+        entries = body.read().split(_END)[-_MOST_CHANGES - 1 : -1]
+        for entry in reversed(entries):
+            yield from split_entries((entry + _END).decode())
 
 
 def _archives(publication: PreviousPublication) -> Iterator[tuple[Capability, ArchiveOverview]]:

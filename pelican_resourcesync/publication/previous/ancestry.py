@@ -4,16 +4,16 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Protocol
 
+from pelican_resourcesync.files import sha256
 from pelican_resourcesync.publication.model.layout import Layout
-from pelican_resourcesync.publication.model.state import State, parse_state
-from pelican_resourcesync.transport import sha256
+from pelican_resourcesync.publication.model.state import PublicationState, parse_state
 
 
 class KnownGeneration(Protocol):
     """A generation known by its state and the SHA-256 of the state's bytes."""
 
     @property
-    def state(self) -> State:
+    def state(self) -> PublicationState:
         """The content of its `publication.json`."""
 
     @property
@@ -25,7 +25,7 @@ class KnownGeneration(Protocol):
 class HashedState:
     """A state and the SHA-256 of its bytes, without any documents."""
 
-    state: State
+    state: PublicationState
     digest: str
 
     @classmethod
@@ -55,12 +55,14 @@ def compare_ancestry(one: KnownGeneration, other: KnownGeneration) -> Ancestry:
     return Ancestry.BEHIND if one.digest in other.state.ancestry else Ancestry.DIVERGED
 
 
-def layout_after(layout: Layout, previous: KnownGeneration | None, over: KnownGeneration | None = None) -> Layout:
+def layout_after(
+    layout: Layout, previous: KnownGeneration | None, restarted_from: KnownGeneration | None = None
+) -> Layout:
     """Return the layout of the next publication.
 
     It has the folder of the `previous` publication, which it continues; or a new folder next to that of the publication
-    `over` which it starts over; otherwise that of `layout`.
+    `restarted_from` which it starts over; otherwise that of `layout`.
     """
     if previous:
         return replace(layout, restart_number=previous.state.restart_number)
-    return replace(layout, restart_number=over.state.restart_number + 1) if over else layout
+    return replace(layout, restart_number=restarted_from.state.restart_number + 1) if restarted_from else layout

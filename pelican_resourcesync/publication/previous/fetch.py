@@ -17,10 +17,11 @@ from pelican_resourcesync.errors import (
     PublicationError,
     TransportError,
 )
-from pelican_resourcesync.publication.model.layout import FOLDER, SHARED, STATE, is_package
-from pelican_resourcesync.publication.model.state import State, parse_state
-from pelican_resourcesync.publication.previous.consistency import shown
-from pelican_resourcesync.transport import Budget, Received, Store, Web, is_plain, sha256
+from pelican_resourcesync.files import sha256
+from pelican_resourcesync.http import Budget, Received, Store, Web, is_plain
+from pelican_resourcesync.publication.model.layout import FOLDER, STATE, is_package
+from pelican_resourcesync.publication.model.state import PublicationState, parse_state
+from pelican_resourcesync.publication.previous.verified import shown
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _ADVICE = (
@@ -90,7 +91,7 @@ class Fetched:
 
     folder: Path
     url: str
-    state: State
+    state: PublicationState
     digest: str
     received: int
     host_time: datetime | None = None
@@ -195,7 +196,7 @@ class _Live:
     def __post_init__(self) -> None:
         self._documents = self.allowance.of_documents(self.web, self.pace.clock)
 
-    def settled(self) -> tuple[bytes, State] | NoPublication:
+    def settled(self) -> tuple[bytes, PublicationState] | NoPublication:
         """Fetch until the documents form one publication, with doubling pauses, as long as `patience` allows."""
         pause, end = 1.0, None
         while True:
@@ -209,17 +210,12 @@ class _Live:
             self.pace.sleep(min(pause, left))
             pause *= 2
 
-    def named(self, state: State) -> Mapping[str, str]:
-        """Return the SHA-256 of every document to fetch, by path, current ones last.
-
-        Older states also list the documents that sets share. These are never read back, and some hosts modify or drop
-        them.
-        """
+    def named(self, state: PublicationState) -> Mapping[str, str]:
+        """Return the SHA-256 of every document to fetch, by path, current ones last."""
         every = {**state.superseded, **state.documents}
-        wanted = self.packages
-        return {path: every[path] for path in every if path not in SHARED and (wanted or not is_package(path))}
+        return {path: every[path] for path in every if self.packages or not is_package(path)}
 
-    def _whole(self, *, again: bool) -> tuple[bytes, State] | NoPublication:
+    def _whole(self, *, again: bool) -> tuple[bytes, PublicationState] | NoPublication:
         found = self._state()
         if not isinstance(found, NoPublication):
             self._gather(found[1])
@@ -228,7 +224,7 @@ class _Live:
             raise MismatchError(message)
         return found
 
-    def _state(self) -> tuple[bytes, State] | NoPublication:
+    def _state(self) -> tuple[bytes, PublicationState] | NoPublication:
         url = self.web.url(self.path)
         try:
             size = min(self.allowance.state_size, self.web.bounds.size)
@@ -245,7 +241,7 @@ class _Live:
         except PublicationError as error:
             raise _UnusableError(str(error)) from error
 
-    def _gather(self, state: State) -> None:
+    def _gather(self, state: PublicationState) -> None:
         """Fetch all documents into the store; a superseded one may be missing."""
         named = self._checked(self.named(state))
         optional = named.keys() - state.documents.keys()

@@ -3,17 +3,16 @@
 It is not a cache: if the site is unavailable for a while, it is the only record of what was public.
 """
 
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
+from pelican_resourcesync.files import link_or_copy
 from pelican_resourcesync.printable import get_logger
 from pelican_resourcesync.publication.model.layout import Layout
 from pelican_resourcesync.publication.workspace import Workspace
-from pelican_resourcesync.transport import link_or_copy
 
 logger = get_logger(__name__)
 
@@ -27,13 +26,11 @@ class LastPublishedCopy:
         self._workspace = Workspace(beside)
         self._place = self._workspace.last_published(layout.set_name)
         self._new, self._old = (self._place.with_name(f"{self._place.name}.{end}") for end in ("new", "old"))
-        self._usable = not any(os.path.islink(each) for each in (self._place, self._old, self._place.parent))  # noqa: PTH114 - this one never raises
 
     @property
     def folder(self) -> Path | None:
         """The folder of the saved copy, if there is one; after an interrupted replacement, that of the old copy."""
-        places = (self._place, self._old) if self._usable else ()
-        return next((each for each in places if (each / self._state).is_file()), None)
+        return next((each for each in (self._place, self._old) if (each / self._state).is_file()), None)
 
     @contextmanager
     def fetch_folder(self) -> Iterator[Path]:
@@ -44,9 +41,8 @@ class LastPublishedCopy:
         prefix = f"{self._place.name}.fetch-"
         with ExitStack() as stack:
             folder = None
-            if self._usable:
-                with suppress(OSError):
-                    folder = stack.enter_context(self._workspace.temporary(prefix))
+            with suppress(OSError):
+                folder = stack.enter_context(self._workspace.temporary(prefix))
             yield folder or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=prefix)))
 
     def replace(self, publication: Path) -> None:
@@ -54,11 +50,6 @@ class LastPublishedCopy:
 
         Its files are linked if possible, so never modify them in place.
         """
-        if not self._usable:
-            logger.debug(
-                "ResourceSync: no copy of the live publication is saved, because %s is a symbolic link", self._place
-            )
-            return
         try:
             self._replace(publication)
         except OSError as error:

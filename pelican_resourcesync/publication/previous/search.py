@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Protocol
 
 from pelican_resourcesync.errors import AbsentError, NoHostError, PublicationError, TransportError
+from pelican_resourcesync.files import sha256
+from pelican_resourcesync.http import STANDARD_BOUNDS, Web
 from pelican_resourcesync.publication.model.layout import FOLDER, Layout
 from pelican_resourcesync.publication.model.sanity_checks import is_loopback, require_same_site
-from pelican_resourcesync.publication.model.state import MOST_ANCESTORS, State
+from pelican_resourcesync.publication.model.state import MOST_ANCESTORS, PublicationState
 from pelican_resourcesync.publication.previous.ancestry import (
     Ancestry,
     HashedState,
@@ -26,13 +28,10 @@ from pelican_resourcesync.publication.previous.fetch import (
 )
 from pelican_resourcesync.publication.previous.last_published import LastPublishedCopy
 from pelican_resourcesync.publication.previous.previous import (
-    FindListing,
     PreviousPublication,
-    find_none,
     read_previous,
     read_state,
 )
-from pelican_resourcesync.transport import STANDARD_BOUNDS, Web, sha256
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +143,9 @@ def _sealed(data: bytes, layout: Layout, is_there: Callable[[str], bool]) -> Has
             raise PublicationError(message) from None
         begun = max(1, free - 1)
         past = datetime.fromtimestamp(0, UTC)
-        state = State(generation=0, siteurl=layout.siteurl, restart_number=begun, at=past, changes=0, documents={})
+        state = PublicationState(
+            generation=0, siteurl=layout.siteurl, restart_number=begun, at=past, changes=0, documents={}
+        )
         return HashedState(state, sha256(data))
 
 
@@ -165,14 +166,13 @@ class PredecessorSearch:
         moved_from: str = "",
         moved_setting: str = "moved_from",
         elsewhere: Collection[str] | None = (),
-        find: FindListing = find_none,
     ) -> None:
         """Create a search for the predecessor of the set with this layout.
 
         `output` is what the output held before, and `base` the folder of the settings file. `previous` is `"live"`,
         `"output"`, `"none"`, an http(s) URL, or a folder (a relative path starts at `base`). `moved_from` is the former
         address of the site, without a final slash; messages call it `moved_setting`. The publication seen live is saved
-        in `base`. `elsewhere` and `find` are as in `read_previous`; a site lists nothing elsewhere.
+        in `base`. `elsewhere` is as in `read_previous`; a site lists nothing elsewhere.
         """
         self._layout = layout
         self._output = output
@@ -181,7 +181,6 @@ class PredecessorSearch:
         self._moved_from = moved_from
         self._moved_setting = moved_setting
         self._elsewhere = elsewhere
-        self._find = find
         self._kept = LastPublishedCopy(base, layout)
         self._stack = ExitStack()
 
@@ -298,13 +297,10 @@ class PredecessorSearch:
         return Predecessor(previous, line=line)
 
     def _read(self, folder: Path, where: str, host_time: datetime | None = None) -> PreviousPublication | None:
-        former = (self._moved_from,) if self._moved_from else ()
         return read_previous(
             folder,
             self._layout,
             where,
-            find=self._find,
-            former=former,
             elsewhere=self._elsewhere,
             host_time=host_time,
         )
@@ -315,7 +311,7 @@ class PredecessorSearch:
         known += [] if local else known_live(Web(self._layout.siteurl, BOUNDS), self._layout, ALLOWANCE.state_size)
         if not known:
             return Predecessor(line="nothing was public: this is the first publication")
-        over = max(known, key=lambda each: (each.state.restart_number, each.state.generation))
-        folder = layout_after(self._layout, None, over).folder
+        latest = max(known, key=lambda each: (each.state.restart_number, each.state.generation))
+        folder = layout_after(self._layout, None, latest).folder
         line = f"the publication starts over in {folder}/: set `previous` back when it is public"
-        return Predecessor(restarted_from=over, line=line)
+        return Predecessor(restarted_from=latest, line=line)

@@ -7,9 +7,10 @@ published here.
 
 import datetime  # noqa: ICN001 - the module itself is modified
 import errno
-import importlib
 import json
 import os
+import pkgutil
+import random
 import signal
 import sys
 import threading
@@ -34,15 +35,13 @@ def main(file: str) -> None:
     sys.argv = ["pelican"]
     os.chdir(request["folder"])
     stop_clock(request["epoch"])
-    modules: list[str] = []
-    missing: list[str] = []
-    answer: dict[str, Any]
+    random.seed(0)  # so that a page with a random choice is the same when a backfill is run again
+    answer: dict[str, Any] = {"missing": []}
     try:
-        answer = {"files": _build(request, modules, missing)}
+        answer["files"] = _build(request, answer["missing"])
     except (Exception, SystemExit) as error:  # noqa: BLE001 - the site's code may raise anything
         full = isinstance(error, MemoryError) or getattr(error, "errno", None) in _FULL
-        answer = {"full" if full else "reason": reason_of(error, request["folder"])}
-    answer |= {"modules": modules or _top_modules(), "missing": missing}
+        answer["full" if full else "failure"] = _message(error, request["folder"])
     Path(request["answer"]).write_text(json.dumps(answer), "ascii")
 
 
@@ -113,16 +112,17 @@ def _given(function: Callable[[float], Any], epoch: int) -> Callable[..., Any]:
     return lambda seconds=None: function(epoch if seconds is None else seconds)
 
 
-def _build(request: Mapping[str, Any], modules: list[str], missing: list[str]) -> list[Any]:
-    """Return a row for each file; add to `modules` what was imported, and to `missing` the plug-ins left out."""
+def _build(request: Mapping[str, Any], missing: list[str]) -> list[Any]:
+    """Return a row for each file, and add to `missing` the plug-ins that were left out."""
     from pelican import signals
     from pelican.settings import read_settings
 
     sys.path.insert(0, request["folder"])  # as for Pelican; added only now, so that no file of the site hides a module
-    settings = read_settings(request["settings"], override=request["override"])
+    settings = read_settings(request["settings"], override=request["overrides"])
     _leave_out_plugins(settings, missing)
     excluded = _own_exclude(settings)
-    pelican = _class_of(settings)(settings)
+    kind = settings["PELICAN_CLASS"]
+    pelican = (pkgutil.resolve_name(kind) if isinstance(kind, str) else kind)(settings)
 
     from pelican_resourcesync.site.outputs import Run
 
@@ -135,8 +135,7 @@ def _build(request: Mapping[str, Any], modules: list[str], missing: list[str]) -
     signals.content_written.connect(run.content_written, weak=False)
     signals.feed_written.connect(feed_written, weak=False)
     pelican.run()
-    modules += _top_modules()  # before the plug-in's own imports
-    files = list(_files(run, excluded, Path(request["objects"])))
+    files = list(_files(run, excluded, Path(request["store"])))
     if not any(uri for _, uri, *_ in files):
         message = "nothing was built"
         raise ValueError(message)
@@ -147,7 +146,7 @@ def _leave_out_plugins(settings: dict[str, Any], missing: list[str]) -> None:
     """Remove this plug-in, and those that cannot be imported today, from `PLUGINS`; add the latter to `missing`."""
     from pelican.plugins._utils import get_namespace_plugins, get_plugin_name, load_legacy_plugin
 
-    found: list[Any] = []
+    usable: list[Any] = []
     installed = get_namespace_plugins()
     for plugin in installed if settings["PLUGINS"] is None else settings["PLUGINS"]:
         name = plugin if isinstance(plugin, str) else str(get_plugin_name(plugin))
@@ -159,39 +158,41 @@ def _leave_out_plugins(settings: dict[str, Any], missing: list[str]) -> None:
             except ImportError:
                 missing.append(name)
                 continue
-        found.append(plugin)
-    settings["PLUGINS"] = found
+        usable.append(plugin)
+    settings["PLUGINS"] = usable
 
 
 def _own_exclude(settings: Mapping[str, Any]) -> list[str]:
     """Return the `exclude` patterns in the commit's own settings."""
     own = settings.get("RESOURCESYNC")
     patterns = own.get("exclude") if isinstance(own, Mapping) else None
-    return [each for each in patterns if isinstance(each, str) and each] if isinstance(patterns, list | tuple) else []
-
-
-def _class_of(settings: Mapping[str, Any]) -> Any:
-    kind = settings["PELICAN_CLASS"]
-    if isinstance(kind, str):
-        module, _, name = kind.rpartition(".")
-        kind = getattr(importlib.import_module(module), name)
-    return kind
+    return (
+        [pattern for pattern in patterns if isinstance(pattern, str) and pattern]
+        if isinstance(patterns, list | tuple)
+        else []
+    )
 
 
 def _files(run: Any, excluded: list[str], folder: Path) -> Iterator[list[Any]]:
     """Yield a row for each file of the output. Files that are not resources have no URI, but belong to the site."""
-    from pelican_resourcesync.site.backfill.records import ObjectStore
-    from pelican_resourcesync.site.outputs import facets_of, leads_outside, matches_pattern, require_complete_copies
+    from pelican_resourcesync.site.backfill.records import BuildStore
+    from pelican_resourcesync.site.outputs import (
+        UNFILED,
+        facets_of,
+        leads_outside,
+        matches_pattern,
+        require_complete_copies,
+    )
 
-    objects = ObjectStore(folder)
+    store = BuildStore(folder)
     public = [
-        each
-        for each in run.outputs()
-        if each.public and not any(matches_pattern(each.path, pattern) for pattern in excluded)
+        output
+        for output in run.outputs()
+        if output.public and not any(matches_pattern(output.path, pattern) for pattern in excluded)
     ]
     require_complete_copies(run.output, public)
-    uris = {each.path: each.uri for each in public}
-    sources = {each.path: each.copy_of for each in public}
+    uris = {output.path: output.uri for output in public}
+    sources = {output.path: output.copy_of for output in public}
     facets = facets_of(run, public)
     for top, folders, names in os.walk(run.output):  # all files are served, whatever their names
         folders.sort()
@@ -199,16 +200,10 @@ def _files(run: Any, excluded: list[str], folder: Path) -> Iterator[list[Any]]:
             path = file.relative_to(run.output).as_posix()
             if file.is_file() and not leads_outside(file, run.output, sources.get(path)):
                 uri = uris.get(path)
-                found = facets.get(uri) if uri else None
-                yield [path, uri, *objects.put(file), list(found) if found else None]
+                yield [path, uri, *store.put_file(file), facets.get(uri or "", UNFILED)]
 
 
-def _top_modules() -> list[str]:
-    """Return the names of all imported top-level modules."""
-    return sorted({name.partition(".")[0] for name in list(sys.modules)})
-
-
-def reason_of(error: BaseException, folder: str) -> str:
+def _message(error: BaseException, folder: str) -> str:
     """Return an error as one line, as Python shows it, with paths relative to the folder of the site."""
     what = f"exit status {error.code}" if isinstance(error, SystemExit) else f"{type(error).__name__}: {error}"
     line = " ".join(what.replace(f"{folder}/", "").split())

@@ -5,21 +5,18 @@ here, once for each distinct file content. So commits need not be built again wh
 """
 
 import shutil
-import sys
 import tempfile
 import weakref
-from argparse import ArgumentParser
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any
 
 from pelican_resourcesync.errors import HistoryError, PublicationError
+from pelican_resourcesync.files import sha256
 from pelican_resourcesync.git import Landing, Repository, landing_times
-from pelican_resourcesync.printable import printable
-from pelican_resourcesync.protocol import ChangeKind
+from pelican_resourcesync.http import uri_of_path
 from pelican_resourcesync.publication import (
     TEMPORARY_PREFIX,
     TICK,
@@ -36,15 +33,8 @@ from pelican_resourcesync.publication import (
     replace_file,
 )
 from pelican_resourcesync.settings import Settings
-from pelican_resourcesync.site.backfill.records import (
-    BuildRecord,
-    BuildRecordStore,
-    File,
-    ends_of,
-    mixed,
-)
-from pelican_resourcesync.site.backfill.selection import Selection, choose, command, settings_in
-from pelican_resourcesync.site.history import cuts_of, repository_of
+from pelican_resourcesync.site.backfill.records import BuildRecord, BuildStore, BuiltFile, Environment, landings_since
+from pelican_resourcesync.site.history import boundaries_of, repository_of
 from pelican_resourcesync.site.outputs import (
     ROBOTS,
     Exclusion,
@@ -55,134 +45,107 @@ from pelican_resourcesync.site.outputs import (
     with_link,
 )
 from pelican_resourcesync.site.scope import settings_folder_of
-from pelican_resourcesync.transport import sha256, uri_of_path
 
+_ADVICE = "run pelican-resourcesync backfill, with the options --settings, --since and -e of this site"
 _NOTHING = sha256(b"")
 
 
-class AddressError(PublicationError):
-    """Raised where two files of one build have the same URI: that build is left out."""
-
-
-class Published(NamedTuple):
-    """A resource as published: its path in the output, its bytes, and the names of the sets that it is in."""
-
-    path: str
-    representation: Representation
-    sets: frozenset[str]
-
-    @property
-    def sha256(self) -> str:
-        """The SHA-256 of its bytes."""
-        return self.representation.hash.digest if self.representation.hash else ""
+class UnusableBuildError(PublicationError):
+    """Raised where a build failed, or two of its files have the same URI: its commit is skipped."""
 
 
 class BuildOutputs:
-    """What each build published, by today's settings. An instance may have a temporary folder: call `close`."""
+    """What each build published, by today's settings."""
 
     def __init__(
-        self,
-        records: BuildRecordStore,
-        settings: Settings,
-        layouts: Mapping[str, Layout],
-        selectors: Mapping[str, Selector],
-        siteurl: str,
+        self, store: BuildStore, pelican: Mapping[str, Any], settings: Settings, layouts: Mapping[str, Layout]
     ) -> None:
-        """Read `records`; `layouts` and `selectors` are those of each set, by its name."""
-        self._place = records.place
-        self._objects = records.objects
+        """Read the bytes in `store`; `pelican` and `settings` are today's, and `layouts` those of each set."""
+        self._store = store
         self._settings = settings
         self._layouts = layouts
-        self._selectors = selectors
-        self._siteurl = siteurl
-        self._exclusion = Exclusion(settings.exclude)
-        self._excluded: dict[str, bool] = {}
-        self._links = {name: each.uri(each.capability_list) for name, each in layouts.items()}
-        #: By (SHA-256, change), the SHA-256 and length of the result; and for each result, what it was made from.
-        self._changed: dict[tuple[str, str], tuple[str, int]] = {}
-        self._sources: dict[str, tuple[str, str]] = {}
-        self._temporary: Path | None = None
+        self._siteurl = next(iter(layouts.values())).siteurl
+        self._selectors = {
+            own.name: Selector(own.selection, pelican, self._siteurl) for own in settings.sets if own.name in layouts
+        }
+        self._excludes = cache(Exclusion(settings.exclude).excludes)
+        self._links = {name: layout.uri(layout.capability_list) for name, layout in layouts.items()}
+        #: By (SHA-256, addition), the SHA-256 and length of the result; and for each result, what it was made from.
+        self._results: dict[tuple[str, str], tuple[str, int]] = {}
+        self._origins: dict[str, tuple[str, str]] = {}
+        self._folder = Path(tempfile.mkdtemp(prefix=TEMPORARY_PREFIX, dir=store.folder))
+        weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
 
-    def resources(self, record: BuildRecord) -> dict[str, Published]:
-        """Return the resources of a build by URI; `AddressError` where two of its files have the same URI."""
-        files: dict[str, File] = {}
-        for each in self._listed(record):
-            other = files.setdefault(str(each.uri), each)
-            if other is not each:
+    def resources(self, record: BuildRecord) -> dict[str, BuiltFile]:
+        """Return the resources of a build by URI, with their bytes as published. Raises `UnusableBuildError`."""
+        if record.failure:
+            raise UnusableBuildError(record.failure)
+        files: dict[str, BuiltFile] = {}
+        for file in self._resource_files(record):
+            other = files.setdefault(str(file.uri), file)
+            if other is not file:
                 message = (
-                    f"{other.path} and {each.path} both have the URI {each.uri}: exclude one of them "
+                    f"{other.path} and {file.path} both have the URI {file.uri}: exclude one of them "
                     "(RESOURCESYNC['exclude'])"
                 )
-                raise AddressError(message)
-        paths = {each.path for each in files.values()}
+                raise UnusableBuildError(message)
+        paths = {file.path for file in files.values()}
         return {uri: self._published(files[uri], paths) for uri in sorted(files)}
 
+    def in_set(self, name: str, resources: Mapping[str, BuiltFile]) -> dict[str, Representation]:
+        """Return those of these resources that are in a set."""
+        matches = self._selectors[name].matches
+        return {
+            uri: Representation.measured(file.sha256, file.length, media_type(file.path))
+            for uri, file in resources.items()
+            if matches(file.path, file.facets)
+        }
+
     def path(self, digest: str) -> Path:
-        """Return a file with the bytes of that SHA-256, as built, or as changed by the plug-in."""
-        if digest not in self._sources:
-            return self._objects.path(digest)
+        """Return a file with the bytes of that SHA-256, as built, or as the plug-in added to them."""
+        if digest not in self._origins:
+            return self._store.path(digest)
         file = self._folder / digest
         if not file.exists():
-            file.write_bytes(self._change(*self._sources[digest]))
+            file.write_bytes(self._with_addition(*self._origins[digest]))
         return file
 
-    def copy(self, published: Published, target: Path) -> None:
-        """Copy the bytes of a resource to a file, replacing it."""
-        if published.sha256 in self._sources:
-            replace_file(target, self._change(*self._sources[published.sha256]))
+    def copy(self, digest: str, target: Path) -> None:
+        """Copy the bytes of that SHA-256 to a file, replacing it."""
+        if digest in self._origins:
+            replace_file(target, self._with_addition(*self._origins[digest]))
         else:
-            self._objects.copy(published.sha256, target)
+            self._store.copy(digest, target)
 
-    def close(self) -> None:
-        """Remove the temporary folder."""
-        if self._temporary:
-            shutil.rmtree(self._temporary, ignore_errors=True)
-            self._temporary = None
+    def _resource_files(self, record: BuildRecord) -> Iterator[BuiltFile]:
+        yield from (file for file in record.files if file.uri and not self._excludes(file.path))
+        has_robots = any(file.path == ROBOTS for file in record.files)
+        if self._settings.robots and not has_robots and not self._excludes(ROBOTS):
+            yield BuiltFile(ROBOTS, uri_of_path(self._siteurl, ROBOTS), _NOTHING, 0)
 
-    @property
-    def _folder(self) -> Path:
-        if self._temporary is None:
-            self._temporary = Path(tempfile.mkdtemp(prefix=TEMPORARY_PREFIX, dir=self._place))
-            weakref.finalize(self, shutil.rmtree, self._temporary, ignore_errors=True)  # where `close` is not called
-        return self._temporary
+    def _published(self, file: BuiltFile, paths: set[str]) -> BuiltFile:
+        addition = ""
+        if file.path == ROBOTS:
+            addition = ROBOTS if self._settings.robots else ""
+        elif self._settings.html_links and is_linkable(file.path, paths):
+            sets = (name for name, selector in self._selectors.items() if selector.matches(file.path, file.facets))
+            addition = next((self._links[name] for name in sets), "")
+        digest, length = self._add(file, addition) if addition else (file.sha256, file.length)
+        return file._replace(sha256=digest, length=length)
 
-    def _listed(self, record: BuildRecord) -> Iterable[File]:
-        for each in record.files:
-            if each.path not in self._excluded:
-                self._excluded[each.path] = self._exclusion.excludes(each.path)
-        listed = [each for each in record.files if each.uri and not self._excluded[each.path]]
-        if (
-            self._settings.robots
-            and not self._exclusion.excludes(ROBOTS)
-            and all(each.path != ROBOTS for each in record.files)
-        ):
-            listed.append(File(ROBOTS, uri_of_path(self._siteurl, ROBOTS), _NOTHING, 0))
-        return listed
+    def _add(self, file: BuiltFile, addition: str) -> tuple[str, int]:
+        origin = (file.sha256, addition)
+        if origin not in self._results:
+            data = self._with_addition(*origin)
+            self._results[origin] = (sha256(data), len(data))
+            self._origins[sha256(data)] = origin
+        return self._results[origin]
 
-    def _published(self, file: File, paths: set[str]) -> Published:
-        sets = [name for name, each in self._selectors.items() if each.matches(file.path, file.facets)]
-        digest, length = file.sha256, file.length
-        if file.path == ROBOTS and self._settings.robots:
-            digest, length = self._changed_by(digest, ROBOTS, length)
-        elif sets and self._settings.html_links and is_linkable(file.path, paths):
-            digest, length = self._changed_by(digest, self._links[sets[0]], length)
-        return Published(file.path, Representation.measured(digest, length, media_type(file.path)), frozenset(sets))
-
-    def _changed_by(self, digest: str, change: str, length: int) -> tuple[str, int]:
-        if (digest, change) not in self._changed:
-            data = self._change(digest, change)
-            made = sha256(data)
-            if made != digest:
-                self._sources[made] = (digest, change)
-                length = len(data)
-            self._changed[digest, change] = (made, length)
-        return self._changed[digest, change]
-
-    def _change(self, digest: str, change: str) -> bytes:
+    def _with_addition(self, digest: str, addition: str) -> bytes:
         """Return bytes as published: a page with a link to a Capability List, or `robots.txt` with its lines."""
-        data = b"" if digest == _NOTHING else self._objects.read(digest)
-        if change != ROBOTS:
-            return with_link(data, change) or data
+        data = b"" if digest == _NOTHING else self._store.read(digest)
+        if addition != ROBOTS:
+            return with_link(data, addition) or data
         file = self._folder / ROBOTS
         file.write_bytes(data)
         add_robots_lines(self._folder, self._settings, self._layouts)
@@ -190,61 +153,49 @@ class BuildOutputs:
 
 
 class BuildHistory:
-    """The history of builds, added one after another, oldest first; `changes` are those of each set so far, with bytes.
+    """The history of builds, added one after another, oldest first.
 
-    For `unstable` resources, which differ in each build, no updates are recorded: their creation has the latest bytes.
+    `skipped` are the commits that were left out, with the reasons.
     """
 
-    def __init__(self, sets: Iterable[str], unstable: Iterable[str] = ()) -> None:
-        """Start without changes; `sets` are names of sets, `unstable` the URIs of unstable resources."""
-        self.changes: dict[str, list[Change]] = {name: [] for name in sets}
-        self._listed: dict[str, dict[str, Listed]] = {name: {} for name in self.changes}
-        self._created: dict[tuple[str, str], int] = {}
-        self._unstable = frozenset(unstable)
+    def __init__(self, outputs: BuildOutputs, sets: Iterable[str], landings: Sequence[Landing]) -> None:
+        """Start without changes; `outputs` says what builds published, and `landings` are those of all commits."""
+        self.skipped: dict[str, str] = {}
+        self.outputs = outputs
+        self.landings = landings
+        self._changes: dict[str, list[Change]] = {name: [] for name in sets}
+        self._listed: dict[str, dict[str, Listed]] = {name: {} for name in self._changes}
 
-    def add(self, resources: Mapping[str, Published], time: datetime) -> None:
-        """Add a build: record what changed since the build before, at this time."""
-        for name in self.changes:
-            now = {uri: each.representation for uri, each in resources.items() if name in each.sets}
-            self.add_set(name, now, time)
+    def add(self, landing: Landing, record: BuildRecord) -> None:
+        """Add a build: what changed since the build before, changed when its commit landed."""
+        try:
+            resources = self.outputs.resources(record)
+        except UnusableBuildError as error:
+            self.skipped[record.commit] = str(error)
+            return
+        for name in self._changes:
+            self.add_set(name, self.outputs.in_set(name, resources), landing.time)
 
-    def add_set(self, name: str, now: Mapping[str, Representation], time: datetime) -> None:
-        """Add a build of one set: record what changed since the build before."""
-        listed, changes = self._listed[name], self.changes[name]
-        for change in changes_since(listed, now, (), unexplained=time):
+    def add_set(self, name: str, resources: Mapping[str, Representation], time: datetime) -> None:
+        """Add the resources of one set at a time."""
+        listed = self._listed[name]
+        for change in changes_since(listed, resources, (), unexplained=time):
             listed.pop(change.uri, None)
             if change.representation is not None:
                 listed[change.uri] = Listed(change.representation, time)
-            if change.uri in self._unstable and change.kind is ChangeKind.UPDATED:
-                at = self._created[name, change.uri]
-                changes[at] = changes[at]._replace(representation=change.representation)
-                continue
-            self._created[name, change.uri] = len(changes)
-            changes.append(change)
+            self._changes[name].append(change)
 
-
-def history_of_builds(
-    builds: Sequence[tuple[Landing, BuildRecord]], publisher: BuildOutputs, sets: Iterable[str]
-) -> tuple[BuildHistory, Mapping[str, str], Sequence[str]]:
-    """Return the history of builds, given oldest first.
-
-    Also return the reasons why builds were left out, by commit, and the URIs of the unstable resources.
-    """
-    unstable: set[str] = set()
-    for record in ends_of([record for _, record in builds]):
-        paths = set(record.unstable or ())
-        with suppress(AddressError):
-            unstable |= {uri for uri, each in publisher.resources(record).items() if each.path in paths}
-    history, skipped = BuildHistory(sets, unstable), {}
-    for landing, record in builds:
-        if record.failure:
-            skipped[record.commit] = record.failure
-            continue
-        try:
-            history.add(publisher.resources(record), landing.time)
-        except AddressError as error:
-            skipped[record.commit] = str(error)
-    return history, skipped, sorted(unstable)
+    def of(self, name: str) -> ChangeHistory:
+        """Return the history of a set up to the last commit."""
+        last = self.landings[-1]
+        return ChangeHistory(
+            built=build_time(),
+            changes=self._changes[name],
+            commit=last.commit.sha,
+            landed=last.time,
+            postponed={landing.commit.sha: landing.time for landing in self.landings if landing.postponed},
+            objects=self.outputs.path,
+        )
 
 
 def built_history(
@@ -253,89 +204,53 @@ def built_history(
     sets: Sequence[ResourceSet],
     measured: Mapping[str, Representation],
 ) -> dict[str, tuple[ChangeHistory, RangeBoundaries]]:
-    """Return, for a first publication, the history of each set from the records of `backfill`, and the possible cuts.
+    """Return, for a first publication, the history of each set from the records of `backfill` and its boundaries.
 
     `pelican` and `settings` are the settings of the current build, `measured` is what it built, by URI. Its differences
     from the recorded build of the same commit are included as changes made now. Raises `HistoryError`, with the command
-    to run, where a selected commit has no record.
+    to run, where a commit has no record.
     """
+    store = BuildStore(Workspace(settings_folder_of(pelican)).backfill)
     repository = repository_of(pelican)
     try:
-        if repository.is_shallow():
-            message = (
-                f"RESOURCESYNC['history'] is 'built', but the repository {repository.top} is a shallow clone: fetch "
-                "all of it (git fetch --unshallow)"
-            )
-            raise HistoryError(message)
-        landings = list(landing_times(repository.first_parent_commits(), built=max(build_time(), datetime.now(UTC))))
-        cuts = cuts_of(settings, repository, landings)
-        records = BuildRecordStore(Workspace(settings_folder_of(pelican)).backfill)
-        builds = _builds(records, landings, cuts, repository, sets[0].layout.siteurl)
+        landings = landings_of(repository)
+        boundaries = boundaries_of(settings, repository, landings)
     finally:
         repository.close()
-    layouts = {each.settings.name: each.layout for each in sets}
-    selectors = {each.settings.name: each.selector for each in sets}
-    publisher = BuildOutputs(records, settings, layouts, selectors, sets[0].layout.siteurl)
-    history, skipped, _ = history_of_builds(builds, publisher, layouts)
-    built = build_time()
+    environment, since = store.environment() or (None, None)
+    recorded = landings_since(landings, since)
+    if environment is None or environment.siteurl != sets[0].layout.siteurl or not recorded:
+        which = f"there is no record of {sets[0].layout.siteurl} in {store.folder}"
+        message = f"RESOURCESYNC['history'] is 'built', but {which}: {_ADVICE}"
+        raise HistoryError(message)
+    outputs = BuildOutputs(store, pelican, settings, {each.settings.name: each.layout for each in sets})
+    history = BuildHistory(outputs, [each.settings.name for each in sets], landings)
+    for landing, record in records_of(store, recorded, environment):
+        history.add(landing, record)
     last = landings[-1]
-    now = last.time if last.commit.sha in skipped else max(built, last.time + TICK)
+    now = last.time if last.commit.sha in history.skipped else max(build_time(), last.time + TICK)
     for each in sets:
-        history.add_set(each.settings.name, {every.uri: measured[every.uri] for every in each.written}, now)
-    base = ChangeHistory(
-        built=built,
-        commit=last.commit.sha,
-        landed=last.time,
-        postponed={each.commit.sha: each.time for each in landings if each.held},
-        objects=publisher.path,
-    )
-    return {name: (replace(base, changes=changes), cuts) for name, changes in history.changes.items()}
+        history.add_set(each.settings.name, {file.uri: measured[file.uri] for file in each.written}, now)
+    return {each.settings.name: (history.of(each.settings.name), boundaries) for each in sets}
 
 
-def _builds(
-    records: BuildRecordStore, landings: Sequence[Landing], cuts: RangeBoundaries, repository: Repository, siteurl: str
-) -> list[tuple[Landing, BuildRecord]]:
-    """Return the selected landings with their records; `HistoryError` where some are missing or inconsistent."""
-    selection = Selection.parse(records.note("selection"))
-    if selection is None or (selection.since and all(each.commit.sha != selection.since for each in landings)):
-        _stop(f"there is no record of a backfill in {records.place}", *_options())
-    if selection.site.url != siteurl:
-        _stop(f"the record in {records.place} is of {selection.site.url!r}, and SITEURL is {siteurl!r}", *_options())
-    chosen = choose(landings, cuts, begin=selection.since, by=selection.by)
-    found = [(each, records.get(each.commit.sha)) for each in chosen]
-    builds = [(each, record) for each, record in found if record and _is_of(record, selection, each)]
-    site = selection.site
-    again = (settings_in(Path.cwd(), repository.top, site.settings), site.extra, selection.by, selection.since)
-    if len(builds) < len(chosen):
-        missing = len(chosen) - len(builds)
-        _stop(f"{missing:,} of {len(chosen):,} commits are not in the record in {records.place}", *again)
-    of_builds = [record for _, record in builds]
-    tool = mixed(of_builds)
-    if tool:
-        _stop(f"the record in {records.place} was made with several versions of {tool}", *again)
-    ends = ends_of(of_builds)
-    if ends and all(each.unstable is None for each in ends):  # one is enough: the last commit may be new
-        _stop(f"the record in {records.place} was not finished", *again)
-    return builds
+def landings_of(repository: Repository, known: Mapping[str, datetime] | None = None) -> list[Landing]:
+    """Return the landings of all commits, of which `known` are as published; `HistoryError` for a shallow clone."""
+    if repository.is_shallow():
+        message = f"the repository {repository.top} is a shallow clone without its history: run git fetch --unshallow"
+        raise HistoryError(message)
+    now = max(build_time(), datetime.now(UTC))
+    return list(landing_times(repository.first_parent_commits(), built=now, known=known))
 
 
-def _is_of(record: BuildRecord, selection: Selection, landing: Landing) -> bool:
-    return record.site == selection.site and record.is_of(landing.time)
-
-
-def _stop(why: str, settings: str, extra: Mapping[str, Any], by: str | None, since: str | None) -> NoReturn:
-    run = command(settings, by=by, since=since, extra=extra)
-    message = printable(f"RESOURCESYNC['history'] is 'built', but {why}: run {run}")
-    raise HistoryError(message)
-
-
-def _options() -> tuple[str, Mapping[str, Any], None, None]:
-    """Return the settings file and the overriding settings from this process's command line."""
-    from pelican import ParseOverrides
-
-    parser = ArgumentParser(add_help=False, exit_on_error=False, allow_abbrev=False)
-    parser.add_argument("-s", "--settings", default="pelicanconf.py")
-    parser.add_argument("-e", "--extra-settings", nargs="*", action=ParseOverrides, default={})
-    is_pelican = Path(sys.argv[0]).stem == "pelican" or Path(sys.argv[0]).parts[-2:] == ("pelican", "__main__.py")
-    known, _ = parser.parse_known_args(sys.argv[1:] if is_pelican else [])
-    return known.settings, known.extra_settings, None, None
+def records_of(
+    store: BuildStore, landings: Sequence[Landing], environment: Environment
+) -> Iterator[tuple[Landing, BuildRecord]]:
+    """Yield these landings with their records; `HistoryError` where one is missing."""
+    digest = environment.digest
+    for landing in landings:
+        record = store.record(landing, digest)
+        if record is None:
+            message = f"{store.folder} has no valid record of {landing.commit.sha[:10]}: {_ADVICE}"
+            raise HistoryError(message)
+        yield landing, record

@@ -1,58 +1,71 @@
 """The whole backfill: from today's settings file to a publication of the whole past, next to the public one."""
 
+import json
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, TextIO
 
+from pelican.utils import clean_output_dir
+
 from pelican_resourcesync.errors import HistoryError, PublicationError
-from pelican_resourcesync.git import Checkouts, Landing, Repository, landing_times
+from pelican_resourcesync.files import sha256
+from pelican_resourcesync.git import Landing, Repository
 from pelican_resourcesync.publication import (
     FOLDER,
+    FileResources,
     KnownGeneration,
+    Layout,
     PlainOutput,
     Publication,
-    RangeBoundaries,
+    PublishRequest,
+    Resource,
     Workspace,
-    build_time,
+    layout_after,
     locked,
+    publish_sets,
     recover,
 )
-from pelican_resourcesync.site.backfill.builds import TIMEOUT, BuildConfiguration, Builder, BuildTask, default_jobs
-from pelican_resourcesync.site.backfill.publishing import BackfillPublisher, PastBuilds
-from pelican_resourcesync.site.backfill.records import BuildRecord, BuildRecordStore, Site, ends_of
-from pelican_resourcesync.site.backfill.selection import MOST, Selection, choose, first_commit, since
-from pelican_resourcesync.site.configuration import Configuration, read_configuration
-from pelican_resourcesync.site.history import cuts_of, repository_of
-from pelican_resourcesync.site.outputs import find_removed_sets, removed_set_warnings
-from pelican_resourcesync.site.predecessors import predecessors
+from pelican_resourcesync.site.backfill.builds import Builder, default_jobs
+from pelican_resourcesync.site.backfill.history import (
+    BuildHistory,
+    BuildOutputs,
+    landings_of,
+    records_of,
+)
+from pelican_resourcesync.site.backfill.records import (
+    BuildRecord,
+    BuildStore,
+    BuiltFile,
+    Environment,
+    installed_packages,
+    landings_since,
+)
+from pelican_resourcesync.site.configuration import Configuration, options_of, read_configuration
+from pelican_resourcesync.site.history import boundaries_of, repository_of
+from pelican_resourcesync.site.outputs import add_discovery_files, update_sitemap
+from pelican_resourcesync.site.predecessors import (
+    find_removed_sets,
+    predecessors,
+    removed_layouts,
+    removed_set_warnings,
+)
 from pelican_resourcesync.site.scope import settings_folder_of
 from pelican_resourcesync.terminal import Progress, format_count
+from pelican_resourcesync.version import __version__
 
-#: The maximum number of unstable resources that a message names.
-_SHOWN = 5
-
+#: The timeout of one build, in seconds.
+TIMEOUT = 3600
 #: Settings that builds of past commits do not take from `-e`: they use today's values, or none.
 _TODAY = ("RESOURCESYNC", "SITEURL", "OUTPUT_PATH", "CACHE_CONTENT", "LOAD_CONTENT_CACHE")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BackfillOptions:
-    """The user's options: which commits to build (see `Selection`), and how many at a time.
-
-    `extra` are settings that override those of the settings file at every commit. Each build may take `timeout`
-    seconds.
-    """
-
-    since: str | None = None
-    by: str | None = None
-    jobs: int | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict)
-    timeout: float = TIMEOUT
+#: Settings of the plug-in that have no effect on what is published.
+_WITHOUT_EFFECT = ("enabled", "previous", "history", "allow_deletions")
+#: The note about what was published last.
+_PUBLISHED = "published"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,27 +73,35 @@ class BackfillSummary:
     """The result of a backfill: the publication of each set, or none where the output already contained exactly that.
 
     `built` is the number of commits built now, `known` of those built before. `skipped` are the commits left out, with
-    the reasons. `unstable` are the URIs of resources that differ in each build. `where` is the URL of the documents,
-    `output` the folder to publish.
+    the reasons. `where` is the URL of the documents, `output` the folder to publish.
     """
 
     publications: Mapping[str, Publication]
     built: int
     known: int
     skipped: Mapping[str, str]
-    unstable: Sequence[str]
     where: str
     output: Path
 
 
-def run_backfill(file: Path, options: BackfillOptions, stream: TextIO, output: Path | None = None) -> BackfillSummary:
+def run_backfill(  # noqa: PLR0913 - keyword-only options
+    file: Path,
+    stream: TextIO,
+    *,
+    output: Path | None = None,
+    since: str | None = None,
+    jobs: int | None = None,
+    extra: Mapping[str, Any] | None = None,
+    timeout: float = TIMEOUT,
+) -> BackfillSummary:
     """Build the past of the site with that settings file, and publish it to its output, or to another folder.
 
-    Progress is written to `stream`. Raises a `ResourceSyncError` where it fails or is interrupted; the documents in the
-    output are unchanged then.
+    The commits from `since` on (by default all) are built, `jobs` at a time (by default one for each core), each in at
+    most `timeout` seconds, with the settings in `extra` in place of its own. Progress is written to `stream`. Raises a
+    `ResourceSyncError` where it fails or is interrupted; the documents in the output are unchanged then.
     """
     imports = tuple(sys.path)  # before the settings file adds folders of today's work tree
-    today = read_configuration(file, options.extra)
+    today = read_configuration(file, extra)
     today = replace(today, pelican={**today.pelican, "OUTPUT_PATH": str((output or today.output).absolute())})
     if not today.settings.enabled or not today.siteurl:
         why = "SITEURL is empty" if today.settings.enabled else "'enabled' is False"
@@ -88,247 +109,261 @@ def run_backfill(file: Path, options: BackfillOptions, stream: TextIO, output: P
         raise PublicationError(message)
     repository, progress = repository_of(today.pelican), Progress(stream)
     try:
-        place = _backfill_folder(Workspace(settings_folder_of(today.pelican)))
-        with locked(today.output), locked(place):
-            return _Backfill(today, repository, imports, place, options, progress).run()
+        workspace = Workspace(settings_folder_of(today.pelican))
+        workspace.create()
+        workspace.backfill.mkdir(exist_ok=True)
+        with locked(today.output), locked(workspace.backfill):
+            store, environment = BuildStore(workspace.backfill), _environment_of(today, repository.top, extra or {})
+            builder = Builder(environment, store, repository.top, imports, timeout)
+            return _Backfill(today, repository, store, environment, progress).run(builder, since, jobs)
     except KeyboardInterrupt:
         message = "interrupted: run backfill again to continue, finished builds are kept"
         raise PublicationError(message) from None
     except OSError as error:
-        message = f"the past cannot be built: {error}: fix this and run backfill again, finished builds are kept"
+        message = f"backfill stopped: {error}: fix this and run backfill again, finished builds are kept"
         raise PublicationError(message) from error
     finally:
         progress.close()
         repository.close()
 
 
+@dataclass(slots=True)
 class _Backfill:
     """One run of a backfill, while its output is locked."""
 
-    def __init__(  # noqa: PLR0913, PLR0917 - called once
-        self,
-        today: Configuration,
-        repository: Repository,
-        imports: Sequence[str],
-        place: Path,
-        options: BackfillOptions,
-        progress: Progress,
-    ) -> None:
-        self._today, self._repository = today, repository
-        self._options, self._progress = options, progress
-        self._records = BuildRecordStore(place)
-        self._records.clean()
-        own = {name: value for name, value in options.extra.items() if name not in _TODAY}
-        self._configuration = BuildConfiguration(
-            site=_site_of(today, repository.top, own),
-            top=repository.top,
-            override={**own, "SITEURL": today.pelican["SITEURL"]},
-            objects=place / "objects",
-            imports=imports,
-            timeout=options.timeout,
-        )
-        self._tools = self._configuration.tools()
-        self._removed_sets: Sequence[str] = ()
-        self._again = ""
-        self._said: set[str] = set()
+    today: Configuration
+    repository: Repository
+    store: BuildStore
+    environment: Environment
+    progress: Progress
+    removed_sets: Sequence[str] = ()
+    #: By commit, a digest of what is published from its record; and by plug-in, the number of builds without it.
+    digests: dict[str, str] = field(default_factory=dict)
+    missing_plugins: Counter[str] = field(default_factory=Counter)
 
-    def run(self) -> BackfillSummary:
-        """Build the missing commits, and publish the history in all records."""
+    def run(self, builder: Builder, since: str | None, jobs: int | None) -> BackfillSummary:
+        """Build the commits without a valid record, and publish the history in all records."""
+        self.store.clean()
         public = self._find_public()
-        landings = self._landings(public)
-        cuts = cuts_of(self._today.settings, self._repository, landings)
-        chosen = self._choose(landings, cuts)
-        before = {each.commit.sha for each in chosen if self._is_known(each)}
-        with Checkouts(self._repository.top, self._records.place) as checkouts:  # also removes those of a killed run
-            builder = Builder(self._configuration, checkouts, self._options.jobs or default_jobs())
-            if len(before) < len(chosen):
-                self._build(builder, [each for each in chosen if each.commit.sha not in before], last=chosen[-1])
-            self._build_ends_again(builder, chosen)
-        past = PastBuilds(landings=landings, builds=[(each, self._record(each)) for each in chosen], cuts=cuts)
-        self._say_missing([record for _, record in past.builds])
-        publishing = BackfillPublisher(self._today, self._records, public, self._removed_sets)
-        publications = publishing.publish(past)
-        self._say_what_is_published(publishing, publications)
+        postponed = {sha: time for known in public.values() if known for sha, time in known.state.postponed.items()}
+        landings = landings_of(self.repository, postponed)
+        chosen = self._choose(landings, since)
+        missing = [landing for landing in chosen if not self._is_recorded(landing)]
+        self._build(builder, missing, jobs or default_jobs(), last=chosen[-1])
+
+        key = self._key(landings, chosen)
+        is_published = self._is_published(public, key)
+        layouts = {
+            name: layout_after(layout, public[name] if is_published else None, public[name])
+            for name, layout in self.today.layouts.items()
+        }
+        outputs = BuildOutputs(self.store, self.today.pelican, self.today.settings, layouts)
+        history = BuildHistory(outputs, layouts, landings)
+        for landing, record in records_of(self.store, chosen, self.environment):
+            history.add(landing, record)
+        if record.commit in history.skipped:
+            raise _unusable(record, history.skipped[record.commit])
+        resources = outputs.resources(record)
+        files = {file.path: file for file in (*record.files, *resources.values())}
+        publications = {}
+        if not is_published:
+            states = {name: _next_state(public[name], layout, record.commit) for name, layout in layouts.items()}
+            self.store.put_note(_PUBLISHED, {"key": key, "states": states})
+            self._clean_output()
+            self._write_output(outputs, files, layouts)
+            publications = self._publish(history, resources, layouts, public)
+        elif not self._has_output(files):
+            self._write_output(outputs, files, layouts)
+        update_sitemap(self.today.output, list(layouts.values()), wanted=self.today.settings.sitemap)
+        self.store.put_note(_PUBLISHED, {"key": key, "states": {name: self._digest(name) for name in layouts}})
+
+        self._report(history.skipped, layouts if publications else {})
+        built = len({landing.commit.sha for landing in missing} - history.skipped.keys())
         return BackfillSummary(
             publications=publications,
-            built=len({each.commit.sha for each in chosen} - before - publishing.skipped.keys()),
-            known=len(before - publishing.skipped.keys()),
-            skipped=publishing.skipped,
-            unstable=publishing.unstable,
-            where=f"{self._today.siteurl}/{FOLDER}/",
-            output=self._today.output,
+            built=built,
+            known=len(chosen) - len(history.skipped) - built,
+            skipped=history.skipped,
+            where=f"{self.today.siteurl}/{FOLDER}/",
+            output=self.today.output,
         )
 
     def _find_public(self) -> dict[str, KnownGeneration | None]:
         """Return the public publication of each set, to restart from it. A build looks in the same places."""
-        today = self._today
+        today = self.today
         recover(today.output)
         if today.settings.previous == "live":
             today = replace(today, settings=replace(today.settings, previous="none"))
         with predecessors(today, today.output) as found:
-            base = settings_folder_of(today.pelican)
-            self._removed_sets = find_removed_sets(
-                found, today.settings, today.siteurl, PlainOutput(today.output), base
-            )
-            return {name: each.previous or each.restarted_from for name, each in found.items()}
+            output, base = PlainOutput(today.output), settings_folder_of(today.pelican)
+            self.removed_sets = find_removed_sets(found, today.settings, today.siteurl, output, base)
+            return {name: predecessor.previous or predecessor.restarted_from for name, predecessor in found.items()}
 
-    def _landings(self, public: Mapping[str, KnownGeneration | None]) -> list[Landing]:
-        if self._repository.is_shallow():
-            top = self._repository.top
-            message = f"the repository {top} is a shallow clone without its history: run git fetch --unshallow"
+    def _choose(self, landings: Sequence[Landing], revision: str | None) -> list[Landing]:
+        """Return the commits to build; store from which on, and in which environment, for later builds of the site."""
+        since = self.repository.commit(revision) if revision else None
+        chosen = landings_since(landings, since)
+        if not chosen:
+            message = f"--since is {revision!r}, a commit that was never the head of this branch: name its merge"
             raise HistoryError(message)
-        held = {sha: time for each in public.values() if each for sha, time in each.state.postponed.items()}
-        return list(
-            landing_times(
-                self._repository.first_parent_commits(), built=max(build_time(), datetime.now(UTC)), known=held
-            )
-        )
-
-    def _choose(self, landings: Sequence[Landing], cuts: RangeBoundaries) -> list[Landing]:
-        """Return the commits to build; report which and why, and store the selection for later builds of the site."""
-        begin = first_commit(self._repository, self._options.since, landings) if self._options.since else None
-        number = len(since(landings, begin))
-        last = Selection.parse(self._records.note("selection"))
-        if self._options.by:
-            by, why = self._options.by, "as requested"
-        elif last and last.since == begin:
-            by, why = last.by, "as last time"
-        elif number <= MOST:
-            by, why = "commit", f"the default up to {MOST}"
-        else:
-            by, why = "range", f"the default of more than {MOST}; --by commit builds every commit"
-        chosen = choose(landings, cuts, begin=begin, by=by)
-        which = "each is built" if by == "commit" else f"the last of each range is built, {len(chosen):,} in all"
-        self._progress.message(f"the history has {format_count(number, 'commit')}, and {which} (--by {by}, {why}).")
-        self._records.keep_note("selection", Selection(by=by, since=begin, site=self._configuration.site).note())
+        before, _ = self.store.environment() or (self.environment, None)
+        if before != self.environment:
+            self.progress.message(f"commits are built again: {self.environment.difference(before)}.")
+        self.store.put_environment(self.environment, since)
         return chosen
 
-    def _is_known(self, landing: Landing) -> bool:
-        """Return whether a commit has an up-to-date record. The first reason to build one again is reported."""
-        record = self._records.get(landing.commit.sha)
+    def _is_recorded(self, landing: Landing) -> bool:
+        """Return whether a commit has a valid record, and need not be built."""
+        record = self.store.record(landing, self.environment.digest)
         if record is None or record.retry:
             return False
-        why = ""
-        if record.site != self._configuration.site:
-            why = _difference(record.site, self._configuration.site)
-        elif not record.is_of(landing.time):
-            why = f"{landing.commit.sha[:10]} had another landing time"
-        else:
-            why = self._tools.difference(record)
-        if why and not self._again:
-            self._again = why
-            self._progress.message(f"commits are built again: {why}.")
-        return not why
+        self._note(record)
+        return True
 
-    def _build(self, builder: Builder, missing: Sequence[Landing], last: Landing) -> None:
+    def _build(self, builder: Builder, missing: Sequence[Landing], jobs: int, last: Landing) -> None:
         """Build the missing commits, the last one first: if that fails, there is nothing to publish."""
-        order = sorted(missing, key=lambda each: each is not last)
-        for task, record in self._run(builder, [BuildTask(each) for each in order]):
-            if record.failure and task.landing is last:
-                message = (
-                    f"the last commit, {record.commit[:10]}, does not build: {record.failure}; nothing was published"
-                )
-                raise PublicationError(message)
-            self._records.keep(record)
-            if record.failure:
-                self._say_skipped(record.commit, record.failure)
-
-    def _build_ends_again(self, builder: Builder, chosen: Sequence[Landing]) -> None:
-        """Build the first and the last commit a second time, and record which of their files differ."""
-        landings = {each.commit.sha: each for each in chosen}
-        ends = {each.commit: each for each in ends_of([self._record(each) for each in chosen]) if each.unstable is None}
-        tasks = [BuildTask(landings[sha], seed=1) for sha in ends]
-        for task, again in self._run(builder, tasks) if tasks else ():
-            first = ends[task.landing.commit.sha]
-            if again.failure:
-                self._progress.message(f"{first.commit[:10]} does not build a second time: {again.failure}")
-            before, now = ({each.path: each.sha256 for each in record.files} for record in (first, again))
-            unstable = [path for path in sorted(before) if now.get(path, before[path]) != before[path]]
-            self._records.keep(replace(first, unstable=unstable))
-
-    def _run(self, builder: Builder, tasks: Sequence[BuildTask]) -> Iterator[tuple[BuildTask, BuildRecord]]:
-        """Run the builds, and show their progress."""
-        self._progress.begin(len(tasks))
-        with closing(builder.build(tasks)) as builds:
-            for task, record in builds:
-                self._progress.count(failed=bool(record.failure))
-                yield task, record
-        self._progress.close()
-
-    def _record(self, landing: Landing) -> BuildRecord:
-        record = self._records.get(landing.commit.sha)
-        if record is None:
-            message = (
-                f"the record of {landing.commit.sha[:10]} is no longer in {self._records.place}: run backfill again"
-            )
-            raise PublicationError(message)
-        return record
-
-    def _say_missing(self, records: Sequence[BuildRecord]) -> None:
-        """Report each plug-in that could not be imported, once."""
-        for name in sorted({name for each in records for name in each.missing}):
-            number = sum(name in each.missing for each in records)
-            self._progress.message(
+        order = sorted(missing, key=lambda landing: landing is not last)
+        self.progress.begin(len(order))
+        with closing(builder.build(order, jobs)) as builds:
+            for landing, record in builds:
+                if record.failure and landing is last:
+                    raise _unusable(record, record.failure)
+                self.progress.count(failed=bool(record.failure))
+                self.store.put_record(record)
+                self._note(record)
+        self.progress.close()
+        for name, number in sorted(self.missing_plugins.items()):
+            self.progress.message(
                 f"the plug-in {name!r} cannot be imported and is left out of {format_count(number, 'commit')}: "
                 "install it and run backfill again to build the site as it was"
             )
 
-    def _say_skipped(self, sha: str, reason: str) -> None:
-        if sha not in self._said:
-            self._said.add(sha)
-            self._progress.message(f"{sha[:10]} is skipped: {reason}")
+    def _note(self, record: BuildRecord) -> None:
+        self.digests[record.commit] = record.digest
+        self.missing_plugins.update(record.missing)
 
-    def _say_what_is_published(self, publishing: BackfillPublisher, publications: Mapping[str, Publication]) -> None:
-        for sha, reason in publishing.skipped.items():
-            self._say_skipped(sha, reason)
-        if publishing.unstable:
-            names = ", ".join(publishing.unstable[:_SHOWN]) + (", …" if publishing.unstable[_SHOWN:] else "")
-            number = len(publishing.unstable)
-            differ = f"{format_count(number, 'resource')} {'differs' if number == 1 else 'differ'}"
-            self._progress.message(f"{differ} between two builds of the same commit, so updates are left out: {names}")
-        folders = [f"{layout.folder}/" for layout in publishing.layouts.values() if layout.restart_number > 1]
-        if publications and folders:
-            self._progress.message(
+    def _key(self, landings: Sequence[Landing], chosen: Sequence[Landing]) -> str:
+        """Return a digest of everything in the documents, except for the publication that they restart."""
+        boundaries = boundaries_of(self.today.settings, self.repository, landings)
+        settings = {name: value for name, value in asdict(self.today.settings).items() if name not in _WITHOUT_EFFECT}
+        parts = [
+            __version__,
+            self.today.siteurl,
+            str(self.today.pelican.get("SITENAME")),
+            settings,
+            {landing.commit.sha: str(landing.time) for landing in landings if landing.postponed},
+            [(self.digests[landing.commit.sha], str(boundaries.before(landing.time))) for landing in chosen],
+        ]
+        return sha256(json.dumps(parts, sort_keys=True, default=str).encode("utf-8", "surrogatepass"))
+
+    def _is_published(self, public: Mapping[str, KnownGeneration | None], key: str) -> bool:
+        """Return whether the documents in the output are this publication, also if a killed backfill installed them."""
+        note = self.store.note(_PUBLISHED)
+        return note.get("key") == key and all(
+            known is not None
+            and note["states"][name] in (known.digest, _state_of(known))
+            and known.digest == self._digest(name)
+            for name, known in public.items()
+        )
+
+    def _digest(self, name: str) -> str:
+        """Return the SHA-256 of the state of a set in the output; empty where there is none."""
+        file = self.today.output / self.today.layouts[name].state
+        return sha256(file.read_bytes()) if file.is_file() else ""
+
+    def _has_output(self, files: Mapping[str, BuiltFile]) -> bool:
+        """Return whether all files are in the output, as long as they should be."""
+        try:
+            return all((self.today.output / path).stat().st_size == file.length for path, file in files.items())
+        except OSError:
+            return False
+
+    def _clean_output(self) -> None:
+        """Delete what a build would delete (`DELETE_OUTPUT_DIRECTORY`), but never the sources."""
+        settings, output = self.today.pelican, self.today.output
+        content = Path(os.path.realpath(settings["PATH"]))
+        if settings["DELETE_OUTPUT_DIRECTORY"] and not content.is_relative_to(os.path.realpath(output)):
+            clean_output_dir(str(output), [*settings["OUTPUT_RETENTION"], FOLDER])
+
+    def _write_output(
+        self, outputs: BuildOutputs, files: Mapping[str, BuiltFile], layouts: Mapping[str, Layout]
+    ) -> None:
+        """Write what a build by Pelican would have written. After an interruption, the command can be run again."""
+        output = self.today.output
+        for path in files:
+            (output / path).parent.mkdir(parents=True, exist_ok=True)
+        for path, file in files.items():
+            outputs.copy(file.sha256, output / path)
+        add_discovery_files(output, self.today.settings, layouts)
+
+    def _publish(
+        self,
+        history: BuildHistory,
+        resources: Mapping[str, BuiltFile],
+        layouts: Mapping[str, Layout],
+        public: Mapping[str, KnownGeneration | None],
+    ) -> dict[str, Publication]:
+        """Publish the resources of the last commit, and the changes of all."""
+        today, requests = self.today, []
+        for own in today.settings.sets:
+            listed = history.outputs.in_set(own.name, resources)
+            files = [Resource(uri, today.output / resources[uri].path, None, listed[uri]) for uri in listed]
+            requests.append(
+                PublishRequest(
+                    resources=FileResources(files),
+                    history=history.of(own.name),
+                    boundaries=boundaries_of(today.settings, self.repository, history.landings),
+                    options=options_of(today.pelican, today.settings, layouts[own.name], own),
+                    restarted_from=public[own.name],
+                )
+            )
+        removed = list(removed_layouts(today.output, today.siteurl, self.removed_sets))
+        return dict(zip(layouts, publish_sets(requests, removed_sets=removed), strict=True))
+
+    def _report(self, skipped: Mapping[str, str], layouts: Mapping[str, Layout]) -> None:
+        """Report the commits that were left out, and where the documents were published, if they were."""
+        for sha, reason in skipped.items():
+            self.progress.message(f"{sha[:10]} is skipped: {reason}")
+        folders = [f"{layout.folder}/" for layout in layouts.values() if layout.restart_number > 1]
+        if folders:
+            self.progress.message(
                 f"the public documents stay unchanged, and the new ones are next to them, in {', '.join(folders)}"
             )
-        for line in removed_set_warnings(self._removed_sets) if publications else ():
-            self._progress.message(f"{line}.")
+        for line in removed_set_warnings(self.removed_sets) if layouts else ():
+            self.progress.message(f"{line}.")
 
 
-def _site_of(today: Configuration, top: Path, extra: Mapping[str, Any]) -> Site:
-    """Return the site for builds in the repository at `top`; `HistoryError` where its settings file is not there."""
-    settings, here = _inside(today.file, top), _inside(Path.cwd(), top)
-    if settings is None:
+def _environment_of(today: Configuration, top: Path, extra: Mapping[str, Any]) -> Environment:
+    """Return the environment of builds in the repository at `top`; `HistoryError` where it has no settings file."""
+    file, here = Path(os.path.realpath(today.file)), Path.cwd()
+    if not file.is_relative_to(top):
         message = f"{today.file} is not in the repository {top}, so no commit has its settings: commit it there"
         raise HistoryError(message)
-    folder = Path(settings).parent.as_posix() if here is None else here
-    clean_urls = today.settings.clean_urls
-    return Site(url=today.siteurl, folder=folder, settings=settings, extra=extra, clean_urls=clean_urls)
+    folder = here if here.is_relative_to(top) else file.parent
+    return Environment(
+        siteurl=today.siteurl,
+        folder=folder.relative_to(top).as_posix(),
+        settings=file.relative_to(top).as_posix(),
+        clean_urls=today.settings.clean_urls,
+        overrides={
+            **{name: value for name, value in extra.items() if name not in _TODAY},
+            "SITEURL": today.pelican["SITEURL"],
+        },
+        packages=installed_packages(),
+    )
 
 
-def _inside(path: Path, top: Path) -> str | None:
-    real = Path(os.path.realpath(path))
-    return real.relative_to(top).as_posix() if real.is_relative_to(top) else None
+def _unusable(last: BuildRecord, reason: str) -> PublicationError:
+    return PublicationError(f"the last commit, {last.commit[:10]}, cannot be published: {reason}")
 
 
-def _difference(then: Site, now: Site) -> str:
-    """Return a message on what changed in a site."""
-    if then.url != now.url:
-        return f"SITEURL was {then.url} and is now {now.url}"
-    if then.extra != now.extra:
-        return "the settings given with -e changed"
-    if then.clean_urls != now.clean_urls:
-        return "the setting 'clean_urls' changed"
-    before, today = (f"{each.settings} (read in {each.folder})" for each in (then, now))
-    return f"the settings file was {before} and is now {today}"
+def _state_of(known: KnownGeneration) -> list[object]:
+    """Return what a state says before its documents are known."""
+    state = known.state
+    return [state.generation, state.predecessor, state.restart_number, state.commit]
 
 
-def _backfill_folder(workspace: Workspace) -> Path:
-    """Create the folder for the builds of past commits, which must not be a link, and return it."""
-    for each in (workspace.folder, workspace.backfill):
-        if os.path.islink(each):  # noqa: PTH114 - `Path.is_symlink` may raise
-            message = f"{each} is a symbolic link, which may lead anywhere: remove it"
-            raise PublicationError(message)
-    workspace.create()
-    workspace.backfill.mkdir(exist_ok=True)
-    return workspace.backfill
+def _next_state(public: KnownGeneration | None, layout: Layout, commit: str) -> list[object]:
+    """Return the same of the next publication, a restart of the public one."""
+    generation, digest = (public.state.generation + 1, public.digest) if public else (1, None)
+    return [generation, digest, layout.restart_number, commit]

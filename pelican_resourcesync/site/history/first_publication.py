@@ -1,276 +1,168 @@
-"""Work out from git when each URL was created, updated and deleted, for a first publication (`docs/history.md`).
+"""The history of a first publication: that of its sources in git, by one rule (`docs/history.md`).
 
-A resource is created when its source first lands as published content, and updated when the source changes. At each
-time, a listing contains the articles whose metadata then put them there. Uncertain URLs and states are left out and
-counted.
+A page is created by the commit that added its source, and updated by each that changed it, at its URL of today. A
+source that was removed after the settings last changed is deleted, at the URL of its last version. Versions that
+Pelican would not publish count as absent.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
+from itertools import groupby
+from typing import NamedTuple
 
-from pelican_resourcesync.git import Landing, PathChange, Repository
+from pelican_resourcesync.git import SUBMODULE, PathChange
 from pelican_resourcesync.protocol import ChangeKind
-from pelican_resourcesync.publication import Change, later
-from pelican_resourcesync.site.history.listings import ListedArticle, Listing, ListingPages
-from pelican_resourcesync.site.history.past_settings import PastSettings, settings_of_listing
-from pelican_resourcesync.site.history.sources import Sources, originals
-from pelican_resourcesync.site.history.states import State, States, UnknownStateError
+from pelican_resourcesync.publication import Change
+from pelican_resourcesync.site.history.sources import Sources
 from pelican_resourcesync.site.outputs import Role
-from pelican_resourcesync.site.scope import Scope
+
+#: A path, and what Pelican makes of it.
+_Owner = tuple[str, Role]
+#: The commits of a history: when each landed, and what it changed.
+Commits = Sequence[tuple[datetime, Sequence[PathChange]]]
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryResult:
-    """The `changes` found in git, oldest first for each URI.
+class _Version(NamedTuple):
+    """A file as of one commit: the change, when it landed, and the version before it."""
 
-    `left_out` is the number of URLs and past states of sources that were left out because they are uncertain.
-    """
+    time: datetime
+    change: PathChange
+    before: "_Version | None"
 
-    changes: Sequence[Change]
-    left_out: int
+    @property
+    def exists(self) -> bool:
+        """Whether there is a file."""
+        return self.change.new is not None and self.change.mode != SUBMODULE
 
 
-class FirstHistoryReader:
-    """The rule, applied to the commits of one site. Use each instance once."""
+class _Life(NamedTuple):
+    """The URIs at which a file was public without interruption, and whether it was removed at the end."""
 
-    def __init__(
-        self, repository: Repository, sources: Sources, scope: Scope, is_excluded: Callable[[str], bool]
+    uris: Sequence[str]
+    is_removed: bool
+
+
+class _Event(NamedTuple):
+    """What a file has at a URI from a time on; `blob` is `None` where it has nothing there."""
+
+    time: datetime
+    owner: _Owner
+    blob: str | None
+    is_removed: bool
+
+
+class FirstHistory:
+    """The rule, applied to the commits of one site from the last to the first. Use each instance once."""
+
+    def __init__(self, sources: Sources, is_excluded: Callable[[str], bool]) -> None:
+        """Apply the rule to `sources`; `is_excluded` returns whether a URI of the past was never published."""
+        self._sources = sources
+        self._is_excluded = is_excluded
+        self._lives: dict[_Owner, _Life] = {}  # of what was public just before the commits already processed
+        self._events: dict[str, list[_Event]] = defaultdict(list)  # by URI, latest first
+
+    def read(self, commits: Commits, certain_from: int) -> list[Change]:
+        """Return the changes of `commits`, oldest first for each URI.
+
+        Removed sources are named from the commit with the number `certain_from` on.
+        """
+        self._sources.prefetch(change for _, changes in reversed(commits) for change in changes)
+        versions, today = _versions(commits)
+        for change in today:
+            for role in self._sources.roles(change.path):
+                uris = self._sources.built(change.path, role)
+                if uris:
+                    self._lives[change.path, role] = _Life(uris, is_removed=False)
+        for number in reversed(range(len(versions))):
+            self._undo(versions[number], may_remove=number >= certain_from)
+        removed = {event.owner[1] for events in self._events.values() for event in events if event.is_removed}
+        uncertain = {role for role in removed if not self._sources.are_reliable(role, today, self._is_excluded)}
+        return list(self._changes(uncertain))
+
+    def _undo(self, versions: Iterable[_Version], *, may_remove: bool) -> None:
+        """Go back to the time before one commit."""
+        added: list[tuple[_Version, _Owner, _Life]] = []
+        gone: list[tuple[_Version, _Version, _Owner]] = []
+        for version in versions:
+            before = version.before if version.before and version.before.exists else None
+            for role in self._sources.roles(version.change.path):
+                owner = (version.change.path, role)
+                life = self._lives.pop(owner, None)
+                if life is not None:
+                    self._record(version.time, owner, life, version.change.new)
+                    if before is None:
+                        added.append((version, owner, life))
+                    elif self._is_public(before, role):
+                        self._lives[owner] = life
+                elif before is not None:
+                    gone.append((version, before, owner))
+        if added:
+            self._follow_renames(added, [each for each in gone if not each[0].exists])
+        for version, before, owner in gone if may_remove else ():
+            if owner not in self._lives:
+                self._remove(version, before, owner)
+
+    def _follow_renames(
+        self, added: Iterable[tuple[_Version, _Owner, _Life]], gone: Iterable[tuple[_Version, _Version, _Owner]]
     ) -> None:
-        """Apply the rule to `sources` in `repository`; `is_excluded` returns whether a URI is never published."""
-        self._repository = repository
-        self._listings = sources.listings
-        self._scope = scope
-        self._files = States(repository, sources, scope)
-        self._is_excluded = is_excluded
-        self._outputs = _UriTimeline(sources.uris, is_excluded)
-        self._settings = PastSettings({path: (repository.top / path).read_bytes() for path in scope.settings})
-        self._settings_files: dict[str, PathChange] = {}
-        self._last: Mapping[str, PathChange] = {}
-        self._edited: Collection[str] = ()
-        self._rejected: Collection[str] = ()
-        self._unknown = 0
-        self._states: dict[str, list[State]] = {}
-        self._groups: dict[tuple[object, ...], dict[str, State]] = defaultdict(dict)
-        self._listed: dict[str, dict[Listing, ListedArticle]] = {}
-        self._members: dict[Listing, ListingPages] = {}
+        """Let a file that was added continue one that the same commit removed, if their URIs were the same."""
+        owners: dict[frozenset[str], _Owner] = {}
+        for _, before, owner in gone:
+            if self._is_public(before, owner[1]):
+                owners.setdefault(frozenset(self._sources.past(before.change, owner[1])), owner)
+        owners.pop(frozenset(), None)
+        for version, owner, life in added if owners else ():
+            former = owners.pop(frozenset(self._sources.past(version.change, owner[1])), None)
+            if former is not None:
+                self._record(version.time, former, life, None)
+                self._lives[former] = life
 
-    def read(self, landings: Sequence[Landing], uncommitted: Sequence[PathChange], now: datetime) -> HistoryResult:
-        """Return the changes of `landings`, and uncommitted changes, which land `now`.
+    def _remove(self, version: _Version, before: _Version, owner: _Owner) -> None:
+        """Name a source that was public before it was removed, or became a draft."""
+        role = owner[1]
+        if not self._is_public(before, role):
+            return
+        if version.exists:
+            public_from = self._sources.published_from(version.change, role)
+            if public_from is None or public_from <= version.time:  # the build left it out for another reason
+                return
+        uris = [uri for uri in self._sources.past(before.change, role) if not self._is_excluded(uri)]
+        if uris:
+            self._lives[owner] = _Life(uris, is_removed=True)
+            self._record(version.time, owner, self._lives[owner], None)
 
-        Everything in the first landing is created with it.
-        """
-        commits: list[tuple[datetime, Sequence[PathChange]]] = [(each.time, each.commit.changes) for each in landings]
-        if uncommitted:
-            commits.append((later(now, landings[-1].time), uncommitted))
-        every = [change for _, changes in commits for change in changes]
-        self._last = tree_of(every)
-        self._edited = _edited(every)
-        unbuilt = ((path, self._files.unbuilt(each, now)) for path, each in self._last.items())
-        self._rejected = {path for path, uris in unbuilt if not all(map(self._is_excluded, uris))}
-        self._repository.prefetch([each.new for each in every if each.new and self._has_to_be_read(each)])
-        for listing in self._listings.standing():
-            self._members[listing] = ListingPages(listing, self._listings, standing=True)
-            self._update_pages(listing, landings[0].time)
-        for time, changes in commits:
-            self._land(time, changes)
-        certain, left_out = self._outputs.certain_changes(self._settings)
-        return HistoryResult(certain, left_out + self._unknown + len(self._rejected))
+    def _is_public(self, version: _Version, role: Role) -> bool:
+        public_from = self._sources.published_from(version.change, role)
+        return public_from is not None and public_from <= version.time
 
-    def _has_to_be_read(self, change: PathChange) -> bool:
-        is_settings = self._scope.is_settings(change.path)
-        return is_settings or self._files.has_to_be_read(change, today=self._last.get(change.path) is change)
+    def _record(self, time: datetime, owner: _Owner, life: _Life, blob: str | None) -> None:
+        for uri in life.uris:
+            self._events[uri].append(_Event(time, owner, blob, life.is_removed))
 
-    def _land(self, time: datetime, changes: Iterable[PathChange]) -> None:
-        """Process the changes that landed at one time."""
-        groups: set[tuple[object, ...]] = set()
-        paths: list[str] = []
-        for change in changes:
-            if self._scope.is_settings(change.path):
-                self._settings_files[change.path] = change
-            if change.path in self._rejected:
-                continue
-            try:
-                today, edited = self._last.get(change.path) is change, change.path in self._edited
-                there = list(self._files.read(change, today=today, head_matters=edited))
-            except UnknownStateError:  # the state before is kept
-                self._unknown += 1
-                continue
-            there = [each for each in there if each.content.draft_until is None or each.content.draft_until <= time]
-            before = self._states.pop(change.path, [])
-            if there:
-                self._states[change.path] = there
-            if before or there:
-                paths.append(change.path)
-                groups.update(self._replace(change.path, before, there))
-        if any(self._scope.is_settings(change.path) for change in changes):
-            files = {path: self._files.data(change) for path, change in self._settings_files.items()}
-            self._settings.add(time, {path: data for path, data in files.items() if data is not None})
-        for listing in self._list(groups, paths):
-            self._update_pages(listing, time)
-        self._outputs.land(time)
-
-    def _replace(self, path: str, before: Iterable[State], there: Iterable[State]) -> Iterator[tuple[object, ...]]:
-        """Replace the states of the file at `path`; return the families of articles that this changes."""
-        for state in before:
-            for uri in state.content.uris:
-                self._outputs.put(uri, (path, state.content.role), None)
-            if self._groups[state.content.translation_group].pop(path, None):
-                yield state.content.translation_group
-        for state in there:
-            for uri in state.content.uris:
-                formed = (state.settings, state.content.source)
-                self._outputs.put(uri, (path, state.content.role), state.blob, formed)
-            if state.content.role is Role.ARTICLE and state.content.published:
-                self._groups[state.content.translation_group][path] = state
-                yield state.content.translation_group
-
-    def _list(self, groups: Iterable[tuple[object, ...]], paths: Iterable[str]) -> Iterable[Listing]:
-        """Update the listings of the articles of these families and at these paths; return the changed listings."""
-        wanted: dict[str, dict[Listing, ListedArticle]] = {path: {} for path in paths}
-        for translation_group in groups:
-            members = self._groups[translation_group]
-            shown = set(originals([state.content for state in members.values()]))
-            for path, state in members.items():
-                content = state.content
-                listings = (*(content.listings if content in shown else ()), *content.listings_of_any)
-                wanted[path] = {listing: _entry(listing, path, state) for listing in listings}
-        touched: dict[Listing, None] = {}
-        for path, now in wanted.items():
-            before = self._listed.pop(path, {})
-            for listing, entry in before.items():
-                if now.get(listing) != entry:
-                    self._members[listing].remove(entry)
-                    touched[listing] = None
-            for listing, entry in now.items():
-                if before.get(listing) != entry:
-                    self._members_of(listing).add(entry)
-                    touched[listing] = None
-            if now:
-                self._listed[path] = now
-        return touched
-
-    def _members_of(self, listing: Listing) -> ListingPages:
-        if listing not in self._members:
-            self._members[listing] = ListingPages(listing, self._listings, standing=False)
-        return self._members[listing]
-
-    def _update_pages(self, listing: Listing, time: datetime) -> None:
-        gone, others = self._members[listing].update_pages()
-        for uri in gone:
-            self._outputs.put(uri, listing, None)
-        first = self._members[listing].first_page
-        for uri in self._outputs.update(filter(None, others), listing, time):
-            settings = settings_of_listing(listing.setting, first_page=uri == first)
-            self._outputs.put(uri, listing, time, (settings, ""))
+    def _changes(self, uncertain: set[Role]) -> Iterator[Change]:
+        """Yield the changes of each URI. Where several files have had it, each may continue another."""
+        for uri, events in self._events.items():
+            now: dict[_Owner, str] = {}
+            for time, together in groupby(reversed(events), key=lambda event: event.time):
+                before = set(now.values())
+                for event in together:
+                    if event.blob is None:
+                        now.pop(event.owner, None)
+                    elif not (event.is_removed and event.owner[1] in uncertain):
+                        now[event.owner] = event.blob
+                after = set(now.values())
+                if after != before:
+                    kind = ChangeKind.CREATED if not before else ChangeKind.UPDATED if after else ChangeKind.DELETED
+                    yield Change(time, uri, kind)
 
 
-class _UriTimeline:
-    """The URIs published at a time, the owners that publish them, and the resulting changes."""
-
-    def __init__(self, built: Collection[str], is_excluded: Callable[[str], bool]) -> None:
-        """Start without outputs; `built` are the URIs of the build."""
-        self._built = built
-        self._is_excluded = is_excluded
-        self._now: dict[str, dict[Hashable, Hashable]] = defaultdict(dict)
-        self._before: dict[str, set[Hashable]] = {}
-        self._changes: dict[str, list[Change]] = defaultdict(list)
-        self._formed: dict[str, set[tuple[Sequence[str], str]]] = defaultdict(set)
-
-    def put(self, uri: str, owner: Hashable, version: Hashable, formed: tuple[Sequence[str], str] = ((), "")) -> None:
-        """Record that an owner has this version at a URI; `None` means that it no longer has one.
-
-        `formed` are the settings that determine the URL, and a source; it is needed for past URLs.
-        """
-        now = self._now[uri]
-        if uri not in self._before:
-            self._before[uri] = set(now.values())
-        now.pop(owner, None)
-        if version is not None:
-            now[owner] = version
-            if uri not in self._built:
-                self._formed[uri].add(formed)
-
-    def update(self, uris: Iterable[str], owner: Hashable, time: datetime) -> Iterator[str]:
-        """Record an update of the URIs that the owner alone publishes, and yield the other URIs.
-
-        This is the fast path for the most frequent change: one new article moves all others on the pages of the index.
-        """
-        for uri in uris:
-            now = self._now[uri]
-            if uri in self._before or len(now) != 1 or owner not in now:
-                yield uri
-            else:
-                self._changes[uri].append(Change(time, uri, ChangeKind.UPDATED))
-
-    def land(self, time: datetime) -> None:
-        """Record the changes made since the last call, at this time."""
-        for uri, before in self._before.items():
-            now = set(self._now[uri].values())
-            if now != before:
-                kind = ChangeKind.CREATED if not before else ChangeKind.UPDATED if now else ChangeKind.DELETED
-                self._changes[uri].append(Change(time, uri, kind))
-        self._before.clear()
-
-    def certain_changes(self, settings: PastSettings) -> tuple[list[Change], int]:
-        """Return the certain changes, URI by URI, and the number of URIs that are left out.
-
-        A past URI is certain from the time on at which the settings that determine it got today's values. One that the
-        build should have published, but did not, is never certain.
-        """
-        certain: list[Change] = []
-        left_out = 0
-        for uri, life in self._changes.items():
-            if uri not in self._built and self._is_excluded(uri):
-                continue
-            if uri not in self._built:
-                since = [settings.unchanged_since(*formed) for formed in self._formed[uri]]
-                known = [time for time in since if time is not None]
-                is_certain = not self._now[uri] and len(known) == len(since)
-                life = _since(max(known), life) if is_certain else []  # noqa: PLW2901 - only the certain part
-                left_out += not life
-            certain += life
-        return certain, left_out
-
-
-def _since(time: datetime, life: Sequence[Change]) -> list[Change]:
-    """Return the changes of one URI from a time on. A resource that existed at that time is created then."""
-    after = [change for change in life if change.time >= time]
-    before = life[: len(life) - len(after)]
-    if before and before[-1].kind is not ChangeKind.DELETED:
-        if not after or after[0].time > time:
-            after.insert(0, Change(time, life[0].uri, ChangeKind.CREATED))
-        elif after[0].kind is ChangeKind.DELETED:
-            after.pop(0)
-        else:
-            after[0] = after[0]._replace(kind=ChangeKind.CREATED)
-    return after
-
-
-def _entry(listing: Listing, path: str, state: State) -> ListedArticle:
-    shown = (state.content.uris, state.content.head)
-    return ListedArticle(state.content.order, path, (*shown, state.blob) if listing.shows_text else shown)
-
-
-def _edited(changes: Iterable[PathChange]) -> set[str]:
-    """Return the paths with several states, or a state that another path had too: only their heads are compared."""
-    paths: dict[str, str] = {}
-    blobs: dict[str, str] = {}
-    found = set()
-    for change in (each for each in changes if each.new):
-        found |= {change.path} if change.path in paths else set()
-        other = blobs.setdefault(str(change.new), change.path)
-        found |= {other, change.path} if other != change.path else set()
-        paths[change.path] = ""
-    return found
-
-
-def tree_of(changes: Iterable[PathChange]) -> dict[str, PathChange]:
-    """Return the last change of each path that exists after `changes` are applied in order."""
-    tree: dict[str, PathChange] = {}
-    for change in changes:
-        tree.pop(change.path, None)
-        if change.new is not None:
-            tree[change.path] = change
-    return tree
+def _versions(commits: Commits) -> tuple[list[list[_Version]], list[PathChange]]:
+    """Return the versions of each commit, and the last change of each file that there is today."""
+    latest: dict[str, _Version] = {}
+    found = []
+    for time, changes in commits:
+        versions = [_Version(time, change, latest.get(change.path)) for change in changes]
+        latest.update({version.change.path: version for version in versions})
+        found.append(versions)
+    return found, [version.change for version in latest.values() if version.exists]

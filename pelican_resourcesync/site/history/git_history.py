@@ -1,6 +1,7 @@
 """The history of a site in git, for its publication: changes and their times, by the user's settings.
 
-With a previous publication, the bytes decide what changed, and git when. For a first publication, `rule` decides both.
+With a previous publication, the bytes decide what changed, and git when. For a first publication, the sources decide
+both (`first_publication`).
 Where git has no answer, a warning explains why, and nothing is made up.
 """
 
@@ -26,11 +27,11 @@ from pelican_resourcesync.publication import (
     PreviousPublication,
     RangeBoundaries,
     build_time,
+    later,
 )
 from pelican_resourcesync.settings import Settings
-from pelican_resourcesync.site.history.first_publication import FirstHistoryReader, tree_of
-from pelican_resourcesync.site.history.sources import Sources, quiet_reading
-from pelican_resourcesync.site.history.states import States
+from pelican_resourcesync.site.history.first_publication import Commits, FirstHistory
+from pelican_resourcesync.site.history.sources import Sources
 from pelican_resourcesync.site.outputs import Exclusion, OutputFile, ResourceSet, Run
 from pelican_resourcesync.site.scope import Scope, find_scope
 
@@ -40,13 +41,13 @@ SetHistory = tuple[ChangeHistory, RangeBoundaries]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreviousState:
-    """What publications made together have in common: their `commit`, and the landing times `held` in their state.
+    """What publications made together have in common: their `commit`, and the landing times `postponed` in their state.
 
     `resources` are those of all of them.
     """
 
     commit: str | None
-    held: Mapping[str, datetime]
+    postponed: Mapping[str, datetime]
     resources: Mapping[str, Listed]
 
     @classmethod
@@ -66,7 +67,7 @@ class PreviousState:
             return None
         return cls(
             commit=previous[0].state.commit,
-            held=previous[0].state.postponed,
+            postponed=previous[0].state.postponed,
             resources=ChainMap(*cast("list[dict[str, Listed]]", [each.resources for each in reversed(previous)])),
         )
 
@@ -88,12 +89,12 @@ class GitHistory:
 
     def read(self, written: Sequence[OutputFile], sets: Sequence[ResourceSet]) -> dict[str, SetHistory]:
         """Return, for each set, the changes and times for a build of these outputs."""
-        history, cuts = self._read(written)
+        history, boundaries = self._read(written)
         if self._previous is not None:  # the bytes decide, and sets contain what they select today
-            return {each.settings.name: (history, cuts) for each in sets}
+            return {each.settings.name: (history, boundaries) for each in sets}
         built = {each.uri for each in written}
         return {
-            each.settings.name: (replace(history, changes=each.changes_within(history.changes, built)), cuts)
+            each.settings.name: (replace(history, changes=each.changes_within(history.changes, built)), boundaries)
             for each in sets
         }
 
@@ -102,7 +103,7 @@ class GitHistory:
             repository = repository_of(self._run.settings)
         except HistoryError as error:
             self.warnings.append(f"{error}. The Resource List is published alone, with the times of the files")
-            return ChangeHistory(built=self._built, complete=False), self._cuts(None, [])
+            return ChangeHistory(built=self._built, complete=False), self._boundaries(None, [])
         try:
             return self._read_repository(repository, written)
         finally:
@@ -122,8 +123,8 @@ class GitHistory:
             )
             landed = committer_time(line[-1])
             history = ChangeHistory(built=self._built, complete=False, commit=line[-1].sha, landed=landed)
-            return history, self._cuts(repository, [])
-        known = self._previous.held if self._previous else {}
+            return history, self._boundaries(repository, [])
+        known = self._previous.postponed if self._previous else {}
         landings = list(landing_times(line, built=max(self._built, datetime.now(UTC)), known=known))
         self._warn_of_clocks(landings, known)
         scope = find_scope(repository.top, self._run.settings)
@@ -133,18 +134,17 @@ class GitHistory:
             built=self._built,
             commit=line[-1].sha,
             landed=landings[-1].time,
-            postponed={each.commit.sha: each.time for each in landings if each.held},
+            postponed={each.commit.sha: each.time for each in landings if each.postponed},
         )
         if self._previous is None:
-            landings_from_start = self._from_the_beginning(repository, scope, landings)
-            changes = self._by_rule(repository, scope, landings_from_start, uncommitted, written)
+            changes = self._first(repository, scope, landings, uncommitted, written)
             history = replace(history, changes=changes)
         else:
             since = self._since(repository, landings, self._previous.commit)
             changes = self._touched(repository, scope, since, uncommitted, written) if since or uncommitted else []
             history = replace(history, changes=changes, touched=bool(since or uncommitted))
         self._warn_of_patterns({*self._past, *(self._previous.resources if self._previous else ())})
-        return history, self._cuts(repository, landings)
+        return history, self._boundaries(repository, landings)
 
     def _since(self, repository: Repository, landings: Sequence[Landing], base: str | None) -> list[Landing]:
         """Return the landings after the published commit, with their changes.
@@ -165,19 +165,16 @@ class GitHistory:
         written: Sequence[OutputFile],
     ) -> Sequence[Change]:
         """Return an update for each resource whose source was changed or removed since, at the time of that change."""
-        commits: list[tuple[datetime, Sequence[PathChange]]] = [(each.time, each.commit.changes) for each in since]
-        commits += [(self._built, uncommitted)] if uncommitted else []
         times: dict[str, datetime] = {}
-        with self._sources(written) as sources, quiet_reading():
-            states = States(repository, sources, scope)
+        with Sources(self._run, written, repository, scope) as sources:
             gone = self._previous.resources.keys() - sources.uris if self._previous else set()
-            for time, changes in commits:
+            for time, changes in self._commits(since, uncommitted):
                 for change in changes:
-                    times |= dict.fromkeys(states.uris_today(change), time)
-                    times |= {uri: time for uri in (states.uris_before(change) if gone else ()) if uri in gone}
+                    times |= dict.fromkeys(sources.built_from(change), time)
+                    times |= {uri: time for uri in (sources.published_before(change) if gone else ()) if uri in gone}
         return [Change(time, uri, ChangeKind.UPDATED) for uri, time in times.items()]
 
-    def _by_rule(
+    def _first(
         self,
         repository: Repository,
         scope: Scope,
@@ -186,47 +183,41 @@ class GitHistory:
         written: Sequence[OutputFile],
     ) -> Sequence[Change]:
         """Return the changes for a first publication, by the rule."""
-        with self._sources(written) as sources, quiet_reading():
-            history = FirstHistoryReader(repository, sources, scope, self._is_excluded).read(
-                landings, uncommitted, self._built
-            )
-        if history.left_out:
-            self.notes.append(
-                f"{history.left_out} past URLs and states of sources are left out of the Change Lists, because they "
-                "are not certain (see docs/history.md); backfill builds them"
-            )
-        return history.changes
+        commits = self._commits(self._from_the_beginning(repository, landings), uncommitted)
+        paths = ([change.path for change in changes] for _, changes in commits)
+        configured = [number for number, changed in enumerate(paths) if any(map(scope.is_settings, changed))]
+        with Sources(self._run, written, repository, scope) as sources:
+            history = FirstHistory(sources, self._is_excluded)
+            return history.read(commits, certain_from=configured[-1] + 1 if configured else len(commits))
 
-    def _sources(self, written: Sequence[OutputFile]) -> Sources:
-        return Sources(self._run.settings, self._run.siteurl, written, clean_urls=self._run.clean_urls)
+    def _commits(self, landings: Sequence[Landing], uncommitted: Sequence[PathChange]) -> Commits:
+        """Return the changes of `landings`, and those that are not committed, which land with this build."""
+        commits: list[tuple[datetime, Sequence[PathChange]]] = [(each.time, each.commit.changes) for each in landings]
+        if uncommitted:
+            commits.append((later(self._built, commits[-1][0]) if commits else self._built, uncommitted))
+        return commits
 
     def _is_excluded(self, uri: str) -> bool:
         excluded = self._exclusion.excludes_uri(self._run.siteurl, uri)
         self._past |= {uri} if excluded else set()
         return excluded
 
-    def _from_the_beginning(
-        self, repository: Repository, scope: Scope, landings: Sequence[Landing]
-    ) -> Sequence[Landing]:
-        """Return the landings from the start of the history on; the first of them contains all files of its commit.
-
-        The history does not start before there is a settings file.
-        """
-        first = 0
-        if scope.settings:
-            paths = ([change.path for change in each.commit.changes] for each in landings)
-            found = (at for at, changed in enumerate(paths) if any(map(scope.is_settings, changed)))
-            first = next(found, len(landings) - 1)
-        first = max(first, self._begin(repository, landings))
-        before = [change for each in landings[: first + 1] for change in each.commit.changes]
-        commit = replace(landings[first].commit, changes=tuple(tree_of(before).values()))
-        return [replace(landings[first], commit=commit), *landings[first + 1 :]]
+    def _from_the_beginning(self, repository: Repository, landings: Sequence[Landing]) -> Sequence[Landing]:
+        """Return the landings from the start of the history on; the first of them contains all files of its commit."""
+        first = self._begin(repository, landings)
+        tree = {change.path: change for each in landings[: first + 1] for change in each.commit.changes}
+        there = tuple(change for change in tree.values() if change.new is not None)
+        return [replace(landings[first], commit=replace(landings[first].commit, changes=there)), *landings[first + 1 :]]
 
     def _begin(self, repository: Repository, landings: Sequence[Landing]) -> int:
         """Return the index of the landing that the setting `history` names."""
         if self._settings.history in ("all", "built"):
             return 0
-        begin = repository.commit("HEAD" if self._settings.history == "none" else self._settings.history)
+        try:
+            begin = repository.commit("HEAD" if self._settings.history == "none" else self._settings.history)
+        except HistoryError as error:
+            message = f"RESOURCESYNC['history']: {error}; or give 'all' or 'none'"
+            raise HistoryError(message) from error
         shas = [each.commit.sha for each in landings]
         if begin not in shas:
             message = (
@@ -236,11 +227,11 @@ class GitHistory:
             raise HistoryError(message)
         return shas.index(begin)
 
-    def _cuts(self, repository: Repository | None, landings: Sequence[Landing]) -> RangeBoundaries:
-        return cuts_of(self._settings, repository, landings)
+    def _boundaries(self, repository: Repository | None, landings: Sequence[Landing]) -> RangeBoundaries:
+        return boundaries_of(self._settings, repository, landings)
 
     def _warn_of_clocks(self, landings: Sequence[Landing], known: Iterable[str]) -> None:
-        ahead = [each.commit for each in landings if each.held and each.commit.sha not in known]
+        ahead = [each.commit for each in landings if each.postponed and each.commit.sha not in known]
         if ahead:
             first = ahead[0]
             self.warnings.append(
@@ -278,7 +269,7 @@ def repository_of(settings: Mapping[str, Any]) -> Repository:
     return repository
 
 
-def cuts_of(settings: Settings, repository: Repository | None, landings: Sequence[Landing]) -> RangeBoundaries:
+def boundaries_of(settings: Settings, repository: Repository | None, landings: Sequence[Landing]) -> RangeBoundaries:
     """Return where the setting `changes_by` cuts commit ranges, in a history of these landings."""
     by = settings.changes_by
     if isinstance(by, int):

@@ -6,14 +6,13 @@ from errno import ENOSPC
 from pathlib import Path
 
 from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.http import uri_of_path
 from pelican_resourcesync.publication import FOLDER, WELL_KNOWN, Change, Layout
 from pelican_resourcesync.settings import SetSettings, Settings
 from pelican_resourcesync.site.outputs.discovery import ROBOTS
-from pelican_resourcesync.site.outputs.facets import UNFILED, facets_of
-from pelican_resourcesync.site.outputs.run import OutputFile, Run
-from pelican_resourcesync.site.outputs.selection import Selector, selection_warnings
-from pelican_resourcesync.site.outputs.uris import files_of, matches_pattern
-from pelican_resourcesync.transport import uri_of_path
+from pelican_resourcesync.site.outputs.paths import files_of, matches_pattern
+from pelican_resourcesync.site.outputs.run import OutputFile, Run, is_private
+from pelican_resourcesync.site.outputs.sets import UNFILED, Selector, facets_of, selection_warnings
 
 #: How many links that lead out of the output a warning names.
 _SHOWN = 5
@@ -41,8 +40,8 @@ class Exclusion:
         return [pattern for pattern in self.patterns if not any(matches_pattern(path, pattern) for path in paths)]
 
     def excludes_uri(self, siteurl: str, uri: str) -> bool:
-        """Return whether a file that a static host may return for `uri`, a URI of the past, is excluded."""
-        return any(map(self.excludes, files_of(siteurl, uri)))
+        """Return whether a file that a static host may return for `uri`, a URI of the past, is excluded or private."""
+        return any(self.excludes(path) or is_private(path) for path in files_of(siteurl, uri))
 
 
 def select_resources(outputs: Iterable[OutputFile], exclusion: Exclusion) -> list[OutputFile]:

@@ -11,9 +11,8 @@ from typing import Any
 from pelican.contents import Content
 from pelican.generators import ArticlesGenerator, PagesGenerator, StaticGenerator
 
-from pelican_resourcesync.site.outputs.roles import Role
-from pelican_resourcesync.site.outputs.uris import uri_of
-from pelican_resourcesync.transport import uri_of_path
+from pelican_resourcesync.http import uri_of_path
+from pelican_resourcesync.site.outputs.paths import Role, uri_of
 
 _CONTENTS = (("article", Role.ARTICLE), ("page", Role.PAGE))
 _WRAPPERS = ("tag", "category", "author")
@@ -246,13 +245,22 @@ def _links(contents: Iterable[Any]) -> set[str]:
 def walk(folder: Path) -> Iterator[tuple[str, Path]]:
     """Return each file below `folder` with its relative path, in the order of the paths.
 
-    Names that begin with a dot are private (`.git`, `.htaccess`) and left out, except `.well-known`.
+    Private files are left out.
     """
     found = []
     for root, folders, files in os.walk(folder):
-        folders[:] = [name for name in folders if not name.startswith(".") or name == ".well-known"]
-        found += [Path(root, name) for name in files if not name.startswith(".")]
+        folders[:] = [name for name in folders if not is_private(f"{name}/")]
+        found += [Path(root, name) for name in files if not is_private(name)]
     return iter(sorted((file.relative_to(folder).as_posix(), file) for file in found if file.is_file()))
+
+
+def is_private(path: str) -> bool:
+    """Return whether a file or folder (with a slash at its end) has a name that begins with a dot, as `.git` does.
+
+    The folder `.well-known` is public.
+    """
+    *folders, name = path.split("/")
+    return name.startswith(".") or any(each.startswith(".") and each != ".well-known" for each in folders)
 
 
 def leads_outside(file: Path, output: Path, source: Path | None = None) -> bool:

@@ -15,11 +15,11 @@ from sqlalchemy import make_url, text
 from repo_bridge.errors import DatabaseError
 from repo_bridge.reading import database
 from repo_bridge.reading.database import open_database
-from repo_bridge.reading.repository import Repository, open_repository
+from repo_bridge.reading.repository import DSpaceRepository, open_repository
+from sample_site.dspace.repository import Sample, Thing, rows_of
+from sample_site.dspace.tables import write_sqlite
 from tests.bridge.support.reading import VIEW, read, url_of
-from tests.bridge.support.repository import Sample, Thing, rows_of
 from tests.bridge.support.server import Server
-from tests.bridge.support.tables import write_sqlite
 
 SECRET = "s3cr3t/ä@:"
 
@@ -168,7 +168,7 @@ def test_dropped_connection(server: Server, capfd: pytest.CaptureFixture[str]) -
     server.drop(url)
 
 
-def _read_and_kill(repository: Repository, url: str) -> None:
+def _read_and_kill(repository: DSpaceRepository, url: str) -> None:
     """End the connection that a repository is read over when its first item was read, and go on."""
     for number, _item in enumerate(repository.items()):
         if number == 0:

@@ -4,8 +4,6 @@ import gzip
 import re
 import sqlite3
 import stat
-import tracemalloc
-import zlib
 from contextlib import closing, suppress
 from io import BytesIO
 from pathlib import Path
@@ -15,17 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from repo_bridge.errors import BridgeError, DumpError
-from repo_bridge.reading.dump import import_dump
-from repo_bridge.reading.dump.copy_format import parse_head, parse_row
-from repo_bridge.reading.dump.custom import CustomDump
-from repo_bridge.reading.dump.plain import PlainDump
+from repo_bridge.reading.dump import Dump, parse_head, parse_row
+from repo_bridge.reading.importing import import_dump
+from sample_site.dspace.repository import Sample, Thing, Value, rows_of
+from sample_site.dspace.tables import TABLES, columns_of, tuples
 from tests.bridge.support.reading import read, url_of
-from tests.bridge.support.repository import Sample, Thing, Value, rows_of
 from tests.bridge.support.samples import PUBLIC, every_case
 from tests.bridge.support.server import Server
-from tests.bridge.support.tables import TABLES, columns_of, tuples
 
-TABLES_READ = frozenset({"item", "metadatavalue"})
 #: The bytes between two places where a dump is damaged.
 STRIDE = 97 if settings().max_examples > 1_000 else 293
 _ESCAPES = {"\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v"}
@@ -229,135 +224,79 @@ def test_any_plain(tmp_path_factory: pytest.TempPathFactory, mutations: list[tup
         read(url_of(importing(text, tmp_path_factory.getbasetemp())))
 
 
+def dumped(server: Server, sample: Sample, file: Path, *options: str) -> Path:
+    """Dump a repository in custom format, with `pg_dump`."""
+    url = server.database(rows_of(sample, 7), 7)
+    server.dump(url, file, "--format=custom", *options)
+    server.drop(url)
+    return file
+
+
 def test_any_custom(server: Server, tmp_path: Path) -> None:
     """A dump in custom format that is cut or altered anywhere is read, or is one declared error."""
-    url = server.database(rows_of(Sample(items=[Thing(1)]), 7), 7)
-    data = server.dump(url, tmp_path / "dump", "--format=custom").read_bytes()
-    server.drop(url)
+    data = dumped(server, Sample(items=[Thing(1)]), tmp_path / "dump").read_bytes()
     errors = []
     for place in range(5, len(data), STRIDE):
         for damaged in (data[:place], data[:place] + bytes([data[place] ^ 0xFF]) + data[place + 1 :]):
             try:
-                assert {
-                    copied.table for copied in CustomDump(_after_magic(damaged), "dump", TABLES_READ).tables()
-                } <= TABLES_READ
-            except DumpError as error:
+                importing(damaged, tmp_path)
+            except BridgeError as error:
                 errors.append(str(error))
-    assert all(error.startswith("dump ") for error in errors)
-    assert len(errors) > len(data) / STRIDE / 2
-
-
-def _after_magic(data: bytes) -> BytesIO:
-    stream = BytesIO(data)
-    stream.read(5)
-    return stream
+    assert not any("\n" in error for error in errors)
+    assert sum("cannot be read by pg_restore" in error for error in errors) > len(data) / STRIDE / 2
 
 
 def test_custom_through_a_pipe(server: Server, tmp_path: Path) -> None:
-    """A dump that came through a pipe knows no places, and is read all the same; so is one compressed with gzip."""
+    """A dump that came through a pipe knows no places, and is read all the same."""
     url = server.database(rows_of(every_case(), 7), 7)
     live = read(url)
     piped = server.piped(url, "--format=custom")
     server.drop(url)
     assert read(url_of(importing(piped, tmp_path))) == live
-    assert read(url_of(importing(gzip.compress(piped), tmp_path))) == live
+    with pytest.raises(DumpError, match="is in custom format, compressed with gzip once more: dump with"):
+        importing(gzip.compress(piped), tmp_path)
 
 
-def _number(value: int) -> bytes:
-    return bytes([value < 0]) + abs(value).to_bytes(4, "little")
+def test_custom_with_other_rows(server: Server, tmp_path: Path) -> None:
+    """A dump with INSERT statements is refused, though `pg_restore` reads it."""
+    dump = dumped(server, every_case(), tmp_path / "dump", "--inserts")
+    with pytest.raises(DumpError, match=r"dump, line \d+, has INSERT statements: dump without --inserts"):
+        import_dump(dump, tmp_path / "export.db")
 
 
-def _text(value: bytes | None) -> bytes:
-    return _number(-1) if value is None else _number(len(value)) + value
+def test_custom_of_another_version(server: Server, tmp_path: Path) -> None:
+    """What `pg_restore` says about an archive that is too new is repeated, with what to do."""
+    data = bytearray(dumped(server, Sample(items=[Thing(1)]), tmp_path / "dump").read_bytes())
+    data[6] = 99
+    message = r"unsupported version \(1\.99\) in file header: make the dump again, install the PostgreSQL client"
+    with pytest.raises(DumpError, match=message):
+        importing(bytes(data), tmp_path)
 
 
-def custom_dump(
-    *blocks: bytes, version: int = 16, algorithm: int = 0, statement: bytes | None = None, form: int = 1
-) -> bytes:
-    """Write a dump in custom format by hand, with one table as its second entry."""
-    head = b"PGDMP" + bytes([1, version, 0, 4, 8, form])
-    head += bytes([algorithm]) if version >= 15 else _number(algorithm)
-    head += b"".join(_number(0) for _ in range(7)) + _text(b"dspace") + _text(b"9.6") + _text(b"9.6")
-    if statement is None:
-        statement = b"COPY public.item (uuid, in_archive) FROM stdin;\n"
-    entries = b""
-    for number, tag, kind, copy in ((1, b"ENCODING", b"ENCODING", b""), (2, b"item", b"TABLE DATA", statement)):
-        definition = b"SET client_encoding = 'LATIN1';" if number == 1 else b""
-        entries += _number(number) + _number(1) + _text(b"0") + _text(b"0") + _text(tag) + _text(kind) + _number(2)
-        entries += _text(definition) + _text(b"") + _text(copy) + _text(b"public") + _text(None)
-        entries += (_text(None) if version >= 14 else b"") + (_number(0) if version >= 16 else b"")
-        entries += _text(b"dspace") + _text(b"false") + _text(b"1") + _text(None) + bytes([2]) + bytes(8)
-    return head + _number(2) + entries + b"".join(blocks)
+def test_no_pg_restore(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without `pg_restore`, the message says what to install."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(DumpError, match=r"pg_restore is not installed: install PostgreSQL's client"):
+        importing(b"PGDMP...", tmp_path)
 
 
-def block(number: int, *chunks: bytes, kind: int = 1) -> bytes:
-    """Write a block of rows."""
-    return bytes([kind]) + _number(number) + b"".join(_text(chunk) for chunk in chunks) + _number(0)
-
-
-def tables_of(data: bytes) -> list[tuple[str, list[bytes]]]:
-    """Read a dump in custom format."""
-    reader = CustomDump(_after_magic(data), "x.dump", TABLES_READ)
-    return [(copied.table, [*copied.lines]) for copied in reader.tables()]
-
-
-ROWS = b"a\tt\nb\tf\n\\.\n\n\n"
-
-
-@pytest.mark.parametrize("version", [12, 13, 14, 15, 16])
-def test_custom_by_hand(version: int) -> None:
-    """Every version of the archive is read, its rows in any chunks, and blocks of others are passed over."""
-    expected = [("item", [b"a\tt", b"b\tf"])]
-    large = bytes([3]) + _number(9) + _number(77) + _text(b"large object") + _number(0) + _number(0)
-    other = block(5, b"other rows")
-    for chunks in ([ROWS], [ROWS[:1], ROWS[1:5], ROWS[5:]], [bytes([each]) for each in ROWS]):
-        assert tables_of(custom_dump(large, other, block(2, *chunks), version=version)) == expected
-    packed = zlib.compress(ROWS)
-    data = custom_dump(block(2, packed[:7], packed[7:]), version=version, algorithm=1)
-    assert tables_of(data) == expected
-
-
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        (custom_dump(version=17), r"x\.dump is in archive format 1\.17, which is not known: dump with --format=plain"),
-        (custom_dump(version=11), r"archive format 1\.11"),
-        (custom_dump(form=3), "is not a dump in custom format"),
-        (custom_dump(algorithm=2), "compressed with lz4 or zstd"),
-        (custom_dump(statement=b""), None),
-        (custom_dump(block(2, ROWS), statement=b"INSERT"), "has INSERT statements"),
-        (custom_dump(), "is cut short: rows of tables are missing"),
-        (custom_dump(block(2, ROWS[:-7])), "is cut short in the middle of a table"),
-        (custom_dump(block(2, ROWS, kind=7)), "is damaged: it has a block of the kind 7"),
-        (custom_dump(block(2, ROWS)[:-3]), "is cut short: dump again"),
-        (custom_dump(block(2, b"no zlib"), algorithm=1), "is damaged: its rows do not decompress"),
-        (custom_dump(bytes([1]) + _number(2) + _number(2**31)), "has a length of 2147483648"),
-        (custom_dump(bytes([1]) + _number(2) + _number(-5)), "has a length of -5"),
-    ],
-)
-def test_bad_custom(data: bytes, message: str | None) -> None:
-    """What is wrong with a dump in custom format is one sentence."""
-    with pytest.raises(DumpError, match=message or "is cut short|INSERT"):
-        tables_of(data)
-
-
-def test_contents_that_are_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A dump that says it has more entries than any is damaged."""
-    monkeypatch.setattr("repo_bridge.reading.dump.custom._MOST_ENTRIES", 1)
-    with pytest.raises(DumpError, match="is damaged: it counts 2 entries"):
-        tables_of(custom_dump(block(2, ROWS)))
+def test_silent_pg_restore(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If `pg_restore` fails without a message, its exit status is shown."""
+    program = tmp_path / "pg_restore"
+    program.write_text("#!/bin/sh\nexit 3\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(DumpError, match="cannot be read by pg_restore: exit status 3:"):
+        importing(b"PGDMP...", tmp_path)
 
 
 def test_much_is_read_without_finding_a_table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A script or a table of contents that goes on and on is given up."""
-    monkeypatch.setattr("repo_bridge.reading.dump.plain._MOST_BEFORE_TABLES", 1_000)
-    monkeypatch.setattr("repo_bridge.reading.dump.custom._LONGEST_CONTENTS", 10)
+    """A script that goes on and on is given up."""
+    monkeypatch.setattr("repo_bridge.reading.dump._MOST_BEFORE_TABLES", 1_000)
     dump = tmp_path / "dump.sql.gz"
     dump.write_bytes(gzip.compress(b"--\n" * 1_000))
     with pytest.raises(DumpError, match="line 334, has no table in its first 1,000 bytes"):
         import_dump(dump, tmp_path / "export.db")
-    with pytest.raises(DumpError, match="its table of contents is longer than 10 bytes"):
-        tables_of(custom_dump(block(2, ROWS)))
 
 
 def test_hidden_metadata_is_left_out(tmp_path: Path) -> None:
@@ -379,7 +318,7 @@ def test_hidden_metadata_is_left_out(tmp_path: Path) -> None:
 
 def test_progress_and_mode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows of all tables are counted as they are read; the copy is for its owner alone."""
-    monkeypatch.setattr("repo_bridge.reading.dump.importing._STEP", 2)
+    monkeypatch.setattr("repo_bridge.reading.importing._STEP", 2)
     text = plain_dump(Sample(items=[Thing(1), Thing(2)]), 7)
     (tmp_path / "dump.sql").write_text(text, "utf-8")
     seen: list[int] = []
@@ -392,22 +331,6 @@ def test_progress_and_mode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_rows_that_are_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """A row longer than any is not taken into memory."""
-    monkeypatch.setattr("repo_bridge.reading.dump.plain.LONGEST_ROW", 100)
-    monkeypatch.setattr("repo_bridge.reading.dump.custom.LONGEST_ROW", 100)
+    monkeypatch.setattr("repo_bridge.reading.dump._LONGEST_ROW", 100)
     with pytest.raises(DumpError, match="is longer than 100 bytes"):
-        [*PlainDump(BytesIO(b"x" * 101), "x.sql", TABLES_READ).tables()]
-    with pytest.raises(DumpError, match="has a row longer than 100 bytes"):
-        tables_of(custom_dump(block(2, b"x" * 101)))
-
-
-def test_packed_rows_are_unpacked_piece_by_piece() -> None:
-    """Rows that are small when packed and huge when not are not unpacked at once."""
-    mebibyte = 1024 * 1024
-    packed = zlib.compress((b"x" * (mebibyte - 1) + b"\n") * 60 + b"\\.\n", 9)
-    assert len(packed) < 100_000
-    reader = CustomDump(_after_magic(custom_dump(block(2, packed), algorithm=1)), "x.dump", TABLES_READ)
-    tracemalloc.start()
-    assert sum(len(line) for copied in reader.tables() for line in copied.lines) == 60 * (mebibyte - 1)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 10 * mebibyte
+        [*Dump(BytesIO(b"x" * 101), "x.sql", {"item"}).tables()]

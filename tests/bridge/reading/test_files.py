@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repo_bridge.reading.files import files_of
-from tests.bridge.reading.test_digests import BOTH
+from repo_bridge.reading.repository import files_of
+from tests.bridge.reading.test_changes import BOTH
 
 #: Of a file: its key, where bundles have it, its titles (place, number, text), and the dates of its policies.
 _FILES: list[tuple[str, *tuple[list[tuple[Any, ...]], ...]]] = [

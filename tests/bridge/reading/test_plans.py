@@ -13,7 +13,6 @@ from sqlalchemy import ClauseElement, Connection
 from repo_bridge.access import AnonymousView
 from repo_bridge.model import Field
 from repo_bridge.reading.database import PLAN_FOR_ALL, PLAN_FOR_FEW, open_database
-from repo_bridge.reading.digests import digest_statement
 from repo_bridge.reading.relationships import VirtualMetadata
 from repo_bridge.reading.repository import open_repository
 from repo_bridge.reading.row_versions import sums_statement
@@ -61,8 +60,6 @@ def of_all(queries: Statements) -> dict[str, Any]:
     """Return the statements about all items."""
     among, virtual = queries.candidates(), virtual_metadata(queries)
     return {
-        "digests": digest_statement(queries, range(1, 20)),
-        "digests with related items": digest_statement(queries, range(1, 20), virtual=virtual),
         "related items": virtual.statement(among),
         "items": queries.items(),
         "handles": queries.handles(among),
@@ -175,6 +172,6 @@ def test_time_is_linear(server: Server, url: str) -> None:
         grow(server, url, there, items)
         begin = time.perf_counter()
         with open_repository(url, VIEW) as repository:
-            number = sum(1 for _ in repository.digests())
+            number = sum(1 for _ in repository.items())
         seconds.append((time.perf_counter() - begin) / number)
     assert seconds[1] < 3 * seconds[0]

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from repo_bridge.errors import BridgeError, DatabaseError, QueryError
 from repo_bridge.reading.database import open_database
 from repo_bridge.reading.query import QueryRow, read_query
+from sample_site.dspace.repository import Sample, Thing, rows_of
 from tests.bridge.support.reading import url_of
-from tests.bridge.support.repository import Sample, Thing, rows_of
 from tests.bridge.support.server import Server
 
 BERLIN = ZoneInfo("Europe/Berlin")

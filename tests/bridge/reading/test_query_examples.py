@@ -11,7 +11,7 @@ import pytest
 
 from repo_bridge.reading.database import open_database
 from repo_bridge.reading.query import QueryRow, read_query, read_query_metadata
-from repo_bridge.settings import read_configuration
+from repo_bridge.settings import read_settings
 from tests.bridge.support.eprints import EPRINTS, EPRINTS_METADATA, EPRINTS_ROWS, PUBLIC_EPRINTS
 from tests.bridge.support.ojs import ARTICLES_METADATA, OJS, OJS_ROWS, PUBLIC_ARTICLES
 from tests.bridge.support.reading import url_of
@@ -76,6 +76,6 @@ def test_example_on_postgresql(
 def test_every_example_is_tried(file: Path) -> None:
     """No example is without a test, and each is a settings file that is accepted, without a warning."""
     assert file.stem in {case[0] for case in CASES}
-    configuration = read_configuration({}, file)
-    assert configuration.settings.query
-    assert not configuration.warnings
+    settings = read_settings({}, file)
+    assert settings.query
+    assert not settings.warnings

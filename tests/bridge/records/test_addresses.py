@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pelican_resourcesync.transport import is_plain
+from pelican_resourcesync.http import is_plain
 from repo_bridge.model import Collection
 from repo_bridge.records.addresses import Addresses, Interface, record_path
 

@@ -8,7 +8,7 @@ from lxml import etree
 from repo_bridge.errors import CrosswalkError
 from repo_bridge.model import Field, MetadataValue
 from repo_bridge.records import CROSSWALKS, find_crosswalks
-from tests.bridge.support.repository import FIELDS
+from sample_site.dspace.repository import FIELDS
 
 DC, TERMS, MODS = "http://purl.org/dc/elements/1.1/", "http://purl.org/dc/terms/", "http://www.loc.gov/mods/v3"
 LANG = "{http://www.w3.org/XML/1998/namespace}lang"

@@ -12,10 +12,10 @@ from repo_bridge.reading.repository import open_repository
 from repo_bridge.records import find_crosswalks
 from repo_bridge.records.addresses import Addresses
 from repo_bridge.records.resources import HiddenUri, Link, hidden_uris, latest, resources_of
+from sample_site.dspace.repository import rows_of
+from sample_site.dspace.tables import write_sqlite
 from tests.bridge.support.reading import VIEW, url_of
-from tests.bridge.support.repository import rows_of
 from tests.bridge.support.samples import AT, PUBLIC, every_case
-from tests.bridge.support.tables import write_sqlite
 
 SITE = Addresses(
     version=7, ui="https://repo.example", records="https://x.example/records", server="https://repo.example/server"

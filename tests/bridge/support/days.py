@@ -9,8 +9,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.bridge.support.press import day, steady
-from tests.bridge.support.repository import (
+from sample_site.dspace.repository import (
     BUNDLE,
     ITEM,
     STAFF,
@@ -24,8 +23,9 @@ from tests.bridge.support.repository import (
     key,
     rows_of,
 )
+from sample_site.dspace.tables import Rows
+from tests.bridge.support.press import day, steady
 from tests.bridge.support.samples import samples
-from tests.bridge.support.tables import Rows
 
 #: Words of the tests: a title, a value, a file or a container.
 WORD = re.compile(r"zq[a-z]+[0-9]+q")

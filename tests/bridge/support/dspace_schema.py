@@ -1,4 +1,4 @@
-"""DSpace's schema: the facts in `dspace_schema.json`, and the script that rebuilds them.
+"""The script that rebuilds the facts about DSpace's schema in `sample_site/dspace/schema.json`.
 
 `python -m tests.bridge.support.dspace_schema DSPACE` runs DSpace's own migrations for PostgreSQL, from a checkout of
 DSpace, and writes down the tables that the bridge reads and those that their keys refer to.
@@ -9,13 +9,13 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import psycopg
 
-FACTS = Path(__file__).with_suffix(".json")
+from sample_site.dspace.tables import FACTS
+from tests.bridge.support.server import running
 
 #: The tables, as the bridge knows them and as their foreign keys need.
 NAMES = [
@@ -76,16 +76,8 @@ WHERE indrelid = %s::regclass AND NOT EXISTS (SELECT 1 FROM pg_constraint WHERE 
 """
 
 
-@cache
-def read_facts() -> Mapping[int, Mapping[str, Mapping[str, Any]]]:
-    """Return, by version and table, the `columns` (name and type), `constraints` and `indexes`."""
-    return {int(version): tables for version, tables in json.loads(FACTS.read_text("ascii")).items()}
-
-
 def rebuild(dspace: Path) -> None:
     """Write the facts anew, from the migrations in a checkout of DSpace."""
-    from tests.bridge.support.server import running
-
     scripts = sorted((dspace / _MIGRATIONS).glob("V*.sql"), key=lambda file: (_version(file), file.name))
     facts: dict[int, Any] = {}
     with running() as server:

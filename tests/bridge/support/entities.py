@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from tests.bridge.support.repository import ITEM, Sample, Thing, Value, key, rows_of
-from tests.bridge.support.tables import Rows
+from sample_site.dspace.repository import ITEM, Sample, Thing, Value, key, rows_of
+from sample_site.dspace.tables import Rows
 
 #: Fields that entities have, beyond those of other samples, by their numbers.
 FIELDS = {

@@ -6,7 +6,7 @@ Words that begin with `zq` tell what is public: each stands in one text only.
 from datetime import UTC, datetime
 from hashlib import md5
 
-from tests.bridge.support.repository import BITSTREAM, STAFF, Bundle, Container, File, Policy, Sample, Thing, Value, key
+from sample_site.dspace.repository import BITSTREAM, STAFF, Bundle, Container, File, Policy, Sample, Thing, Value, key
 
 PREFIX = "123456789/"
 

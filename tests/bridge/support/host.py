@@ -2,14 +2,11 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
-from threading import Thread
-from urllib.parse import urlsplit
 
 from tests.bridge.support.garden import NUMBERS, served_bytes
 from tests.bridge.support.living import Standing
-from tests.support.servers import Server
+from tests.support.live import Ask, content, live, static, status
 
 #: Where the repository's REST server answers with files, below the address.
 SERVER = "/server"
@@ -38,41 +35,16 @@ class Host:
 
 @contextmanager
 def hosted() -> Iterator[Host]:
-    """Yield a host at an address of its own."""
+    """Yield a host at an address of its own, which answers as the repository, or with the folder of the evening."""
     host = Host()
 
-    class Handler(SimpleHTTPRequestHandler):
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name that the base class gives it
-            """Say nothing."""
+    def answer(ask: Ask) -> None:
+        if not f"/{ask.path}".startswith(CONTENT):
+            static(host.folder)(ask)
+            return
+        data = host.content(f"/{ask.path}")
+        (status(401) if data is None else content(data, Content_Type="application/pdf"))(ask)
 
-        def translate_path(self, path: str) -> str:
-            """Find a file in the folder of the evening."""
-            self.directory = str(host.folder)
-            return super().translate_path(path)
-
-        def do_GET(self) -> None:
-            """Answer as the repository, or as the folder."""
-            path = urlsplit(self.path).path
-            if not path.startswith(CONTENT):
-                super().do_GET()
-                return
-            data = host.content(path)
-            if data is None:
-                self.send_error(401)
-                return
-            self.send_response(200)
-            self.send_header("Content-Type", "application/pdf")
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-    with Server(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
-        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-        thread.start()
-        try:
-            host.address = f"http://127.0.0.1:{server.server_address[1]}"
-            yield host
-        finally:
-            server.shutdown()
-            thread.join()
+    with live(answer) as site:
+        host.address = site.url
+        yield host

@@ -2,8 +2,8 @@
 
 import psycopg
 
+from sample_site.dspace.repository import FIELDS, Sample, rows_of
 from tests.bridge.support.entities import register
-from tests.bridge.support.repository import FIELDS, Sample, rows_of
 from tests.bridge.support.server import Server
 
 TITLE = FIELDS.index("dc.title") + 1

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from repo_bridge.cli import main
+from sample_site.dspace.tables import TABLES, Rows
 from tests.bridge.support.garden import NUMBERS, PREFIX
 from tests.bridge.support.host import CONTENT, SERVER, Host
 from tests.bridge.support.living import ZONE, Standing, What, begin, live, standings
 from tests.bridge.support.oracle import Oracle, Visible
-from tests.bridge.support.tables import TABLES, Rows
 from tests.support.reader import XmlDocument, XmlEntry
 from tests.support.walker import Set, Walker
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from tests.bridge.support.edits import Edits
+from sample_site.dspace.edits import Edits
+from sample_site.dspace.repository import BITSTREAM, ITEM, STAFF, Policy, key, rows_of
+from sample_site.dspace.tables import write_sqlite
 from tests.bridge.support.garden import CAMPUS, FOR_STAFF, PREFIX, file_of, item_of, repository
-from tests.bridge.support.repository import BITSTREAM, ITEM, STAFF, Policy, key, rows_of
-from tests.bridge.support.tables import write_sqlite
 
 ZONE = ZoneInfo("Europe/Berlin")
 

@@ -9,7 +9,7 @@ from datetime import date, datetime, timedelta, timezone
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from tests.bridge.support.tables import Rows
+from sample_site.dspace.tables import Rows
 
 HIDDEN = ("dc.description.provenance", "person.email")
 

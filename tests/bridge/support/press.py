@@ -12,13 +12,14 @@ from zoneinfo import ZoneInfo
 
 from lxml import etree
 
-from pelican_resourcesync.check import Request, check
+from pelican_resourcesync.check import CheckOptions, check
 from repo_bridge.publisher import dry_run, publish
-from repo_bridge.result import DryRun, Result
-from repo_bridge.settings import Settings
-from tests.bridge.support.repository import Bundle, File, Sample, Thing, Value, rows_of
+from repo_bridge.report import DryRun, Result
+from repo_bridge.settings import BridgeSettings
+from sample_site.dspace.repository import Bundle, File, Sample, Thing, Value, rows_of
+from sample_site.dspace.tables import Rows, write_sqlite
 from tests.bridge.support.samples import AT
-from tests.bridge.support.tables import Rows, write_sqlite
+from tests.bridge.support.server import Server
 from tests.support.reader import XmlDocument, XmlEntry, parse_file
 
 BASE = "https://repo.example/sync"
@@ -59,11 +60,17 @@ class Heard:
 
 @dataclass
 class Press:
-    """Publishes into `public`, from `beside`, in a folder; what it was told is in `heard`."""
+    """Publishes into `public`, from `beside`, in a folder; what it was told is in `heard`.
+
+    Repositories are written into a database of SQLite, or with a `server`, into one of its own, which is at `url`.
+    """
 
     folder: Path
     version: int = 7
     heard: Heard = field(default_factory=Heard)
+    server: Server | None = None
+    url: str = ""
+    rows: Rows = field(default_factory=dict)
 
     @property
     def public(self) -> Path:
@@ -77,27 +84,39 @@ class Press:
 
     @property
     def kept(self) -> Path:
-        """Where it is kept what makes the next time faster."""
+        """The folder of the inventory of the last run."""
         return self.beside / ".resourcesync" / f"bridge-{SET}"
+
+    @property
+    def read_some(self) -> bool:
+        """Whether the last run read only what may have changed."""
+        stages = [each for each in self.heard.said if each.startswith("reading the ") and "items" in each]
+        return stages[-1] == "reading the items that may have changed"
 
     @property
     def records(self) -> Path:
         """The folder of records."""
         return self.public / "resourcesync" / SET / "records"
 
-    def settings(self, number: int = 0, **more: Any) -> Settings:
+    def settings(self, number: int = 0, **more: Any) -> BridgeSettings:
         """Return the settings of a day."""
         self.beside.mkdir(parents=True, exist_ok=True)
         given = {"base_url": BASE, "ui_url": UI, "previous": "output", "out": self.public, **more}
         given = {"at": day(number), "timezone": ZoneInfo("UTC"), **given}
-        return Settings(beside=self.beside, **given)
+        return BridgeSettings(beside=self.beside, **given)
 
     def lay(self, source: Sample | Rows) -> str:
         """Write a repository into the database, and give its URL."""
+        rows = steady(rows_of(source, self.version)) if isinstance(source, Sample) else source
+        if self.server:
+            before, self.rows = self.rows, rows
+            if self.url:
+                self.server.update(self.url, before, rows, self.version)
+            self.url = self.url or self.server.database(rows, self.version)
+            return self.url
         file = self.folder / "repository.db"
         file.unlink(missing_ok=True)
         self.folder.mkdir(parents=True, exist_ok=True)
-        rows = steady(rows_of(source, self.version)) if isinstance(source, Sample) else source
         write_sqlite(rows, self.version, file)
         return f"sqlite:///{file}"
 
@@ -136,7 +155,7 @@ class Press:
 
     def findings(self, **more: Any) -> dict[str, int]:
         """Return how often the checker finds a rule broken, looking into all packages and files."""
-        report = check(Request(target=str(self.public), deep=True, **more))
+        report = check(CheckOptions(target=str(self.public), deep=True, **more))
         assert report.documents >= 3
         return {rule: group.count for rule, _, group in report.findings.groups()}
 

@@ -7,10 +7,10 @@ from zoneinfo import ZoneInfo
 from repo_bridge.access import AnonymousView
 from repo_bridge.model import Item
 from repo_bridge.reading.repository import open_repository
+from sample_site.dspace.repository import Sample, rows_of
+from sample_site.dspace.tables import write_sqlite
 from tests.bridge.support.oracle import Visible
-from tests.bridge.support.repository import Sample, rows_of
 from tests.bridge.support.samples import AT
-from tests.bridge.support.tables import write_sqlite
 
 VIEW = AnonymousView(at=AT, zone=ZoneInfo("UTC"))
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from tests.bridge.support.cases import AT, PUBLIC, PUBLIC_COLLECTIONS, every_case
-from tests.bridge.support.repository import FIELDS, Bundle, Container, File, Policy, Sample, Thing, Value, rows_of
-from tests.bridge.support.tables import write_sqlite
+from sample_site.dspace.cases import AT, PUBLIC, PUBLIC_COLLECTIONS, every_case
+from sample_site.dspace.repository import FIELDS, Bundle, Container, File, Policy, Sample, Thing, Value, rows_of
+from sample_site.dspace.tables import write_sqlite
 
 __all__ = ["AT", "PUBLIC", "PUBLIC_COLLECTIONS", "every_case", "samples"]
 

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ import pytest
 from psycopg import sql
 from sqlalchemy import make_url
 
-from tests.bridge.support.tables import TABLES, Rows, columns_of, definitions, indexes, tuples
+from sample_site.dspace.tables import TABLES, Rows, columns_of, definitions, indexes, tuples
 
 #: The URL of a running server, or the folder with the programs of one (`initdb`, `pg_ctl`, `postgres`).
 VARIABLE = "REPO_BRIDGE_TEST_PG"
@@ -46,6 +47,22 @@ class Server:
         with psycopg.connect(self.dsn(url)) as connection:
             fill(connection, rows, version)
         return url
+
+    def update(self, url: str, before: Rows, rows: Rows, version: int) -> None:
+        """Let a database that holds some rows hold others; rows that are in both are left alone."""
+        with psycopg.connect(self.dsn(url)) as connection:
+            for table in TABLES[version]:
+                old, new = (Counter(tuples(each, version, table)) for each in (before, rows))
+                columns = [sql.Identifier(name) for name in columns_of(version, table)]
+                same = sql.SQL(" AND ").join(sql.SQL("{} IS NOT DISTINCT FROM %s").format(name) for name in columns)
+                delete = sql.SQL("DELETE FROM {} WHERE {}").format(sql.Identifier(table), same)
+                marks = sql.SQL(", ").join([sql.Placeholder()] * len(columns))
+                names = sql.SQL(", ").join(columns)
+                insert = sql.SQL("INSERT INTO {} ({}) VALUES ({})").format(sql.Identifier(table), names, marks)
+                for row in old - new:
+                    connection.execute(delete, row)
+                for row in (new - old).elements():
+                    connection.execute(insert, row)
 
     def empty_database(self) -> str:
         """Make an empty database; give its URL."""
@@ -73,8 +90,7 @@ class Server:
 
     def _pg_dump(self, url: str, *options: str) -> bytes:
         """Run `pg_dump`; skip the test where there is none, or one that is older than the server."""
-        folders = [self.programs, _wheel(), *map(Path, os.get_exec_path())]
-        program = shutil.which("pg_dump", path=os.pathsep.join(str(each) for each in folders if each))
+        program = shutil.which("pg_dump", path=self.path)
         if program is None:
             pytest.skip("there is no pg_dump")
         done = subprocess.run([program, "--dbname", self.dsn(url), *options], capture_output=True, check=False)
@@ -82,6 +98,12 @@ class Server:
             pytest.skip(done.stderr.decode())
         assert done.returncode == 0, done.stderr
         return done.stdout
+
+    @property
+    def path(self) -> str:
+        """Return where programs are looked for: beside the server, in the wheel, then as usual."""
+        folders = [self.programs, _wheel(), *map(Path, os.get_exec_path())]
+        return os.pathsep.join(str(each) for each in folders if each)
 
     @staticmethod
     def dsn(url: str) -> str:

@@ -20,15 +20,15 @@ from unittest import mock
 
 from pelican_resourcesync import exchange
 from pelican_resourcesync.protocol import Limits
-from pelican_resourcesync.publication import PreviousPublication, recover
+from pelican_resourcesync.publication import TEMPORARY_PREFIX, PreviousPublication, recover
 from pelican_resourcesync.publication.disk.staging import Stage
 from pelican_resourcesync.publication.model import RECORDS, Archives, Calendar, ChangeHistory, Dumps, Resource
 from tests.publication.support import SITEURL, Source, publish_one, tree, utc
 
-#: How folders come in: exchanged; moved file by file, because nothing can be exchanged; or because the output's folder
-#: itself cannot, as on an overlay file system.
-Mode = Literal["exchange", "ordered", "overlay"]
-MODES: tuple[Mode, ...] = ("exchange", "ordered", "overlay")
+#: How folders come in: exchanged; by two renames, because nothing can be exchanged; or copied, because they cannot be
+#: renamed either, as in a lower layer of a container, or where `resourcesync` is a link to another file system.
+Mode = Literal["exchange", "renames", "copies"]
+MODES: tuple[Mode, ...] = ("exchange", "renames", "copies")
 
 #: Calls that Python announces before it makes them, and how many of their arguments are paths.
 _EVENTS = {
@@ -163,18 +163,26 @@ def _counted(call: Callable[..., Any], disturbance: Disturbance, name: str) -> C
 @contextmanager
 def coming_in(mode: Mode, disturbance: Disturbance | None = None) -> Iterator[None]:
     """Let folders come in by this mode; each exchange counts as a call."""
-    real = exchange._system_call()
+    real, rename = exchange._system_call(), os.rename
 
     def call(one: bytes, other: bytes) -> int:
         if disturbance:
             disturbance.step("exchange")
-        probed = b"/one" in one
-        if mode == "ordered" or real is None or (mode == "overlay" and not probed):
+        if mode != "exchange" or real is None:
             ctypes.set_errno(errno.EXDEV)
             return -1
         return real(one, other)
 
-    with mock.patch.object(exchange, "_system_call", return_value=call):
+    def within(source: Path, target: Path) -> None:
+        staged = {any(part.startswith(TEMPORARY_PREFIX) for part in path.parts[:-1]) for path in (source, target)}
+        if mode == "copies" and source.is_dir() and len(staged) > 1:
+            raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
+        rename(source, target)
+
+    with (
+        mock.patch.object(exchange, "_system_call", return_value=call),
+        mock.patch.object(os, "rename", within),
+    ):
         yield
 
 

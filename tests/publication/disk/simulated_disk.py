@@ -31,8 +31,8 @@ Names = dict[tuple[int, str], int]
 Tree = dict[str, bytes | str]
 
 Documents = dict[str, bytes]
-How = Literal["exchange", "ordered"]
-HOW: tuple[How, ...] = ("exchange", "ordered")
+How = Literal["exchange", "renames"]
+HOW: tuple[How, ...] = ("exchange", "renames")
 
 
 @dataclass(frozen=True)
@@ -190,11 +190,10 @@ def recorded(top: Path) -> Iterator[Recording]:
 
 @contextmanager
 def installed(how: How) -> Iterator[None]:
-    """Let publications be installed in this way: by exchanging folders, or file by file in order."""
+    """Let publications be installed in this way: by exchanging folders, or by two renames."""
     with pytest.MonkeyPatch.context() as patch:
-        if how == "ordered":
-            patch.setattr(install, "can_exchange", lambda _folder: False)
-            patch.setattr(install, "_trade", lambda *_: False)
+        if how == "renames":
+            patch.setattr(install, "exchange", lambda *_: False)
         yield
 
 

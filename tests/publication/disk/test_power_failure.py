@@ -7,7 +7,7 @@ from typing import Any, Literal
 import pytest
 
 from pelican_resourcesync.publication import Dumps, forget_uris, publications_in
-from pelican_resourcesync.publication.disk import install, ordered_install
+from pelican_resourcesync.publication.disk import install
 from tests.publication.disk.simulated_disk import HOW, Documents, How, Recording, installed, mixed, recorded
 from tests.publication.support import SITEURL, Source, utc
 
@@ -45,9 +45,8 @@ def test_old_or_new_and_whole(tmp_path: Path, what: What, how: How, pytestconfig
 
 def test_without_flushing_it_would_be_mixed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The simulation finds what it is there to find."""
-    for module in (install, ordered_install):
-        monkeypatch.setattr(module, "sync", lambda _paths: None)
-        monkeypatch.setattr(module, "sync_all", lambda _paths: None)
+    monkeypatch.setattr(install, "sync", lambda _paths: None)
+    monkeypatch.setattr(install, "sync_all", lambda _paths: None)
     for how in HOW:
         recording, whole = disturb(tmp_path / how / "output", "publication", how)
         assert mixed(recording, whole, tmp_path / "disk", step=5)[1]

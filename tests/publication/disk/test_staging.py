@@ -12,8 +12,8 @@ import pytest
 
 from pelican_resourcesync import exchange
 from pelican_resourcesync.errors import DocumentError, PublicationError
-from pelican_resourcesync.publication.disk.ordered_install import in_install_order
-from pelican_resourcesync.publication.disk.staging import recover, replace_file, staging
+from pelican_resourcesync.publication.disk.durable import replace_file
+from pelican_resourcesync.publication.disk.staging import recover, staging
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, WELL_KNOWN
 from tests.publication.disk.faults import MODES, Mode, coming_in
 from tests.publication.support import LAYOUT, STATE, Source, tree
@@ -303,54 +303,6 @@ def test_a_folder_that_is_a_link(tmp_path: Path, mode: Mode) -> None:
     assert (source.output / "resourcesync").is_symlink()
     assert source.state()["generation"] == 2
     assert "publication.json" in tree(tmp_path / "elsewhere")
-
-
-def test_another_file_system(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where files cannot be moved because they lie on different ones, they are copied beside their place first."""
-    replace = Path.replace
-
-    def refuse(file: Path, target: Path) -> Path:
-        if "documents" in file.parts and "documents" not in Path(target).parts:
-            raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
-        return replace(file, target)
-
-    undisturbed = Source(source.output.parent / "undisturbed")
-    shutil.copytree(source.output, undisturbed.output)
-    undisturbed.publish({"a.html": b"b"}, "2024-02-05T12:00")
-    monkeypatch.setattr(Path, "replace", refuse)
-    with coming_in("ordered"):
-        source.publish({"a.html": b"b"}, "2024-02-05T12:00")
-    assert tree(source.output) == tree(undisturbed.output)
-
-
-def test_the_order_of_moves() -> None:
-    """Nothing comes in before what it leads to: leaves, lists, the state, and last where a Destination enters."""
-    paths = [WELL_KNOWN, STATE, *(f"resourcesync/site/{name}.xml" for name in ("capabilitylist", "resourcelist"))]
-    paths += ["resourcesync/index.html", DESCRIPTION, "resourcesync/site/changelist.xml"]
-    paths += [f"resourcesync/site/{name}-20240105T120000Z.xml" for name in ("resourcelist", "changelist")]
-    assert [path.rpartition("/")[2] for path in in_install_order(paths, [LAYOUT])] == [
-        "changelist-20240105T120000Z.xml",
-        "resourcelist-20240105T120000Z.xml",
-        "changelist.xml",
-        "resourcelist.xml",
-        "publication.json",
-        "capabilitylist.xml",
-        "index.html",
-        "description.xml",
-        "resourcesync",
-    ]
-
-
-@pytest.mark.parametrize(
-    "mark", [b"", b"[]", b"{}", b'{"moved": ["../own"], "removed": []}', b'{"moved": [], "removed": ["/own"]}']
-)
-def test_a_mark_that_is_damaged(source: Source, mark: bytes) -> None:
-    """What a stage says that it is to do is not done where it makes no sense; nothing outside is ever touched."""
-    source.write(".resourcesync-left/complete", mark)
-    before = tree(source.output)
-    with pytest.raises(PublicationError, match=r"cannot be recovered: .*complete is damaged: remove its folder"):
-        recover(source.output)
-    assert tree(source.output) == before
 
 
 @pytest.mark.parametrize("left", ["old", "missing", "link"])

@@ -66,7 +66,7 @@ def bitstreams(kinds: list[str]) -> Iterator[Bitstream]:
         )
         for each in range(int(count)):
             uri = f"{SITEURL}/{number}/{each // 100}/a-resource-with-some-name-{each}.{media_type[-4:]}"
-            yield Bitstream(Entry(loc=uri, lastmod=NOON, md=md), partial(made, int(length)))
+            yield Bitstream.of(Entry(loc=uri, lastmod=NOON, md=md), partial(made, int(length)))
 
 
 def main(folder: str, size: str, *kinds: str) -> None:
@@ -80,7 +80,7 @@ def main(folder: str, size: str, *kinds: str) -> None:
     limits = PackageLimits(size=int(size))
     for number, portion in enumerate(portions(bitstreams(list(kinds)), limits)):
         path = Path(folder, f"{number:03}.zip")
-        with path.open("wb") as package, path.with_suffix(".xml").open("wb") as manifest:
+        with path.open("wb") as package, path.with_suffix(".xml").open("wb+") as manifest:
             packages.append(write_package(package, manifest, RESOURCES, portion, base=SITEURL, on_packed=on_packed))
     status = Path("/proc/self/status").read_text("ascii")
     memory = int((re.search(r"VmHWM:\s+(\d+)", status) or [0, 0])[1]) // 1024

@@ -41,13 +41,13 @@ def entry(
 
 def bitstream(path: str, data: bytes, media_type: str = "text/html", **options: object) -> Bitstream:
     """Make a bitstream of these bytes at a path of the site."""
-    return Bitstream(entry(path, data, media_type, **options), partial(BytesIO, data))  # type: ignore[arg-type]  # options
+    return Bitstream.of(entry(path, data, media_type, **options), partial(BytesIO, data))  # type: ignore[arg-type]  # options
 
 
 def deletion(path: str) -> Bitstream:
     """Make the deletion of what was at a path of the site."""
     md = Metadata(change=ChangeKind.DELETED, datetime=NOON)
-    return Bitstream(Entry(loc=f"{SITEURL}/{path}", lastmod=NOON, md=md))
+    return Bitstream.of(Entry(loc=f"{SITEURL}/{path}", lastmod=NOON, md=md))
 
 
 def packed(bitstreams: Iterable[Bitstream], document: Document = RESOURCES, **options: object) -> tuple[bytes, bytes]:
@@ -59,7 +59,7 @@ def packed(bitstreams: Iterable[Bitstream], document: Document = RESOURCES, **op
 
 def portions(bitstreams: Iterable[Bitstream], limits: PackageLimits = STANDARD_LIMITS) -> Iterator[Iterator[Bitstream]]:
     """Divide bitstreams into packages."""
-    return divided(bitstreams, lambda each: size_in_package(each.entry), limits)
+    return divided(bitstreams, size_in_package, limits)
 
 
 def members(package: bytes) -> dict[str, bytes]:

@@ -17,7 +17,7 @@ HELD = Representation(length=1)
 def test_begin_by_hand() -> None:
     """After the last change of which there are no bytes, and only if there are any of a later one."""
     january, february, march = (f"2024-0{month}-05T12:00" for month in (1, 2, 3))
-    ranges = [Range(utc("2024-01-01"))]
+    ranges = [Range(start=utc("2024-01-01"))]
     built = change(february, "a.html", representation=HELD)
     gone = change(march, "a.html", DELETED)
     assert begin_of_dumps([built, gone], ranges) == utc("2024-01-01")

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pelican_resourcesync.check import Request, check
+from pelican_resourcesync.check import CheckOptions, check
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import Limits, Link
 from pelican_resourcesync.publication import Calendar, Change, ChangeHistory, Dumps, Representation, Resource
@@ -309,7 +309,7 @@ def test_a_site_that_moves(source: Source) -> None:
     for path in lists:  # closed lists and the manifests of earlier packages, too (X13)
         links = re.findall(rb'<rs:ln [^>]*href="([^"]+)"', (source.output / path).read_bytes())
         assert [link for link in links if not link.startswith(source.siteurl.encode())] == [], path
-    assert check(Request(target=str(source.output), deep=True)).conforming
+    assert check(CheckOptions(target=str(source.output), deep=True)).conforming
 
 
 def test_links_count_too(source: Source) -> None:

@@ -13,17 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pelican_resourcesync.protocol import Hash, Limits, Link
-from pelican_resourcesync.publication.forget.forget import forget_uris
+from pelican_resourcesync.publication.forget import forget_uris
 from pelican_resourcesync.publication.model.history import ChangeHistory
-from pelican_resourcesync.publication.model.options import Dumps
-from pelican_resourcesync.publication.model.ranges import FixedBoundaries
 from pelican_resourcesync.publication.model.resource import Representation, Resource
 from pelican_resourcesync.publication.previous.previous import publications_in
 from pelican_resourcesync.publication.publish import publish_sets
 from tests.publication.archivist import check_valid, read, walk
 from tests.publication.support import EVERYTHING, SITEURL, Source, publish_one, tree, utc
 from tests.publication.unpacking import Package, change_dumps, rebuilt, resource_dump, resources_in
-from tests.support.reader import parse
+from tests.support.reader import XmlEntry, parse
 
 SECRET, GONE = f"{SITEURL}/secret.html", b"what must not be known"
 NOW = utc("2024-09-01T12:00")
@@ -64,16 +62,21 @@ def archived(source: Source, kind: str) -> list[tuple[str, Sequence[Any]]]:
     """Return `at` and the resources of each archived list or dump: URI, `lastmod` and hash."""
     uri = source.capabilities().get(f"{kind}-archive")
     found: list[tuple[str, Sequence[Any]]] = []
-    for item in source.document(uri).entries if uri else []:
+    for item in entries_of(source, uri) if uri else []:
         if kind == "resourcelist":
-            listed: list[Any] = [
-                (each.uri, each.lastmod, each.md["hash"]) for each in source.document(item.uri).entries
-            ]
+            listed: list[Any] = [(each.uri, each.lastmod, each.md["hash"]) for each in entries_of(source, item.uri)]
         else:
             packages = resource_dump(lambda each: read(source, each), item.uri)
             listed = [(each.uri, each.lastmod, each.md["hash"]) for package in packages for each in package.bitstreams]
         found.append((item.md["at"], listed))
     return found
+
+
+def entries_of(source: Source, uri: str) -> list[XmlEntry]:
+    """Return the entries of a document, or of its parts."""
+    top = source.document(uri)
+    parts = [top] if top.root == "urlset" else [source.document(each.uri) for each in top.entries]
+    return [each for part in parts for each in part.entries]
 
 
 def changes_in(packages: Sequence[Package]) -> list[tuple[str, str | None, str, bytes | None]]:
@@ -119,7 +122,7 @@ def test_all_else_is_as_it_was(source: Source) -> None:
         assert before[kind] != archived(source, kind)
     after, since = dumps_of(source)
     assert resources_in(after) == resources_in(dump)
-    assert {each.md["at"] for each in after} == {"2024-09-01T12:00:00Z"}
+    assert {each.md["at"] for each in after} == {each.md["at"] for each in dump}
     last = (SECRET, "2024-09-01T12:00:00Z", "deleted", None)
     assert changes_in(since) == [*(each for each in changes_in(changes) if each[0] != SECRET), last]
     assert [item.md for item, _ in source.change_lists()] == ranges
@@ -296,21 +299,49 @@ def unpacked(source: Source) -> tuple[list[bytes], list[bytes]]:
     return [data for each in dumped[:-1] for data in each], dumped[-1]
 
 
-def test_what_is_left_of_a_package_is_never_nothing(tmp_path: Path) -> None:
-    """Where what was packed is forgotten and the other change of its time has no bytes, there is no package (V1105)."""
-    source = Source(tmp_path / "output", cuts=FixedBoundaries(()))
-    for day, digest in enumerate("12", 1):
+def test_a_package_of_which_nothing_is_left_stays(tmp_path: Path) -> None:
+    """Whoever has it continues from its time, so the intervals are as before."""
+    source = Source(tmp_path / "output")
+    for day in (1, 2, 3):
+        contents = {"a.html": b"%d" % min(day, 2), "secret.html": GONE + b"%d" % day}
+        source.publish(contents, f"2024-01-0{day}T12:00", dumps=EVERYTHING["dumps"])
+    _, before = dumps_of(source)
+    source.forget(SECRET, built=NOW)
+    _, after = dumps_of(source)
+    times = [[(each.said["from"], each.said["until"]) for each in packages] for packages in (before, after)]
+    assert times[1] == [*times[0], (times[0][-1][1], "2024-09-01T12:00:00Z")]
+    assert [len(each.bitstreams) for each in after] == [1, 0, 1]
+
+
+def test_a_change_dump_may_begin_with_the_deletion(tmp_path: Path) -> None:
+    """Where all Change Dumps are closed, because nothing was packed since, another begins where the last one ends."""
+    source = Source(tmp_path / "output")
+    for month, digest in ((1, "1"), (2, "1"), (3, "2")):
         resources = [
-            Resource(SECRET, source.write("secret.html", GONE + digest.encode())),
+            Resource(SECRET, source.write("secret.html", GONE)),
+            Resource(f"{SITEURL}/a.html", source.write("a.html", b"%d" % min(month, 2))),
             Resource(f"{SITEURL}/far", None, None, Representation(Hash(algorithm="md5", digest=digest * 32), 5)),
-            Resource(f"{SITEURL}/near", source.write("near", b"near")),
         ]
-        told = ChangeHistory(built=utc(f"2024-01-0{day}T12:00"), complete=False)
-        options = source.options(dumps=Dumps(resourcedump=True, changedump=True))
+        options = source.options(dumps=EVERYTHING["dumps"])
+        told = ChangeHistory(built=utc(f"2024-0{month}-05T12:00"))
         publish_one(resources, told, source.cuts, options, source.previous())
-    forget_uris(publications_in(source.output), [SECRET], source.output, built=NOW)
-    packages = [data for path, data in source.documents().items() if path.endswith(".zip")]
-    assert packages
-    for data in packages:
-        with zipfile.ZipFile(BytesIO(data)) as package:
-            assert parse(package.read("manifest.xml")).entries
+    index = source.capabilities()["changedump"]
+    assert ["until" in item.md for item in source.document(index).entries] == [True]
+    source.forget(SECRET, built=NOW)
+    closed, opened = source.document(source.capabilities()["changedump"]).entries
+    assert (closed.md["until"], "until" in opened.md) == (opened.md["from"], False)
+    packages = change_dumps(lambda uri: read(source, uri), source.capabilities()["changedump"], partly=True)
+    assert changes_in(packages)[-1] == (SECRET, "2024-09-01T12:00:00Z", "deleted", None)
+
+
+def test_all_parts_may_be_forgotten(tmp_path: Path) -> None:
+    """X04: an index keeps one part, which is empty, and the next publication continues that."""
+    source = Source(tmp_path / "output")
+    options: dict[str, Any] = {"limits": Limits(entries=1), **EVERYTHING}
+    for day in (1, 2):
+        source.publish({"a.html": b"%d" % day, "b.html": b"b"}, f"2024-01-0{day}T12:00", **options)
+    source.forget(f"{SITEURL}/a.html", f"{SITEURL}/b.html", built=NOW)
+    assert not source.resource_list()
+    assert len(source.document(source.capabilities()["resourcelist"]).entries) == 1
+    source.publish({"c.html": b"c"}, "2024-10-02T12:00", **options)
+    assert source.resource_list().keys() == {f"{SITEURL}/c.html"}

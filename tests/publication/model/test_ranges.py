@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pelican_resourcesync.publication import PERIODS, Calendar, Change, FixedBoundaries, RangeBoundaries
-from pelican_resourcesync.publication.diff import make_times_unique
-from pelican_resourcesync.publication.model.ranges import Range, cut, retain
-from tests.publication.support import CREATED, MILLISECOND, change, utc
+from pelican_resourcesync.publication.model.ranges import Range, retain
+from tests.publication.support import CREATED, MILLISECOND, Division, change, divide, utc
 
 LIMIT = 3
 
@@ -19,15 +18,20 @@ _times = st.builds(
     st.integers(0, 70),
     st.integers(-2, 2),
 )
-_changes = st.lists(st.tuples(_times, st.sampled_from("abcd")), max_size=16, unique=True).map(
-    lambda keys: make_times_unique([Change(time, uri, CREATED) for time, uri in sorted(keys)], floor=None, limit=LIMIT)
+_uris = st.sampled_from(["urn:x:a", "urn:x:b", "urn:x:c", "urn:x:d"])
+_changes = st.lists(st.tuples(_times, _uris), max_size=16, unique=True).map(
+    lambda keys: [
+        each
+        for one in divide([Change(time, uri, CREATED) for time, uri in keys], FixedBoundaries([]), limit=LIMIT)
+        for each in one.changes
+    ]
 )
 _cuts = st.builds(Calendar, st.sampled_from(PERIODS)) | st.builds(
     lambda times: FixedBoundaries(sorted(times)), st.lists(_times, max_size=6)
 )
 
 
-def check(ranges: Sequence[Range], changes: Sequence[Change]) -> None:
+def check(ranges: Sequence[Division], changes: Sequence[Change]) -> None:
     """Check what every division into ranges has to be."""
     assert [each for one in ranges for each in one.changes] == list(changes)
     for one in ranges:
@@ -35,16 +39,16 @@ def check(ranges: Sequence[Range], changes: Sequence[Change]) -> None:
         assert len(one.changes) <= LIMIT
         assert all(one.start < each.time <= (one.until or each.time) for each in one.changes)
     assert [one.until for one in ranges[:-1]] == [one.start for one in ranges[1:]]
-    assert [one.closed for one in ranges] == [True] * (len(ranges) - 1) + [False] * bool(ranges)
+    assert [one.until is not None for one in ranges] == [True] * (len(ranges) - 1) + [False] * bool(ranges)
     assert all(one.start < other.start for one, other in pairwise(ranges))
 
 
-def incrementally(changes: Sequence[Change], stops: Sequence[bool], cuts: Sequence[RangeBoundaries]) -> list[Range]:
+def incrementally(changes: Sequence[Change], stops: Sequence[bool], cuts: Sequence[RangeBoundaries]) -> list[Division]:
     """Divide in steps, as one publication after another does: the last range stays open and is carried on."""
-    ranges: list[Range] = []
+    ranges: list[Division] = []
     for number, batch in enumerate(_batches(changes, stops)):
         kept, opened = (ranges[:-1], ranges[-1]) if ranges else ([], None)
-        ranges = [*kept, *cut(batch, cuts[number % len(cuts)], open_range=opened, begin=None, limit=LIMIT)]
+        ranges = [*kept, *divide(batch, cuts[number % len(cuts)], opened=opened, limit=LIMIT)]
         check(ranges, changes[: sum(len(one.changes) for one in ranges)])
     return ranges
 
@@ -62,13 +66,13 @@ def _batches(changes: Sequence[Change], stops: Sequence[bool]) -> list[list[Chan
 @given(_changes, _cuts)
 def test_every_change_lies_in_one_range(changes: list[Change], cuts: RangeBoundaries) -> None:
     """CH06, AR06: all changes in order, each in (from, until]; ranges touch, none is empty, only the last is open."""
-    check(cut(changes, cuts, open_range=None, begin=None, limit=LIMIT), changes)
+    check(divide(changes, cuts, opened=None, begin=None, limit=LIMIT), changes)
 
 
 @given(_changes, _cuts, st.lists(st.booleans(), min_size=1))
 def test_in_steps_or_in_one_go(changes: list[Change], cuts: RangeBoundaries, stops: list[bool]) -> None:
     """Publishing after every commit or once a year gives the same ranges."""
-    assert incrementally(changes, stops, [cuts]) == cut(changes, cuts, open_range=None, begin=None, limit=LIMIT)
+    assert incrementally(changes, stops, [cuts]) == divide(changes, cuts, opened=None, begin=None, limit=LIMIT)
 
 
 @given(_changes, st.lists(_cuts, min_size=2, max_size=4), st.lists(st.booleans(), min_size=1))
@@ -80,7 +84,7 @@ def test_cuts_that_change(changes: list[Change], cuts: list[RangeBoundaries], st
 @given(_changes, _cuts)
 def test_no_cut_within_a_range(changes: list[Change], cuts: RangeBoundaries) -> None:
     """Two changes with a cut between them are in two lists."""
-    for one in cut(changes, cuts, open_range=None, begin=None, limit=LIMIT):
+    for one in divide(changes, cuts, opened=None, begin=None, limit=LIMIT):
         mark = cuts.before(one.changes[-1].time)
         assert mark is None or mark < one.changes[0].time
 
@@ -113,10 +117,10 @@ def test_marks() -> None:
 def test_a_range_reaches_over_periods_without_changes() -> None:
     """A month without changes has no list: the one before it reaches over it."""
     january, january_too, april = (change(f"2024-{day}T12:00", "a") for day in ("01-10", "01-20", "04-02"))
-    ranges = cut([january, january_too, april], Calendar("month"), open_range=None, begin=None, limit=LIMIT)
+    ranges = divide([january, january_too, april], Calendar("month"), opened=None, begin=None, limit=LIMIT)
     assert ranges == [
-        Range(utc("2024-01-01"), utc("2024-04-01"), (january, january_too)),
-        Range(utc("2024-04-01"), None, (april,)),
+        Division(utc("2024-01-01"), utc("2024-04-01"), (january, january_too)),
+        Division(utc("2024-04-01"), None, (april,)),
     ]
 
 
@@ -124,33 +128,33 @@ def test_a_tag_closes_the_range_of_its_own_commit() -> None:
     """The tagged commit's changes are the last of a range, which is closed by the first change after it."""
     one, tagged, after = (change(f"2024-01-0{day}T12:00", "a") for day in (1, 2, 3))
     tags = FixedBoundaries([tagged.time])
-    assert cut([one, tagged], tags, open_range=None, begin=None, limit=LIMIT) == [
-        Range(one.time - MILLISECOND, None, (one, tagged))
+    assert divide([one, tagged], tags, opened=None, begin=None, limit=LIMIT) == [
+        Division(one.time - MILLISECOND, None, (one, tagged))
     ]
-    assert cut([one, tagged, after], tags, open_range=None, begin=None, limit=LIMIT) == [
-        Range(one.time - MILLISECOND, tagged.time, (one, tagged)),
-        Range(tagged.time, None, (after,)),
+    assert divide([one, tagged, after], tags, opened=None, begin=None, limit=LIMIT) == [
+        Division(one.time - MILLISECOND, tagged.time, (one, tagged)),
+        Division(tagged.time, None, (after,)),
     ]
 
 
 def test_a_tag_set_later_cuts_at_the_end_only() -> None:
     """A tag on a commit in the middle of the open range, set after later changes were public, ends it at its end."""
     listed = tuple(change(f"2024-01-0{day}T12:00", "a") for day in (1, 2, 3))
-    opened = Range(utc("2024-01-01"), None, listed)
+    opened = Division(utc("2024-01-01"), None, listed)
     new = change("2024-01-09T12:00", "a")
-    assert cut([new], FixedBoundaries([listed[1].time]), open_range=opened, begin=None, limit=9) == [
-        Range(utc("2024-01-01"), utc("2024-01-03T12:00"), listed),
-        Range(utc("2024-01-03T12:00"), None, (new,)),
+    assert divide([new], FixedBoundaries([listed[1].time]), opened=opened, begin=None, limit=9) == [
+        Division(utc("2024-01-01"), utc("2024-01-03T12:00"), listed),
+        Division(utc("2024-01-03T12:00"), None, (new,)),
     ]
 
 
 def test_a_full_range_ends_at_its_last_change() -> None:
     """What one list cannot hold goes into the next; changes of one time stay together."""
     pairs = [change(f"2024-01-0{day}T12:00", name) for day in (1, 2) for name in "ab"]
-    ranges = cut(pairs, Calendar("year"), open_range=None, begin=None, limit=3)
+    ranges = divide(pairs, Calendar("year"), opened=None, begin=None, limit=3)
     assert ranges == [
-        Range(utc("2024-01-01"), utc("2024-01-01T12:00"), tuple(pairs[:2])),
-        Range(utc("2024-01-01T12:00"), None, tuple(pairs[2:])),
+        Division(utc("2024-01-01"), utc("2024-01-01T12:00"), tuple(pairs[:2])),
+        Division(utc("2024-01-01T12:00"), None, tuple(pairs[2:])),
     ]
 
 
@@ -158,29 +162,29 @@ def test_where_the_first_range_begins() -> None:
     """At the time given, so that nothing since the first Resource List is left out, else at the cut before."""
     first = change("2024-03-10T12:00", "a")
     begin = utc("2024-01-20T12:00")
-    assert cut([first], Calendar("month"), open_range=None, begin=begin, limit=9) == [Range(begin, None, (first,))]
-    assert cut([first], Calendar("month"), open_range=None, begin=None, limit=9)[0].start == utc("2024-03-01")
-    assert cut([], Calendar("month"), open_range=None, begin=begin, limit=9) == []
+    assert divide([first], Calendar("month"), opened=None, begin=begin, limit=9) == [Division(begin, None, (first,))]
+    assert divide([first], Calendar("month"), opened=None, begin=None, limit=9)[0].start == utc("2024-03-01")
+    assert divide([], Calendar("month"), opened=None, begin=begin, limit=9) == []
 
 
 def test_an_open_range_without_news_stays() -> None:
     """Nothing new, nothing different: no clock closes a range."""
-    opened = Range(utc("2024-01-01"), None, (change("2024-01-02T12:00", "a"),))
-    assert cut([], Calendar("day"), open_range=opened, begin=None, limit=9) == [opened]
+    opened = Division(utc("2024-01-01"), None, (change("2024-01-02T12:00", "a"),))
+    assert divide([], Calendar("day"), opened=opened, begin=None, limit=9) == [opened]
 
 
 def test_an_open_range_without_changes_is_not_closed() -> None:
     """A list is never closed empty: what comes, however late, goes there."""
     late = change("2024-03-02T12:00", "a")
-    ranges = cut([late], Calendar("day"), open_range=Range(utc("2024-01-01")), begin=None, limit=9)
-    assert ranges == [Range(utc("2024-01-01"), None, (late,))]
+    ranges = divide([late], Calendar("day"), opened=Division(utc("2024-01-01"), None, ()), begin=None, limit=9)
+    assert ranges == [Division(utc("2024-01-01"), None, (late,))]
 
 
 def test_retain() -> None:
     """The last closed ones stay, and the open one: what is left touches as it did (CL06, AR06)."""
     times = [utc(f"2024-0{month}-01") for month in range(1, 6)]
-    closed = [Range(one, other) for one, other in pairwise(times)]
-    opened = Range(times[-1])
+    closed = [Range(start=one, until=other) for one, other in pairwise(times)]
+    opened = Range(start=times[-1])
     for keep, left in ((1, closed[3:]), (3, closed[1:]), (4, closed), (9, closed), (None, closed)):
         assert [*retain([*closed, opened], keep)] == [*left, opened]
         assert [*retain(closed, keep)] == left

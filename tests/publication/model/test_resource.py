@@ -9,7 +9,6 @@ import pytest
 from pelican_resourcesync.errors import DocumentError, PublicationError
 from pelican_resourcesync.protocol import Link
 from pelican_resourcesync.publication import FileResources, Representation, Resource, parse_representation
-from pelican_resourcesync.publication.model.resource import RepresentationsByUri
 
 
 def test_represent(tmp_path: Path) -> None:
@@ -36,11 +35,9 @@ def test_built_resources() -> None:
         ("urn:x:a", said[1]),
         ("urn:x:b", said[2]),
     ]
-    assert list(resources.uris()) == ["urn:x:a", "urn:x:b"]
-    assert len(resources) == 2
-    assert dict(RepresentationsByUri(resources)) == {"urn:x:a": said[1], "urn:x:b": said[2]}
-    assert resources.get("urn:x:c") is None
-    assert "urn:x:c" not in RepresentationsByUri(resources)
+    for begin, end, found in (("urn:x:a", "urn:x:b", "a"), ("urn:x:aa", None, "b"), ("", "urn:x:a", "")):
+        assert [each.uri for each in resources.rows(begin, end)] == [f"urn:x:{name}" for name in found]
+    assert (resources.get("urn:x:c"), resources.changed_since(""), resources.boundaries()) == (None, None, ())
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import DocumentError
-from pelican_resourcesync.protocol import Link, parse_links
+from pelican_resourcesync.protocol import Entry, Link, Metadata, parse_links
 from pelican_resourcesync.publication import (
-    Listed,
     Representation,
     Row,
     is_later,
@@ -18,8 +17,7 @@ from pelican_resourcesync.publication import (
     parse_time,
     render_time,
 )
-from pelican_resourcesync.publication.documents.documents import resource_entry
-from pelican_resourcesync.publication.model.resource import is_hashed, paired, render_links, render_representation
+from pelican_resourcesync.publication.model.resource import is_hashed, render_links, render_representation
 from tests.protocol.strategies import hashes, links, text, times, uris
 from tests.protocol.support import resource_list, written
 
@@ -27,7 +25,6 @@ _hashes = hashes.filter(bool).map(lambda found: found[0])
 _types = st.none() | text | st.just('" hash="md5:0')
 _representations = st.builds(Representation, st.none() | _hashes, st.none() | st.integers(0, 10**18 - 1), _types)
 _links = st.lists(links, max_size=3).map(tuple)
-_sorted = st.lists(st.text("abc", max_size=2), unique=True).map(sorted)
 
 
 @given(_representations, _representations)
@@ -95,17 +92,6 @@ def test_a_time_that_no_document_can_hold(time: datetime) -> None:
 def test_an_entry_of_pieces(uri: str, said: Representation, lastmod: datetime | None, leads: tuple[Link, ...]) -> None:
     """An entry that is put together of its pieces is the one that the `Renderer` writes."""
     row = Row(uri, render_representation(said), render_links(leads), render_time(lastmod))
-    entry = resource_entry(uri, Listed(said, lastmod, leads))
+    md = Metadata(hash=(said.hash,) if said.hash else (), length=said.length, type=said.type)
+    entry = Entry(loc=uri, lastmod=lastmod, md=md if said != Representation() else None, links=leads)
     assert written(resource_list(rendered=[row])) == written(resource_list(entry))
-
-
-@given(_sorted, _sorted)
-def test_paired(one: list[str], other: list[str]) -> None:
-    """What a merge by hand of two sets of URIs gives: each once, in order, with what each side has of it."""
-    left = [(uri, f"left {uri}") for uri in one]
-    right = [(uri, f"right {uri}", 7) for uri in other]
-    expected = [
-        ((uri, f"left {uri}") if uri in one else None, (uri, f"right {uri}", 7) if uri in other else None)
-        for uri in sorted({*one, *other})
-    ]
-    assert list(paired(iter(left), iter(right))) == expected

@@ -9,8 +9,8 @@ import re
 import sys
 from pathlib import Path
 
+from pelican_resourcesync.http import Web
 from pelican_resourcesync.publication.previous.fetch import Fetched, fetch_publication
-from pelican_resourcesync.transport import Web
 
 
 def main(url: str, into: Path, known: Path | None) -> None:

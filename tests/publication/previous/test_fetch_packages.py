@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.http import Bounds, Web
 from pelican_resourcesync.publication import Archives, Dumps, read_previous
 from pelican_resourcesync.publication.model.layout import is_package
 from pelican_resourcesync.publication.previous.fetch import Fetched, FetchLimits, Pace, fetch_publication
-from pelican_resourcesync.transport import Bounds, Web
 from tests.publication.support import LAYOUT, STATE, Source
 from tests.support.live import Ask, Live, Manner, content, dripping, files, first, live, page, status
 

@@ -1,6 +1,7 @@
 """A small site with a past, made once and copied for each test: as it is, and with its backfill done."""
 
 import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,16 @@ from tests.support.sites import Site
 def _copy(site: Site, folder: Path) -> Site:
     shutil.copytree(site.folder, folder, symlinks=True)
     return Site(folder, dict(site.settings))
+
+
+@pytest.fixture(autouse=True)
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Let temporary files lie in a folder of their own, and return it."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    monkeypatch.setenv("TMPDIR", str(folder))
+    return folder
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from pelican_resourcesync.site.backfill import BackfillOptions, BackfillSummary, run_backfill
+from pelican_resourcesync.site.backfill import BackfillSummary, run_backfill
 from tests.support.reader import parse_file
 from tests.support.sites import Row, Site, strip
 
@@ -23,18 +23,13 @@ class Terminal(io.StringIO):
         return True
 
 
-def run(site: Site, stream: io.StringIO | None = None, output: Path | None = None, **options: Any) -> BackfillSummary:
+def run(site: Site, stream: io.StringIO | None = None, **options: Any) -> BackfillSummary:
     """Backfill a site by its settings file, from the folder that lies in."""
     here = Path.cwd()
     os.chdir(site.folder)
     try:
         with patch.object(sys, "path", list(sys.path)):
-            return run_backfill(
-                Path("pelicanconf.py"),
-                BackfillOptions(**{"by": "commit", "jobs": 1, **options}),
-                stream or io.StringIO(),
-                output,
-            )
+            return run_backfill(Path("pelicanconf.py"), stream or io.StringIO(), **{"jobs": 1, **options})
     finally:
         os.chdir(here)
 
@@ -72,7 +67,7 @@ def worktrees(site: Site) -> list[str]:
 def changes_now(site: Site) -> list[Row]:
     """Return the changes of all Change Lists, wherever the documents lie since they were begun anew."""
     state = json.loads((site.output / "resourcesync" / "publication.json").read_text())
-    folder = "resourcesync/site" if state["start"] == 1 else f"resourcesync/site/{state['start']}"
+    folder = "resourcesync/site" if state["restart_number"] == 1 else f"resourcesync/site/{state['restart_number']}"
     found = []
     for file in sorted((site.output / folder).glob("changelist-2*.xml")):
         siteurl = site.settings["SITEURL"]

@@ -5,30 +5,17 @@ import io
 import json
 import re
 import subprocess
-import tempfile
-from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from pelican_resourcesync.errors import HistoryError, PublicationError
-from pelican_resourcesync.protocol import ChangeKind
 from pelican_resourcesync.publication import (
-    Calendar,
-    Change,
-    ChangeHistory,
-    Layout,
-    Options,
-    Resource,
     locked,
-    read_previous,
 )
-from pelican_resourcesync.site.backfill.records import BuildRecordStore
-from pelican_resourcesync.site.outputs.discovery import add_link
-from tests.publication.support import publish_one
 from tests.site.backfill.support import TIMES, Terminal, documents, run, worktrees
 from tests.support.follower import Follower
-from tests.support.servers import served
+from tests.support.live import served
 from tests.support.sites import Site, changes, our_command, strip
 
 SITEURL = "https://example.org"
@@ -43,22 +30,13 @@ PAST = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def _temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let whatever is passing lie in a folder of its own."""
-    temporary = tmp_path / "temporary"
-    temporary.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
-    monkeypatch.setenv("TMPDIR", str(temporary))
-
-
 def state(output: Path) -> dict[str, object]:
     """Return the state of what is published."""
     content: dict[str, object] = json.loads((output / "resourcesync" / "publication.json").read_text())
     return content
 
 
-def test_a_commit_that_does_not_build_is_skipped_and_named(past: Site, tmp_path: Path) -> None:
+def test_a_commit_that_does_not_build_is_skipped_and_named(past: Site, temporary: Path) -> None:
     """What it changed falls to the next one; the same bytes with one job and with two; nothing passing is left."""
     stream = io.StringIO()
     outcome = run(past, stream)
@@ -68,14 +46,17 @@ def test_a_commit_that_does_not_build_is_skipped_and_named(past: Site, tmp_path:
     assert "of 4 commits" not in stream.getvalue(), "this is no terminal"
     assert sorted(past.changes()) == sorted(PAST)
     assert worktrees(past) == []
-    assert list((tmp_path / "temporary").iterdir()) == []
+    assert list(temporary.iterdir()) == []
     assert past.git("status", "--porcelain") == ""
 
     before = documents(past.output)
     past.git("clean", "-fdxq")
     assert not past.output.exists()
-    assert run(past, jobs=2).known == 0
+    terminal = Terminal()
+    assert run(past, terminal, jobs=2).known == 0
     assert documents(past.output) == before
+    assert "3 built, 1 failed, 0 left" in terminal.getvalue()
+    assert "\033[?25h" in terminal.getvalue().rpartition("left")[2], "the cursor is back"
 
 
 def test_since(recorded: Site) -> None:
@@ -87,29 +68,16 @@ def test_since(recorded: Site) -> None:
 
 @pytest.mark.parametrize(
     ("since", "said"),
-    [("nothing", "'nothing', which names no commit"), ("aside", "was never the head of this branch")],
+    [("nothing", "'nothing' names no commit of"), ("aside", "--since is 'aside', a commit that was never the head of")],
 )
 def test_since_what_was_never_published(past: Site, since: str, said: str) -> None:
     """A revision must name a commit of the branch's own history."""
     past.git("checkout", "-q", "-b", "aside", "HEAD~1")
     past.commit(TIMES[4])
     past.git("checkout", "-q", "main")
-    with pytest.raises(HistoryError, match=f"--since is '{since}'.*{said}" if since == "aside" else said):
+    with pytest.raises(HistoryError, match=said):
         run(past, since=since)
     assert not (past.output / "resourcesync").exists()
-
-
-def test_by_range(recorded: Site) -> None:
-    """The last commit of each range is built, and the last of all; a range's changes have its time."""
-    recorded.git("tag", "one", "HEAD~3")
-    recorded.configure(RESOURCESYNC={"changes_by": "tag"})
-    recorded.commit(TIMES[4])
-    outcome = run(recorded, by="range")
-    assert (outcome.built, outcome.skipped) == (1, {})
-    assert sorted(recorded.changes()) == sorted(
-        [PAST[0], (TIMES[4], "created", "/third.html"), (TIMES[4], "updated", "/first.html")]
-    )
-    assert outcome.publications["site"].ranges == 2
 
 
 def test_the_next_build_goes_on(backfilled: Site) -> None:
@@ -130,35 +98,6 @@ def test_the_next_build_goes_on(backfilled: Site) -> None:
     assert state(backfilled.output)["generation"] == 2
 
 
-def test_one_publication_says_what_many_would(backfilled: Site, tmp_path: Path) -> None:
-    """The documents are those of publishing each build on the one before, byte for byte."""
-    records = BuildRecordStore(backfilled.folder / ".resourcesync" / "backfill")
-    layout = Layout(SITEURL)
-    options = Options(output=tmp_path / "steps", layout=layout, site_name="A site", allow_deletions=True)
-    first = True
-    for sha, time_ in zip(backfilled.git("rev-list", "--reverse", "HEAD").split(), TIMES, strict=False):
-        record = records.get(sha)
-        assert record
-        if record.failure:
-            continue
-        resources = []
-        for each in (each for each in record.files if each.uri):
-            file = tmp_path / sha / each.path
-            file.parent.mkdir(parents=True, exist_ok=True)
-            records.objects.copy(each.sha256, file)
-            add_link(file, layout.uri(layout.capability_list))
-            resources.append(Resource(str(each.uri), file))
-        landed = datetime.fromisoformat(time_)
-        seen = [Change(landed, each.uri, ChangeKind.CREATED, each.represent()) for each in resources] if first else []
-        told = ChangeHistory(built=landed, changes=seen, complete=first, commit=sha, landed=landed)
-        publish_one(resources, told, Calendar("month"), options, read_previous(tmp_path / "steps", layout))
-        first = False
-    apart = "resourcesync/publication.json"
-    steps = documents(tmp_path / "steps")
-    assert steps.pop(apart)
-    assert {path: data for path, data in documents(backfilled.output).items() if path in steps} == steps
-
-
 def test_over_what_is_public(past: Site) -> None:
     """It begins anew under new addresses, with the times of then; what was public has no other bytes."""
     past.build()
@@ -173,26 +112,25 @@ def test_over_what_is_public(past: Site) -> None:
     assert b"https://example.org/resourcesync/site/2/capabilitylist.xml" in after["first.html"]
     found = state(past.output)
     before = hashlib.sha256(public["resourcesync/publication.json"]).hexdigest()
-    assert (found["generation"], found["start"], found["predecessor"]) == (2, 2, before)
+    assert (found["generation"], found["restart_number"], found["predecessor"]) == (2, 2, before)
     with served(past.output) as address:
         follower = Follower(address, SITEURL)
         assert follower.baseline() == follower.incremental() == follower.audit() == []
         index = follower.capabilities()["changelist"]
     assert index == f"{SITEURL}/resourcesync/site/2/changelist.xml"
     past.build()
-    assert (state(past.output)["generation"], state(past.output)["start"]) == (2, 2), "nothing changed since"
+    assert (state(past.output)["generation"], state(past.output)["restart_number"]) == (2, 2), "nothing changed since"
 
 
 @pytest.mark.usefixtures("traced_processes")
 def test_the_command_says_what_was_done(past: Site) -> None:
     """One line at the end, on standard output; what is skipped is said on standard error."""
-    done = our_command(past.folder, "backfill", "--by", "commit", "--jobs", "1")
+    done = our_command(past.folder, "backfill", "--jobs", "1")
     assert done.stdout == (
         "3 commits built, 1 skipped. Published for https://example.org/resourcesync/: 2 resources, 5 changes in 3 "
         f"Change Lists. Upload the folder {past.output}.\n"
     )
-    which, skipped, left = sorted(done.stderr.splitlines(), key=lambda line: ("left" in line, "skipped" in line))
-    assert which == "ResourceSync: the history has 4 commits, and each is built (--by commit, as requested)."
+    left, skipped = done.stderr.splitlines()
     assert re.fullmatch(r"ResourceSync: 1 build left, which may take \d+ seconds?\.", left)
     assert skipped == f"ResourceSync: {past.git('rev-parse', 'HEAD~1')[:10]} is skipped: ValueError: a slip"
 
@@ -203,11 +141,10 @@ def test_the_last_commit_must_build(past: Site) -> None:
     past.write("pelicanconf.py", f"{conf}if 1: raise OSError('no \\n \\x1b[31mdisk')\n")
     last = past.commit(TIMES[4])
     past.configure()
-    done = our_command(past.folder, "backfill", "--by", "commit", "--jobs", "1", check=False)
+    done = our_command(past.folder, "backfill", "--jobs", "1", check=False)
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1] == (
-        f"pelican-resourcesync: the last commit, {last[:10]}, does not build: OSError: no \\x1b[31mdisk; "
-        "nothing was published"
+        f"pelican-resourcesync: the last commit, {last[:10]}, cannot be published: OSError: no \\x1b[31mdisk"
     )
     assert not (past.output / "resourcesync").exists()
 
@@ -266,12 +203,12 @@ def test_commits_of_every_sort(tmp_path: Path) -> None:
             "exit status 3",
         ]
         assert sorted(outcome.skipped) == sorted(site.git("rev-list", "HEAD~1").split())
-        assert state(site.output)["start"] == 1
+        assert state(site.output)["restart_number"] == 1
         assert [each.changes for each in outcome.publications.values()] == ([] if again else [1])
     site.article("second.md", "Second")
     site.commit(TIMES[4])
     run(site)
-    assert state(site.output)["start"] == 2, "what is served on this machine is in the output"
+    assert state(site.output)["restart_number"] == 2, "what is served on this machine is in the output"
 
 
 def test_an_output_that_cannot_be_written(recorded: Site) -> None:
@@ -279,7 +216,7 @@ def test_an_output_that_cannot_be_written(recorded: Site) -> None:
     (recorded.output / "third.html").mkdir(parents=True)
     recorded.configure(DELETE_OUTPUT_DIRECTORY=False)
     recorded.commit(TIMES[4])
-    with pytest.raises(PublicationError, match=r"third\.html cannot be written"):
+    with pytest.raises(PublicationError, match=r"third\.html.*cannot be written"):
         run(recorded)
     (recorded.output / "third.html").rmdir()
     assert run(recorded).known == 4
@@ -326,10 +263,10 @@ def test_what_was_excluded_then_is_not_named(recorded: Site) -> None:
 def test_damage_is_found(backfilled: Site) -> None:
     """A record whose bytes are gone is none; bytes that are others are not published."""
     before = documents(backfilled.output)
-    records = BuildRecordStore(backfilled.folder / ".resourcesync" / "backfill")
-    record = records.get(backfilled.git("rev-parse", "HEAD"))
-    assert record
-    file = records.objects.path(next(each.sha256 for each in record.files if each.path == "third.html"))
+    store = backfilled.folder / ".resourcesync" / "backfill"
+    record = json.loads((store / "records" / f"{backfilled.git('rev-parse', 'HEAD')}.json").read_text())
+    (digest,) = (digest for path, _, digest, *_ in record["files"] if path == "third.html")
+    file = store / "objects" / digest[:2] / digest[2:]
     other = backfilled.folder / "other"
     file.unlink()
     assert run(backfilled, output=other).known == 2
@@ -337,14 +274,6 @@ def test_damage_is_found(backfilled: Site) -> None:
     file.write_bytes(bytes(reversed(file.read_bytes())))
     with pytest.raises(PublicationError, match="is damaged: remove it"):
         run(backfilled, output=backfilled.folder / "another")
-
-
-def test_a_terminal_is_told_how_far_it_has_come(past: Site) -> None:
-    """The count stands below what is said, and goes in the end."""
-    stream = Terminal()
-    run(past, stream, jobs=2)
-    assert "3 built, 1 failed, 0 left" in stream.getvalue()
-    assert "\033[?25h" in stream.getvalue().rpartition("left")[2], "the cursor is back"
 
 
 @pytest.mark.parametrize(
@@ -372,11 +301,3 @@ def test_settings_outside_the_repository(past: Site, tmp_path: Path) -> None:
     outside.configure(PATH=str(past.folder / "content"), THEME=str(past.folder / "theme"))
     with pytest.raises(HistoryError, match="is not in the repository"):
         run(outside)
-
-
-def test_a_link_in_place_of_our_folder(past: Site, tmp_path: Path) -> None:
-    """It is not followed."""
-    (past.folder / ".resourcesync").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(PublicationError, match="is a symbolic link"):
-        run(past)
-    assert not (tmp_path / "elsewhere").exists()

@@ -1,8 +1,6 @@
 """The setting `history` = "built": the first publication of a build tells what backfill has recorded."""
 
 import json
-import re
-import shlex
 import shutil
 from pathlib import Path
 
@@ -12,25 +10,17 @@ from pelican_resourcesync.errors import HistoryError
 from tests.site.backfill.support import TIMES, changes_now, documents, run
 from tests.site.backfill.test_backfill import PAST
 from tests.support.follower import Follower
-from tests.support.servers import served
+from tests.support.live import served
 from tests.support.sites import NOT_LIVE, Site, our_command
 
 SITEURL = "https://example.org"
 BUILT = {**NOT_LIVE, "history": "built"}
+ADVICE = "run pelican-resourcesync backfill, with the options"
 
 
 @pytest.fixture(autouse=True)
 def _built(recorded: Site) -> None:
     recorded.configure(RESOURCESYNC=BUILT)
-
-
-def follow_the_advice(site: Site, said: str) -> str:
-    """Run the command that a message names; return it."""
-    (command,) = re.findall(r": run (pelican-resourcesync backfill .*)", said)
-    program, *arguments = shlex.split(command)
-    assert program == "pelican-resourcesync"
-    our_command(site.folder, *arguments, "--jobs", "2", "--output", "../aside")
-    return str(command)
 
 
 def test_the_same_as_backfill_publishes(recorded: Site, tmp_path: Path) -> None:
@@ -45,16 +35,16 @@ def test_the_same_as_backfill_publishes(recorded: Site, tmp_path: Path) -> None:
 
 
 def test_sets_of_then(recorded: Site) -> None:
-    """Each set has the history of what was in it, and where nothing was public, that alone."""
-    plugin = {**BUILT, "sets": {"site": {}, "second": {"paths": ["second.html"]}}}
-    recorded.configure(RESOURCESYNC=plugin)
+    """Each set has the history of what was in it, and each page a link to the documents of its own set."""
+    sets = {"site": {"paths": ["first.html"]}, "others": {"paths": ["second.html", "third.html"]}}
+    recorded.configure(RESOURCESYNC={**BUILT, "sets": sets})
     recorded.commit(TIMES[4])
     run(recorded, output=recorded.folder / "other")
     recorded.build()
-    told = (recorded.output / "resourcesync" / "second" / "changelist.xml").read_text()
-    assert told.count("<sitemap>") == 2
-    assert json.loads((recorded.output / "resourcesync" / "second" / "publication.json").read_text())["changes"] == 2
-    assert changes_now(recorded) == sorted(PAST)
+    assert documents(recorded.output) == documents(recorded.folder / "other")
+    assert "resourcesync/others/capabilitylist.xml" in (recorded.output / "third.html").read_text()
+    assert json.loads((recorded.output / "resourcesync" / "others" / "publication.json").read_text())["changes"] == 3
+    assert changes_now(recorded) == [row for row in PAST if row[2] == "/first.html"]
 
 
 def test_no_record(recorded: Site) -> None:
@@ -66,57 +56,39 @@ def test_no_record(recorded: Site) -> None:
     done = recorded.command(*arguments, check=False)
     assert done.returncode != 0
     said = " ".join((done.stdout + done.stderr).split())
-    assert "RESOURCESYNC['history'] is 'built', but there is no record of a backfill in " in said
+    assert "RESOURCESYNC['history'] is 'built', but there is no record of https://example.org in " in said
     assert "Traceback" not in said
-    command = follow_the_advice(recorded, said)
-    assert command == "pelican-resourcesync backfill -e 'SITENAME=\"A name\"' --settings publishconf.py"
+    assert f"{ADVICE} --settings, --since and -e of this site" in said
+    our_command(recorded.folder, "backfill", *arguments[2:], "--settings", arguments[1], "--output", "../aside")
     assert recorded.command(*arguments).returncode == 0
     # the site and its settings file were made by the fifth commit
     assert {time for time, _, _ in changes_now(recorded)} == {TIMES[4]}
 
 
 def test_incomplete(recorded: Site) -> None:
-    """What is missing is counted; a commit that does not build is not missing."""
+    """The commits from the first one of the last backfill on must have records; a failure is one."""
     run(recorded, output=recorded.folder / "other", since="HEAD~2")
     recorded.article("fourth.md", "Fourth")
-    recorded.commit(TIMES[4])
-    with pytest.raises(HistoryError, match="1 of 4 commits are not in the record in ") as error:
+    new = recorded.commit(TIMES[4])
+    with pytest.raises(HistoryError, match=f"has no valid record of {new[:10]}: {ADVICE}"):
         recorded.build()
-    since = recorded.git("rev-parse", "HEAD~3")
-    assert follow_the_advice(recorded, str(error.value)) == (
-        f"pelican-resourcesync backfill --by commit --since {since} --settings pelicanconf.py"
-    )
+    run(recorded, output=recorded.folder / "other", since="HEAD~3")
     recorded.build()
-    assert changes_now(recorded)[-1] == (TIMES[4], "created", "/fourth.html")
+    assert [changes_now(recorded)[number] for number in (0, -1)] == [
+        (TIMES[1], "created", "/first.html"),
+        (TIMES[4], "created", "/fourth.html"),
+    ]
 
 
-@pytest.mark.parametrize(
-    ("damage", "said"),
-    [
-        ({"tools": {"Markdown": "1.0"}}, "was made with several versions of Markdown"),
-        ({"unstable": None}, "was not finished"),
-        ({"landed": "2020"}, "1 of 4 commits are not in the record"),
-        ({"files": None}, "1 of 4 commits are not in the record"),
-    ],
-)
-def test_what_does_not_go_together(recorded: Site, damage: dict[str, object], said: str) -> None:
-    """Builds by several versions of a tool cannot be compared; the command mends it."""
-    records = recorded.folder / ".resourcesync" / "backfill" / "records"
-    for commit in ("HEAD", "HEAD~3") if "unstable" in damage else ("HEAD",):
-        record = records / f"{recorded.git('rev-parse', commit)}.json"
-        record.write_text(json.dumps({**json.loads(record.read_text()), **damage}))
-    with pytest.raises(HistoryError, match=said) as error:
-        recorded.build()
-    if "tools" in damage:
-        follow_the_advice(recorded, str(error.value))
-        recorded.build()
-        assert changes_now(recorded) == sorted(PAST)
-
-
-def test_of_another_address(recorded: Site) -> None:
-    """The record of a site of another address is none."""
-    with pytest.raises(HistoryError, match=r"is of 'https://example.org', and SITEURL is 'https://example.net': run"):
+def test_records_of_another_environment_or_address(recorded: Site) -> None:
+    """Builds in several environments cannot be compared."""
+    with pytest.raises(HistoryError, match=r"no record of https://example\.net in "):
         recorded.build(SITEURL="https://example.net")
+    last = recorded.git("rev-parse", "HEAD")
+    record = recorded.folder / ".resourcesync" / "backfill" / "records" / f"{last}.json"
+    record.write_text(json.dumps({**json.loads(record.read_text()), "environment": "another"}))
+    with pytest.raises(HistoryError, match=f"has no valid record of {last[:10]}"):
+        recorded.build()
 
 
 def test_then_the_publication_is_carried_forward(recorded: Site) -> None:

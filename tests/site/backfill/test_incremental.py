@@ -5,7 +5,6 @@ import json
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,47 +19,50 @@ def records(site: Site) -> dict[str, Path]:
     return {file.stem: file for file in (site.folder / ".resourcesync" / "backfill" / "records").iterdir()}
 
 
-def said(site: Site, **options: Any) -> list[str]:
-    """Run a backfill; return what it said, line by line."""
-    stream = io.StringIO()
-    run(site, stream, **options)
-    return stream.getvalue().splitlines()
-
-
 def test_nothing_new(backfilled: Site) -> None:
-    """Nothing is built, nothing is published, and the first lines say so; what is skipped is named again."""
+    """Nothing is built or published; what is skipped is named again, and what a killed backfill left is removed."""
     published, kept = (
         documents(backfilled.output),
         {sha: file.stat().st_mtime_ns for sha, file in records(backfilled).items()},
     )
+    store = backfilled.folder / ".resourcesync" / "backfill"
+    for left in (".resourcesync-half", "objects/ab/.resourcesync-half", "records/.resourcesync-half"):
+        (store / left).parent.mkdir(parents=True, exist_ok=True)
+        (store / left).touch()
     stream = io.StringIO()
     outcome = run(backfilled, stream)
     assert (outcome.built, outcome.known, len(outcome.skipped), outcome.publications) == (0, 3, 1, {})
     assert "is skipped: ValueError: a slip" in stream.getvalue()
     assert documents(backfilled.output) == published
     assert {sha: file.stat().st_mtime_ns for sha, file in records(backfilled).items()} == kept
+    assert not [*store.rglob(".resourcesync-*")]
+    assert worktrees(backfilled) == []
 
     (backfilled.output / "first.html").unlink()
-    assert run(backfilled).publications, "an output that lacks something is written again"
+    run(backfilled)
     assert documents(backfilled.output) == published
 
 
 def test_killed_when_all_was_published(backfilled: Site) -> None:
-    """What was not put down any more is known by what is public: it is no other publication to begin anew over."""
+    """What was not noted any more is known by what is public: it is no other publication to begin anew over."""
     note = backfilled.folder / ".resourcesync" / "backfill" / "published.json"
     for start in (1, 2):
         run(backfilled)
         published = documents(backfilled.output)
-        note.write_text(json.dumps({**json.loads(note.read_text()), "states": None}))
+        state = json.loads((backfilled.output / "resourcesync" / "publication.json").read_text())
+        before = [state[name] for name in ("generation", "predecessor", "restart_number", "commit")]
+        note.write_text(json.dumps({**json.loads(note.read_text()), "states": {"site": before}}))
         assert run(backfilled).built == 0
         assert documents(backfilled.output) == published
-        assert json.loads((backfilled.output / "resourcesync" / "publication.json").read_text())["start"] == start
+        assert (
+            json.loads((backfilled.output / "resourcesync" / "publication.json").read_text())["restart_number"] == start
+        )
         backfilled.article("more.md", "More")
         backfilled.commit(TIMES[3 + start])
 
 
 def test_new_commits_alone_are_built(backfilled: Site) -> None:
-    """A new commit is built, twice because it is the last, and the documents begin anew beside those of before."""
+    """A new commit is built, and the documents begin anew beside those of before."""
     before = {sha: file.stat().st_mtime_ns for sha, file in records(backfilled).items()}
     backfilled.article("fourth.md", "Fourth")
     new = backfilled.commit(TIMES[4])
@@ -103,31 +105,6 @@ def test_settings_of_ours_build_nothing(backfilled: Site) -> None:
     assert documents(backfilled.output)["third.html"]
 
 
-@pytest.mark.parametrize(
-    ("change", "line"),
-    [
-        ({"tools": {"Python": "3.1"}}, "commits are built again: Python was 3.1 and is now "),
-        ({"tools": {"gone": "7"}}, "commits are built again: gone 7 is no longer installed."),
-        (
-            {"site": {"url": "http://a", "folder": ".", "settings": "a", "extra": {}}},
-            "SITEURL was http://a and is now",
-        ),
-        ({"landed": "2020-01-01T00:00:00.000+00:00"}, " had another landing time."),
-    ],
-)
-def test_what_would_be_another_is_built_again(backfilled: Site, change: dict[str, Any], line: str) -> None:
-    """Other tools, another address, another landing time: said in one line, whatever is different."""
-    published = documents(backfilled.output)
-    file = records(backfilled)[backfilled.git("rev-parse", "HEAD")]
-    file.write_text(json.dumps({**json.loads(file.read_text()), **change, "unstable": None}))
-    stream = io.StringIO()
-    outcome = run(backfilled, stream)
-    assert (outcome.built, outcome.known) == (1, 2)
-    assert stream.getvalue().count("built again") == 1
-    assert line in stream.getvalue()
-    assert documents(backfilled.output) == published
-
-
 def test_a_failure_that_is_no_fault_of_the_commit(past: Site) -> None:
     """What ended for another reason is tried again, once more each time."""
     conf = past.folder / "pelicanconf.py"
@@ -154,35 +131,3 @@ def test_moved_to_another_place(backfilled: Site, tmp_path: Path) -> None:
     outcome = run(moved)
     assert (outcome.built, outcome.known) == (0, 3)
     assert documents(moved.output) == documents(tmp_path / "gone" / "output")
-
-
-def test_as_many_commits_as_are_built_one_by_one(backfilled: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Up to a number each commit is built, of more the last of each range; it is said, and stays so the next time."""
-    (backfilled.folder / ".resourcesync" / "backfill" / "selection.json").unlink()
-    backfilled.configure(RESOURCESYNC={"changes_by": "year"})
-    backfilled.commit(TIMES[4])
-    monkeypatch.setattr("pelican_resourcesync.site.backfill.run.MOST", 4)
-    first, *_ = said(backfilled, by=None)
-    assert first == (
-        "ResourceSync: the history has 5 commits, and the last of each range is built, 1 in all (--by range, the "
-        "default of more than 4; --by commit builds every commit)."
-    )
-    monkeypatch.setattr("pelican_resourcesync.site.backfill.run.MOST", 5)
-    first, *_ = said(backfilled, by=None)
-    assert first.endswith("1 in all (--by range, as last time).")
-    first, *_ = said(backfilled, by=None, since="HEAD~1")
-    assert first == "ResourceSync: the history has 2 commits, and each is built (--by commit, the default up to 5)."
-    first, *_ = said(backfilled, by="commit")
-    assert first == "ResourceSync: the history has 5 commits, and each is built (--by commit, as requested)."
-
-
-def test_records_of_before_are_taken_away(backfilled: Site) -> None:
-    """What a former version kept, and what is half-written, goes."""
-    kept = backfilled.folder / ".resourcesync" / "backfill"
-    for left in ("records/0123456789abcdef/a.json", "objects/ab/.resourcesync-half", "records/.resourcesync-half"):
-        (kept / left).parent.mkdir(parents=True, exist_ok=True)
-        (kept / left).touch()
-    run(backfilled)
-    assert {each.suffix for each in (kept / "records").iterdir()} == {".json"}
-    assert not [*kept.rglob(".resourcesync-*")]
-    assert worktrees(backfilled) == []

@@ -11,8 +11,7 @@ import pytest
 from tests.e2e.test_everything import SITEURL, is_in, path_of, walk
 from tests.site.backfill.support import run
 from tests.support.reader import XmlEntry
-from tests.support.servers import public_files
-from tests.support.sites import PRIVATE, Site, import_sample_site, our_command
+from tests.support.sites import PRIVATE, Site, import_sample_site, our_command, public_files
 from tests.support.walker import CAPABILITIES, Walker
 
 SETS: dict[str, Any] = {"site": {}, "coins": {"categories": ["Coins"]}, "images": {"types": ["image/*"]}}
@@ -92,7 +91,7 @@ def test_forget_in_sets_with_packages(past: Site) -> None:
     walker = walk(past.output)
     assert walker.faults == []
     assert _state(past, "images") == before["images"]
-    assert {name: _state(past, name)["start"] for name in SETS} == {"site": 2, "coins": 2, "images": 1}
+    assert {name: _state(past, name)["restart_number"] for name in SETS} == {"site": 2, "coins": 2, "images": 1}
     _check_forgotten(past, walker, "river-coins", "Three coins from the river")
 
     past.remove("content/coins/river-coins.md")

@@ -5,7 +5,6 @@ that is not committed, or a build. Paths are relative to the content, those that
 """
 
 import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -27,8 +26,6 @@ BARE: dict[str, Any] = {
     "DEFAULT_METADATA": {"category": "misc"},  # Pelican writes no draft that has none
     "RESOURCESYNC": {"allow_deletions": True},
 }
-
-_LEFT_OUT = re.compile(r"(\d+) past URLs and states of sources are left out")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +75,11 @@ Step = Files | Conf | Branch | Loose | Build
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A history: its steps, the changes that are then listed, and how much is left out."""
+    """A history: its steps, and the changes that are then listed."""
 
     name: str
     steps: Sequence[Step]
     listed: str
-    left_out: int = 0
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -172,11 +168,6 @@ def build(site: Site, time: datetime, **settings: Any) -> list[str]:
     with patch.object(Session, "_report", say), patch.dict(os.environ, environment):
         site.build(**settings)
     return found
-
-
-def left_out(notes: Iterable[str]) -> int:
-    """Return how much the notes of a build say is left out."""
-    return sum(int(found[1]) for note in notes if (found := _LEFT_OUT.match(note)))
 
 
 def listed(site: Site) -> str:

@@ -15,21 +15,13 @@ from tests.support.sites import SETTINGS, Site
 
 Tree = dict[str, bytes]
 
-BEGIN = datetime(2024, 1, 1, 10, tzinfo=UTC)
+BEGIN = datetime(2024, 1, 1, 8, tzinfo=UTC)  # the last landing of a day must not be at midnight
 
 #: What may be changed of the settings, each with the values that it may have.
 CHOICES: Mapping[str, Sequence[Mapping[str, Any]]] = {
     "article": [at(ARTICLE="{slug}.html"), at(ARTICLE="{category}/{slug}/"), at(ARTICLE="{date:%d}/{slug}.html")],
     "translation": [at(ARTICLE_LANG="{slug}-{lang}.html"), at(ARTICLE_LANG="{lang}/{slug}.html")],
     "page": [at(PAGE="pages/{slug}.html"), at(PAGE="p/{slug}/")],
-    "tag": [at(TAG="tag/{slug}.html"), at(TAG="t/{slug}.html"), {"TAG_URL": "t", "TAG_SAVE_AS": ""}],
-    "category": [at(CATEGORY="category/{slug}.html"), at(CATEGORY="c/{slug}.html")],
-    "year": [at(YEAR_ARCHIVE="{date:%Y}.html"), {"YEAR_ARCHIVE_SAVE_AS": ""}],
-    "feed": [{"FEED_ALL_ATOM": "all/feed"}, {"FEED_ALL_ATOM": None}],
-    "tag feed": [{"TAG_FEED_ATOM": None}, {"TAG_FEED_ATOM": "tags/{slug}"}, {"TAG_FEED_ATOM": "tags/a-{slug}"}],
-    "category feed": [{"CATEGORY_FEED_RSS": "categories/{slug}"}, {"CATEGORY_FEED_RSS": None}],
-    "language feed": [{"TRANSLATION_FEED_ATOM": "lang/{lang}"}, {"TRANSLATION_FEED_ATOM": None}],
-    "pages": [{"DEFAULT_PAGINATION": 2}, {"DEFAULT_PAGINATION": 1}, {"DEFAULT_PAGINATION": False}],
     "language": [{"DEFAULT_LANG": "en"}, {"DEFAULT_LANG": "fr"}],
     "sources": [{"OUTPUT_SOURCES": False}, {"OUTPUT_SOURCES": True}],
     "name": [{"SITENAME": "A site"}, {"SITENAME": "Another"}],
@@ -40,8 +32,8 @@ FIXED: dict[str, Any] = {
     **SETTINGS,
     "THEME": "theme",
     "AUTHOR_SAVE_AS": "",
-    "FEED_MAX_ITEMS": 3,
-    "DIRECT_TEMPLATES": ["index", "archives", "tags"],
+    "DIRECT_TEMPLATES": ["index"],
+    "TAG_SAVE_AS": "",
     "DEFAULT_METADATA": {"category": "misc"},
     "RESOURCESYNC": {"previous": "output", "allow_deletions": True},
 }
@@ -136,7 +128,6 @@ def articles(draw: st.DrawFn, path: str) -> bytes:
     metadata = {
         "Slug": draw(st.sampled_from([name, name, f"{name}{name}"])),
         "Date": draw(st.sampled_from(["2023-01-01", "2023-05-05", "2022-02-02", "2022-03-03"])),
-        "Tags": draw(st.sampled_from(["", "u", "v", "u, v"])),
         "Status": draw(st.sampled_from(["published", "published", "published", "draft", "hidden", "skip"])),
     }
     if path == "content/f.md":  # a translation of another, perhaps

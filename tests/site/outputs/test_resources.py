@@ -3,9 +3,9 @@
 import pytest
 
 from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.site.outputs.paths import is_html
 from pelican_resourcesync.site.outputs.resources import Exclusion, select_resources
 from pelican_resourcesync.site.outputs.run import OutputFile
-from pelican_resourcesync.site.outputs.uris import is_html
 from tests.site.support import SITEURL
 
 NOTHING = Exclusion(())

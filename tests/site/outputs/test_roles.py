@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pelican.generators import Generator
 from pelican.settings import read_settings
 
-from pelican_resourcesync.site.outputs.roles import Role, Roles
+from pelican_resourcesync.site.outputs import Role, Roles
 
 NAMES = ("a", "b", "images", "pages", "draft", ".hidden", "x.bak")
 FILES = ("one.md", "two.html", "three.png", "four.rst", "five", ".secret.md", "#six.md#", "seven.md~", "eight.bak")

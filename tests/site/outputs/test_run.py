@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pelican import Pelican, signals
 
-from pelican_resourcesync.site.outputs.roles import Role
+from pelican_resourcesync.site.outputs import Role
 from pelican_resourcesync.site.outputs.run import OutputFile, Run, walk
 from tests.site.support import BARE, SITEURL, built, configured
 from tests.support.sites import Site

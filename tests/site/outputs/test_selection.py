@@ -6,8 +6,7 @@ import pytest
 from pelican.settings import DEFAULT_CONFIG
 
 from pelican_resourcesync.settings import Selection
-from pelican_resourcesync.site.outputs.facets import UNFILED, Facets
-from pelican_resourcesync.site.outputs.selection import Selector
+from pelican_resourcesync.site.outputs.sets import UNFILED, Facets, Selector
 from tests.site.support import SITEURL
 
 

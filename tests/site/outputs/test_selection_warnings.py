@@ -4,9 +4,8 @@ import pytest
 from pelican.settings import DEFAULT_CONFIG
 
 from pelican_resourcesync.settings import Selection, SetSettings
-from pelican_resourcesync.site.outputs.facets import Facets
 from pelican_resourcesync.site.outputs.run import OutputFile
-from pelican_resourcesync.site.outputs.selection import selection_warnings
+from pelican_resourcesync.site.outputs.sets import Facets, selection_warnings
 from tests.site.support import SITEURL
 
 FACETS = {

@@ -1,0 +1,177 @@
+"""The commands for a site: `show`, `forget` and `backfill`, what they print, and their exit statuses."""
+
+import json
+import sys
+from argparse import ArgumentParser, Namespace, _ActionsContainer, _SubParsersAction
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pelican_resourcesync.commands.arguments import count
+from pelican_resourcesync.commands.running import DONE, PROBLEMS
+from pelican_resourcesync.errors import SettingsError
+from pelican_resourcesync.printable import printable_lines
+
+if TYPE_CHECKING:
+    from pelican_resourcesync.site import Takedown
+    from pelican_resourcesync.site.backfill import BackfillSummary
+
+PROGRAM = "pelican-resourcesync"
+SETTINGS = Path("pelicanconf.py")
+#: What the user must know before building past commits of a repository.
+CODE_OF_THE_PAST = (
+    "Backfill runs code of the past: the settings files, plug-ins and themes of all commits that it builds, with your "
+    "permissions. For a repository that you do not trust, run it in a container."
+)
+
+
+def add_verbs(verbs: "_SubParsersAction[ArgumentParser]") -> None:
+    """Add the commands."""
+    verb = verbs.add_parser("show", help="show what is published in a folder or at a URL")
+    verb.set_defaults(verb=show)
+    where = verb.add_mutually_exclusive_group()
+    where.add_argument("target", nargs="?", metavar="TARGET", help="an output folder, or the URL of a site")
+    _add_settings(where)
+    _add_json(verb)
+
+    verb = verbs.add_parser("forget", help="remove resources from everything that is published")
+    verb.set_defaults(verb=forget)
+    verb.add_argument("uris", nargs="+", metavar="URI", help="the URI of a resource that is or was listed")
+    _add_settings(verb)
+    _add_output(verb)
+    _add_json(verb)
+
+    text = "build the past commits of the site, and publish its whole history"
+    verb = verbs.add_parser("backfill", help=text, description=CODE_OF_THE_PAST)
+    verb.set_defaults(verb=backfill)
+    verb.add_argument("--since", metavar="REV", help="the first commit to build (the first of all)")
+    verb.add_argument("--jobs", type=count, metavar="N", help="the number of builds at a time (one for each core)")
+    verb.add_argument(
+        "-e",
+        "--extra-settings",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="KEY=VALUE",
+        help="Pelican settings, in JSON, that override those of every commit",
+    )
+    _add_settings(verb)
+    _add_output(verb)
+
+
+def _add_settings(verb: _ActionsContainer) -> None:
+    verb.add_argument("--settings", type=Path, metavar="FILE", help=f"Pelican's settings file ({SETTINGS})")
+
+
+def _add_output(verb: _ActionsContainer) -> None:
+    verb.add_argument("--output", type=Path, metavar="DIR", help="the folder to write to (OUTPUT_PATH)")
+
+
+def _add_json(verb: _ActionsContainer) -> None:
+    verb.add_argument("--json", action="store_true", help="print JSON")
+
+
+def show(options: Namespace) -> int:
+    """Show what is published in a folder or at a URL."""
+    from pelican_resourcesync.commands.show import as_sections, report_on
+    from pelican_resourcesync.terminal import as_json, spinner, write_sections
+
+    target = options.target or _output_of(options.settings or SETTINGS)
+    with spinner(f"reading {target}", PROGRAM):
+        report = report_on(target)
+    if options.json:
+        _say(as_json(report))
+    else:
+        write_sections(as_sections(report), sys.stdout)
+    return DONE if report.publication else PROBLEMS
+
+
+def _output_of(settings: Path) -> str:
+    from pelican_resourcesync.site import read_configuration
+
+    return str(read_configuration(settings).output)
+
+
+def forget(options: Namespace) -> int:
+    """Remove resources from everything that is published, and say what the user still has to do."""
+    from pelican_resourcesync.site import read_configuration, take_down
+    from pelican_resourcesync.terminal import as_json, spinner
+
+    if options.output and not options.settings:
+        done = take_down(options.output, options.uris)
+    else:
+        site = read_configuration(options.settings or SETTINGS)
+        with spinner("reading what is published", PROGRAM):
+            done = take_down(options.output or site.output, options.uris, site)
+    _say(as_json(done) if options.json else "\n".join(_takedown_lines(done)))
+    return DONE
+
+
+def _takedown_lines(done: "Takedown") -> Iterator[str]:
+    touched = {name: each for name, each in done.forgotten.items() if each.uris}
+    if not touched:
+        generations = " and ".join(str(each.generation) for each in done.forgotten.values())
+        yield f"Nothing was written: generation {generations} lists these URIs only as deleted."
+        return
+    for uri in sorted({uri for each in touched.values() for uri in each.uris}):
+        yield f"Forgotten: {uri}"
+    for name, each in touched.items():
+        yield f"{name}: generation {each.generation}, below {each.home}, lists them only as deleted."
+    yield "Still to do: remove it from the site's sources and commit that, or the next build lists it again."
+    yield f"Delete its file in {done.output} and on the host."
+    yield f"Before the next build, upload {done.output}, and delete the old documents there: they name these URIs."
+    yield "Until then, links in pages, robots.txt and Link headers lead to a Capability List that no longer exists."
+
+
+def backfill(options: Namespace) -> int:
+    """Build the past commits of the site, and publish its whole history."""
+    from pelican_resourcesync.site.backfill import run_backfill
+
+    done = run_backfill(
+        options.settings or SETTINGS,
+        sys.stderr,
+        output=options.output,
+        since=options.since,
+        jobs=options.jobs,
+        extra=_extra_settings(options.extra_settings),
+    )
+    _say(_backfill_text(done))
+    return DONE
+
+
+def _extra_settings(texts: Sequence[str]) -> Mapping[str, Any]:
+    """Parse settings in the form of Pelican's `-e`, `KEY=VALUE` with a JSON value. The last value of a key wins."""
+    found: dict[str, Any] = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            message = f"-e is {text!r}: give it as KEY=VALUE, such as -e SITENAME='\"My site\"'"
+            raise SettingsError(message)
+        try:
+            found[key] = json.loads(value)
+        except ValueError as error:
+            message = (
+                f"-e {key} has {value!r}, which is not JSON: write -e {key}='\"text\"' for text, or 5, true or null"
+            )
+            raise SettingsError(message) from error
+    return found
+
+
+def _backfill_text(done: "BackfillSummary") -> str:
+    """Return how many commits were built, what was published for each set, and where."""
+    from pelican_resourcesync.terminal import format_count
+
+    known = f" ({done.known:,} more before)" if done.known else ""
+    built = f"{format_count(done.built, 'commit')} built{known}, {len(done.skipped):,} skipped."
+    if not done.publications:
+        return f"{built} Nothing new: the publication for {done.where} is already in {done.output}."
+    sets = " and ".join(
+        f"{f'{name}: ' if len(done.publications) > 1 else ''}{format_count(each.resources, 'resource')}, "
+        f"{format_count(each.changes, 'change')} in {format_count(each.ranges, 'Change List')}"
+        for name, each in done.publications.items()
+    )
+    return f"{built} Published for {done.where}: {sets}. Upload the folder {done.output}."
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{printable_lines(text)}\n")

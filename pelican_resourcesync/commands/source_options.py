@@ -1,0 +1,121 @@
+"""The options of all commands that read a Source, and what they mean."""
+
+import argparse
+import os
+import re
+from argparse import ArgumentParser, Namespace, _ActionsContainer
+from base64 import b64encode
+from dataclasses import fields
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from pelican_resourcesync.commands.arguments import add_jobs, add_max_documents, count, rate, seconds, size
+from pelican_resourcesync.errors import SettingsError
+
+if TYPE_CHECKING:
+    from pelican_resourcesync.destination import MirrorOptions
+
+USER, PASSWORD = "RESOURCESYNC_USER", "RESOURCESYNC_PASSWORD"
+
+
+def add_source(verb: ArgumentParser) -> None:
+    """Add the Source."""
+    verb.add_argument("source", metavar="SOURCE", help="a site, a page, a Source Description, a list, or a folder")
+
+
+def add_by(group: _ActionsContainer) -> None:
+    """Add how resources are fetched."""
+    text = "lists, dumps or auto: fetch files one by one, or in packages"
+    group.add_argument("--by", choices=("auto", "lists", "dumps"), default="auto", metavar="ROUTE", help=text)
+
+
+def add_reading(verb: ArgumentParser) -> None:
+    """Add which resources of a Source are read, how, and within which limits; each is a field of `MirrorOptions`."""
+    selection = verb.add_argument_group("selection")
+    selection.add_argument("--set", action="append", default=[], dest="sets", metavar="NAME", help="only this set")
+    selection.add_argument(
+        "--only", action="append", default=[], metavar="PATTERN", help="only URLs like '*/2024/*.pdf'"
+    )
+    selection.add_argument(
+        "--type", action="append", default=[], dest="types", metavar="TYPE", help="only media types like image/*"
+    )
+    web = verb.add_argument_group("requests", argument_default=argparse.SUPPRESS)
+    add_jobs(web, 8)
+    web.add_argument("--rate", type=rate, metavar="N", help="requests (5) or bytes (2MB) per second")
+    web.add_argument("--user", metavar="NAME[:PASSWORD]", help=f"log in; without password, that of ${PASSWORD}")
+    web.add_argument("--netrc", action="store_true", help="log in as ~/.netrc says")
+    web.add_argument(
+        "--header", action="append", default=[], metavar="NAME:VALUE", help="send this to the Source's origin"
+    )
+    web.add_argument(
+        "--allow-host", action="append", default=[], dest="hosts", metavar="HOST", help="request this other host, too"
+    )
+    web.add_argument("--allow-private", action="store_true", help="such hosts may have private addresses")
+    web.add_argument("--proxy", action="store_true", dest="proxies", help="use the proxies of the environment")
+    web.add_argument("--retries", type=number, metavar="N", help="attempts after a failure (4)")
+    limits = verb.add_argument_group("limits", argument_default=argparse.SUPPRESS)
+    limits.add_argument("--timeout", type=seconds, metavar="TIME", help="longest silence (30s)")
+    limits.add_argument(
+        "--max-time", type=seconds, dest="resource_time", metavar="TIME", help="longest time of one file (1h)"
+    )
+    limits.add_argument(
+        "--max-wait", type=seconds, dest="longest_wait", metavar="TIME", help="longest pause for a host (5m)"
+    )
+    limits.add_argument("--max-size", type=size, dest="resource_size", metavar="SIZE", help="largest file (10GB)")
+    limits.add_argument(
+        "--max-document-size", type=size, dest="document_size", metavar="SIZE", help="largest list (100MB)"
+    )
+    add_max_documents(limits)
+    limits.add_argument("--max-resources", type=count, metavar="N", help="most resources (10000000)")
+
+
+def number(text: str) -> int:
+    """Return a number of things, which may be 0."""
+    found = int(text)
+    if found < 0:
+        raise ValueError
+    return found
+
+
+def options_of(arguments: Namespace) -> "MirrorOptions":
+    """Return the options of a mirror. Raises `SettingsError` for credentials that cannot be used."""
+    from pelican_resourcesync.destination import MirrorOptions
+
+    values = vars(arguments)
+    known = {each.name: values[each.name] for each in fields(MirrorOptions) if each.name in values}
+    known |= {name: tuple(value) for name, value in known.items() if isinstance(value, list)}
+    known["requests"], known["bandwidth"] = values.get("rate", (0.0, 0.0))
+    return MirrorOptions(**known, credentials=_credentials(arguments))
+
+
+def _credentials(arguments: Namespace) -> dict[str, str]:
+    """Return the headers that are sent to the Source's origin alone."""
+    found = {}
+    for each in arguments.header:
+        name, colon, value = each.partition(":")
+        if not colon or not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name) or not value.strip().isprintable():
+            message = f"--header {name!a} cannot be used: write it as 'Name: value'"
+            raise SettingsError(message)
+        found[name] = value.strip()
+    user = getattr(arguments, "user", "") or os.environ.get(USER)
+    if user:
+        name, colon, password = user.partition(":")
+        found["Authorization"] = _basic(name, password if colon else os.environ.get(PASSWORD, ""))
+    elif "netrc" in arguments:
+        found |= _netrc(urlsplit(arguments.source).hostname or "")
+    return found
+
+
+def _netrc(host: str) -> dict[str, str]:
+    import netrc
+
+    try:
+        known = netrc.netrc().authenticators(host)
+    except (OSError, netrc.NetrcParseError) as error:
+        message = f"the file .netrc cannot be used ({type(error).__name__})"
+        raise SettingsError(message) from error
+    return {"Authorization": _basic(known[0], known[2] or "")} if known else {}
+
+
+def _basic(name: str, password: str) -> str:
+    return f"Basic {b64encode(f'{name}:{password}'.encode()).decode('ascii')}"

@@ -1,0 +1,78 @@
+"""A cursor: how far a follower has come, as text that its caller stores."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from pelican_resourcesync.destination.options import MirrorError
+from pelican_resourcesync.source import Position
+
+_VERSION = 1
+
+
+class Row(NamedTuple):
+    """The last state of a resource that is to be yielded, as a list describes it; `links` are in JSON."""
+
+    uri: str
+    kind: str
+    hash: str
+    length: int | None
+    time: str
+    type: str
+    links: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """How far each set was followed, by the URI of its document, with the selection that was followed.
+
+    The `mark` of a set that has no Change Lists is a digest of its Resource List.
+
+    `after`: the last resource of the Resource Lists that was yielded, in order of URIs; None if all were. `postponed`
+    are resources that could not be fetched yet.
+    """
+
+    selection: str
+    sets: Mapping[str, Position]
+    after: str | None = None
+    postponed: Mapping[str, Row] = field(default_factory=dict)
+
+    def postponing(self, uri: str, row: Row | None) -> "Cursor":
+        """Return the cursor with a resource that is postponed, or with one that is no longer."""
+        if row is None and uri not in self.postponed:
+            return self
+        others = {key: each for key, each in self.postponed.items() if key != uri}
+        return replace(self, postponed=others if row is None else {**others, uri: row})
+
+    def encode(self) -> str:
+        """Return the cursor as text."""
+        sets = {uri: list(position) for uri, position in self.sets.items()}
+        whole = {"version": _VERSION, "selection": self.selection, "sets": sets}
+        if self.after is not None:
+            whole["after"] = self.after
+        if self.postponed:
+            whole["postponed"] = [list(row) for row in self.postponed.values()]
+        return json.dumps(whole, ensure_ascii=True, separators=(",", ":"))
+
+    @classmethod
+    def decode(cls, text: str) -> "Cursor":
+        """Return the cursor that a text stands for. Raises `MirrorError` if it is none."""
+        try:
+            whole = json.loads(text)
+            if whole["version"] != _VERSION:
+                raise ValueError  # noqa: TRY301
+            sets = {uri: Position(*_typed(each, str, int, str, str)) for uri, each in whole["sets"].items()}
+            rows = [Row(*_typed(each, str, str, str, int | None, str, str, str)) for each in whole.get("postponed", [])]
+            selection, after = _typed([whole["selection"], whole.get("after")], str, str | None)
+            return cls(selection, sets, after, {row.uri: row for row in rows})
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            message = "this is not a cursor that an earlier run gave: begin again without one, and with nothing known"
+            raise MirrorError(message) from error
+
+
+def _typed(values: list[Any], *types: Any) -> list[Any]:
+    """Return values that have these types. Raises `TypeError`."""
+    if not all(isinstance(value, kind) for value, kind in zip(values, types, strict=True)):
+        raise TypeError
+    return values

@@ -1,0 +1,180 @@
+"""The files in the folder of a copy."""
+
+import ctypes
+import hashlib
+import os
+import stat
+import sys
+from pathlib import Path
+from typing import Any
+
+from pelican_resourcesync.destination.options import STATE_FOLDER
+from pelican_resourcesync.destination.state import StoredResource
+from pelican_resourcesync.source import part_name
+
+_SYNC_EACH = 16  # files; more are synced together
+_BLOCK = 1_048_576  # bytes
+_READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+
+
+class InTheWayError(Exception):
+    """Raised when something that the mirror did not write has the path of a resource."""
+
+
+class Copy:
+    """The files in the folder of a copy. Paths are strings, because there are very many of them."""
+
+    def __init__(self, folder: Path, *, sync: bool) -> None:
+        self._folder = os.fspath(folder)
+        self._parts = os.path.join(self._folder, STATE_FOLDER, "parts")  # noqa: PTH118 - a string
+        self._sync = sync
+        self._folders: set[str] = set()  # folders that exist
+        self._checked: dict[str, bool] = {}  # whether a folder is reached without symbolic links, in this run
+
+    def part(self, uri: str) -> str:
+        """Return the part file of a resource."""
+        return f"{self._parts}/{part_name(uri)}"
+
+    def begun(self) -> set[str]:
+        """Return the part files that earlier runs left."""
+        return {f"{self._parts}/{name.removesuffix('.etag')}" for name in os.listdir(self._parts)}  # noqa: PTH208
+
+    def sync(self, files: list[str]) -> None:
+        """Wait until files are on disk."""
+        if not self._sync or (len(files) > _SYNC_EACH and _sync_file_system(self._folder)):
+            return
+        for file in files:
+            handle = os.open(file, os.O_RDWR)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+
+    def sync_names(self, paths: list[str]) -> None:
+        """Wait until the names of files are on disk."""
+        if not self._sync or (len(paths) > _SYNC_EACH and _sync_file_system(self._folder)) or sys.platform == "win32":
+            return
+        for folder in {f"{self._folder}/{path}".rpartition("/")[0] for path in paths}:
+            handle = os.open(folder, os.O_RDONLY)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+
+    def install(self, part: str, each: StoredResource, *, ours: bool) -> None:
+        """Rename a part to the path of its resource; raises `InTheWayError` if something that is not `ours` has it."""
+        target = f"{self._folder}/{each.path}"
+        folder = target.rpartition("/")[0]
+        if folder not in self._folders:
+            self._make_folder(folder)
+        if not ours and os.path.lexists(target) and not self.matches(each):
+            message = f"{each.path} exists, and the mirror did not write it"
+            raise InTheWayError(message)
+        try:
+            os.replace(part, target)  # noqa: PTH105 - one of many
+        except FileNotFoundError:
+            if not self.matches(each):  # it was renamed before the last run was interrupted
+                raise
+        except IsADirectoryError as error:
+            message = f"{each.path} is a folder"
+            raise InTheWayError(message) from error
+
+    def remove(self, stored: StoredResource) -> bool:
+        """Delete a resource, and folders that are empty then; return whether what is there was the mirror's."""
+        target = Path(self._folder, stored.path)
+        if not self._reachable(stored.path):
+            return True
+        try:
+            found = target.lstat()
+        except OSError:
+            return True
+        if not stat.S_ISREG(found.st_mode) or found.st_size != stored.length:
+            return False
+        target.unlink()
+        for parent in target.relative_to(self._folder).parents:
+            try:
+                if parent != Path():
+                    (self._folder / parent).rmdir()
+            except OSError:
+                break
+            self._folders.discard(os.fspath(self._folder / parent))
+        return True
+
+    def matches(self, stored: StoredResource) -> bool:
+        """Return whether the copy has the file of a resource, with the right hash and length."""
+        if not stored.digest or not self._reachable(stored.path):
+            return False
+        return hash_of(f"{self._folder}/{stored.path}", stored.length)[0] == stored.digest
+
+    def measure(self, path: str, algorithm: str, length: int | None) -> tuple[str, str, int] | None:
+        """Return a file's hash in an algorithm, its SHA-256 and its length; None if it cannot be a resource's."""
+        if not self._reachable(path):
+            return None
+        digest, size = hash_of(f"{self._folder}/{path}", length)
+        other = digest if algorithm == "sha256" else hash_of(f"{self._folder}/{path}", length, algorithm)[0]
+        return (other, digest, size) if digest else None
+
+    def _reachable(self, path: str) -> bool:
+        """Return whether no folder on the way to a path is a symbolic link."""
+        folder = path.rpartition("/")[0]
+        found = self._checked.get(folder)
+        if found is None:
+            found = not folder or (
+                self._reachable(folder) and not os.path.islink(f"{self._folder}/{folder}")  # noqa: PTH114 - a string
+            )
+            self._checked[folder] = found
+        return found
+
+    def _make_folder(self, folder: str) -> None:
+        name = folder[len(self._folder) + 1 :]
+        if not self._reachable(f"{name}/x"):
+            message = f"{name} leads through a symbolic link"
+            raise InTheWayError(message)
+        try:
+            os.makedirs(folder, exist_ok=True)  # noqa: PTH103 - a string
+        except (FileExistsError, NotADirectoryError) as error:
+            message = f"{name} is a file that the mirror did not write"
+            raise InTheWayError(message) from error
+        self._folders.add(folder)
+
+
+def sync_all(folder: Path) -> None:
+    """Wait until all files of a folder's file system are on disk."""
+    if not _sync_file_system(os.fspath(folder)):
+        os.sync()
+
+
+def _sync_file_system(folder: str) -> bool:
+    """Wait until all files of a file system are on disk; return whether this system can do that."""
+    if sys.platform != "linux":
+        return False
+    library: Any = ctypes.CDLL(None)
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        return bool(library.syncfs(handle) == 0)
+    except AttributeError:
+        return False
+    finally:
+        os.close(handle)
+
+
+def hash_of(file: str, length: int | None = None, algorithm: str = "sha256") -> tuple[str, int]:
+    """Return the hash and the length of a regular file; an empty string if there is none, or not of that length."""
+    try:
+        handle = os.open(file, _READ)  # a pipe does not block
+    except OSError:
+        return "", 0
+    try:
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode) or (length is not None and found.st_size != length):
+            return "", 0
+        whole = getattr(hashlib, algorithm)(usedforsecurity=False)  # `new` looks for it each time
+        size = 0
+        while size < found.st_size and (data := os.read(handle, min(found.st_size - size, _BLOCK))):
+            whole.update(data)
+            size += len(data)
+        return whole.hexdigest(), size
+    except OSError:
+        return "", 0
+    finally:
+        os.close(handle)

@@ -1,0 +1,300 @@
+"""The HTTP client of the project: requests within limits, over kept connections, to the hosts that are allowed.
+
+`Client` is the interface. `Urllib3Client` (`urllib3_client`) is there always; `CurlClient` (`curl_client`) is faster,
+and needs pycurl. Both behave alike: redirects stay on the host, no content encoding is accepted, private addresses are
+refused where a request says so, every transfer ends within its bounds, and credentials are sent to one origin only.
+"""
+
+import http.client
+import re
+import socket
+import ssl
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, Protocol, Self
+
+from pelican_resourcesync.errors import AbsentError, NoHostError, StatusError, TransportError
+from pelican_resourcesync.http.limits import STANDARD_BOUNDS, Bounds, Deadline, Pace
+from pelican_resourcesync.http.urls import check_url, redirected, shown
+from pelican_resourcesync.version import __version__
+
+USER_AGENT = f"pelican-resourcesync/{__version__}"
+
+# What a status means that a request does not accept; any other is a failure that stays.
+REDIRECTS = (301, 302, 303, 307, 308)
+ABSENT = (404, 410)  # nothing is there
+PASSING = (408, 425, 429, 500, 502, 503, 504)  # another attempt may succeed
+
+UNUSABLE = "this URL cannot be requested"
+MOST_HEADERS = 100
+_MOST_REDIRECTS = 5
+_SETTLED = 1  # seconds after which a `Last-Modified` tells two states apart
+_FIELD = re.compile(r"^([^\s:]++):[ \t]*+([^\n]*+)", re.MULTILINE)
+_FOLDED = re.compile(r"[ \t\r]*+\n[ \t]++")
+
+
+class Headers:
+    """The headers of a response by name, in upper or lower case; they are read when one is asked for.
+
+    The parser of e-mail, which the standard library uses, takes most of the time of a small response.
+    """
+
+    __slots__ = ("_found", "_lines", "_text")
+
+    def __init__(self, lines: Iterable[bytes] = ()) -> None:
+        """Take the lines as they came, without the status line; those that are no headers are left out."""
+        self._lines = lines
+        self._text: str | None = None
+        self._found = ""  # the text in lower case, to find names in
+
+    def get(self, name: str, default: str = "") -> str:
+        """Return the first value of a header."""
+        text, begin = self._read(), self._found.find(f"\n{name.lower()}:")
+        if begin < 0:
+            return default
+        begin += len(name) + 2
+        return text[begin : text.find("\n", begin)].lstrip(" \t").rstrip()
+
+    def get_all(self, name: str) -> Sequence[str]:
+        """Return all values of a header."""
+        return [value.rstrip() for other, value in _FIELD.findall(self._read()) if other.lower() == name.lower()]
+
+    @property
+    def media_type(self) -> str:
+        """The media type without its parameters, in lower case; empty if there is none, or none that can be read."""
+        text = self.get("Content-Type").partition(";")[0].strip().lower()
+        return text if text.count("/") == 1 else ""
+
+    def number(self, name: str) -> int | None:
+        """Return a number that is not negative; None if there is none. It need not be right beyond 18 digits."""
+        text = self.get(name)
+        return int(text[:18]) if text.isascii() and text.isdigit() else None
+
+    def time(self, name: str) -> datetime | None:
+        """Return a time in UTC, None if there is none that can be read."""
+        try:
+            return parsedate_to_datetime(self.get(name)).astimezone(UTC)
+        except (ValueError, OverflowError, TypeError):
+            return None
+
+    def _read(self) -> str:
+        """Return the lines as one text, which begins and ends with a line feed."""
+        if self._text is None:
+            text = f"\n{b''.join(self._lines).decode('latin-1')}\n"
+            self._text = _FOLDED.sub(" ", text) if "\n " in text or "\n\t" in text else text
+            self._found = self._text.lower()
+        return self._text
+
+
+@dataclass(slots=True, kw_only=True)
+class Response:
+    """The head of a response: the URL that was finally requested, the status and the headers."""
+
+    url: str
+    status: int
+    headers: Headers
+
+    @property
+    def media_type(self) -> str:
+        """The media type stated by the host, or an empty string."""
+        return self.headers.media_type
+
+    @property
+    def validators(self) -> tuple[str, str]:
+        """The `ETag` for a conditional request, or where there is none the `Last-Modified`; empty if they do not serve.
+
+        A time counts in seconds: what was modified just before it was sent may have been modified again since, so
+        such a time is left out (RFC 9110, 8.8.2.2).
+        """
+        tag = self.headers.get("ETag")
+        if tag and _is_sendable(tag):
+            return tag, ""
+        modified, sent = self.headers.time("Last-Modified"), self.headers.time("Date")
+        settled = modified is not None and sent is not None and (sent - modified).total_seconds() > _SETTLED
+        return "", self.headers.get("Last-Modified") if settled else ""
+
+
+class Sink(Protocol):
+    """What receives a response. It may raise an error of its own, which ends the transfer."""
+
+    def begin(self, response: Response) -> None:
+        """Receive the head of the response, once, before any data; also before a second attempt."""
+
+    def write(self, data: bytes) -> object:
+        """Receive some of the body."""
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Request:
+    """A GET request, and where its response goes.
+
+    `public`: refuse hosts with loopback, private and link-local addresses; for URLs from documents rather than from the
+    user. `accept`: the statuses that are no failure. `credentials`: headers for the origin of `url` alone. `tag` is for
+    the caller.
+    """
+
+    url: str
+    sink: Sink
+    headers: Mapping[str, str] = field(default_factory=dict)
+    credentials: Mapping[str, str] = field(default_factory=dict)
+    bounds: Bounds = STANDARD_BOUNDS
+    public: bool = True
+    accept: tuple[int, ...] = (200,)
+    tag: Any = None
+
+
+class Transfer:
+    """A request on its way: the URL that is asked for now, which redirects change, and how much has come."""
+
+    def __init__(self, request: Request) -> None:
+        """Raise `TransportError` if the URL of the request cannot be requested."""
+        self.request, self.deadline = request, Deadline(request.bounds)
+        self.url, self.origin = request.url, check_url(request.url)
+        self._first, self._redirects, self._received = self.origin, 0, 0
+
+    def headers(self, common: Mapping[str, str]) -> Mapping[str, str]:
+        """Return the headers to send, `common` ones among them. Raises `TransportError` if they cannot be sent."""
+        request, headers = self.request, common
+        if request.headers or request.credentials:
+            credentials = request.credentials if self.origin == self._first else {}
+            headers = {**common, **request.headers, **credentials}
+        if " " in self.url or not self.url.isprintable() or not all(map(_is_sendable, headers.values())):
+            raise self.failure(UNUSABLE)
+        return headers
+
+    def leads_on(self, response: Response) -> bool:
+        """Return whether the response is a redirect that is to be followed."""
+        return response.status in REDIRECTS and response.status not in self.request.accept
+
+    def follow(self, response: Response) -> None:
+        """Go where a redirect leads. Raises `TransportError` if that is elsewhere, or too many were followed."""
+        url = redirected(self.url, response.headers.get("Location"))
+        self._redirects += 1
+        if self._redirects > _MOST_REDIRECTS:
+            first = shown(self.request.url)
+            message = f"{first} redirects more than {_MOST_REDIRECTS} times, last to {shown(url)}"
+            raise TransportError(message)
+        self.url, self.origin = url, check_url(url)
+
+    def begin(self, response: Response) -> None:
+        """Give the head to the sink. Raises `TransportError` unless the request accepts it.
+
+        `AbsentError` says that nothing is there, and `StatusError` has the status.
+        """
+        where = shown(response.url)
+        if response.status not in self.request.accept:
+            if response.status in ABSENT:
+                message = f"{where}: not found ({_status(response.status)})"
+                raise AbsentError(message)
+            message = f"{where}: the server answered {_status(response.status)}"
+            raise StatusError(message, response.status, response.headers.get("Retry-After"))
+        encoding = response.headers.get("Content-Encoding").lower()
+        if encoding not in ("", "identity"):
+            message = f"{where}: the server sent it encoded as {encoding!a}, which was not asked for"
+            raise TransportError(message)
+        self._require_size(response.headers.number("Content-Length") or 0)
+        self.request.sink.begin(response)
+
+    def write(self, data: bytes) -> None:
+        """Give some of the body to the sink. Raises `TransportError` if it is larger than it may be."""
+        self._received += len(data)
+        self._require_size(self._received)
+        self.request.sink.write(data)
+
+    def failure(self, why: str) -> TransportError:
+        """Return the error that says why the transfer failed."""
+        return TransportError(f"{shown(self.url)}: {why}")
+
+    def _require_size(self, size: int) -> None:
+        if size > self.request.bounds.size:
+            message = f"{shown(self.url)} is larger than {self.request.bounds.size} bytes"
+            raise TransportError(message)
+
+
+class Client(ABC):
+    """Makes requests; close it after use, or use it in a `with` statement."""
+
+    #: What would make this client faster, for people who fetch much.
+    advice = ""
+
+    def __init__(self, user_agent: str = USER_AGENT) -> None:
+        """Take what the hosts are told about who asks."""
+        self.headers = {"User-Agent": user_agent, "Accept": "*/*", "Accept-Encoding": "identity"}
+
+    @abstractmethod
+    def get(self, request: Request) -> Response:
+        """Make one request. Raises `TransportError` if it fails; its sink may then have received a part."""
+
+    @abstractmethod
+    def get_all(
+        self, requests: Iterator[Request], *, jobs: int, pace: Pace | None = None
+    ) -> Iterator[tuple[Request, Response | TransportError]]:
+        """Make many requests, `jobs` at a time, and yield each with its response or failure when it is complete.
+
+        `requests` is read in the caller's thread, no further than needed. Other errors, those of sinks, are raised.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close all connections."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def network_failure(error: BaseException, transfer: Transfer, *, direct: bool = True) -> TransportError:
+    """Return the failure of a transfer for an error of the network; `direct`: an unknown name is that of the host."""
+    if direct and isinstance(error, socket.gaierror) and error.errno == socket.EAI_NONAME:
+        return NoHostError(f"{shown(transfer.url)}: no such host")
+    match error.__cause__ or error:  # urllib3 has errors of its own, with the one that was raised as their cause
+        case TimeoutError():
+            why = str(transfer.deadline)
+        case ssl.SSLCertVerificationError(verify_message=reason):
+            why = f"its certificate cannot be trusted ({reason})"
+        case ssl.SSLError(reason=reason):
+            why = f"no secure connection can be made ({reason})"
+        case http.client.IncompleteRead():
+            why = "the transfer ended early"
+        case ConnectionError(strerror=None):
+            why = "the connection was closed without an answer"
+        case OSError(strerror=reason):
+            why = reason or "no connection can be made through the proxy"
+        case UnicodeError() | http.client.InvalidURL():
+            why = UNUSABLE
+        case other:
+            why = f"the answer is not valid HTTP ({type(other).__name__})"
+    return transfer.failure(why)
+
+
+def _is_sendable(text: str) -> bool:
+    return text.isascii() and text.isprintable()
+
+
+def _status(status: int) -> str:
+    try:
+        return f"{status} {http.HTTPStatus(status).phrase}"
+    except ValueError:
+        return str(status)
+
+
+def new_client(*, proxies: bool = False, user_agent: str = USER_AGENT) -> Client:
+    """Return the fastest client that is installed; proxies of the environment are used only on request."""
+    if not proxies:
+        try:
+            from pelican_resourcesync.http.curl_client import CurlClient
+        except ImportError:
+            pass
+        else:
+            return CurlClient(user_agent)
+    from pelican_resourcesync.http.urllib3_client import Urllib3Client
+
+    client = Urllib3Client(user_agent, proxies=proxies)
+    if not proxies:
+        client.advice = "pip install 'pelican-resourcesync[mirror]' makes it fetch many files in a third of the time"
+    return client

@@ -1,0 +1,298 @@
+"""The client that uses pycurl, several times as fast as urllib3; part of the extra `mirror`."""
+
+import re
+import socket
+import ssl
+import sys
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pycurl
+
+from pelican_resourcesync.errors import TransportError
+from pelican_resourcesync.http.client import (
+    MOST_HEADERS,
+    UNUSABLE,
+    USER_AGENT,
+    Client,
+    Headers,
+    Request,
+    Response,
+    Transfer,
+    network_failure,
+)
+from pelican_resourcesync.http.limits import Pace
+from pelican_resourcesync.http.urls import require_public, target_of
+
+_LONGEST_WAIT = 1.0  # seconds
+_ESCAPED = re.compile("/.*%(?:[a-f]|.[a-f])")
+_WHY = {
+    pycurl.E_COULDNT_CONNECT: "Connection refused",
+    pycurl.E_PARTIAL_FILE: "the transfer ended early",
+    pycurl.E_GOT_NOTHING: "the connection was closed without an answer",
+    pycurl.E_URL_MALFORMAT: UNUSABLE,
+}
+_Result = tuple[Request, Response | TransportError]
+
+
+class CurlClient(Client):
+    """A client that makes all its requests in one thread. It uses no proxy."""
+
+    def __init__(self, user_agent: str = USER_AGENT) -> None:
+        """Start without connections."""
+        super().__init__(user_agent)
+        self._multi = pycurl.CurlMulti()
+        self._free: list[_Handle] = []
+
+    def get(self, request: Request) -> Response:
+        """Make one request."""
+        ((_, result),) = self.get_all(iter([request]), jobs=1)
+        if isinstance(result, TransportError):
+            raise result
+        return result
+
+    def get_all(self, requests: Iterator[Request], *, jobs: int, pace: Pace | None = None) -> Iterator[_Result]:
+        """Make many requests; the caller's work between two results should be short."""
+        self._multi.setopt(pycurl.M_MAXCONNECTS, max(jobs, 8))
+        active: dict[pycurl.Curl, _Handle] = {}
+        done: deque[_Result] = deque()
+        request: Request | None = None
+        try:
+            while True:
+                delay = 0.0
+                while len(active) < jobs and (request := request or next(requests, None)) is not None:
+                    if pace and (delay := pace.delay()):
+                        break
+                    self._start(request, active, done)
+                    request = None
+                if active:  # the next requests are on their way before the caller gets what is complete
+                    complete, done = done, deque()
+                    wait = 0.0 if complete else min(delay or _LONGEST_WAIT, _LONGEST_WAIT)
+                    self._run(active, done, wait)
+                    while complete:
+                        yield complete.popleft()
+                elif done:
+                    yield done.popleft()
+                elif request is None:
+                    return
+                else:
+                    time.sleep(min(delay, _LONGEST_WAIT))
+        finally:
+            for curl, handle in active.items():
+                self._multi.remove_handle(curl)
+                handle.close()
+
+    def close(self) -> None:
+        """Close all connections."""
+        for handle in self._free:
+            handle.close()
+        self._free.clear()
+        self._multi.close()
+
+    def _start(self, request: Request, active: "dict[pycurl.Curl, _Handle]", done: deque[_Result]) -> None:
+        handle = self._free.pop() if self._free else _Handle(self.headers)
+        try:
+            handle.begin(request)
+        except TransportError as error:
+            self._free.append(handle)
+            done.append((request, error))
+        else:
+            active[handle.curl] = handle
+            self._multi.add_handle(handle.curl)
+
+    def _run(self, active: "dict[pycurl.Curl, _Handle]", done: deque[_Result], wait: float) -> None:
+        """Let curl work until something is complete, or `wait` seconds have passed."""
+        self._multi.perform()
+        ended = self._ended()
+        if not ended and wait:
+            self._multi.select(wait)
+            self._multi.perform()
+            ended = self._ended()
+        for curl, code, text in ended:
+            self._multi.remove_handle(curl)
+            handle = active.pop(curl)
+            result: Response | TransportError | None
+            try:
+                result = handle.end(code, text)
+            except TransportError as error:
+                result = error
+            if result is None:  # redirected
+                active[curl] = handle
+                self._multi.add_handle(curl)
+            else:
+                done.append((handle.transfer.request, result))
+                self._free.append(handle)
+
+    def _ended(self) -> list[tuple[pycurl.Curl, int, str]]:
+        ended: list[tuple[pycurl.Curl, int, str]] = []
+        while True:
+            waiting, good, bad = self._multi.info_read()
+            ended += [(curl, 0, "") for curl in good]
+            ended += bad
+            if not waiting:
+                return ended
+
+
+class _Handle:
+    """A handle of curl, which makes one request at a time."""
+
+    transfer: Transfer
+
+    def __init__(self, headers: Mapping[str, str]) -> None:
+        self._common = headers
+        self._sockets: list[socket.socket] = []
+        self._lines: list[bytes] = []  # the heads that have come, with their status lines
+        self._sent: Mapping[str, str] = {}
+        self._exact = False  # whether curl was told what to write in the request line; it cannot be told to forget
+        self.curl = curl = pycurl.Curl()
+        _trust(curl)
+        curl.setopt(pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS)
+        curl.setopt(pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_1_1)
+        curl.setopt(pycurl.PROXY, "")
+        curl.setopt(pycurl.NOSIGNAL, 1)
+        curl.setopt(pycurl.PATH_AS_IS, 1)
+        curl.setopt(pycurl.BUFFERSIZE, 524_288)
+        curl.setopt(pycurl.LOW_SPEED_LIMIT, 1)
+        curl.setopt(pycurl.HEADERFUNCTION, self._lines.append)
+        curl.setopt(pycurl.WRITEFUNCTION, self._write)
+        curl.setopt(pycurl.OPENSOCKETFUNCTION, self._open)
+        curl.setopt(pycurl.PREREQFUNCTION, self._before)
+
+    def begin(self, request: Request) -> None:
+        """Prepare a request; raises `TransportError` if it may not be made."""
+        self.transfer = Transfer(request)
+        self._ask()
+
+    def _ask(self) -> None:
+        transfer, curl, bounds = self.transfer, self.curl, self.transfer.request.bounds
+        url, headers, left = transfer.url.partition("#")[0], transfer.headers(self._common), transfer.deadline.left()
+        if left <= 0:
+            raise transfer.failure(str(transfer.deadline))
+        if not url.isascii():
+            raise transfer.failure(UNUSABLE)
+        self._lines.clear()
+        self._response: Response | None = None
+        self._failure: BaseException | None = None
+        curl.setopt(pycurl.URL, url)
+        if self._exact or _ESCAPED.search(url):  # curl would write escapes with capital letters
+            self._exact = True
+            curl.setopt(pycurl.REQUEST_TARGET, target_of(url))
+        if headers is not self._sent:
+            curl.setopt(pycurl.HTTPHEADER, [f"{name}: {value}" for name, value in headers.items()])
+            self._sent = headers
+        curl.setopt(pycurl.CONNECTTIMEOUT_MS, max(int(bounds.timeout * 1000), 1))
+        curl.setopt(pycurl.LOW_SPEED_TIME, max(int(bounds.timeout), 1))
+        curl.setopt(pycurl.TIMEOUT_MS, max(int(left * 1000), 1))
+
+    def end(self, code: int, text: str) -> Response | None:
+        """Return the response of a complete transfer, None if it goes on elsewhere. Raises what went wrong."""
+        while self._sockets:  # curl has its own copies of them
+            self._sockets.pop().close()
+        if self._failure is not None:
+            raise self._failure
+        response = self._response
+        if response is None and code in (0, pycurl.E_PARTIAL_FILE):  # without a body
+            response = self._complete_head()
+            if self.transfer.leads_on(response):
+                self.transfer.follow(response)
+                self._ask()
+                return None
+            self.transfer.begin(response)
+        if response is None or code:
+            raise self._error(code, text)
+        return response
+
+    def close(self) -> None:
+        """Close the handle."""
+        while self._sockets:
+            self._sockets.pop().close()
+        self.curl.close()
+
+    def _error(self, code: int, text: str) -> TransportError:
+        transfer = self.transfer
+        if code == pycurl.E_COULDNT_RESOLVE_HOST:
+            try:
+                socket.getaddrinfo(transfer.origin[1], None)
+            except (OSError, UnicodeError) as error:
+                return network_failure(error, transfer)
+        why = _WHY.get(code)
+        if code == pycurl.E_OPERATION_TIMEDOUT:
+            why = str(transfer.deadline)
+        elif code == pycurl.E_RECV_ERROR and self._lines:
+            why = "the transfer ended early"
+        elif code == pycurl.E_PEER_FAILED_VERIFICATION:
+            why = f"its certificate cannot be trusted ({_reason(text)})"
+        elif code == pycurl.E_SSL_CONNECT_ERROR:
+            why = f"no secure connection can be made ({_reason(text)})"
+        return transfer.failure(why or f"the answer is not valid HTTP (curl {code})")
+
+    def _complete_head(self) -> Response:
+        """Return the head that came last, after interim ones."""
+        lines = self._lines
+        begin = len(lines) - 1
+        while begin > 0 and not lines[begin].startswith(b"HTTP/"):
+            begin -= 1
+        head = lines[begin:]
+        try:
+            status = int(head[0].split(maxsplit=2)[1])
+        except (IndexError, ValueError):
+            status = 0
+        if not status or len(head) > MOST_HEADERS + 2:  # with the status line and an empty one
+            why = f"the answer is not valid HTTP ({len(head)} lines)"
+            raise self.transfer.failure(why)
+        del head[0]
+        return Response(url=self.transfer.url, status=status, headers=Headers(head))
+
+    # What curl calls
+
+    def _write(self, data: bytes) -> int:
+        try:
+            if self._response is None:
+                response = self._complete_head()
+                if self.transfer.leads_on(response):
+                    return len(data)
+                self.transfer.begin(response)
+                self._response = response
+            self.transfer.write(data)
+        except BaseException as error:  # noqa: BLE001 - raised again by `end`
+            self._failure = error
+            return -1
+        return len(data)
+
+    def _open(self, _purpose: int, address: Any) -> Any:
+        """Open a socket, unless the request may not connect to that address."""
+        if not self._allows(str(address.addr[0])):
+            return pycurl.SOCKET_BAD
+        self._sockets.append(socket.socket(address.family, address.socktype, address.protocol))
+        return self._sockets[-1]
+
+    def _before(self, address: str, *_: object) -> int:
+        """Check the address of a connection again, which may have been opened for another request."""
+        return int(pycurl.PREREQFUNC_OK if self._allows(address) else pycurl.PREREQFUNC_ABORT)
+
+    def _allows(self, address: str) -> bool:
+        if self.transfer.request.public:
+            try:
+                require_public(self.transfer.origin[1], address)
+            except TransportError as error:
+                self._failure = error
+                return False
+        return True
+
+
+def _trust(curl: pycurl.Curl) -> None:
+    """Trust the certificates that Python trusts."""
+    paths = ssl.get_default_verify_paths()
+    if paths.cafile:
+        curl.setopt(pycurl.CAINFO, paths.cafile)
+    if paths.capath:
+        curl.setopt(pycurl.CAPATH, paths.capath)
+    if sys.platform in ("win32", "darwin"):  # pragma: no cover
+        curl.setopt(pycurl.SSL_OPTIONS, pycurl.SSLOPT_NATIVE_CA)
+
+
+def _reason(text: str) -> str:
+    """Return the reason at the end of an error message of OpenSSL."""
+    return ascii(text.rpartition("verify result: ")[2].rpartition("::")[2].partition(" (")[0])[1:-1]

@@ -1,0 +1,166 @@
+"""URLs, paths and addresses from outside: which may be requested or written, and how messages show them."""
+
+import ipaddress
+import re
+import socket
+from string import punctuation
+from urllib.parse import quote, unquote, urljoin, urlsplit
+
+from pelican_resourcesync.errors import TransportError
+
+_PORTS = {"http": 80, "https": 443}
+_RESERVED = frozenset('\\:*?"<>|')
+_INDEX = "index.html"
+#: The characters that are not percent-encoded in the path of a URI (RFC 3986, pchar and "/").
+_PATH_SAFE = "/:@!$&'()*+,;=~-._"
+_PLAIN = re.compile(r"(?:[A-Za-z0-9_-][A-Za-z0-9_.-]*+/)*+[A-Za-z0-9_-][A-Za-z0-9_.-]*+")  # asked first: it is faster
+#: IPv6 networks that map to IPv4 addresses; such an address is public only if its IPv4 address is.
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+_COMPATIBLE = ipaddress.ip_network("::/96")
+#: Private networks that not every version of Python knows.
+_PRIVATE = [ipaddress.ip_network(network) for network in ("64:ff9b:1::/48", "fec0::/10")]
+_USUAL = re.compile(r"(https?)://([a-z0-9.-]+)(?::([1-9][0-9]{0,3}|[1-5][0-9]{4}))?(?=/[!-~]*\Z)")
+
+#: Scheme, host and port.
+Origin = tuple[str, str, int]
+
+
+def uri_of_path(base: str, path: str) -> str:
+    """Return the URI of a file at `path` (relative, `/`-separated, not encoded) below the URL `base`."""
+    return f"{base.rstrip('/')}/{quote(path, safe=_PATH_SAFE, errors='surrogateescape')}"
+
+
+def path_of_uri(base: str, uri: str) -> str | None:
+    """Return the path below the URL `base` that a URI names: the inverse of `uri_of_path`.
+
+    Query and fragment are ignored. Returns None for a URI elsewhere, and for a path that leaves its folder or that no
+    file can have.
+    """
+    below = f"{base.rstrip('/')}/"
+    if not uri.startswith(below):
+        return None
+    path = unquote(uri.removeprefix(below).partition("#")[0].partition("?")[0], errors="surrogateescape")
+    return None if "\0" in path or ".." in path.split("/") or path.startswith("/") else path
+
+
+def served_paths(path: str) -> tuple[str, ...]:
+    """Return the paths of the files that a static host may return for a path, in this order."""
+    if not path or path.endswith("/"):
+        return (path + _INDEX,)
+    return (path, f"{path}.html", f"{path}/{_INDEX}")
+
+
+def is_plain(path: str) -> bool:
+    """Return whether a relative path is safe on every system: no root, drive, `..` or unprintable character."""
+    if _PLAIN.fullmatch(path):
+        return True
+    return all(name.strip(". ") and name.isprintable() and not _RESERVED.intersection(name) for name in path.split("/"))
+
+
+def origin(url: str) -> Origin | None:
+    """Return the origin of an http(s) URL; None for any other text, and for a URL with a user."""
+    usual = _USUAL.match(url)
+    if usual:
+        return usual[1], usual[2], int(usual[3] or _PORTS[usual[1]])
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return None
+    if parts.scheme not in _PORTS or not parts.hostname or "@" in parts.netloc or port == 0:
+        return None
+    return parts.scheme, parts.hostname, port or _PORTS[parts.scheme]
+
+
+def check_base(base: str) -> None:
+    """Raise `TransportError` unless this is an http(s) URL without user, query and fragment."""
+    if origin(base) is None or "?" in base or "#" in base:
+        seen = shown(base.rpartition("@")[2])  # a password may contain slashes
+        message = f"{seen!a} cannot be used: give an http(s) URL without user, query and fragment"
+        raise TransportError(message)
+
+
+def check_url(url: str) -> Origin:
+    """Return the origin of an http(s) URL without user; raises `TransportError` for anything else."""
+    found = origin(url)
+    if found is None:
+        message = f"{shown(url)!a} cannot be requested: it is not an http(s) URL without user"
+        raise TransportError(message)
+    return found
+
+
+def target_of(url: str) -> str:
+    """Return the path and query of a URL as a request names them."""
+    parts = urlsplit(url)
+    return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+
+
+def redirected(url: str, location: str | None) -> str:
+    """Return the URL that a redirect leads to; raises `TransportError` if it leaves the origin, except to https."""
+    target = ""
+    if location:
+        try:
+            target = quote(urljoin(url, location.strip()), safe=punctuation, encoding="iso-8859-1", errors="replace")
+        except ValueError:  # not a URL at all
+            target = ""
+        old, new = origin(url), origin(target)
+        if old and new and (new == old or (old[0], new[0], old[1]) == ("http", "https", new[1])):
+            return target
+    message = f"{shown(url)} redirects elsewhere, to {shown(target) if _is_url(target) else 'no URL'}"
+    raise TransportError(message)
+
+
+def _is_url(text: str) -> bool:
+    try:
+        return bool(text) and urlsplit(text).port != 0
+    except ValueError:
+        return False
+
+
+def shown(url: str) -> str:
+    """Return a URL for a message, without its user, query and fragment, which may be secret."""
+    before, slashes, rest = url.partition("//")
+    authority, slash, path = rest.partition("/")
+    return f"{before}{slashes}{authority.rpartition('@')[2]}{slash}{path}".partition("?")[0].partition("#")[0]
+
+
+def check_literal(host: str) -> None:
+    """Raise `TransportError` for a host that is written as a non-public address, or is a name of this machine.
+
+    This is all that can be checked if a proxy connects, because only the proxy resolves other names.
+    """
+    name = host.rstrip(".").lower()
+    if name == "localhost" or name.endswith(".localhost"):
+        require_public(host, name)
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
+    except (OSError, UnicodeError):
+        return
+    for each in found:
+        require_public(host, str(each[4][0]))
+
+
+def require_public(host: str, address: str) -> None:
+    """Raise `TransportError` for an address of a host that is not public.
+
+    No document can cause requests to a private network. Every connection is checked at the address it connects to, even
+    if the name resolves to another one a moment later.
+    """
+    if not is_public(address):
+        message = f"{host} is not requested: only a document names it, and its address {address} is not public"
+        raise TransportError(message)
+
+
+def is_public(address: str) -> bool:
+    """Return whether an address is on the public internet, and does not map to one that is not."""
+    try:
+        ip = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return False
+    if isinstance(ip, ipaddress.IPv6Address):
+        inner = ip.ipv4_mapped or ip.sixtofour
+        if ip in _NAT64 or ip in _COMPATIBLE:
+            inner = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
+        if inner is not None:
+            return is_public(str(inner))
+    return ip.is_global and not ip.is_multicast and not any(ip in network for network in _PRIVATE)

@@ -1,0 +1,397 @@
+"""The Resource List, part by part: the resources as they are now, compared with those published, and written (RL).
+
+A Resource List is sorted, and so are the resources. A part is a document with the entries of a range of URIs. What
+happens to it depends on its previous bytes and on the current rows of its range alone, so parts can be compared, and
+later written, by any `map`: the built-in one, or that of a pool of processes.
+
+`compare` writes drafts: the entries of a range, in which the times of changed resources are left open, because these
+are known only when all changes are.
+"""
+
+import marshal
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
+from heapq import merge
+from itertools import islice
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pelican_resourcesync.errors import DocumentError
+from pelican_resourcesync.protocol import ChangeKind, EntryText, render_entries, unescape
+from pelican_resourcesync.publication.model.ranges import Body
+from pelican_resourcesync.publication.model.resource import EDITION, Resources, Row, is_hashed, is_later
+from pelican_resourcesync.publication.model.state import Counts
+from pelican_resourcesync.publication.previous.resource_list import rows_in
+
+#: Applies a function to all items, in their order, as the built-in `map` does.
+Map = Callable[..., Iterable[Any]]
+
+#: In the entry of a change: a time that is not known yet. No document can contain it.
+OPEN = "\x00"
+#: In a draft: the line of an entry with such a time.
+_OPEN_LINE = "    <lastmod></lastmod>\n"
+#: The most bytes of a time, and of such a line when it is filled.
+LONGEST_TIME = len("2024-03-01T12:00:00.000000Z")
+_LONGEST_LINE = len(_OPEN_LINE) + LONGEST_TIME
+
+#: The kind of a resource whose bytes have no hash: the history decides whether it changed.
+UNKNOWN = "unknown"
+
+_CREATED, _UPDATED, _DELETED = (kind.value for kind in ChangeKind)
+
+_BEGIN, _END = b"  <url>\n", b"</urlset>\n"
+_BYTES = re.compile(r'    <rs:md(?: hash="([^"]*+)")?(?: length="([0-9]++)")?')
+_HASHED = '    <rs:md hash="'
+_PROFILE = re.compile(r' profile="[^"]*+"')
+_LASTMOD = re.compile(r"\n    <lastmod>([^<]*+)</lastmod>\n")
+_TYPE = re.compile(r'\n    <rs:md(?: hash="[^"]*+")?(?: length="([0-9]++)")?(?: type="([^"]*+)")?/>\n')
+
+
+#: Candidates as plain tuples, which `marshal` can write.
+_Texts = list[tuple[str, ...]]
+
+
+class Candidate(NamedTuple):
+    """A resource that was added or removed, or whose bytes or links may have changed since it was listed.
+
+    `md` and `links` are its metadata and links as they are now, as texts of a row, `lastmod` the time listed before.
+    """
+
+    uri: str
+    kind: str
+    md: str
+    links: str
+    lastmod: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """How parts are compared: `entries` and `size` limit the entries of a draft, `most` the bytes of a document's.
+
+    Links of resources below `link_changes_below` count as changes. `tracked` is whether changes are looked for at all,
+    which they are not in a first publication without history. Drafts are written to `folder`.
+    """
+
+    entries: int
+    size: int
+    most: int
+    link_changes_below: str
+    edition: int
+    tracked: bool
+    folder: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """A range of URIs to compare: from `begin` to before `end`, whose entries before are in the documents `old`.
+
+    The current rows are all those of `resources` in the range or, if `changed` is known, those of before with these
+    differences.
+    """
+
+    name: str
+    terms: Terms
+    begin: str = ""
+    end: str | None = None
+    old: tuple[Path, ...] = ()
+    resources: Resources | None = None
+    changed: Sequence[tuple[str, Row | None]] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segment:
+    """Entries in a row, which go into the same document.
+
+    `candidates` is the file of its candidates, if it has any. `differs` is whether any entry differs from before
+    whatever the times of changes will be, `other_bytes` whether more than links does. `fills` is the file of what its
+    open lines become, once that is decided: pairs of a time and the URI, or of nothing and the time listed before.
+    """
+
+    body: Body
+    first: str
+    entries: int
+    size: int
+    candidates: Path | None = None
+    fills: Path | None = None
+    differs: bool = False
+    other_bytes: bool = False
+
+
+def compare(task: Task) -> list[Segment] | None:
+    """Compare a range with its entries before; return its new segments, or `None` if nothing differs."""
+    return _Comparison(task).run()
+
+
+class _Old:
+    """The entries of documents, of which only some are held in memory."""
+
+    def __init__(self, files: Sequence[Path]) -> None:
+        self._batches = (batch for file in files for batch in Body(file, is_draft=False).batches())
+        self._held: list[EntryText] = []
+
+    def up_to(self, uri: str | None) -> list[EntryText]:
+        """Return the next entries, up to a URI, or all that are left."""
+        while uri is None or not self._held or self._held[-1].loc <= uri:
+            batch = next(self._batches, None)
+            if batch is None:
+                break
+            self._held += batch
+        to = len(self._held) if uri is None else _after(self._held, uri)
+        found, self._held = self._held[:to], self._held[to:]
+        return found
+
+
+def _after(entries: Sequence[EntryText], uri: str) -> int:
+    """Return the number of entries up to a URI."""
+    return bisect_right(entries, uri, key=itemgetter(0))
+
+
+def _patched(files: Sequence[Path], changed: Sequence[tuple[str, Row | None]]) -> Iterator[Row]:
+    """Yield the rows in documents with these differences."""
+    rows = (row for file in files for row in rows_in(Body(file, is_draft=False)))
+    new = {uri: row for uri, row in changed if row}
+    seen = {uri for uri, _ in changed}
+    return merge((row for row in rows if row.uri not in seen), new.values(), key=itemgetter(0))
+
+
+class _Comparison:
+    def __init__(self, task: Task) -> None:
+        self._task, self._terms = task, task.terms
+        self._segments: list[Segment] = []
+
+    def run(self) -> list[Segment] | None:
+        task, old, most = self._task, _Old(self._task.old), self._terms.entries
+        rows: Iterator[Row] = iter(())
+        if task.changed is not None:
+            rows = _patched(task.old, task.changed)
+        elif task.resources:
+            rows = task.resources.rows(task.begin, task.end)
+        while True:
+            chunk = [*islice(rows, most)]
+            last = len(chunk) < most
+            before = old.up_to(None if last else chunk[-1].uri)
+            if chunk or before:
+                self._compare(chunk, before)
+            if last:
+                break
+        differs = any(each.differs or each.candidates for each in self._segments)
+        return self._segments if differs else None
+
+    def _compare(self, chunk: list[Row], before: list[EntryText]) -> None:
+        """Compare rows with the entries of before, and write a segment, or two halves."""
+        if self._terms.edition != EDITION:
+            chunk = [row._replace(links=_PROFILE.sub("", row.links)) for row in chunk]
+        uris, mds, links, _ = zip(*chunk, strict=True) if chunk else ((), (), (), ())
+        lastmods, candidates, differs, other_bytes = self._differences(chunk, before)
+        body = "".join(render_entries(uris, lastmods, mds, links)).encode()
+        size = len(body) + _LONGEST_LINE * lastmods.count(_OPEN_LINE)
+        if size > self._terms.size and len(chunk) > 1:
+            middle = len(chunk) // 2
+            split = _after(before, chunk[middle - 1].uri)
+            self._compare(chunk[:middle], before[:split])
+            self._compare(chunk[middle:], before[split:])
+            return
+        if size > self._terms.most:
+            message = (
+                f"the entry with loc {chunk[0].uri!a} has {size:,} bytes and fits into no document of"
+                f" {self._terms.most:,} bytes; give it fewer links (X04)"
+            )
+            raise DocumentError(message)
+        file = self._terms.folder / f"{self._task.name}-{len(self._segments)}"
+        file.write_bytes(body)
+        listed = file.with_suffix(".candidates")
+        if candidates:
+            listed.write_bytes(marshal.dumps(candidates))
+        self._segments.append(
+            Segment(
+                body=Body(file, is_draft=True),
+                first=chunk[0].uri if chunk else before[0].loc,
+                entries=len(chunk),
+                size=size,
+                candidates=listed if candidates else None,
+                differs=differs,
+                other_bytes=other_bytes,
+            )
+        )
+
+    def _differences(
+        self, chunk: list[Row], old: list[EntryText]
+    ) -> tuple[list[str], list[tuple[str, ...]], bool, bool]:
+        """Return the lines with the times of rows, the candidates, and whether rows differ, in more than links."""
+        terms = self._terms
+        known = {each.loc: each for each in old}
+        lastmods: list[str] = []
+        candidates: _Texts = []
+        differs = other_bytes = False
+        for uri, md, links, time in chunk:
+            before = known.pop(uri, None)
+            if before is None:
+                differs = other_bytes = True
+                if terms.tracked:
+                    candidates.append((uri, _CREATED, md, links, ""))
+                lastmods.append(_OPEN_LINE if terms.tracked else time_line(time))
+                continue
+            _, lastmod, md_before, links_before = before
+            hashed = is_hashed(md)
+            if md == md_before and links == links_before and (hashed or not is_later(time, lastmod)):
+                lastmods.append(time_line(lastmod))
+                continue
+            kind = ""
+            if bytes_differ(md_before, md) or (
+                links != links_before and terms.link_changes_below and uri.startswith(terms.link_changes_below)
+            ):
+                kind = _UPDATED
+            elif not hashed and (md != md_before or is_later(time, lastmod)):
+                kind = UNKNOWN
+            differs |= md != md_before or links != links_before
+            other_bytes |= md != md_before
+            if kind:
+                candidates.append((uri, kind, md, links, lastmod))
+            lastmods.append(_OPEN_LINE if kind else time_line(lastmod))
+        if known:
+            differs = other_bytes = True
+            candidates += [(uri, _DELETED, "", "", each.lastmod) for uri, each in known.items()]
+            candidates.sort()
+        return lastmods, candidates, differs, other_bytes
+
+
+def time_line(time: str) -> str:
+    """Return the line of an entry with the time of its last change; empty if that is not known."""
+    return f"    <lastmod>{time}</lastmod>\n" if time else ""
+
+
+def bytes_differ(before: str, now: str) -> bool:
+    """Return whether metadata, as texts of rows, is of bytes that may differ, by hash or else by length."""
+    if before.startswith(_HASHED) and now.startswith(_HASHED):  # nearly always
+        return before.split('"', 2)[1] != now.split('"', 2)[1]
+    (hash_before, length_before), (hash_now, length_now) = (
+        found.groups() if (found := _BYTES.match(md)) else (None, None) for md in (before, now)
+    )
+    if hash_before or hash_now:
+        return hash_before != hash_now
+    return None not in {length_before, length_now} and length_before != length_now
+
+
+_candidate = partial(tuple.__new__, Candidate)  # without a function in Python for each
+
+
+def candidates_in(segment: Segment) -> list[Candidate]:
+    """Return the candidates of a segment, sorted by URI."""
+    return [*map(_candidate, marshal.loads(segment.candidates.read_bytes()))] if segment.candidates else []  # noqa: S302 - ours
+
+
+def head_of(file: Path) -> bytes:
+    """Return what comes before the entries of a document."""
+    with file.open("rb") as stream:
+        head = stream.read(16_384)
+    begin = head.find(_BEGIN)
+    return head[:begin] if begin >= 0 else head.removesuffix(_END)
+
+
+def divided(segments: Sequence[Segment], entries: int, size: int) -> list[list[Segment]]:
+    """Divide the segments of a range into as few documents as hold them, evenly."""
+    segments = [each for each in segments if each.entries]
+    total, bytes_ = sum(each.entries for each in segments), sum(each.size for each in segments)
+    number = max(1, -(-total // entries), -(-bytes_ // size))
+    parts: list[list[Segment]] = [[]]
+    for each in segments:
+        part = parts[-1]
+        held = sum(one.entries for one in part)
+        full = held + each.entries > entries or sum(one.size for one in part) + each.size > size
+        if part and (full or held >= total / number):
+            parts.append([])
+        parts[-1].append(each)
+    return [part for part in parts if part]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Writing:
+    """A document to write to `file`: what comes before its entries, and segments; `finals` are the times of changes."""
+
+    file: Path
+    head: bytes
+    segments: Sequence[Segment]
+    finals: "Finals"
+
+
+def write_part(writing: Writing) -> tuple[str, int, Counts]:
+    """Write a document; return its SHA-256, its length in bytes, and what it contains."""
+    digest, length = sha256(), 0
+    counts = Counts()
+    with writing.file.open("wb") as stream:
+        for data in _chunks(writing, counts):
+            digest.update(data)
+            length += stream.write(data)
+    return digest.hexdigest(), length, counts
+
+
+def _chunks(writing: Writing, counts: Counts) -> Iterator[bytes]:
+    yield writing.head
+    for segment in writing.segments:
+        text = segment.body.read().decode()
+        if segment.fills:
+            text = _filled(text, marshal.loads(segment.fills.read_bytes()), writing.finals)  # noqa: S302 - ours
+        count(text, counts)
+        yield text.encode()
+    yield _END
+
+
+def _filled(text: str, fills: Sequence[tuple[str, str]], finals: "Finals") -> str:
+    pieces = text.split(_OPEN_LINE)
+    lines = (time_line(finals.of(time, uri) if time else uri) for time, uri in fills)
+    return pieces[0] + "".join(line + piece for line, piece in zip(lines, pieces[1:], strict=True))
+
+
+class Finals:
+    """The times at which changes are published, which may be later than those at which they happened.
+
+    Changes of one time are divided if they do not fit into one document, in the order of their URIs.
+    """
+
+    def __init__(self) -> None:
+        """Start without any."""
+        self._times: dict[str, tuple[list[str], list[str]]] = {}
+
+    def add(self, time: str, first: str, final: str) -> None:
+        """Publish the changes of a time at another, from the URI `first` on."""
+        uris, finals = self._times.setdefault(time, ([], []))
+        uris.append(first)
+        finals.append(final)
+
+    def of(self, time: str, uri: str) -> str:
+        """Return the time at which a change is published."""
+        uris, finals = self._times[time]
+        return finals[bisect_right(uris, uri) - 1]
+
+
+def count(entries: str, counts: Counts) -> None:
+    """Add what entries of a Resource List come to."""
+    number = entries.count("  </url>\n")
+    described = _TYPE.findall(entries)
+    lengths: Counter[str] = Counter()
+    for length, type_ in described:
+        if length:
+            lengths[type_] += int(length)
+    types = Counter([type_ for _, type_ in described])
+    if len(described) < number:  # nothing is known of the others
+        types[""] += number - len(described)
+    lastmods = _LASTMOD.findall(entries)
+    counts.entries += number
+    for type_, found in types.items():
+        name = unescape(type_)
+        before = counts.types.get(name, (0, 0))
+        counts.types[name] = before[0] + found, before[1] + lengths[type_]
+    for year, found in Counter([time[:4] for time in lastmods]).items():
+        counts.years[year] = counts.years.get(year, 0) + found
+    counts.last = max({counts.last, *lastmods}, key=sortable)
+
+
+def sortable(time: str) -> str:
+    """Return a time as a text that sorts by time."""
+    return time.removesuffix("Z")

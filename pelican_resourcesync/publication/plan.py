@@ -1,0 +1,281 @@
+"""Plan the next publication of a set: its changes, ranges, packages and archives, from a request to publish it."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO
+
+from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.protocol import Capability, ChangeKind, Hash
+from pelican_resourcesync.publication.archives import archives_stay, dumps_after, lists_after
+from pelican_resourcesync.publication.changes import (
+    ChangeListBuilder,
+    Decision,
+    DecisionByBytes,
+    DecisionByHistory,
+    NewChanges,
+)
+from pelican_resourcesync.publication.documents.contents import ChangeDumpContents, Contents, ResourceSnapshot
+from pelican_resourcesync.publication.documents.documents import Documents
+from pelican_resourcesync.publication.dumps.changedump import (
+    begin_of_dumps,
+    dump_of,
+    dumped_after,
+    read_dumped,
+    retain_dumped,
+)
+from pelican_resourcesync.publication.dumps.packing import ChangePacker
+from pelican_resourcesync.publication.model.clock import is_ahead, later, require_plausible_time
+from pelican_resourcesync.publication.model.history import Change, ChangeHistory
+from pelican_resourcesync.publication.model.options import Options
+from pelican_resourcesync.publication.model.ranges import Range, RangeBoundaries, retain
+from pelican_resourcesync.publication.model.resource import SHA_256, Representation, Resources
+from pelican_resourcesync.publication.model.state import MOST_ANCESTORS, PublicationState
+from pelican_resourcesync.publication.parts import Map
+from pelican_resourcesync.publication.previous.ancestry import KnownGeneration
+from pelican_resourcesync.publication.previous.previous import PreviousPublication
+from pelican_resourcesync.publication.resource_list import ResourceListPlan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishRequest:
+    """A request to publish `resources` with their `history`, in ranges divided by `boundaries`, with these `options`.
+
+    `previous` is the publication to continue. Without it the set starts over under new addresses, and with
+    `restarted_from`, a known publication, it continues the numbering of that one's generations (see `layout_after`).
+    `records` is a folder with the set's records. It is in a folder of its own in the output, whose name begins like
+    that of a stage, and is moved from there.
+    """
+
+    resources: Resources
+    history: ChangeHistory
+    boundaries: RangeBoundaries
+    options: Options
+    previous: PreviousPublication | None = None
+    restarted_from: KnownGeneration | None = None
+    records: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedPublication:
+    """The next publication: the contents of its documents, its state, its `resources` and its `new_changes`.
+
+    `gone` is the number of resources in the changes that no longer exist.
+    """
+
+    request: PublishRequest
+    contents: Contents
+    state: PublicationState
+    resources: ResourceListPlan
+    new_changes: NewChanges
+    gone: int
+
+    def require_plausible_time(self) -> None:
+        """Raise `PublicationError` if the time of the publication is probably wrong."""
+        previous = self.request.previous
+        known = (self.request.history.landed, previous.state.at if previous else None)
+        host_time, where = (previous.host_time, previous.where) if previous else (None, "")
+        require_plausible_time(self.contents.at, host_time, known, where)
+
+    @property
+    def options(self) -> Options:
+        """How the set is published."""
+        return self.request.options
+
+
+def plan_next(request: PublishRequest, folder: Path, mapped: Map = map) -> PlannedPublication:
+    """Plan the next publication of a set; write drafts to `folder`, which exists. `mapped` compares parts.
+
+    Raises `PublicationError` if a resource cannot be read or an earlier dump is damaged.
+    """
+    return _Planner(request, folder, mapped).run()
+
+
+class _Planner:
+    def __init__(self, request: PublishRequest, folder: Path, mapped: Map) -> None:
+        self._request, self._folder = request, folder
+        self._history, self._options, self._previous = request.history, request.options, request.previous
+        self._now = request.resources
+        self._packer = ChangePacker(self._options, self._options.limits.entries)
+        self._resources = ResourceListPlan(
+            self._now,
+            self._options,
+            previous=self._previous,
+            tracked=self._previous is not None or self._history.complete,
+            folder=folder,
+            mapped=mapped,
+        )
+
+    def run(self) -> PlannedPublication:
+        new, gone = self._new_changes()
+        ranges = [*(self._previous.closed if self._previous else ()), *new.ranges]
+        contents = self._contents(new, ranges, self._at(new))
+        previous = self._previous
+        if previous and contents.at == previous.state.at and self._differs(contents, previous):
+            # Names contain the time of the publication, so a file of the same name must not get different bytes.
+            contents = self._contents(new, ranges, later(contents.at, contents.at))
+        dropped = ranges[: len(ranges) - len(contents.ranges)]
+        state = self._state(new, contents, sum(sum(each.counts) for each in dropped))
+        return PlannedPublication(
+            request=self._request,
+            contents=contents,
+            state=state,
+            resources=self._resources,
+            new_changes=new,
+            gone=gone,
+        )
+
+    def _contents(self, new: NewChanges, ranges: Sequence[Range], at: datetime) -> Contents:
+        kept = retain(ranges, self._options.archives.changelist)
+        return Contents(
+            at=at,
+            listed=self._resources,
+            ranges=kept,
+            dump=self._dump(at),
+            dumped=self._dumped(ranges, kept, new),
+            lists=lists_after(self._previous, ranges, self._options),
+            dumps=dumps_after(self._previous, ranges, self._options),
+            bytes=self._find,
+        )
+
+    def _new_changes(self) -> tuple[NewChanges, int]:
+        """Return the changes since the previous publication, dated so that no follower misses one, and how many left.
+
+        A change that the history does not explain gets the landing time of the commit built or, if the last publication
+        was built from the same commit, the time of this build.
+        """
+        history, previous = self._history, self._previous
+        rebuilt = previous is not None and history.commit == previous.state.commit
+        unexplained = history.built if history.landed is None or rebuilt else history.landed
+        edition, folder = self._options.edition, self._folder
+        decision: Decision
+        if previous:
+            known = max(previous.last, previous.state.read_as_of or previous.last)
+            decision = DecisionByBytes(history, unexplained, known, edition, folder, previous.require_known_hosts)
+        elif history.complete:
+            decision = DecisionByHistory(history, unexplained, edition, folder)
+        else:
+            return NewChanges(), 0
+        self._resources.decide(decision)
+        frame = len(Documents.of(self._options).frame_of_change_list())
+        divide = self._packer.of_one_time if self._options.dumps.changedump else None
+        builder = ChangeListBuilder(self._request.boundaries, self._options.limits, frame, folder, divide)
+        new = builder.build(
+            decision.sorter.sorted(),
+            floor=previous.last if previous else None,
+            begin=(previous.closed[-1].until if previous.closed else previous.state.at) if previous else None,
+            opened=previous.open if previous else None,
+            note_updates=self._counts_unstable,
+        )
+        self._resources.fill(new.finals)
+        return new, decision.deleted
+
+    @property
+    def _counts_unstable(self) -> bool:
+        """Whether nothing in the history explains changes, so that the bytes of what is updated may be unstable."""
+        history = self._history
+        return self._previous is not None and not (history.touched or history.changes or not history.complete)
+
+    def _dump(self, at: datetime) -> ResourceSnapshot | None:
+        """Return the Resource Dump: the previous one, with its time, if no resource has changed."""
+        if not self._options.dumps.resourcedump:
+            return None
+        before = dump_of(self._previous) if self._previous else None
+        if before and not self._resources.other_bytes:
+            return ResourceSnapshot(before)
+        return ResourceSnapshot(at, self._resources)
+
+    def _dumped(self, ranges: Sequence[Range], kept: Sequence[Range], new: NewChanges) -> list[ChangeDumpContents]:
+        if not self._options.dumps.changedump:
+            return []
+        previous = self._previous
+        begin = previous.last if previous else begin_of_dumps([*new], ranges)
+        before = read_dumped(previous) if previous else []
+        if previous and not before:
+            begin = dump_of(previous) or begin  # nothing has changed since that Resource Dump
+        dumped = dumped_after(before, ranges, begin=begin, split=self._split)
+        return retain_dumped(dumped, self._options.archives.changedump, kept[0].start if kept else None)
+
+    def _split(self, changes: Iterable[Change]) -> Iterable[Sequence[Change]]:
+        """Divide the changes that can be packed into packages: deletions, and changes whose bytes are available."""
+        return self._packer.into_packages(
+            each
+            for each in changes
+            if each.kind is ChangeKind.DELETED
+            or self._find(each.uri, each.representation.hash if each.representation else None, each.time)
+        )
+
+    def _state(self, new: NewChanges, contents: Contents, dropped: int) -> PublicationState:
+        """Return the state of this generation, without documents and parts yet; `dropped` changes were removed."""
+        history, layout = self._history, self._options.layout
+        known = self._previous or self._request.restarted_from
+        before = self._previous.state if self._previous else None
+        unstable = count_unstable(before.unstable, new.updated) if before and self._counts_unstable else {}
+        return PublicationState(
+            generation=known.state.generation + 1 if known else 1,
+            predecessor=known.digest if known else None,
+            ancestors=known.state.ancestry[: MOST_ANCESTORS - 1] if known else (),
+            siteurl=layout.siteurl,
+            former=self._former_addresses(),
+            restart_number=layout.restart_number,
+            at=contents.at,
+            changes=new.kinds.total() + (before.changes if before else 0) - dropped,
+            change_lists={layout.change_list(each.start): each.counts for each in contents.ranges},
+            commit=history.commit,
+            landed=history.landed,
+            postponed=before.postponed if before and not history.complete else history.postponed,
+            unstable=unstable,
+            read_as_of=history.read_as_of,
+            documents={},
+        )
+
+    def _former_addresses(self) -> tuple[str, ...]:
+        """Return the addresses that the site had, which the changes of this and earlier publications name."""
+        if self._previous is None:
+            return ()
+        before, siteurl = self._previous.state, self._options.layout.siteurl
+        return tuple(each for each in dict.fromkeys([*before.former, before.siteurl]) if each != siteurl)
+
+    def _at(self, new: NewChanges) -> datetime:
+        """Return the time of the Resource List: no later change can have an earlier time (`RL02`)."""
+        history, previous, restarted_from = self._history, self._previous, self._request.restarted_from
+        times = [previous.last] if previous else []
+        times += [restarted_from.state.at] if restarted_from and not is_ahead(restarted_from.state.at) else []
+        times += [history.landed] if history.landed else [] if previous else [history.built]
+        return max([*times, new.last] if new.last else times)
+
+    def _find(self, uri: str, of: Hash | None, _since: datetime | None) -> Callable[[], BinaryIO] | None:
+        """Find the current or former bytes of a resource; bytes of unknown length cannot be packed."""
+        resource = self._now.get(uri)
+        current = resource.represent() if resource else Representation()
+        if resource and current.hash == of:
+            return partial(_open, resource.file) if resource.file and current.length is not None else None
+        if of is None or of.algorithm != SHA_256:
+            return None
+        file = self._history.objects(of.digest)
+        return partial(_open, file) if file else partial(_gone, of.digest)
+
+    def _differs(self, contents: Contents, previous: PreviousPublication) -> bool:
+        """Return whether any document changes although no resource did."""
+        archive = self._options.layout.archive(Capability.RESOURCELIST) if contents.lists else ""
+        packed = contents.dump is not None and contents.dump.listed is not None
+        return packed or self._resources.differs(archive) or not archives_stay(contents, previous)
+
+
+def count_unstable(before: Mapping[str, int], updated: Iterable[str]) -> dict[str, int]:
+    """Return for each URI in how many publications in a row it was updated without an explanation.
+
+    `before` are the counts of the previous publication, `updated` the URIs that were updated since then.
+    """
+    return {uri: before.get(uri, 0) + 1 for uri in updated}
+
+
+def _open(file: Path) -> BinaryIO:
+    return file.open("rb")
+
+
+def _gone(digest: str) -> BinaryIO:
+    message = f"the bytes with the SHA-256 {digest} are no longer there: try again"
+    raise PublicationError(message)

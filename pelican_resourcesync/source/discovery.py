@@ -1,0 +1,128 @@
+"""Find the sets of a Source, from wherever one begins: a site, a page, or one of its documents."""
+
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from urllib.parse import urljoin, urlsplit
+
+from pelican_resourcesync.errors import AbsentError, DocumentError, StatusError, TransportError
+from pelican_resourcesync.http import PASSING, links_of_headers, links_of_page, shown
+from pelican_resourcesync.protocol import Capability, Root
+from pelican_resourcesync.source.folder import WELL_KNOWN
+from pelican_resourcesync.source.options import SourceError
+from pelican_resourcesync.source.source import Source
+
+_DEPTH = 3  # of indexes
+_MOST_SETS = 1_000
+
+#: A set: its name, and the URI and capability of the document to begin with.
+_Named = tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceSet:
+    """A set of resources of a Source: its name, and the URIs of its documents by capability."""
+
+    name: str
+    uri: str
+    documents: dict[str, str]
+
+
+def find_sets(source: Source) -> list[ResourceSet]:
+    """Return the sets of a Source, or those that its options name, and remember where they are."""
+    return _Discovery(source).sets()
+
+
+class _Discovery:
+    def __init__(self, source: Source) -> None:
+        self._source = source
+
+    def sets(self) -> list[ResourceSet]:
+        """Return the sets."""
+        found, memory, wanted = None, self._source.memory, self._source.options.sets
+        known = memory.get("discovered")
+        if known:
+            try:
+                found = self._described(known[0]) if known[0] else known[1]
+            except AbsentError:  # moved: find it again
+                found = None
+        if not found:
+            description, found = self._discover(self._source.start)
+            memory.set("discovered", [description, found])
+        names = [name for name, _, _ in found]
+        for each in wanted:
+            if each not in names:
+                message = f"the Source has no set {each!a}: it has {', '.join(names)}"
+                raise SourceError(message)
+        return [self._set(*each) for each in found if not wanted or each[0] in wanted]
+
+    def _described(self, uri: str, depth: int = _DEPTH) -> list[_Named]:
+        """Return the sets that a Source Description names."""
+        with closing(self._source.whole_document(uri, Capability.DESCRIPTION)) as opened:
+            locs = [urljoin(uri, each.loc) for each in opened.entries]
+            if opened.document.root is Root.SITEMAPINDEX and depth:
+                return [found for loc in locs for found in self._described(loc, depth - 1)]
+        if not locs or len(locs) > _MOST_SETS:
+            message = f"{shown(uri)} names {len(locs)} Capability Lists"
+            raise DocumentError(message)
+        return _named(locs)
+
+    def _set(self, name: str, uri: str, kind: str) -> ResourceSet:
+        """Return a set, with what its Capability List names now."""
+        if kind != Capability.CAPABILITYLIST:
+            return ResourceSet(name=name, uri=uri, documents={kind: uri})
+        with closing(self._source.whole_document(uri, kind)) as opened:
+            named = {each.md.capability: each.loc for each in opened.entries if each.md and each.md.capability}
+        return ResourceSet(name=name, uri=uri, documents={key: urljoin(uri, value) for key, value in named.items()})
+
+    def _discover(self, uri: str) -> tuple[str, list[_Named]]:
+        """Find the sets; return the URI of the Source Description, if there is one, with them."""
+        tried = []
+        for place in (uri, urljoin(uri, "/" + WELL_KNOWN), urljoin(uri, "/sitemap.xml")):
+            try:
+                response, data = self._source.beginning(place)
+            except (AbsentError, StatusError) as error:
+                if isinstance(error, StatusError) and error.status in PASSING:
+                    raise
+                tried.append(str(error))
+                continue
+            for link in links_of_headers(response.headers, response.url) + links_of_page(data, response.url):
+                if self._source.allows(link):
+                    return self._above(link, exactly=False)
+            if b"<urlset" in data or b"<sitemapindex" in data:
+                return self._above(place, exactly=place == uri, data=data)
+            tried.append(f"{shown(place)} is not a ResourceSync document and names none")
+        message = f"no Source was found: {'; '.join(tried)}"
+        raise SourceError(message)
+
+    def _above(self, uri: str, *, exactly: bool, data: bytes | None = None) -> tuple[str, list[_Named]]:
+        """Return the Source Description of a document and its sets; `exactly`: only the set that it belongs to."""
+        kind, up = self._source.kind(uri, data)
+        if kind == Capability.DESCRIPTION:
+            return uri, self._described(uri)
+        if kind == Capability.CAPABILITYLIST:
+            if up and not exactly:
+                with suppress(TransportError, DocumentError, SourceError):
+                    found = self._described(up)
+                    if any(each[1] == uri for each in found):
+                        return up, found
+            return "", _named([uri])
+        if kind is not None and up:
+            with suppress(TransportError, DocumentError, SourceError):
+                if self._source.kind(up)[0] == Capability.CAPABILITYLIST:
+                    return "", _named([up])
+        if kind in (None, Capability.RESOURCELIST):
+            return "", [("sitemap" if kind is None else "list", uri, kind or "")]
+        message = f"{shown(uri)} is a document of kind {kind!a}: name a site, a Capability List or a Resource List"
+        raise SourceError(message)
+
+
+def _named(uris: list[str]) -> list[_Named]:
+    """Return sets with the names of their folders, which are what our own documents are in."""
+    named: list[_Named] = []
+    for uri in uris:
+        folder = urlsplit(uri).path.split("/")[-2:-1]
+        name = folder[0] if folder and folder[0] else "all"
+        while any(name == other for other, _, _ in named):
+            name += "+"
+        named.append((name, uri, str(Capability.CAPABILITYLIST)))
+    return named

@@ -1,0 +1,184 @@
+"""The Change Lists of a set, with those of its archive: what changed since a time, if they reach back to it."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from itertools import pairwise
+from typing import NamedTuple
+from urllib.parse import urljoin
+
+from pelican_resourcesync.errors import DocumentError
+from pelican_resourcesync.http import shown
+from pelican_resourcesync.protocol import Capability, Document, Entry, Metadata, Root
+from pelican_resourcesync.source.discovery import ResourceSet
+from pelican_resourcesync.source.resource import ListedResource, listed_resource, text_of
+from pelican_resourcesync.source.source import Source
+
+_NONE = Metadata()
+
+
+class GapError(DocumentError):
+    """Raised when Change Lists do not lead from a position to now: what changed between is not known."""
+
+
+class OrderError(DocumentError):
+    """Raised for changes that cannot be put in order."""
+
+
+class Position(NamedTuple):
+    """How far a set was followed: the first `number` changes listed at the time `at`, the last of them of `mark`.
+
+    `reach` is when the Resource List that it began with was completed, where some publishers begin their Change Lists.
+    """
+
+    at: str
+    number: int = 0
+    mark: str = ""
+    reach: str = ""
+
+
+class ChangeList(NamedTuple):
+    """A Change List: its URI, the times that it covers, empty if unknown or open, and the document if it was read."""
+
+    uri: str
+    begin: str
+    until: str
+    document: Document | None
+
+
+class ChangeLists:
+    """The Change Lists of a set. `begin` is the time from which those that were read last cover all changes."""
+
+    def __init__(self, source: Source, resource_set: ResourceSet) -> None:
+        self._source, self._documents = source, resource_set.documents
+        self.begin = ""
+
+    def after(
+        self, position: Position, note: Callable[[str], None] | None = None
+    ) -> Iterator[tuple[ListedResource, Position]]:
+        """Yield the changes after a position, in order, each with the position that it leads to.
+
+        Raises `GapError` if the lists do not reach back to it; with `note`, that is told to it instead, and the changes
+        that they have are yielded. Raises `DocumentError` for lists that cannot be used.
+        """
+        lists = self._since(position.at)
+        if lists:
+            self.begin = lists[0].begin
+            gap = _gap(lists, position)
+            if gap and note is None:
+                raise GapError(gap)
+            if gap and note:
+                note(gap)
+        now, found = position._replace(number=0, mark=""), not position.number
+        for each in self._in_order(lists):
+            if each.time < position.at:
+                continue
+            now = now._replace(at=each.time, number=now.number + 1 if each.time == now.at else 1, mark=each.uri)
+            if now.at == position.at and now.number <= position.number:
+                found = now.number == position.number and now.mark == position.mark
+            elif found:
+                yield each, now
+        if not found:
+            message = "the last change that was followed is no longer listed"
+            raise GapError(message)
+
+    def _since(self, since: str) -> list[ChangeList]:
+        """Return the lists that cover a time or a later one: those of the archive too, if they are needed."""
+        lists = self._all(self._documents[Capability.CHANGELIST], Capability.CHANGELIST)
+        begin = lists[0].begin if lists else ""
+        if Capability.CHANGELIST_ARCHIVE in self._documents and (not begin or begin > since):
+            archived = self._all(self._documents[Capability.CHANGELIST_ARCHIVE], Capability.CHANGELIST_ARCHIVE)
+            lists = [each for each in archived if each.until and each.until <= (begin or each.until)] + lists
+        return [each for each in lists if not each.until or each.until >= since]
+
+    def every(self) -> list[ChangeList]:
+        """Return all lists in reach: those of the archive too."""
+        found: dict[str, ChangeList] = {}
+        for capability in (Capability.CHANGELIST_ARCHIVE, Capability.CHANGELIST):
+            if capability in self._documents:
+                for each in self._all(self._documents[capability], capability):
+                    found[each.uri] = each
+        return list(found.values())
+
+    def read(self, each: ChangeList) -> Iterator[ListedResource]:
+        """Yield the changes that a list names."""
+        document = each.document or self._open(each.uri, Capability.CHANGELIST)
+        return (listed_resource(entry, each.uri) for entry in document.entries)
+
+    def _all(self, uri: str, capability: Capability) -> list[ChangeList]:
+        """Return the lists that a document of a capability names, or that it is."""
+        if capability == Capability.CHANGELIST_ARCHIVE:
+            with closing(self._source.entries(uri, capability, remembered=False)) as entries:
+                return self._named(uri, entries)
+        opened = self._open(uri, capability)
+        if opened.root is Root.SITEMAPINDEX:
+            return self._named(uri, opened.entries)
+        md = opened.md or _NONE
+        return [ChangeList(uri, text_of(md.from_), text_of(md.until), opened)]
+
+    def _named(self, uri: str, entries: Iterable[Entry]) -> list[ChangeList]:
+        """Return the lists that an index or archive names, each with its times."""
+        found: list[ChangeList] = []
+        for entry in entries:
+            md = entry.md or _NONE
+            loc, document = urljoin(uri, entry.loc), None
+            if md.from_ is None:
+                document = self._open(loc, Capability.CHANGELIST)
+                md = document.md or _NONE
+            found.append(ChangeList(loc, text_of(md.from_), text_of(md.until), document))
+            if len(found) > self._source.options.max_documents:
+                message = f"{shown(uri)} names more than {self._source.options.max_documents} lists (--max-documents)"
+                raise DocumentError(message)
+        return found
+
+    def _in_order(self, lists: Iterable[ChangeList]) -> Iterator[ListedResource]:
+        where = ""
+
+        def changes() -> Iterator[ListedResource]:
+            nonlocal where
+            for each in lists:
+                where = shown(each.uri)
+                yield from self.read(each)
+
+        try:
+            yield from in_order(changes())
+        except OrderError as error:
+            message = f"{where}: {error}"
+            raise DocumentError(message) from None
+
+    def _open(self, uri: str, capability: Capability) -> Document:
+        """Read a document whole: Change Lists are short, and one that is cut short must not be used."""
+        with closing(self._source.whole_document(uri, capability)) as opened:
+            document = opened.document
+            return Document(root=document.root, md=document.md, links=document.links, entries=tuple(document.entries))
+
+
+def _gap(lists: list[ChangeList], position: Position) -> str:
+    """Return what is missing between a position and the end of lists, in words."""
+    begin = lists[0].begin
+    if not begin or begin > max(position.at, position.reach):
+        return f"the Change Lists begin at {begin or 'an unknown time'}, the copy is of {position.at}"
+    for earlier, later in pairwise(lists):
+        if earlier.until and later.begin > earlier.until:  # without an end, a list covers all that comes
+            return f"there is a gap before {shown(later.uri)}"
+    return ""
+
+
+def in_order(changes: Iterable[ListedResource]) -> Iterator[ListedResource]:
+    """Yield changes, each with a time: that of the one before where there is none.
+
+    Raises `OrderError` if the first has no time, if one has no kind, or is out of order.
+    """
+    latest = ""
+    for each in changes:
+        time = each.time or latest
+        if not time or not each.change:
+            message = f"{shown(each.uri)} is listed as changed without a time or kind of change"
+            raise OrderError(message)
+        if time < latest:
+            message = (
+                f"the change of {shown(each.uri)} at {time} is listed after one at {latest}; its publisher should "
+                "list changes in the order of their times (CH03)"
+            )
+            raise OrderError(message)
+        latest = time
+        yield each if each.time else each._replace(time=time)

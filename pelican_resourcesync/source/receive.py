@@ -1,0 +1,227 @@
+"""Receive a resource or package, and compare it with the hash and length that are listed."""
+
+import hashlib
+import os
+import re
+from contextlib import suppress
+from http import HTTPStatus
+from io import BytesIO
+from pathlib import Path
+from typing import BinaryIO, NamedTuple, Protocol
+
+from pelican_resourcesync.errors import TransportError
+from pelican_resourcesync.http import Response, shown
+from pelican_resourcesync.source.resource import ALGORITHMS
+
+#: Bytes; a resource from this size on is written to disk as it comes, and can be continued; a smaller one is held.
+_LARGE = 100_000
+_BLOCK = 131_072  # bytes that are written and hashed at once
+_RANGE = re.compile(r"bytes (\d+)-\d+/(?:\d+|\*)")
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0)
+_MORE = os.O_RDWR | getattr(os, "O_BINARY", 0)
+
+
+class MismatchedError(TransportError):
+    """Raised when bytes are complete, but not those that are listed."""
+
+
+class Listed(Protocol):
+    """What is known of bytes before they come: `hash` is `algorithm:hexadecimal` or empty."""
+
+    @property
+    def uri(self) -> str:
+        """Where they are."""
+
+    @property
+    def hash(self) -> str:
+        """Their hash."""
+
+    @property
+    def length(self) -> int | None:
+        """Their number."""
+
+    @property
+    def time(self) -> str:
+        """When they came to be, or an empty text."""
+
+
+class Received(NamedTuple):
+    """What came: its SHA-256, its hash in the algorithm that is listed, and its length."""
+
+    digest: str
+    hash: str
+    length: int
+
+
+def part_name(uri: str) -> str:
+    """Return the name of the part file of a resource."""
+    return hashlib.sha256(uri.encode()).hexdigest()[:40]
+
+
+class ResourceSink:
+    """Receives a resource, in memory while it is small, then in a part file, and hashes it.
+
+    After `verified`, `save` completes the file, or `open` returns the bytes. `begun`: an earlier attempt left a file of
+    that name, which is continued if the response does.
+    """
+
+    def __init__(self, listed: Listed, file: str, *, begun: bool = False) -> None:
+        self.listed = listed
+        self.file = file
+        self.length = 0
+        self._exists = self._tagged = begun  # so it and its ETag may be on disk
+        self._handle = -1
+        self._blocks: list[bytes] = []  # what came and is neither written nor hashed
+        self._waiting = 0  # their length
+        self._last = b""  # what is hashed and not written
+        self._tag = ""
+
+    def headers(self) -> dict[str, str]:
+        """Return the headers that ask for the rest of a part, if that can be continued."""
+        size, tag = self._before()
+        return {"Range": f"bytes={size}-", "If-Range": tag} if size and tag else {}
+
+    def _before(self) -> tuple[int, str]:
+        """Return the length and the ETag of what an earlier attempt left."""
+        if self._tagged:
+            with suppress(OSError), open(f"{self.file}.etag", encoding="ascii") as stream:  # noqa: PTH123 - one of many
+                return os.stat(self.file).st_size, stream.read()  # noqa: PTH116 - one of many
+        return 0, ""
+
+    def begin(self, response: Response) -> None:
+        """Prepare for the body: to continue the part if the response does, otherwise to replace it."""
+        self.close()
+        self._response = response
+        self._hash = self._sha256 = hashlib.sha256()
+        self._algorithm = self.listed.hash.partition(":")[0] or "sha-256"
+        if self._algorithm != "sha-256":
+            self._hash = hashlib.new(ALGORITHMS[self._algorithm], usedforsecurity=False)
+        self.length = self._waiting = 0
+        self._blocks.clear()
+        if response.status == HTTPStatus.PARTIAL_CONTENT:
+            self._continue(response)
+        tag = response.headers.get("ETag")
+        self._tag = tag if tag.startswith('"') and tag.isascii() else ""
+
+    def _continue(self, response: Response) -> None:
+        found = _RANGE.fullmatch(response.headers.get("Content-Range"))
+        size, tag = self._before()
+        if found is None or int(found[1]) != size or response.headers.get("ETag") != tag:
+            self.discard()
+            message = f"{shown(response.url)}: the server sent another part than it was asked for"
+            raise TransportError(message)
+        self._handle = os.open(self.file, _MORE)
+        while data := os.read(self._handle, _BLOCK):
+            self._update(data)
+            self.length += len(data)
+
+    @property
+    def media_type(self) -> str:
+        """The media type that the response states, or an empty string."""
+        return self._response.media_type
+
+    def write(self, data: bytes) -> None:
+        """Receive some bytes. Raises `MismatchedError` if they are more than are listed."""
+        self.length += len(data)
+        self._waiting += len(data)
+        self._blocks.append(data)
+        listed = self.listed.length
+        if listed is not None and self.length > listed:
+            self.discard()
+            message = f"{shown(self.listed.uri)} is longer than the {listed} bytes that are listed"
+            raise MismatchedError(message)
+        if self._waiting >= _BLOCK or (self._handle < 0 and self._waiting >= _LARGE):
+            self._flush()
+
+    def _flush(self) -> None:
+        """Write and hash what came; a file that can be continued is opened with its ETag beside it."""
+        data = self._joined()
+        if self._handle < 0:
+            self._create()
+        _write(self._handle, data)
+
+    def _joined(self) -> bytes:
+        """Return and hash what came and is not written."""
+        data = self._blocks[0] if len(self._blocks) == 1 else b"".join(self._blocks)
+        self._blocks.clear()
+        self._waiting = 0
+        self._update(data)
+        return data
+
+    def _create(self) -> None:
+        if self._tagged:
+            self._untag()
+        self._exists = True
+        self._handle = os.open(self.file, _NEW, 0o666)
+        if self._tag and self.length >= _LARGE:
+            with open(f"{self.file}.etag", "w", encoding="ascii") as stream:  # noqa: PTH123 - one of many
+                stream.write(self._tag)
+            self._tagged = True
+
+    def _untag(self) -> None:
+        with suppress(FileNotFoundError):
+            os.unlink(f"{self.file}.etag")  # noqa: PTH108 - one of many
+        self._tagged = False
+
+    def _update(self, data: bytes) -> None:
+        self._sha256.update(data)
+        if self._hash is not self._sha256:
+            self._hash.update(data)
+
+    def verified(self) -> Received:
+        """Return what came when it is complete. Raises `MismatchedError` if it is not what is listed."""
+        listed = self.listed
+        if listed.length is not None and self.length != listed.length:
+            self.discard()
+            message = f"{shown(listed.uri)} has {self.length} bytes; {listed.length} are listed"
+            raise MismatchedError(message)
+        self._last = self._joined()
+        digest = self._sha256.hexdigest()
+        found = digest if self._hash is self._sha256 else self._hash.hexdigest()
+        if listed.hash and listed.hash.partition(":")[2] != found:
+            self.discard()
+            message = f"{shown(listed.uri)} has another hash ({self._algorithm}) than is listed"
+            raise MismatchedError(message)
+        return Received(digest, f"{self._algorithm}:{found}", self.length)
+
+    def save(self) -> None:
+        """Complete the part file of what was verified."""
+        if self._handle < 0:
+            self._create()
+        _write(self._handle, self._last)
+        self._last = b""
+        self.close()
+        if self._tagged:
+            self._untag()
+
+    def open(self) -> BinaryIO:
+        """Return what was verified as a stream, in memory if it is small."""
+        if self._handle < 0:
+            return BytesIO(self._last)
+        self.save()
+        return Path(self.file).open("rb")
+
+    def close(self) -> None:
+        """Close the part; what it has can be continued later."""
+        if self._handle >= 0:
+            if self._blocks:
+                self._flush()
+            os.close(self._handle)
+            self._handle = -1
+
+    def discard(self) -> None:
+        """Remove the part."""
+        self._blocks.clear()
+        self._last = b""
+        self.close()
+        if self._exists:
+            for name in (self.file, f"{self.file}.etag"):
+                with suppress(FileNotFoundError):
+                    os.unlink(name)  # noqa: PTH108 - one of many
+            self._exists = False
+
+
+def _write(handle: int, data: bytes) -> None:
+    written = os.write(handle, data)
+    while written < len(data):
+        written += os.write(handle, memoryview(data)[written:])

@@ -1,0 +1,383 @@
+"""A Source, seen from outside: its documents are read within limits, and its wishes are kept."""
+
+import random
+import time
+import zlib
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing, suppress
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from io import BytesIO
+from pathlib import Path
+from tempfile import SpooledTemporaryFile
+from typing import Any, BinaryIO, Protocol, cast
+from urllib.parse import urljoin, urlsplit
+
+from pelican_resourcesync.errors import DocumentError, StatusError, TransportError
+from pelican_resourcesync.http import (
+    PASSING,
+    Bounds,
+    Client,
+    Pace,
+    Request,
+    Response,
+    Sink,
+    new_client,
+    origin,
+    shown,
+)
+from pelican_resourcesync.protocol import Document, Entry, Metadata, Root, read
+from pelican_resourcesync.source.folder import FolderClient
+from pelican_resourcesync.source.options import SourceError, SourceOptions
+from pelican_resourcesync.source.receive import ResourceSink
+from pelican_resourcesync.source.resource import ListedResource, listed_resource
+
+_REMEMBERED = 1_000_000  # bytes of a document that is kept for the next run
+_IN_MEMORY = 1_000_000
+_PAGE = 1_000_000  # bytes of a page or of robots.txt that are read
+_DEPTH = 3  # of indexes
+_DAY = 86_400  # seconds
+_AGENT = "pelican-resourcesync"
+
+
+class Memory(Protocol):
+    """What remembers a Source from one run to the next. `parts` is a folder for what is being received."""
+
+    parts: Path
+
+    def get(self, key: str) -> Any:
+        """Return a remembered value, or None."""
+
+    def set(self, key: str, value: Any) -> None:
+        """Remember a value that JSON can hold."""
+
+    def document(self, uri: str) -> tuple[str, str, bytes | None] | None:
+        """Return the validators of a document and, if it was small, its compressed bytes."""
+
+    def set_document(self, uri: str, etag: str, modified: str, body: bytes | None) -> None:
+        """Remember the validators of a document, and its compressed bytes if they are given."""
+
+
+class Source:
+    """A Source: its documents, each requested at most once in a run, and requests at the pace that it asks for."""
+
+    def __init__(self, where: str, options: SourceOptions, memory: Memory) -> None:
+        """Take a URL or a folder, the options, and what remembers documents."""
+        self.options = options
+        self.memory = memory
+        self.pace = Pace(requests=options.requests, size=options.bandwidth)
+        self.jobs = options.jobs
+        self.requests = 0
+        self.client: Client
+        if origin(where) is None and Path(where).is_dir():
+            folder = FolderClient(Path(where))
+            self.client, self.start = folder, folder.start
+        elif origin(where) is None:
+            message = f"{shown(where)} is neither an http(s) URL nor a folder"
+            raise SourceError(message)
+        else:
+            self.client, self.start = new_client(proxies=options.proxies), where
+        self.origin = origin(self.start)
+        self._named = self.origin[1] if self.origin else ""
+        self._hosts = {each.lower() for each in options.hosts}
+        self._own = (urljoin(self.start, "/"),) if self.origin else ()
+        self._document_bounds, self._resource_bounds = options.document_bounds, options.resource_bounds
+
+    def close(self) -> None:
+        """Close the connections."""
+        self.client.close()
+
+    # Requests
+
+    def allows(self, uri: str) -> bool:
+        """Return whether a URI may be requested: that of the Source's host, or of another that the user allows."""
+        if uri.startswith(self._own):
+            return True
+        found = origin(uri)
+        return found is not None and (found[1] == self._named or found[1] in self._hosts)
+
+    def request(
+        self, uri: str, sink: Sink, headers: dict[str, str] | None = None, bounds: Bounds | None = None
+    ) -> Request:
+        """Return a request, within the limits of resources unless other bounds are given."""
+        place = self.origin if uri.startswith(self._own) else origin(uri)
+        return Request(
+            url=uri,
+            sink=sink,
+            headers=headers or {},
+            credentials=self.options.credentials if place == self.origin else {},
+            bounds=bounds or self._resource_bounds,
+            public=not (self.options.allow_private or (place is not None and place[1] == self._named)),
+            accept=_accepted(headers or {}),
+        )
+
+    def fetch(self, make_request: Callable[[], Request]) -> Response:
+        """Make one request, again after a while if it fails in a way that may pass; each attempt makes it anew."""
+        for attempt in range(self.options.retries + 1):
+            while delay := self.pace.delay():
+                time.sleep(delay)
+            self.requests += 1
+            request = make_request()
+            try:
+                return self.client.get(request)
+            except TransportError as error:
+                wait = self._waiting_time(request, error, attempt)
+                if wait is None:
+                    raise
+                time.sleep(wait)
+        raise AssertionError  # pragma: no cover - the last attempt returns or raises
+
+    def fetch_all(
+        self, make_requests: Callable[[], Iterable[Request]]
+    ) -> Generator[tuple[Request, Response | TransportError], None, None]:
+        """Make many requests, and yield each with its response or failure.
+
+        What fails in a way that may pass is not yielded: after a while, the requests that are left are made anew.
+        """
+        for attempt in range(self.options.retries + 1):
+            longest, again = 0.0, False
+            results = self.client.get_all(iter(make_requests()), jobs=self.jobs, pace=self.pace)
+            try:
+                for request, result in results:
+                    wait = None
+                    if isinstance(result, TransportError):
+                        wait = self._waiting_time(request, result, attempt)
+                    if wait is None:
+                        yield request, result
+                    else:
+                        longest, again = max(longest, wait), True
+            finally:
+                close = getattr(results, "close", None)
+                if close is not None:
+                    close()
+            if not again:
+                return
+            self.pace.pause(longest)
+
+    def _waiting_time(self, request: Request, error: TransportError, attempt: int) -> float | None:
+        """Return how long to wait before another attempt; None if there is none, or another would fail, too."""
+        options, sink = self.options, request.sink
+        if isinstance(sink, ResourceSink):
+            sink.close()
+        if attempt == options.retries:
+            return None
+        if isinstance(error, StatusError):
+            if error.status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE and isinstance(sink, ResourceSink):
+                sink.discard()  # it is longer than the resource is now
+                return 0.0
+            if error.status not in PASSING:
+                return None
+            asked = retry_after(error.retry_after)
+            if asked is not None:
+                return min(asked, options.longest_wait)
+        elif type(error) is not TransportError or "redirect" in str(error) or "not public" in str(error):
+            return None
+        exponential: float = options.backoff * 2**attempt * random.uniform(0.5, 1.5)  # noqa: S311 - no secret
+        return min(exponential, options.longest_wait)
+
+    def read_robots(self) -> None:
+        """Keep to the pace that robots.txt asks for; it is read once a day."""
+        remembered = self.memory.get("robots")
+        if not remembered or time.time() - remembered[0] > _DAY or remembered[0] > time.time():
+            delay = 0.0
+            with suppress(TransportError):
+                delay = crawl_delay(self.beginning(urljoin(self.start, "/robots.txt"))[1].decode("utf-8", "replace"))
+            remembered = [time.time(), delay]
+            self.memory.set("robots", remembered)
+        if remembered[1] > 0:
+            self.jobs = 1
+            self.pace.slow_down(1 / min(remembered[1], self.options.longest_wait))
+
+    # Documents
+
+    def document(self, uri: str, capability: str, *, remembered: bool = True) -> "OpenDocument | None":
+        """Return a document that is read as its entries are needed; None if it is `remembered` and has not changed.
+
+        Small documents are returned even then. Raises `DocumentError` for anything that is no document of this
+        capability, and `TransportError` if it cannot be fetched.
+        """
+        stream = self._fetch(uri, remembered=remembered)
+        if stream is None:
+            return None
+        try:
+            document = read(stream, name=shown(uri))
+            found = document.md.capability if document.md else None
+            if found != capability and not (capability == "" and found is None):
+                message = f"{shown(uri)} is a document of kind {found!a}, not {capability or 'sitemap'!a}"
+                raise DocumentError(message)  # noqa: TRY301
+        except BaseException:
+            stream.close()
+            raise
+        return OpenDocument(document, stream)
+
+    def whole_document(self, uri: str, capability: str) -> "OpenDocument":
+        """Return a document, also if it has not changed and is too large to be remembered."""
+        opened = self.document(uri, capability) or self.document(uri, capability, remembered=False)
+        assert opened is not None  # noqa: S101 - it was not remembered
+        return opened
+
+    def entries(self, uri: str, capability: str, *, remembered: bool = True) -> "Entries":
+        """Return the entries of a list, of all its parts if it is an index."""
+        return Entries(self, uri, capability, remembered=remembered)
+
+    def _fetch(self, uri: str, *, remembered: bool) -> BinaryIO | None:
+        if not self.allows(uri):
+            message = f"{shown(uri)} is on another host: add --allow-host {urlsplit(uri).hostname} to follow it there"
+            raise SourceError(message)
+        known = self.memory.document(uri) if remembered else None
+        headers = {"Cache-Control": "no-cache"}
+        if known and known[0]:
+            headers["If-None-Match"] = known[0]
+        elif known and known[1]:
+            headers["If-Modified-Since"] = known[1]
+        stream = cast("BinaryIO", SpooledTemporaryFile(_IN_MEMORY, dir=str(self.memory.parts)))  # noqa: SIM115 - returned open
+
+        def make_request() -> Request:
+            stream.seek(0)
+            stream.truncate()
+            return self.request(uri, _StreamSink(stream), headers, self._document_bounds)
+
+        try:
+            response = self.fetch(make_request)
+            if response.status == HTTPStatus.NOT_MODIFIED:
+                if known is None or known[2] is None:
+                    stream.close()
+                    return None
+                stream.write(zlib.decompress(known[2]))
+            else:
+                size = stream.tell()
+                stream.seek(0)
+                body = zlib.compress(stream.read(), 1) if size <= _REMEMBERED else None
+                self.memory.set_document(uri, *response.validators, body)
+        except BaseException:
+            stream.close()
+            raise
+        stream.seek(0)
+        return stream
+
+    def beginning(self, uri: str) -> tuple[Response, bytes]:
+        """Return the first bytes of a document or page."""
+        stream = BytesIO()
+        self.requests += 1
+        response = self.client.get(self.request(uri, _StreamSink(stream, _PAGE), bounds=self._document_bounds))
+        return response, stream.getvalue()
+
+    def kind(self, uri: str, data: bytes | None = None) -> tuple[str | None, str | None]:
+        """Return the capability of a document, and the URI of the document above it; `data` is how it begins."""
+        stream = BytesIO(data) if data else self._fetch(uri, remembered=False)
+        assert stream is not None  # noqa: S101 - it was not remembered
+        with stream:
+            document = read(stream, name=shown(uri))
+            up = next((urljoin(uri, each.href) for each in document.links if each.rel == "up"), None)
+            return (document.md.capability if document.md else None), up
+
+
+class OpenDocument:
+    """A document that is being read; close it after use."""
+
+    def __init__(self, document: Document, stream: BinaryIO) -> None:
+        self.document = document
+        self._stream = stream
+
+    @property
+    def entries(self) -> Iterator[Entry]:
+        """The entries, read as they are needed."""
+        return iter(self.document.entries)
+
+    def close(self) -> None:
+        """Close the stream."""
+        self._stream.close()
+
+
+class Entries:
+    """The entries of a list with all its parts. `changed`: it is not what was remembered; `md` is that of the list."""
+
+    def __init__(self, source: Source, uri: str, capability: str, *, remembered: bool) -> None:
+        self._source, self._uri, self._capability = source, uri, capability
+        self._first = source.document(uri, capability, remembered=remembered)
+        self._read = {uri}
+        self._open = [self._first] if self._first else []
+        self.changed = self._first is not None
+        self.md = (self._first.document.md if self._first else None) or Metadata()
+
+    def __iter__(self) -> Iterator[Entry]:
+        if self._first is not None:
+            most = self._source.options.max_resources
+            for count, entry in enumerate(self._of(self._first, self._uri, _DEPTH)):
+                if count >= most:
+                    message = f"{shown(self._uri)} has more than {most} resources (--max-resources)"
+                    raise SourceError(message)
+                yield entry
+
+    def resources(self) -> Iterator[ListedResource]:
+        """Yield what the entries say of resources."""
+        return (listed_resource(entry, self._uri) for entry in self)
+
+    def close(self) -> None:
+        """Close the documents that are being read."""
+        for opened in self._open:
+            opened.close()
+
+    def _of(self, opened: OpenDocument, uri: str, depth: int) -> Iterator[Entry]:
+        with closing(opened):
+            if opened.document.root is Root.URLSET:
+                yield from opened.entries
+                return
+            for part in opened.entries:
+                loc = urljoin(uri, part.loc)
+                if loc in self._read or not depth:
+                    message = f"{shown(uri)} names {shown(loc)} again, or is an index of too many indexes"
+                    raise DocumentError(message)
+                self._read.add(loc)
+                if len(self._read) > self._source.options.max_documents:
+                    message = (
+                        f"{shown(self._uri)} has more than {self._source.options.max_documents} parts (--max-documents)"
+                    )
+                    raise DocumentError(message)
+                inner = self._source.document(loc, self._capability, remembered=False)
+                assert inner is not None  # noqa: S101 - it was not remembered
+                self._open.append(inner)
+                yield from self._of(inner, loc, depth - 1)
+                self._open.remove(inner)
+
+
+def retry_after(text: str) -> float | None:
+    """Return the seconds that a header `Retry-After` asks for, if it does."""
+    if text.strip().isdigit():
+        return float(text.strip()[:9])
+    with suppress(ValueError, TypeError):
+        return max(0.0, (parsedate_to_datetime(text) - datetime.now(UTC)).total_seconds())
+    return None
+
+
+def crawl_delay(robots: str) -> float:
+    """Return the seconds between requests that a robots.txt asks for, or 0."""
+    try:
+        from protego import Protego
+    except ImportError:
+        from urllib.robotparser import RobotFileParser
+
+        parser = RobotFileParser()
+        parser.parse(robots.splitlines())
+        return float(parser.crawl_delay(_AGENT) or 0)
+    return float(Protego.parse(robots).crawl_delay(_AGENT) or 0)
+
+
+def _accepted(headers: dict[str, str]) -> tuple[int, ...]:
+    if "Range" in headers:
+        return (200, 206)
+    return (200, 304) if "If-None-Match" in headers or "If-Modified-Since" in headers else (200,)
+
+
+class _StreamSink:
+    """Writes what comes to a stream, or how it begins."""
+
+    def __init__(self, stream: BinaryIO, most: int | None = None) -> None:
+        self._stream, self._most = stream, most
+
+    def begin(self, response: Response) -> None:
+        """Need nothing of the head."""
+
+    def write(self, data: bytes) -> None:
+        self._stream.write(data if self._most is None else data[: max(0, self._most - self._stream.tell())])

@@ -1,0 +1,362 @@
+"""Readers fill the inventory from a source: a DSpace database, an archive in Simple Archive Format, or a query.
+
+The inventory of the last run is still valid for items that have not changed. PostgreSQL says which may have changed
+(see `reading.row_versions`). For all other sources, and once a week, everything is read.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import fields
+from datetime import datetime, timedelta
+from hashlib import sha256
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TypeVar
+from zoneinfo import ZoneInfo
+
+from sqlalchemy import Connection
+
+from pelican_resourcesync.errors import SettingsError
+from pelican_resourcesync.publication import Layout, parse_time, render_time
+from repo_bridge.access import AnonymousView, hidden
+from repo_bridge.entries import EntryBuilder
+from repo_bridge.errors import DatabaseError, QueryError
+from repo_bridge.files import RecordFiles
+from repo_bridge.inventory import Inventory, Seen
+from repo_bridge.model import Item
+from repo_bridge.reading import (
+    DSpaceRepository,
+    Origin,
+    import_dump,
+    open_database,
+    open_repository,
+    read_archive,
+    read_query,
+    read_query_metadata,
+)
+from repo_bridge.records import Addresses, Sets, find_crosswalks, hidden_uris, latest
+from repo_bridge.report import Progress
+from repo_bridge.settings import BridgeSettings, Query
+
+_SQLITE = b"SQLite format 3\0"
+
+#: Archives are published with the URLs of current DSpace.
+_NOW = 7
+
+#: So long the versions of rows are trusted, before everything is read again.
+_TRUSTED = timedelta(days=7)
+
+#: Progress is reported after every so many items.
+_STEP = 500
+
+Thing = TypeVar("Thing")
+
+
+@contextmanager
+def open_reader(settings: BridgeSettings, progress: Progress) -> Iterator["RepositoryReader"]:
+    """Open the source in the settings. A dump is imported first.
+
+    Raises what `open_repository`, `import_dump`, `read_archive` and `read_query` raise, here and when it is read: read
+    it inside the `with` block.
+    """
+    if settings.saf is not None:
+        yield ArchiveReader(settings, progress, settings.saf)
+        return
+    with TemporaryDirectory(prefix="repo-bridge-") as folder:
+        url = _database(settings, Path(folder), progress)
+        progress.say("opening the database")
+        if settings.query:
+            with open_database(url, settings.password) as connection:
+                yield QueryReader(settings, progress, settings.query, connection)
+        else:
+            view = _view(settings)
+            with open_repository(url, view, version=settings.schema, password=settings.password) as repository:
+                yield DSpaceReader(settings, progress, repository)
+
+
+class RepositoryReader(ABC):
+    """Fills an inventory with what is public in an open source, in these `sets`.
+
+    `key` is everything other than items that an inventory depends on, empty if none can be continued. `pages` are the
+    URIs of pages about sets, by set name. `repository` is the DSpace repository that is read, if it is one.
+    """
+
+    key = ""
+    pages: Mapping[str, str] = {}
+    repository: DSpaceRepository | None = None
+
+    def __init__(self, settings: BridgeSettings, progress: Progress, sets: Sets, addresses: Addresses) -> None:
+        """Read with these settings; `progress` is told how many items were read."""
+        self.sets = sets
+        self._settings = settings
+        self._progress = progress
+        self._addresses = addresses
+
+    @abstractmethod
+    def fill(self, inventory: Inventory, record_files: RecordFiles | None) -> None:
+        """Fill an inventory; without `record_files`, no record is written."""
+
+    def find_removed(self, inventory: Inventory, uris: Collection[str]) -> None:  # noqa: B027 - most know nothing
+        """Record in an inventory since when these URIs are not public, as far as the source knows (rule 13)."""
+
+    def _builder(self, record_files: RecordFiles | None) -> EntryBuilder:
+        settings = self._settings
+        return EntryBuilder(
+            addresses=self._addresses,
+            crosswalks=find_crosswalks(settings.metadata),
+            at=settings.at,
+            sets=self.sets,
+            record_files=record_files,
+            stored=bool(settings.assetstore),
+            apart=needs_records_set(settings),
+        )
+
+    def _add(self, inventory: Inventory, items: Iterable[Item], record_files: RecordFiles | None) -> None:
+        entries = map(self._builder(record_files).make, self._reporting(items))
+        while batch := [*islice(entries, _STEP)]:
+            inventory.add(batch)
+        inventory.sort()
+
+    def _reporting(self, things: Iterable[Thing]) -> Iterator[Thing]:
+        """Yield things unchanged, and report every so often how many there were."""
+        number = 0
+        for number, thing in enumerate(things, 1):
+            yield thing
+            if number % _STEP == 0:
+                self._progress.advance(_STEP)
+        self._progress.advance(number % _STEP)
+
+
+class DSpaceReader(RepositoryReader):
+    """Reads a DSpace repository, if possible only the items that may have changed since the last run."""
+
+    repository: DSpaceRepository
+
+    def __init__(self, settings: BridgeSettings, progress: Progress, repository: DSpaceRepository) -> None:
+        """Read an open repository."""
+        communities = {each.id: each for each in repository.hierarchy.communities.values()}
+        sets = Sets(settings.set_name, settings.sets_by, communities)
+        addresses = Addresses(
+            version=repository.version,
+            ui=settings.ui_url,
+            server=settings.server_url,
+            records=_records_uri(settings),
+            interface=settings.interface,
+        )
+        super().__init__(settings, progress, sets, addresses)
+        self.repository = repository
+        self.pages = sets.pages(repository.hierarchy.collections.values(), addresses)
+        self.key = _key(settings, repository.shared_digest()) if repository.origin else ""
+
+    def fill(self, inventory: Inventory, record_files: RecordFiles | None) -> None:
+        """Fill an inventory; only items that may have changed are read, unless these are many."""
+        repository, at = self.repository, render_time(self._settings.at)
+        changed = self._changed(inventory) if inventory.before else None
+        if changed is None or (record_files and record_files.published() != inventory.records()):
+            inventory.clear()
+            if repository.origin:
+                inventory.set_sums(repository.sums())
+            self._progress.say("reading the public items")
+            self._add(inventory, repository.items(), record_files)
+        else:
+            self._progress.say("reading the items that may have changed")
+            inventory.changed = changed
+            inventory.remove(changed)
+            self._add(inventory, repository.items_of(sorted(changed)), record_files)
+        if origin := repository.origin:
+            complete = inventory.before.complete if inventory.before and inventory.changed is not None else at
+            total = repository.total
+            inventory.seen = Seen(at, complete, origin.database, origin.transaction, origin.oldest, total)
+
+    def _changed(self, inventory: Inventory) -> set[str] | None:
+        """Return the items that may have changed, by the versions of their rows and by dates.
+
+        Returns `None` if that is not known, or if they are too many to read them one by one.
+        """
+        seen, origin, repository = inventory.before, self.repository.origin, self.repository
+        since, complete = (parse_time(text) for text in (seen.at, seen.complete)) if seen else (None, None)
+        at = self._settings.at
+        if seen is None or origin is None or since is None or complete is None:
+            return None
+        before = Origin(seen.database, seen.transaction, seen.oldest)
+        if since > at or not timedelta(0) <= at - complete < _TRUSTED or not origin.follows(before):
+            return None
+        self._progress.say("comparing the repository with the last run")
+        found = set() if repository.total == seen.total else self._written(inventory, seen)
+        found.update(repository.dependents(found), repository.dated_items(since), inventory.unsettled())
+        return None if inventory.is_many(len(found)) else found
+
+    def _written(self, inventory: Inventory, seen: Seen) -> set[str]:
+        """Return the owners of rows that were written, replaced or removed.
+
+        No others have changed if the sum of all rows changed by as much as those of the owners of written rows.
+        """
+        repository = self.repository
+        found = repository.written_since(seen.oldest)
+        before, now = inventory.sums(found), repository.sums_of(sorted(found))
+        if int(seen.total) - sum(map(int, before.values())) == int(repository.total) - sum(map(int, now.values())):
+            inventory.set_sums(now.items(), found)
+            return found
+        inventory.set_sums(repository.sums())
+        return inventory.changed_sums()
+
+    def find_removed(self, inventory: Inventory, uris: Collection[str]) -> None:
+        """Record since when these URIs are not public, as far as the repository knows (rule 13)."""
+        wanted = {uri for uri in uris if inventory.get(uri) is None}
+        if wanted:
+            builder, suspects = self._builder(None), inventory.suspects(wanted)
+            found = self.repository.hidden() if suspects is None else self.repository.hidden_of(sorted(suspects))
+            inventory.add_removed(
+                (hidden_uri.uri, render_time(hidden_uri.closed))
+                for item in found
+                for hidden_uri in hidden_uris(item, builder.addresses, builder.crosswalks, builder.at)
+                if hidden_uri.uri in wanted
+            )
+
+
+class ArchiveReader(RepositoryReader):
+    """Reads a folder in Simple Archive Format."""
+
+    def __init__(self, settings: BridgeSettings, progress: Progress, folder: Path) -> None:
+        """Read the archive in a folder; `SettingsError` if its sets cannot be formed."""
+        if settings.sets_by == "community":
+            message = "Simple Archive Format has no communities: leave sets-by out, or set it to collection"
+            raise SettingsError(message)
+        addresses = Addresses(version=_NOW, ui=settings.ui_url, records=_records_uri(settings), own_files=True)
+        super().__init__(settings, progress, Sets(settings.set_name, settings.sets_by), addresses)
+        self._folder = folder
+
+    def fill(self, inventory: Inventory, record_files: RecordFiles | None) -> None:
+        """Fill an inventory with all items."""
+        self._progress.say("reading the public items")
+        self._add(inventory, read_archive(self._folder, _view(self._settings)), record_files)
+
+
+class QueryReader(RepositoryReader):
+    """Reads the rows of a user's statement, and of another one for the metadata of their items."""
+
+    def __init__(self, settings: BridgeSettings, progress: Progress, query: Query, connection: Connection) -> None:
+        """Read these statements over an open connection."""
+        addresses = Addresses(version=_NOW, ui="", records=_records_uri(settings))
+        super().__init__(settings, progress, Sets(settings.set_name), addresses)
+        self._query = query
+        self._connection = connection
+
+    def fill(self, inventory: Inventory, record_files: RecordFiles | None) -> None:
+        """Fill an inventory with all rows, and with records of their items; times to come are ignored.
+
+        Raises `QueryError` if two rows contradict each other about one URI, and for metadata that fit no row.
+        """
+        self._progress.say("reading the rows of the query")
+        builder = self._builder(record_files)
+        removed: dict[str, datetime | None] = {}
+        rows = self._reporting(
+            read_query(self._connection, self._query.statement, self._settings.timezone or ZoneInfo("UTC"))
+        )
+        while batch := [*islice(rows, _STEP)]:
+            for row in (row for row in batch if row.deleted):
+                item, changed = row.item or row.uri, latest(builder.at, row.lastmod)
+                inventory.add_removed([(row.uri, render_time(changed))])
+                removed[item] = latest(builder.at, changed, removed.get(item))
+            inventory.add_rows((row.item or row.uri, builder.make_from_row(row)) for row in batch if not row.deleted)
+        if uri := inventory.contradiction():
+            message = f"two rows of the statement contradict each other about {uri}: return one row per URI and set"
+            raise QueryError(message)
+        inventory.sort()
+        for uri in inventory.removed_and_listed():
+            message = (
+                f"one row of the statement says that {uri} is deleted, and another that it is not: return one of them"
+            )
+            raise QueryError(message)
+        if self._query.metadata:
+            self._describe(inventory, builder)
+            uris = ((uri, changed) for item, changed in removed.items() for uri in builder.record_uris(item))
+            inventory.add_removed((uri, render_time(changed)) for uri, changed in uris if inventory.get(uri) is None)
+
+    def _describe(self, inventory: Inventory, builder: EntryBuilder) -> None:
+        """Add a record of each item that has resources; metadata of others, which may be hidden, are left out."""
+        self._progress.say("reading the metadata of the query")
+        inventory.index_items()
+        unknown, found = "", False
+        for item, metadata in read_query_metadata(self._connection, self._query.metadata):
+            values = tuple(value for value in metadata if not hidden(value.field, self._settings.hidden))
+            about = inventory.of_item(item)
+            if not about:
+                unknown = unknown or item
+                continue
+            found = True
+            if inventory.has_item(item):
+                message = (
+                    f"the rows of the item {item[:80]!a} in the metadata statement are not together: add ORDER BY item"
+                )
+                raise QueryError(message)
+            if values:
+                records, links = builder.describe(item, values, about)
+                inventory.add([records])
+                inventory.add_links(item, links)
+        inventory.sort()
+        if unknown and not found and inventory.count(None):
+            message = (
+                f"no item of the metadata statement, such as {unknown[:80]!a}, is in the statement: use the same keys"
+                " in the column item of both"
+            )
+            raise QueryError(message)
+
+
+def needs_records_set(settings: BridgeSettings) -> bool:
+    """Return whether the records need a set of their own, because the complete set cannot be dumped.
+
+    A dump contains all resources of its set (`CL06`). The bytes of a repository's files are available only from an
+    assetstore, those of an archive always.
+    """
+    has_dumps = settings.dumps.resourcedump or settings.dumps.changedump
+    return has_dumps and not settings.query and settings.saf is None and not settings.assetstore
+
+
+def _database(settings: BridgeSettings, folder: Path, progress: Progress) -> str:
+    """Return the URL of the database: for a dump, that of an SQLite database in the folder."""
+    if "://" in settings.database:
+        return settings.database
+    file = Path(settings.database)
+    if _begins_with(file, _SQLITE):
+        return f"sqlite:///{file.absolute()}"
+    progress.say(f"importing {file.name}")
+    import_dump(file, folder / "export.db", settings.schema, progress.advance, settings.hidden)
+    return f"sqlite:///{folder / 'export.db'}"
+
+
+def _begins_with(file: Path, first: bytes) -> bool:
+    """Return whether this is a file with these first bytes; `DatabaseError` if it exists but cannot be read."""
+    try:
+        if not file.is_file():
+            return False
+        with file.open("rb") as stream:
+            return stream.read(len(first)) == first
+    except OSError as error:
+        message = f"{file} cannot be read: {error.strerror or error}: make it readable for the user who publishes"
+        raise DatabaseError(message) from error
+
+
+def _records_uri(settings: BridgeSettings) -> str:
+    layout = Layout(settings.base_url, settings.set_name)
+    return layout.uri(layout.records)
+
+
+def _view(settings: BridgeSettings) -> AnonymousView:
+    return AnonymousView(
+        at=settings.at,
+        zone=settings.timezone,
+        bundles=settings.bundles,
+        entities=settings.entities,
+        hidden=settings.hidden,
+        fingerprints=settings.fingerprints,
+    )
+
+
+def _key(settings: BridgeSettings, shared: str) -> str:
+    """Return a digest of everything other than items that a publication depends on."""
+    ignored = {"at", "password", "prometheus", "previous", "allow_deletions", "moved_from", "warnings"}
+    values = {each.name: getattr(settings, each.name) for each in fields(settings) if each.name not in ignored}
+    return sha256(repr((shared, {**values, "hidden": sorted(settings.hidden)})).encode()).hexdigest()

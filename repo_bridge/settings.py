@@ -1,0 +1,278 @@
+"""The settings of the bridge: a table of all of them, in the order of `docs/bridge.md`, and how they are read.
+
+Options of the command line take precedence over `repo_bridge.toml`, and that over defaults.
+"""
+
+import os
+import re
+import stat
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
+
+from pelican_resourcesync.errors import SettingsError
+from pelican_resourcesync.publication import PERIODS, Archives, Dumps, build_time, whole_milliseconds
+from pelican_resourcesync.settings import (
+    OPTIONS,
+    Row,
+    Setting,
+    checks,
+    in_file,
+    row,
+    rows_of,
+    set_name,
+    shown,
+    suggestion,
+)
+from repo_bridge.records import CROSSWALKS, Interface
+
+FILE = "repo_bridge.toml"
+
+#: The versions of DSpace with different tables.
+SCHEMAS = (5, 6, 7, 10)
+
+#: User and password as SQLAlchemy splits them, after a scheme that may lack its colon or its slashes. `C:\\` is a
+#: drive. What matched as the scheme is not tried again as something else (`(?>`).
+_LOGIN = re.compile(r"(?!(?-i:[A-Z]):\\)(?>[^/@]*//+|(?:postgres[\w+]*:)?/*)[^:/]*:[^@]+@", re.IGNORECASE)
+#: A named password, among the options of a URL or anywhere else.
+_NAMED = re.compile(r"password\s*=\s*[^\s&]", re.IGNORECASE)
+
+_FIELDS = checks.texts("metadata fields, such as ['dc.rights.holder', 'dc.note.*']", r"[^\s.]+\.[^\s.]+(\.[^\s.]+)?")
+
+
+class Query(NamedTuple):
+    """SQL statements for a database that is not DSpace's: its resources, and the metadata of items if not empty."""
+
+    statement: str
+    metadata: str = ""
+
+
+def has_password(url: str) -> bool:
+    """Return whether a database URL, or what may be meant as one, contains a password, by its position or its name."""
+    is_file = url.partition(":")[0].partition("+")[0].lower() == "sqlite"
+    return bool(_NAMED.search(unquote(url))) or (not is_file and bool(_LOGIN.match(url)))
+
+
+def database(setting: Setting, value: object) -> str:
+    """Check the location of the database, as far as possible without opening it: a URL, or the path of a file.
+
+    The value is never shown: it may contain a password.
+    """
+    usable = isinstance(value, str) and value.strip() and "\0" not in value
+    if not isinstance(value, str) or not usable or ("://" not in value and has_password(value)):
+        message = f"{setting} is neither a URL nor a file: write postgresql://USER@HOST/DATABASE or sqlite:///FILE, or "
+        raise SettingsError(message + "the path of a dump")
+    if "://" not in value:
+        return str(checks.path(setting, value))
+    scheme, separator, name = value.partition(":///")
+    is_file = scheme.partition("+")[0] == "sqlite" and name
+    return f"{scheme}{separator}{checks.path(setting, name)}" if is_file else value
+
+
+def password(setting: Setting, value: object) -> str | None:
+    """Check a password without ever showing it."""
+    if not isinstance(value, str) or "\0" in value:
+        message = f"{setting} is not text: write it in quotes"
+        raise SettingsError(message)
+    return value or None
+
+
+def query(setting: Setting, value: object) -> Query:
+    """Check the SQL statements for a database that is not DSpace's."""
+    given = setting.table(value, dict.fromkeys(Query._fields, checks.required_text("one SQL statement")))
+    if "statement" not in given:
+        message = f"{setting} has no statement: write one under [query]"
+        raise SettingsError(message)
+    return Query(**given)
+
+
+def assetstore(setting: Setting, value: object) -> Mapping[int, Path]:
+    """Check the folders of the assetstore: one folder for store 0, or a table of folders by number."""
+    if not isinstance(value, Mapping):
+        return {0: checks.path(setting, value)}
+    for each in value:
+        if not re.fullmatch("0|[1-9][0-9]{0,8}", each):
+            message = f"{setting} has no store {each!r}: stores have numbers, such as 0"
+            raise SettingsError(message)
+    return {int(each): checks.path(setting.within(each), folder) for each, folder in value.items()}
+
+
+def hidden(setting: Setting, value: object) -> frozenset[str]:
+    """Check metadata fields: an invalid one would hide nothing without anyone noticing."""
+    return frozenset(_FIELDS(setting, value))
+
+
+def timezone(setting: Setting, value: object) -> ZoneInfo:
+    """Check the name of a time zone."""
+    try:
+        return ZoneInfo(value if isinstance(value, str) else "")
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        near = suggestion(value, sorted(available_timezones()))
+    raise setting.wrong(value, f"the name of a time zone, such as 'Europe/Berlin'{near}")
+
+
+def at(setting: Setting, value: object) -> datetime:
+    """Check a time, as text or as a TOML value: without an offset it would be ambiguous."""
+    try:
+        moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+        if isinstance(moment, datetime) and moment.tzinfo is not None:
+            return whole_milliseconds(moment.astimezone(UTC))
+    except (ValueError, OverflowError):
+        pass
+    raise setting.wrong(value, "a time with its offset from UTC, such as 2025-06-15T12:00:00Z")
+
+
+_FORMATS = checks.some_of(*CROSSWALKS, least=1)
+_BUNDLES = checks.texts("names of bundles, such as ['ORIGINAL']")
+_ENTITIES = checks.texts("types of entities, such as ['Publication', 'Person']")
+_INTERFACE = checks.one_of(*Interface)
+_SETS_BY = checks.one_of("collection", "community")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BridgeSettings:
+    """What to publish, from where, and how. `docs/bridge.md` says more of each setting.
+
+    Exactly one of `database` and `saf` is set; with a `query`, the database is not DSpace's. URLs have no trailing
+    slash. `beside` is the folder of `repo_bridge.toml`, or else the current one.
+    """
+
+    out: Path = row(..., checks.path, "the folder to publish into", metavar="DIR")
+    base_url: str = row(..., checks.site_url, "the URL at which that folder is served", metavar="URL")
+    database: str = row("", database, "postgresql://…, sqlite:///FILE, or a dump", secret=True, metavar="URL")
+    password: str | None = row(None, password, "the password for the database", secret=True)
+    saf: Path | None = row(None, checks.path, "instead, an export in Simple Archive Format", metavar="DIR")
+    query: Query | None = row(None, query, "SQL statements for a database that is not DSpace's")
+    assetstore: Mapping[int, Path] = row(dict, assetstore, "for dumps, the folder with the files", metavar="DIR")
+    ui_url: str = row("", checks.site_url, "the URL of the user interface of the repository", metavar="URL")
+    server_url: str = row("", checks.site_url, "the URL of its REST server (DSpace 7 to 10)", metavar="URL")
+    set_name: str = row("repository", set_name, "the name of the set (repository)", key="set", metavar="NAME")
+    sets_by: str = row("", _SETS_BY, "also a set for each collection or community", metavar="KIND")
+    name: str = row("", checks.text, "the name of the repository on the page for people", metavar="TEXT")
+    describedby: str = row("", checks.web_page, "a page about the repository", metavar="URI")
+    metadata: tuple[str, ...] = row(("oai_dc",), _FORMATS, "formats of records (oai_dc)", metavar="FORMATS")
+    bundles: tuple[str, ...] = row(("ORIGINAL",), _BUNDLES, "bundles of files (ORIGINAL)", metavar="NAMES")
+    entities: tuple[str, ...] = row(("Publication",), _ENTITIES, "types of entities (Publication)", metavar="TYPES")
+    hidden: frozenset[str] = row(frozenset(), hidden, "more fields to hide", metavar="FIELDS")
+    fingerprints: bool = row(True, checks.boolean, "publish hash and length of files (yes)", metavar="")
+    schema: int | None = row(None, checks.one_of(*SCHEMAS), "DSpace's version: 5, 6, 7 or 10", metavar="VERSION")
+    interface: Interface = row(Interface.JSPUI, _INTERFACE, "that of DSpace 5 and 6: jspui or xmlui", metavar="NAME")
+    timezone: ZoneInfo | None = row(None, timezone, "that of the machine that DSpace runs on", metavar="NAME")
+    at: datetime = row(build_time, at, "the time of evaluation (now)", metavar="TIME")
+    previous: str = row("live", checks.previous, "live, output, none, a URL or a folder (live)", metavar="WHERE")
+    allow_deletions: bool = row(False, checks.boolean, "allow more than a fifth to be deleted", metavar="")
+    moved_from: str = row("", checks.site_url, "the former base-url, if it changed", metavar="URL")
+    changes_by: str = row("month", checks.one_of(*PERIODS), "the period of a Change List (month)", metavar="PERIOD")
+    keep: int | None = row(None, checks.keep, "how many closed Change Lists are kept (all)", metavar="N")
+    dumps: Dumps = row(Dumps(), checks.dumps, "publish dumps", metavar="")
+    archives: Archives = row(Archives(), checks.archives, "publish archives", metavar="")
+    prometheus: Path | None = row(None, checks.path, "a file to write figures for Prometheus to", metavar="FILE")
+    edition: int = row(2017, checks.edition, "of the standard: 2014 or 2017 (2017)", metavar="YEAR")
+    beside: Path = Path()
+    warnings: tuple[str, ...] = ()
+
+
+_ROWS = rows_of(BridgeSettings)
+
+#: The fields of `BridgeSettings`, and the rows of the table, by the names of the settings.
+FIELDS: Mapping[str, str] = {each.key or field.replace("_", "-"): field for field, each in _ROWS.items()}
+ROWS: Mapping[str, Row] = {name: _ROWS[field] for name, field in FIELDS.items()}
+
+#: The settings of other sources that do not apply if a source is given as an option.
+_REPLACED = {"database": ("saf",), "saf": ("database", "password", "query")}
+
+
+def read_settings(options: Mapping[str, str | bool], config: Path | None = None) -> BridgeSettings:
+    """Read the settings from `options`, by the name of the setting, and from the file `config`.
+
+    An option is the text as given, or whether a switch is on. The default file is the one in the current folder, if
+    there is one. Raises `SettingsError` for settings that are invalid, missing or contradictory.
+    """
+    file = config or (Path(FILE) if Path(FILE).is_file() else None)
+    notation = in_file(file or Path(FILE))
+    content = _read(file) if file else {}
+    stored = Setting("", notation).table(content, {name: row.check for name, row in ROWS.items()})
+    replaced = {each for key in options for each in _REPLACED.get(key, ())}
+    values = {key: value for key, value in stored.items() if key not in replaced} | check_options(options)
+    given = {key: Setting(key, OPTIONS if key in options else notation) for key in values}
+    _require_one_source(given)
+    _require_all(values, file or Path(FILE))
+    beside = file.absolute().parent if file else Path.cwd()
+    _require_apart(given["out"], values["out"], beside)
+    fields = {FIELDS[key]: value for key, value in values.items()}
+    return BridgeSettings(**fields, beside=beside, warnings=_warnings(file, content))
+
+
+def check_options(options: Mapping[str, str | bool]) -> dict[str, Any]:
+    """Return the checked values of options, by the name of the setting.
+
+    Raises `SettingsError` for an invalid one, and for a password, which everyone on the machine could see in the list
+    of processes.
+    """
+    if has_password(str(options.get("database", ""))):
+        message = (
+            "--database contains a password, which other users of this machine can see: leave it out of the URL, and "
+            f"set password in {FILE}, or PGPASSWORD in the environment"
+        )
+        raise SettingsError(message)
+    return {key: ROWS[key].check(Setting(key, OPTIONS), value) for key, value in options.items()}
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_bytes().decode())
+    except OSError as error:
+        message = f"{path} cannot be read: {error.strerror or error}"
+    except UnicodeDecodeError as error:
+        message = f"{path} is not valid TOML: it is not in UTF-8 (byte {error.start + 1})"
+    except (ValueError, RecursionError) as error:
+        what = str(error) if isinstance(error, ValueError) else "it is nested too deeply"
+        message = f"{path} is not valid TOML: {what}"
+    raise SettingsError(message)
+
+
+def _warnings(file: Path | None, content: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return a warning if others may read a password in the file."""
+    database = content.get("database")
+    secret = content.get("password") or (isinstance(database, str) and has_password(database))
+    mode = file.stat().st_mode if file and os.name == "posix" else 0
+    if secret and mode & (stat.S_IRGRP | stat.S_IROTH):
+        return (f"{file} contains a password, and other users can read it: run chmod 600 {file}",)
+    return ()
+
+
+def _require_one_source(given: Mapping[str, Setting]) -> None:
+    database, saf, query = (given.get(key) for key in ("database", "saf", "query"))
+    if database and saf:
+        message = f"{database} and {saf} are both set: leave one out"
+    elif query and not database:
+        message = f"{query} needs a database: set database"
+    elif not database and not saf:
+        message = (
+            f"database is missing, the repository to publish: give --database or --saf, or set one of them in {FILE}"
+        )
+    else:
+        return
+    raise SettingsError(message)
+
+
+def _require_all(values: Mapping[str, Any], file: Path) -> None:
+    for key in ("out", "base-url", "ui-url"):
+        if not values.get(key) and not (key == "ui-url" and "query" in values):
+            message = f"{key} is missing, {ROWS[key].text}: give --{key}, or set it in {file}"
+            raise SettingsError(message)
+
+
+def _require_apart(setting: Setting, out: Path, beside: Path) -> None:
+    """Raise `SettingsError` if the settings, and what is kept next to them, would be public."""
+    if Path(os.path.realpath(beside)).is_relative_to(os.path.realpath(out)):
+        message = (
+            f"{setting} is {shown(str(out))}, so the folder of the settings, {beside}, would be public: publish into a "
+            "folder of its own, such as public"
+        )
+        raise SettingsError(message)

@@ -1,0 +1,425 @@
+"""The HTTP client, with either engine: many requests at once, connections that are kept, credentials, and the pace."""
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+
+from pelican_resourcesync.errors import AbsentError, StatusError, TransportError
+from pelican_resourcesync.http import (
+    Bounds,
+    Client,
+    Headers,
+    Pace,
+    Request,
+    Response,
+    new_client,
+    urllib3_client,
+    urls,
+)
+from pelican_resourcesync.http.curl_client import CurlClient
+from pelican_resourcesync.http.urllib3_client import Urllib3Client
+from tests.support.live import Ask, Live, content, late, live, redirect, status, truncated
+
+Guard = Callable[[], AbstractContextManager[None]]
+
+
+class Sink(BytesIO):
+    """Keeps the head and the body of a response."""
+
+    response: Response
+
+    def begin(self, response: Response) -> None:
+        """Keep the head."""
+        self.response = response
+
+
+@pytest.fixture
+def site(site: Live) -> Live:
+    """Return a site that keeps connections alive."""
+    site.keep_alive = True
+    return site
+
+
+def request(url: str, **options: object) -> Request:
+    """Make a request of a URL that the user named."""
+    return Request(**{"url": url, "sink": Sink(), "public": False} | options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("date", "kept"),
+    [
+        ("Mon, 01 Jan 2024 00:00:02 GMT", True),
+        ("Mon, 01 Jan 2024 00:00:01 GMT", False),
+        ("", False),
+        (f"Mon, 01 Jan {'9' * 20} 00:00:00 GMT", False),
+    ],
+)
+def test_validators(date: str, kept: bool) -> None:
+    """A `Last-Modified` of just before the response cannot tell that nothing has changed since."""
+    modified = "Mon, 01 Jan 2024 00:00:00 GMT"
+    lines = [f"Last-Modified: {modified}\r\n".encode(), f"Date: {date}\r\n".encode()]
+    response = Response(url="http://a.test/", status=200, headers=Headers(lines))
+    assert response.validators == ("", modified if kept else "")
+    response = Response(url="http://a.test/", status=200, headers=Headers([*lines, b'etag: "x"\r\n']))
+    assert response.validators == ('"x"', "")
+    response = Response(url="http://a.test/", status=200, headers=Headers([*lines, b'etag: "caf\xe9"\r\n']))
+    assert response.validators == ("", modified if kept else "")
+
+
+def test_headers() -> None:
+    """Names are the same in upper and lower case; folded lines are joined, and lines that are no headers left out."""
+    lines = [b"A: 1\r\n", b"\tand\r\n", b" 2\n", b"no header\r\n", b" x\r\n", b"b : 3\r\n", b": 4\r\n", b"a:5\r\n"]
+    headers = Headers([*lines, b"Content-Type:  Text/Plain ; charset=utf-8\r\n", b"\r\n"])
+    assert (headers.get("a"), headers.get_all("A"), headers.get("b")) == ("1 and 2", ["1 and 2", "5"], "")
+    assert headers.get_all("b") == []
+    assert headers.media_type == "text/plain"
+    assert (Headers().media_type, Headers([b"Content-Type: page"]).media_type) == ("", "")
+
+
+def test_many(client: Client, site: Live) -> None:
+    """All requests are made, over few connections, and each comes back with its own response."""
+    site.manner = lambda ask: ask.send(200, ask.path.encode())
+    requests = [request(f"{site.url}/{number}", tag=number) for number in range(40)]
+    done = {each.tag: result for each, result in client.get_all(iter(requests), jobs=4)}
+    assert all(isinstance(each, Response) for each in done.values())
+    assert [each.sink.getvalue() for each in requests] == [b"%d" % number for number in range(40)]  # type: ignore[attr-defined]
+    assert len(done) == 40
+    assert len(site.connections) <= 4
+    client.get(request(f"{site.url}/more"))
+    assert len(site.connections) <= 4
+
+
+def test_few_connections_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client of many hosts keeps the last connections, and none for long."""
+    monkeypatch.setattr(urllib3_client, "_KEPT", 2)
+    with ExitStack() as stack, Urllib3Client() as client:
+        sites = [stack.enter_context(live(content(b"abc"))) for _ in range(3)]
+        for each in sites:
+            each.keep_alive = True
+        for each in [*sites, sites[2], sites[0]]:
+            client.get(request(f"{each.url}/a"))
+        assert [len(each.connections) for each in sites] == [2, 1, 1]
+        monkeypatch.setattr(urllib3_client, "_IDLE", 0)
+        client.get(request(f"{sites[2].url}/a"))
+        assert len(sites[2].connections) == 2
+
+
+def test_failures_beside_others(client: Client, site: Live) -> None:
+    """A failure is the result of its request alone."""
+
+    def cut(ask: Ask) -> None:
+        truncated(b"abc")(ask)
+        ask.handler.close_connection = True
+
+    site.manners |= {"1": status(404), "2": status(503), "3": cut, "5": redirect("http://other.example/")}
+    urls = [*(f"{site.url}/{number}" for number in range(6)), "ftp://museum.example/a"]
+    done = {each.url: result for each, result in client.get_all(map(request, urls), jobs=2)}
+    kinds = [type(done[url]) for url in urls]
+    expected = [Response, AbsentError, StatusError, TransportError, Response, TransportError, TransportError]
+    assert kinds == expected
+
+
+def test_nothing_to_do(client: Client) -> None:
+    """No request, no work."""
+    assert list(client.get_all(iter(()), jobs=3)) == []
+
+
+def test_requests_are_not_read_ahead(client: Client, site: Live) -> None:
+    """Memory does not grow with the number of requests, which are made in the caller's thread."""
+    read = 0
+    main = threading.get_ident()
+
+    def requests() -> Iterator[Request]:
+        nonlocal read
+        for number in range(1000):
+            assert threading.get_ident() == main
+            read += 1
+            yield request(f"{site.url}/{number}")
+
+    for _ in client.get_all(requests(), jobs=2):
+        break
+    assert read <= 10
+
+
+@pytest.mark.parametrize("rate", [0, 0.01])
+def test_ended_early(client: Client, site: Live, rate: float, in_time: Guard) -> None:
+    """A caller who has seen enough does not wait for the rest, and can go on with other requests."""
+    site.manners["1"] = late(120, content(b"late"))
+    requests = (request(f"{site.url}/{number}", bounds=Bounds(timeout=120)) for number in range(3))
+    with in_time():
+        results = client.get_all(requests, jobs=2, pace=Pace(requests=rate))
+        assert next(results)[0].url.endswith("/0")
+        results.close()  # type: ignore[attr-defined]
+        assert client.get(request(f"{site.url}/2")).status == 200
+
+
+def test_errors_of_a_sink_are_raised(client: Client, site: Live) -> None:
+    """A full disk is no failure of the site."""
+
+    class Full(Sink):
+        def write(self, data: object) -> int:
+            raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left"):
+        list(client.get_all(iter([request(f"{site.url}/a", sink=Full())]), jobs=1))
+
+
+def test_a_connection_that_the_host_closed(client: Client, site: Live) -> None:
+    """A kept connection may be closed meanwhile: a new one is opened."""
+
+    def once(ask: Ask) -> None:
+        ask.send(200, b"abc")
+        ask.handler.close_connection = True
+
+    site.manner = once
+    for _ in range(3):
+        assert client.get(request(f"{site.url}/a")).status == 200
+
+
+def test_a_kept_connection_that_closes_when_it_is_used(client: Client, site: Live) -> None:
+    """A host may close it at that very moment: the request is made again over a new one."""
+
+    def close_first(ask: Ask) -> None:
+        if ask.before:
+            ask.send(200, b"abc")
+        else:
+            ask.handler.close_connection = True
+
+    site.manners["b"] = close_first
+    client.get(request(f"{site.url}/a"))
+    assert client.get(request(f"{site.url}/b")).status == 200
+    assert (site.asked(), len(site.connections)) == ({"a": 1, "b": 2}, 2)
+
+
+def test_user_agent(engine: type[Client], site: Live) -> None:
+    """A client may introduce itself by another name."""
+    with engine("Museum/1.0") as client:
+        client.get(request(f"{site.url}/a"))
+    assert site.asks[0].headers["User-Agent"] == "Museum/1.0"
+
+
+def test_a_response_that_is_refused_is_not_left_in_the_connection(client: Client, site: Live) -> None:
+    """What follows a failure is the answer to its own request."""
+    site.manners["a"] = content(b"x" * 100_000)
+    with pytest.raises(TransportError, match="is larger than 10 bytes"):
+        client.get(request(f"{site.url}/a", bounds=Bounds(size=10)))
+    sink = Sink()
+    client.get(request(f"{site.url}/b", sink=sink))
+    assert sink.getvalue() == b"abc"
+
+
+def test_accepted_statuses(client: Client, site: Live) -> None:
+    """A caller may expect other statuses, and gets their heads."""
+    site.manners |= {"a": lambda ask: ask.begin(304, ETag='"1"'), "b": lambda ask: ask.send(206, b"bc", X="y")}
+    response = client.get(request(f"{site.url}/a", accept=(200, 304), headers={"If-None-Match": '"1"'}))
+    assert (response.status, response.headers.get("ETag")) == (304, '"1"')
+    assert site.asks[-1].headers["If-None-Match"] == '"1"'
+    sink = Sink()
+    assert client.get(request(f"{site.url}/b", accept=(206,), sink=sink)).headers.get("x") == "y"
+    assert (sink.getvalue(), sink.response.status) == (b"bc", 206)
+
+
+def test_retry_after(client: Client, site: Live) -> None:
+    """A failure tells the status, and when to ask again."""
+    site.manner = lambda ask: ask.send(503, b"", Retry_After="7")
+    with pytest.raises(StatusError) as caught:
+        client.get(request(f"{site.url}/a"))
+    assert (caught.value.status, caught.value.retry_after) == (503, "7")
+
+
+def test_credentials_stay_with_their_origin(client: Client, site: Live) -> None:
+    """They are sent to the origin that was asked, also after a redirect there, and to no other."""
+    site.manners["a"] = redirect("/b")
+    credentials = {"Authorization": "Basic c2VjcmV0"}
+    client.get(request(f"{site.url}/a", credentials=credentials))
+    assert [ask.headers["Authorization"] for ask in site.asks] == ["Basic c2VjcmV0"] * 2
+    client.get(request(f"{site.url}/b"))
+    assert site.asks[-1].headers["Authorization"] is None
+    with live(content(b"other")) as other:
+        site.manner = redirect(f"{other.url}/a")
+        with pytest.raises(TransportError, match="redirects elsewhere"):
+            client.get(request(f"{site.url}/c", credentials=credentials))
+        assert other.asks == []
+
+
+def test_kept_connections_are_checked(client: Client, site: Live) -> None:
+    """A connection to a private host that the user named does not serve a request that only a document makes."""
+    client.get(request(f"{site.url}/a"))
+    with pytest.raises(TransportError, match=r"its address 127\.0\.0\.1 is not public$"):
+        client.get(request(f"{site.url}/b", public=True))
+    assert [ask.path for ask in site.asks] == ["a"]
+
+
+def test_public_addresses(client: Client, site: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A host that only a document names is asked if its address is public; else no connection is even opened."""
+    opened: list[object] = []
+    new_socket = socket.socket.__init__
+
+    def open_socket(self: socket.socket, *args: object, **kwargs: object) -> None:
+        if not kwargs.get("fileno") and threading.current_thread() is threading.main_thread():
+            opened.append(args)
+        new_socket(self, *args, **kwargs)  # type: ignore[arg-type]
+
+    name = site.url.replace("127.0.0.1", "localhost")
+    monkeypatch.setattr(socket.socket, "__init__", open_socket)
+    with pytest.raises(TransportError, match=r"^localhost is not requested: .* is not public$"):
+        client.get(request(f"{name}/a", public=True))
+    assert opened == []
+    monkeypatch.setattr(urls, "is_public", lambda _address: True)
+    assert client.get(request(f"{name}/b", public=True)).status == 200
+    assert opened
+
+
+def test_what_cannot_be_sent(client: Client, site: Live) -> None:
+    """Neither a URL nor a header can smuggle in another line."""
+    for url, headers in (
+        (f"{site.url}/a\r\nX: y", {}),
+        (f"{site.url}/a b", {}),
+        (f"{site.url}/é", {}),
+        (f"{site.url}/a", {"X": "y\r\nZ: z"}),
+    ):
+        with pytest.raises(TransportError, match="this URL cannot be requested"):
+            client.get(request(url, headers=headers))
+    assert site.asks == []
+
+
+def test_pace() -> None:
+    """Requests wait for their turn, for the bytes before them, and for what a host wants."""
+    now = 100.0
+    pace = Pace(requests=2, size=1000, clock=lambda: now)
+    assert pace.delay() == 0
+    assert pace.delay() == 0.5
+    now += 0.5
+    assert pace.delay() == 0
+    pace.take(2000)
+    assert pace.delay() == 2.5
+    pace.pause(10)
+    assert pace.delay() == 10
+    now += 10
+    pace.slow_down(0.1)
+    pace.slow_down(5)
+    assert (pace.delay(), pace.delay()) == (0, 10)
+    pace = Pace(clock=lambda: now)
+    pace.take(1_000_000)
+    assert (pace.delay(), pace.delay()) == (0, 0)
+    pace.slow_down(0.5)
+    assert (pace.delay(), pace.delay()) == (0, 2)
+
+
+def test_many_headers(client: Client, site: Live) -> None:
+    """A hundred lines are read, with those that the server adds; more are refused."""
+    site.manner = lambda ask: ask.send(200, b"abc", **{f"X{number}": "y" for number in range(int(ask.path))})
+    client.get(request(f"{site.url}/95"))
+    with pytest.raises(TransportError):
+        client.get(request(f"{site.url}/101"))
+
+
+def test_the_head_comes_before_the_body(client: Client, site: Live) -> None:
+    """A sink knows what comes before it comes, and gets nothing of what is refused."""
+    said: list[object] = []
+
+    class Listening(Sink):
+        def begin(self, response: Response) -> None:
+            said.append(response.status)
+
+        def write(self, data: object) -> int:
+            said.append(data)
+            return super().write(data)  # type: ignore[arg-type]
+
+    client.get(request(f"{site.url}/a", sink=Listening()))
+    assert said == [200, b"abc"]
+    site.manner = lambda ask: ask.send(404, b"not found")
+    with pytest.raises(AbsentError):
+        client.get(request(f"{site.url}/b", sink=Listening()))
+    assert said == [200, b"abc"]
+
+
+def test_long_headers(client: Client, site: Live) -> None:
+    """A line of a head has an end."""
+    site.manner = lambda ask: ask.send(200, b"abc", X="y" * 200_000)
+    with pytest.raises(TransportError):
+        client.get(request(f"{site.url}/a"))
+
+
+def test_paced(client: Client, site: Live) -> None:
+    """Both clients keep the pace."""
+    begin = time.monotonic()
+    list(client.get_all((request(f"{site.url}/{number}") for number in range(4)), jobs=4, pace=Pace(requests=10)))
+    assert time.monotonic() - begin >= 0.29
+
+
+def test_no_connection_in_time(client: Client, in_time: Guard) -> None:
+    """A host that accepts no connection has no more time than one that does not answer."""
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as server, ExitStack() as waiting:
+        for _ in range(4):  # more than the host lets wait
+            each = waiting.enter_context(socket.socket())
+            each.setblocking(False)
+            each.connect_ex(server.getsockname())
+        with in_time(), pytest.raises(TransportError, match=r"no answer for 0\.2 seconds$"):
+            client.get(request(f"http://127.0.0.1:{server.getsockname()[1]}/a", bounds=Bounds(timeout=0.2)))
+
+
+def test_interim_responses(client: Client, site: Live) -> None:
+    """What comes before the response is none."""
+
+    def early(ask: Ask) -> None:
+        ask.write(b"HTTP/1.1 103 Early Hints\r\nX: early\r\n\r\n")
+        ask.send(200, b"abc")
+
+    site.manner = early
+    response = client.get(request(f"{site.url}/a"))
+    assert (response.status, response.headers.get("X")) == (200, "")
+
+
+def test_waiting_is_no_work(client: Client, site: Live) -> None:
+    """A client that may not ask yet sleeps until it may."""
+
+    class Counted(Pace):
+        asked = 0
+
+        def delay(self) -> float:
+            self.asked += 1
+            return super().delay()
+
+    pace = Counted(requests=10)
+    list(client.get_all((request(f"{site.url}/{number}") for number in range(3)), jobs=2, pace=pace))
+    assert pace.asked < 20
+
+
+def test_paths_are_sent_as_they_are(client: Client, site: Live) -> None:
+    """Only the host says what `..` means in a URL."""
+    client.get(request(f"{site.url}/a/../b/./c"))
+    assert site.asks[-1].path == "a/../b/./c"
+
+
+def test_curl_uses_no_proxy(site: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the environment says: a proxy would see what only addresses that are public may get."""
+    for name in ("http_proxy", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    with CurlClient() as client:
+        assert client.get(request(f"{site.url}/a")).status == 200
+
+
+def test_the_fastest_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With pycurl, that is used; without it, or through a proxy, the standard library."""
+    assert isinstance(new_client(), CurlClient)
+    assert isinstance(new_client(proxies=True), Urllib3Client)
+    monkeypatch.setitem(__import__("sys").modules, "pelican_resourcesync.http.curl_client", None)
+    assert isinstance(new_client(), Urllib3Client)
+
+
+def test_proxy_with_a_password(site: Live, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A proxy gets its own credentials."""
+    monkeypatch.setenv("http_proxy", site.url.replace("//", "//us%40er:pass@"))
+    monkeypatch.setenv("no_proxy", "direct.invalid")
+    with Urllib3Client(proxies=True) as client:
+        client.get(request("http://museum.invalid/a", public=True))
+        assert site.asks[0].headers["Proxy-Authorization"] == "Basic dXNAZXI6cGFzcw=="
+        with pytest.raises(TransportError):
+            client.get(request("http://direct.invalid/a"))

@@ -1,0 +1,171 @@
+"""Status: what it says of the publications in a folder is what lies there."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from pelican_resourcesync.errors import PublicationError
+from pelican_resourcesync.protocol import Capability
+from pelican_resourcesync.publication import (
+    Amount,
+    Archives,
+    ChangeHistory,
+    Dumps,
+    SetStatus,
+    Status,
+    local_status,
+)
+from tests.publication.support import SITEURL, UPDATED, Source, change, tree, utc
+
+HISTORY = (
+    change("2024-01-05T12:00", "a"),
+    change("2024-02-05T12:00", "b"),
+    change("2024-02-06T12:00", "a", UPDATED),
+)
+
+
+def told() -> ChangeHistory:
+    """Tell a history of two months."""
+    return ChangeHistory(built=utc("2024-03-01T12:00"), changes=HISTORY, commit="c1", landed=HISTORY[-1].time)
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Source:
+    """Return a source that was published with a history."""
+    source = Source(tmp_path / "output")
+    source.publish({"a": b"a", "b": b"b"}, told())
+    return source
+
+
+def looked(folder: Path) -> Status:
+    """Look at a publication that is there."""
+    seen = local_status(folder)
+    assert seen
+    return seen
+
+
+def alone(status: Status) -> SetStatus:
+    """Return the one set that there is."""
+    [found] = status.sets
+    return found
+
+
+def test_a_folder_is_told_as_it_is(source: Source) -> None:
+    """State, sets, resources and ranges; nothing is written."""
+    before = tree(source.output)
+    status = looked(source.output)
+    seen, state = alone(status), source.state()
+    assert (status.siteurl, status.capability_lists) == (SITEURL, (f"{SITEURL}/resourcesync/site/capabilitylist.xml",))
+    assert (seen.name, seen.siteurl, seen.generation, seen.restart_number) == ("site", SITEURL, state["generation"], 1)
+    overview = seen.overview
+    assert (seen.commit, seen.landed, overview.at) == ("c1", HISTORY[-1].time, source.at())
+    assert (overview.total.number, overview.changes) == (2, 3)
+    assert overview.archives[Capability.CHANGELIST_ARCHIVE].number == 1
+    assert [(f"{SITEURL}/{each.path}", each.changes) for each in overview.ranges] == [
+        (item.uri, len(each.entries)) for item, each in source.change_lists()
+    ]
+    assert [(each.start, each.until) for each in overview.ranges] == [
+        (utc("2024-01-01"), utc("2024-02-01")),
+        (utc("2024-02-01"), None),
+    ]
+    assert tree(source.output) == before
+
+
+def test_packages_are_counted(tmp_path: Path) -> None:
+    """Those of the Resource Dump, of the archived one, and of the Change Dumps; superseded ones are not listed."""
+    source = Source(tmp_path / "output")
+    dumps, archives = Dumps(resourcedump=True, changedump=True), Archives(resourcedump=1)
+    for time, data in (("2024-01-05T12:00", b"a"), ("2024-02-05T12:00", b"b"), ("2024-02-06T12:00", b"c")):
+        source.publish({"a": data}, time, dumps=dumps, archives=archives)
+    names = (
+        "resourcedump-20240206T120000Z-00001",
+        "resourcedump-20240105T120000Z-00001",  # archived with the range that ended in January
+        "changedump-20240205T120000Z",
+        "changedump-20240206T120000Z",
+    )
+    sizes = [len(source.documents()[f"resourcesync/site/{name}.zip"]) for name in names]
+    seen = alone(looked(source.output))
+    assert seen.packages == Amount(number=4, size=sum(sizes))
+    assert {each.removesuffix("-archive"): found.number for each, found in seen.overview.archives.items()} == {
+        "resourcedump": 1,
+        "changelist": 1,
+    }
+
+
+def test_sets_are_told_each(source: Source) -> None:
+    """Each with what is its own, the site's first, then by name."""
+    papers = Source(source.output, set_name="papers")
+    papers.publish({"p": b"12345"}, "2024-03-01T12:00")
+    Source(source.output, set_name="letters").publish({"l": b"1"}, "2024-03-02T12:00")
+    seen = looked(source.output)
+    assert [each.name for each in seen.sets] == ["site", "letters", "papers"]
+    assert [each.overview.total for each in seen.sets] == [Amount(2, 2), Amount(1, 1), Amount(1, 5)]
+    assert [each.commit for each in seen.sets] == ["c1", None, None]
+    assert seen.capability_lists == tuple(
+        f"{SITEURL}/resourcesync/{name}/capabilitylist.xml" for name in ("letters", "papers", "site")
+    )
+    (source.output / "resourcesync/publication.json").unlink()
+    assert [each.name for each in looked(source.output).sets] == ["letters", "papers"]
+    source.write("resourcesync/papers/resourcelist.xml", b"another")
+    with pytest.raises(PublicationError, match=r"damaged: resourcesync/papers/resourcelist\.xml"):
+        local_status(source.output)
+
+
+def test_a_source_description_that_cannot_be_read(source: Source) -> None:
+    """It names none that are known."""
+    source.write("resourcesync/description.xml", b"<html>")
+    assert looked(source.output).capability_lists is None
+    (source.output / "resourcesync/description.xml").unlink()
+    seen = looked(source.output)
+    assert (seen.capability_lists, seen.well_known.right) == (None, None)
+
+
+def test_the_well_known_copy_is_compared(source: Source) -> None:
+    """It is to be there, with the bytes of the Source Description."""
+    assert looked(source.output).well_known.right is True
+    file = source.write(".well-known/resourcesync", b"another")
+    assert looked(source.output).well_known.right is False
+    file.unlink()
+    assert looked(source.output).well_known.right is False
+
+
+def test_a_site_in_a_path_has_no_say_over_its_host(tmp_path: Path) -> None:
+    """What the folder holds is not what the host answers."""
+    source = Source(tmp_path / "output", siteurl=f"{SITEURL}/project")
+    source.publish({"a": b"a"}, "2024-03-01T12:00")
+    well_known = looked(source.output).well_known
+    assert asdict(well_known) == {"uri": f"{SITEURL}/.well-known/resourcesync", "in_site": False, "right": None}
+
+
+def test_there_may_be_none_or_a_damaged_one(source: Source, tmp_path: Path) -> None:
+    """None is none; what is no longer what it was is one sentence."""
+    assert local_status(tmp_path / "elsewhere") is None
+    source.write("resourcesync/site/resourcelist.xml", b"another")
+    with pytest.raises(PublicationError, match="is damaged"):
+        local_status(source.output)
+    source.write("resourcesync/publication.json", b"{}")
+    with pytest.raises(PublicationError, match="is damaged"):
+        local_status(source.output)
+
+
+def test_a_state_that_cannot_be_read_is_one_sentence(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever runs this may have fewer rights than whoever published."""
+
+    def refuse(*_: object) -> bytes:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    with pytest.raises(PublicationError, match="Permission denied"):
+        local_status(source.output)
+
+
+def test_a_time_to_come_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a wrong clock has published is seen from outside."""
+    source = Source(tmp_path / "output")
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
+    source.publish({"a": b"a"}, "2024-03-01T12:00")
+    assert not looked(source.output).sets[0].ahead
+    source.publish({"a": b"b"}, "2999-03-01T12:00")
+    status = looked(source.output)
+    assert status.sets[0].ahead
