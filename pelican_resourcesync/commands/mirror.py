@@ -18,7 +18,7 @@ from pelican_resourcesync.printable import printable, printable_lines
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from pelican_resourcesync.destination import Difference, FetchPlan, Mirror, Moment, Result
+    from pelican_resourcesync.destination import Difference, FetchPlan, Mirror, MirrorResult, Moment
 
 _MOST_SHOWN = 20
 
@@ -159,7 +159,7 @@ def _plan_report(plan: "FetchPlan") -> _Report:
     return DONE, lines, {"plan": asdict(plan)}
 
 
-def _result_report(result: "Result", folder: Path) -> _Report:
+def _result_report(result: "MirrorResult", folder: Path) -> _Report:
     from pelican_resourcesync.terminal import format_bytes, format_count
 
     lines = [f"Note: {note}." for note in result.plan.notes]

@@ -70,7 +70,7 @@ def _stoppable() -> Iterator[threading.Event]:
 
 @contextmanager
 def progress() -> Iterator[Callable[[int, int, int, int], None]]:
-    """Show on a terminal how far a run has come; yield what is told the resources and bytes done, of how many."""
+    """Show on a terminal how far a run has come; yield what reports the resources and bytes done, of how many."""
     from pelican_resourcesync.terminal import Progress
 
     with Progress.shown(sys.stderr, "pelican-resourcesync") as shown:

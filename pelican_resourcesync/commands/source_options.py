@@ -50,6 +50,7 @@ def add_reading(verb: ArgumentParser) -> None:
     web.add_argument(
         "--allow-host", action="append", default=[], dest="hosts", metavar="HOST", help="request this other host, too"
     )
+    web.add_argument("--user-agent", type=agent, metavar="TEXT", help="introduce yourself by this name")
     web.add_argument("--allow-private", action="store_true", help="such hosts may have private addresses")
     web.add_argument("--proxy", action="store_true", dest="proxies", help="use the proxies of the environment")
     web.add_argument("--retries", type=number, metavar="N", help="attempts after a failure (4)")
@@ -75,6 +76,13 @@ def number(text: str) -> int:
     if found < 0:
         raise ValueError
     return found
+
+
+def agent(text: str) -> str:
+    """Return the value of a header `User-Agent`. Raises `ValueError` if it cannot be sent."""
+    if not text.strip() or not text.isascii() or not text.isprintable():
+        raise ValueError
+    return text
 
 
 def options_of(arguments: Namespace) -> "MirrorOptions":

@@ -1,6 +1,6 @@
 """Keep an exact copy of a Source, or follow its changes: what the standard calls a Destination."""
 
-from pelican_resourcesync.destination.fetch import Result
+from pelican_resourcesync.destination.fetch import MirrorResult
 from pelican_resourcesync.destination.following import FollowedChange, Following, follow
 from pelican_resourcesync.destination.mirror import Difference, Mirror
 from pelican_resourcesync.destination.options import STATE_FOLDER, IncompleteError, MirrorError, MirrorOptions
@@ -19,8 +19,8 @@ __all__ = [
     "Mirror",
     "MirrorError",
     "MirrorOptions",
+    "MirrorResult",
     "Moment",
-    "Result",
     "conflict_path_of",
     "follow",
     "locked",

@@ -11,7 +11,7 @@ from pelican_resourcesync.source import Position
 _VERSION = 1
 
 
-class Row(NamedTuple):
+class LatestState(NamedTuple):
     """The last state of a resource that is to be yielded, as a list describes it; `links` are in JSON."""
 
     uri: str
@@ -36,14 +36,14 @@ class Cursor:
     selection: str
     sets: Mapping[str, Position]
     after: str | None = None
-    postponed: Mapping[str, Row] = field(default_factory=dict)
+    postponed: Mapping[str, LatestState] = field(default_factory=dict)
 
-    def postponing(self, uri: str, row: Row | None) -> "Cursor":
+    def postponing(self, uri: str, latest: LatestState | None) -> "Cursor":
         """Return the cursor with a resource that is postponed, or with one that is no longer."""
-        if row is None and uri not in self.postponed:
+        if latest is None and uri not in self.postponed:
             return self
         others = {key: each for key, each in self.postponed.items() if key != uri}
-        return replace(self, postponed=others if row is None else {**others, uri: row})
+        return replace(self, postponed=others if latest is None else {**others, uri: latest})
 
     def encode(self) -> str:
         """Return the cursor as text."""
@@ -52,7 +52,7 @@ class Cursor:
         if self.after is not None:
             whole["after"] = self.after
         if self.postponed:
-            whole["postponed"] = [list(row) for row in self.postponed.values()]
+            whole["postponed"] = [list(each) for each in self.postponed.values()]
         return json.dumps(whole, ensure_ascii=True, separators=(",", ":"))
 
     @classmethod
@@ -63,9 +63,10 @@ class Cursor:
             if whole["version"] != _VERSION:
                 raise ValueError  # noqa: TRY301
             sets = {uri: Position(*_typed(each, str, int, str, str)) for uri, each in whole["sets"].items()}
-            rows = [Row(*_typed(each, str, str, str, int | None, str, str, str)) for each in whole.get("postponed", [])]
+            types = (str, str, str, int | None, str, str, str)
+            states = [LatestState(*_typed(each, *types)) for each in whole.get("postponed", [])]
             selection, after = _typed([whole["selection"], whole.get("after")], str, str | None)
-            return cls(selection, sets, after, {row.uri: row for row in rows})
+            return cls(selection, sets, after, {each.uri: each for each in states})
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             message = "this is not a cursor that an earlier run gave: begin again without one, and with nothing known"
             raise MirrorError(message) from error

@@ -10,21 +10,21 @@ from pelican_resourcesync.destination.files import Copy, hash_of
 from pelican_resourcesync.destination.installer import Installer
 from pelican_resourcesync.destination.options import MirrorOptions
 from pelican_resourcesync.destination.paths import conflict_path_of, path_of
-from pelican_resourcesync.destination.plan import FetchPlan, Progress
+from pelican_resourcesync.destination.plan import FetchPlan, ProgressCallback
 from pelican_resourcesync.destination.state import CopyState, Pending, StoredResource
 from pelican_resourcesync.errors import AbsentError, DocumentError, TransportError
 from pelican_resourcesync.http import DamagedZipError, Request, Response, shown
 from pelican_resourcesync.source import (
     ALGORITHMS,
+    ListedPackage,
     ListedResource,
     MismatchedError,
     OpenPackage,
-    Package,
     Packages,
-    Received,
     ResourceSink,
     Source,
     SourceError,
+    VerifiedContent,
     may_contain,
 )
 
@@ -34,7 +34,7 @@ _MOST_USED = 1_000  # packages that are remembered
 
 
 @dataclass(slots=True, kw_only=True)
-class Result:
+class MirrorResult:
     """What a run did.
 
     `left` is the number of resources that are still to be done, and `missing` are the first of them, with reasons.
@@ -70,7 +70,7 @@ class Fetch:
     """Fetches what is pending, and counts it in a result."""
 
     def __init__(
-        self, state: CopyState, source: Source, options: MirrorOptions, result: Result, progress: Progress
+        self, state: CopyState, source: Source, options: MirrorOptions, result: MirrorResult, progress: ProgressCallback
     ) -> None:
         self._state, self._source, self._options = state, source, options
         self._result, self._progress = result, progress
@@ -136,7 +136,7 @@ class Fetch:
 
     # From packages
 
-    def take_packages(self, packages: Iterable[Package]) -> None:
+    def take_packages(self, packages: Iterable[ListedPackage]) -> None:
         """Take what is pending from some packages; one that cannot be used is noted, and its file removed."""
         for package in packages:
             try:
@@ -151,7 +151,7 @@ class Fetch:
             self._packages.remove(package)
         self._taken.clear()
 
-    def search_packages(self, packages: Iterable[Package]) -> None:
+    def search_packages(self, packages: Iterable[ListedPackage]) -> None:
         """Take what is not available singly from packages; only those are fetched whose manifests list some of it."""
         used = self._state.get("packages") or []
         for package in packages:
@@ -166,7 +166,7 @@ class Fetch:
             if wanted:
                 self.take_packages([package])
 
-    def _lists_any(self, package: Package) -> bool:
+    def _lists_any(self, package: ListedPackage) -> bool:
         """Return whether the manifest of a package lists something that is not available singly."""
         listed = self._packages.read(package)
         while page := list(islice(listed, _PAGE)):
@@ -185,7 +185,7 @@ class Fetch:
             if (wanted := pending.get(each.uri)) and each.uri not in self._taken and may_contain(each, wanted)
         }
 
-    def _take_from(self, package: Package) -> None:
+    def _take_from(self, package: ListedPackage) -> None:
         with self._packages.opened(package) as inside:
             self._unpack(inside)
 
@@ -248,7 +248,7 @@ class Fetch:
             found = self._copy.measure(sink.path, name, pending.length)
         if found is None or found[0] != digest:
             return False
-        there = _stored(sink, Received(found[1], pending.hash, found[2]))
+        there = _stored(sink, VerifiedContent(found[1], pending.hash, found[2]))
         if begun:
             self._installer.add(sink.file, there, ours=self._is_ours(pending))
         else:
@@ -260,7 +260,7 @@ class Fetch:
     def _is_ours(self, pending: Pending) -> bool:
         return pending.stored is not None or self._rebuilt
 
-    def _take(self, sink: _PartSink, received: Received, response: Response | None = None) -> None:
+    def _take(self, sink: _PartSink, received: VerifiedContent, response: Response | None = None) -> None:
         sink.save()
         self._installer.add(sink.file, _stored(sink, received, response), ours=self._is_ours(sink.pending))
         total = self._result
@@ -269,7 +269,7 @@ class Fetch:
         self._progress(total.fetched, total.plan.fetch, total.size, total.plan.size)
 
 
-def _stored(sink: _PartSink, received: Received, response: Response | None = None) -> StoredResource:
+def _stored(sink: _PartSink, received: VerifiedContent, response: Response | None = None) -> StoredResource:
     wanted = sink.pending
     etag, modified = response.validators if response else ("", "")
     return StoredResource(

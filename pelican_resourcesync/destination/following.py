@@ -1,47 +1,78 @@
-"""Follow a Source from a program, without a copy: its changes, verified, in order, at least once."""
+"""Follow a Source from a program, without a copy: its changes, verified, in order, at least once.
+
+What the lists say of each resource since a cursor is read into a table with its last state, and yielded from there.
+"""
 
 import datetime as dt
+import hashlib
 import json
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import BinaryIO, Self
+from typing import BinaryIO
 
-from pelican_resourcesync.destination.batch import Batch
-from pelican_resourcesync.destination.cursor import Cursor, Row
-from pelican_resourcesync.destination.options import IncompleteError, MirrorOptions
-from pelican_resourcesync.destination.plan import Progress
+from pelican_resourcesync.destination.cursor import Cursor, LatestState
+from pelican_resourcesync.destination.options import IncompleteError, MirrorError, MirrorOptions
+from pelican_resourcesync.destination.plan import ProgressCallback
 from pelican_resourcesync.destination.routes import COST_OF_REQUEST
 from pelican_resourcesync.destination.state import CopyState, open_state
 from pelican_resourcesync.errors import AbsentError, DocumentError, TransportError
 from pelican_resourcesync.http import DamagedZipError, Request, shown
-from pelican_resourcesync.protocol import ChangeKind, Link
+from pelican_resourcesync.protocol import Capability, ChangeKind, Link
 from pelican_resourcesync.source import (
-    Dumps,
+    ChangeLists,
+    GapError,
+    ListedDumps,
+    ListedPackage,
     ListedResource,
     MismatchedError,
     OpenPackage,
-    Package,
     Packages,
-    Received,
-    ResourceSet,
+    Position,
     ResourceSink,
     Source,
     SourceError,
+    SourceSet,
+    VerifiedContent,
+    find_sets,
     may_contain,
     part_name,
+    text_of,
 )
 
 _ROUNDS = 3  # how often the lists are read again for resources that have changed meanwhile
 _MOST_POSTPONED = 1_000  # resources that a cursor names
 _NAMED = 5  # resources in a message
 _MOST_PACKED = 2_000_000_000  # bytes of packages that are stored until the follower has their resources
+_PAGE = 500  # resources that are fetched together
+_PAGE_SIZE = 200_000_000  # bytes of these
+_UNKNOWN = 100_000  # bytes, where a length is not listed
 _FAILURES = (TransportError, DocumentError, DamagedZipError, SourceError)
-_MEMBERS = """CREATE TEMP TABLE IF NOT EXISTS member (uri TEXT PRIMARY KEY, package INTEGER NOT NULL,
+_CREATED, _UPDATED, _DELETED = (str(each) for each in (ChangeKind.CREATED, ChangeKind.UPDATED, ChangeKind.DELETED))
+_LISTED, _POSTPONED = 0, -1  # instead of the number of a set: from a Resource List, or from an earlier call
+_TABLES = """CREATE TEMP TABLE change (
+    uri TEXT PRIMARY KEY, at TEXT, set_number INTEGER, position INTEGER, count INTEGER, first TEXT, kind TEXT,
+    hash TEXT, length INTEGER, time TEXT, type TEXT, links TEXT) WITHOUT ROWID;
+CREATE TEMP TABLE member (uri TEXT PRIMARY KEY, package INTEGER NOT NULL,
     path TEXT NOT NULL, hash TEXT NOT NULL, length INTEGER, time TEXT NOT NULL) WITHOUT ROWID"""
+# What was postponed, then what the Resource Lists have, by URI, and then changes by time.
+_IN_ORDER = """SELECT set_number, at, count, first, uri, kind, hash, length, time, type, links FROM change
+    ORDER BY at, set_number, position, uri"""
+_INSERT = """INSERT INTO change VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (uri) DO UPDATE SET
+    at = excluded.at, set_number = excluded.set_number, position = excluded.position, count = excluded.count,
+    kind = excluded.kind, hash = excluded.hash, length = excluded.length, time = excluded.time, type = excluded.type,
+    links = excluded.links WHERE """
+# Of two lists that have a resource, the one that saw it later is right.
+_IN_LIST = f"{_INSERT} change.set_number < 0 OR excluded.time > change.time"
+# A change that the Resource List shows already is none. Of two sets, the last change counts.
+_CHANGED = f"""{_INSERT} (excluded.set_number = change.set_number OR excluded.at > change.at) AND NOT (
+    change.set_number = 0 AND excluded.kind <> 'deleted' AND excluded.hash <> '' AND excluded.hash = change.hash)"""
 RESET = "reset"
+
+#: A state to be yielded, with the number of its set, and the position that it leads to if it is from a Change List.
+_Found = tuple[LatestState, int, Position | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +133,10 @@ class Following(Iterator[FollowedChange]):
 
 
 def follow(
-    source: str, since: str | None = None, options: MirrorOptions | None = None, progress: Progress | None = None
+    source: str,
+    since: str | None = None,
+    options: MirrorOptions | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Following:
     """Return the changes of a Source since a cursor; without one, begin with all its resources, as `created`.
 
@@ -117,26 +151,35 @@ def follow(
 class _Follower:
     """Yields the changes. `cursor` is where those end that were handled."""
 
-    def __init__(self, source: str, since: str | None, options: MirrorOptions, progress: Progress) -> None:
+    _state: CopyState
+    _source: Source
+    _packed: "_Packed"
+
+    def __init__(self, source: str, since: str | None, options: MirrorOptions, progress: ProgressCallback) -> None:
         self._where = str(Path(source).resolve()) if "://" not in source and Path(source).is_dir() else source
         self._options, self._progress = options, progress
         self.cursor = Cursor.decode(since) if since else None
+        self.notes: list[str] = []
         self._reasons: dict[str, str] = {}  # why resources are postponed
         self._changed = False  # whether some were not as listed
         self._done = self._size = 0
-        self.notes: list[str] = []
+        # What is read of the Source in a round:
+        self._sets: list[SourceSet] = []
+        self._lists: dict[str, Position] = {}  # the positions of the Resource Lists
+        self._begin: dict[str, Position] = {}  # where the changes begin that these do not show
+        self._end: dict[str, Position] = {}  # where all of it leads
+        self._foreign = 0  # resources on hosts that may not be requested
 
     def follow(self) -> Generator[FollowedChange, None, None]:
-        options = replace(self._options, adopt=False, sync=False)
         with ExitStack() as stack:
             folder = Path(stack.enter_context(TemporaryDirectory()))
-            state = stack.enter_context(open_state(folder, self._where, adopt=False, sync=False))
-            source = stack.enter_context(closing(Source(self._where, options, state)))
-            source.read_robots()
-            batch = Batch(state, source, options, self.notes.append)
+            self._state = stack.enter_context(open_state(folder, self._where, adopt=False, sync=False))
+            self._state.db.executescript(_TABLES)
+            self._source = stack.enter_context(closing(Source(self._where, self._options, self._state)))
+            self._source.read_robots()
             for _ in range(_ROUNDS):
                 self._changed = False
-                yield from self._round(batch, source, state)
+                yield from self._round()
                 if not self._changed:
                     break
         postponed = self.cursor.postponed if self.cursor else {}
@@ -149,36 +192,39 @@ class _Follower:
             )
             raise IncompleteError(message)
 
-    def _round(self, batch: Batch, source: Source, state: CopyState) -> Iterator[FollowedChange]:
+    def _round(self) -> Iterator[FollowedChange]:
         """Yield what is new, and leave the cursor where that ends."""
-        now, again = batch.read(self.cursor)
-        if batch.foreign:
-            self.notes.append(f"resources on other hosts, which were not requested: {batch.foreign:,}")
+        now, again = self._read()
+        if self._foreign:
+            self.notes.append(f"resources on other hosts, which were not requested: {self._foreign:,}")
         if again:
-            latest = max((position.at for position in batch.end.values()), default="")
-            yield FollowedChange(uri="", kind=RESET, time=_time(latest), done=now)
+            reached = max((position.at for position in self._end.values()), default="")
+            yield FollowedChange(uri="", kind=RESET, time=_time(reached), done=now)
         self.cursor = now
-        left, size = batch.count()
+        query = "SELECT count(*), coalesce(sum(coalesce(length, ?)), 0) FROM change"
+        left, size = self._state.db.execute(query, (_UNKNOWN,)).fetchone()
         whole = self._done + left
-        with _Packed(state, source, self._options, self.notes.append) as packed:
-            if now.after is not None:
-                packed.open(batch.sets, left, size)
-            for page in batch.pages():
-                rows = [found[0] for found in page if found[0].kind != ChangeKind.DELETED]
-                sinks = {row.uri: ResourceSink(row, f"{state.parts}/{part_name(row.uri)}") for row in rows}
+        with ExitStack() as stack:
+            self._packed = _Packed(self._state, self._source, self.notes, stack)
+            if now.after is not None and self._options.by != "lists":
+                self._packed.open(self._sets, left, size, always=self._options.by == "dumps")
+            for page in self._pages():
+                states = [found[0] for found in page if found[0].kind != _DELETED]
+                sinks = {each.uri: ResourceSink(each, f"{self._state.parts}/{part_name(each.uri)}") for each in states}
                 try:
-                    received = self._receive(sinks, packed, source)
+                    received = self._receive(sinks)
                     for found in page:
-                        row, left = found[0], left - 1
-                        now = batch.after(found, now) if left else replace(now, after=None, sets=batch.end)
-                        if row.uri in sinks and row.uri not in received:
-                            now = self._postpone(now, row)
+                        latest, left = found[0], left - 1
+                        now = self._after(found, now) if left else replace(now, after=None, sets=self._end)
+                        content = received.get(latest.uri)
+                        if latest.uri in sinks and content is None:
+                            now = self._postpone(now, latest)
                             continue
-                        now = now.postponing(row.uri, None)
+                        now = now.postponing(latest.uri, None)
                         self._done += 1
-                        self._size += received[row.uri].length if row.uri in received else 0
+                        self._size += content.length if content else 0
                         self._progress(self._done, whole, self._size, 0)
-                        change = _change(row, sinks.get(row.uri), received.get(row.uri), now)
+                        change = _change(latest, sinks.get(latest.uri), content, now)
                         try:
                             yield change
                         finally:
@@ -188,96 +234,260 @@ class _Follower:
                 finally:
                     for sink in sinks.values():
                         sink.discard()
-        self.cursor = replace(now, after=None, sets=batch.end)  # also if the last one is postponed, or there was none
+        self.cursor = replace(now, after=None, sets=self._end)  # also if the last one is postponed, or there was none
 
-    def _postpone(self, now: Cursor, row: Row) -> Cursor:
+    def _pages(self) -> Iterator[list[_Found]]:
+        """Yield what was read, in order, some at a time."""
+        page: list[_Found] = []
+        size = 0
+        for number, at, count, first, *columns in self._state.db.execute(_IN_ORDER):
+            latest = LatestState(*columns)
+            if latest.kind != _DELETED:
+                latest = latest._replace(kind=_CREATED if first == _CREATED else _UPDATED)
+            position = None
+            if number > 0:
+                position = self._end[self._sets[number - 1].uri]._replace(at=at, number=count, mark=latest.uri)
+            length = _UNKNOWN if latest.length is None else latest.length
+            if page and (len(page) == _PAGE or size + length > _PAGE_SIZE):
+                yield page
+                page, size = [], 0
+            page.append((latest, number, position))
+            size += length
+        if page:
+            yield page
+
+    def _after(self, found: _Found, now: Cursor) -> Cursor:
+        """Return the cursor after one of a page."""
+        latest, number, position = found
+        if position is not None:
+            return replace(now, after=None, sets={**now.sets, self._sets[number - 1].uri: position})
+        return replace(now, after=latest.uri) if number == _LISTED else now
+
+    def _postpone(self, now: Cursor, latest: LatestState) -> Cursor:
         """Return the cursor with a resource that cannot be fetched now."""
-        now = now.postponing(row.uri, row)
+        now = now.postponing(latest.uri, latest)
         if len(now.postponed) > _MOST_POSTPONED:
-            message = (
-                f"more than {_MOST_POSTPONED:,} resources cannot be fetched; the last one: {self._reasons[row.uri]}"
-            )
+            why = self._reasons[latest.uri]
+            message = f"more than {_MOST_POSTPONED:,} resources cannot be fetched; the last one: {why}"
             raise IncompleteError(message)
         return now
 
-    def _receive(self, sinks: Mapping[str, ResourceSink], packed: "_Packed", source: Source) -> dict[str, Received]:
+    def _receive(self, sinks: Mapping[str, ResourceSink]) -> dict[str, VerifiedContent]:
         """Return what came of resources, from packages or else singly; the others have a reason."""
-        received = packed.unpack(sinks)
+        received = self._packed.unpack(sinks)
         failed: set[str] = set()
 
         def requests() -> list[Request]:
-            return [
-                source.request(uri, sink) for uri, sink in sinks.items() if uri not in received and uri not in failed
-            ]
+            left = sinks.keys() - received.keys() - failed
+            return [self._source.request(uri, sink) for uri, sink in sinks.items() if uri in left]
 
-        with closing(source.fetch_all(requests)) as results:
+        with closing(self._source.fetch_all(requests)) as results:
             for request, response in results:
                 uri = request.url
                 try:
                     if isinstance(response, TransportError):
                         raise response
                     received[uri] = sinks[uri].verified()
-                    source.pace.take(received[uri].length)
+                    self._source.pace.take(received[uri].length)
                 except TransportError as error:
                     self._changed |= isinstance(error, MismatchedError | AbsentError)
                     self._reasons[uri] = str(error)
                     failed.add(uri)
         return received
 
+    # What the lists say
 
-def _change(row: Row, sink: ResourceSink | None, received: Received | None, done: Cursor) -> FollowedChange:
-    links = tuple(Link(rel=rel, href=href, type=kind or None) for rel, href, kind in json.loads(row.links))
-    uri, kind, time = row.uri, row.kind, _time(row.time)
-    if sink is None or received is None:
-        return FollowedChange(uri=uri, kind=kind, time=time, links=links, done=done)
-    return FollowedChange(
-        uri=uri, kind=kind, time=time, hash=received.hash, length=received.length, type=row.type or sink.media_type,
-        links=links, content=sink.open(), done=done,
-    )  # fmt: skip
+    def _read(self) -> tuple[Cursor, bool]:
+        """Read what comes after the cursor; return where that begins, and whether it is everything, once more.
 
+        Raises `IncompleteError` if the lists are older than the cursor or cannot be used, and other errors of the
+        Source.
+        """
+        self._sets, cursor = find_sets(self._source), self.cursor
+        with self._state.transaction():
+            if cursor is not None:
+                self._clear()
+                same = sorted(cursor.sets) == sorted(each.uri for each in self._sets)
+                if not same or cursor.selection != self._options.selection:
+                    self.notes.append("other sets or resources are followed than before: everything is read again")
+                elif self._continue(cursor):
+                    return cursor, False
+            self._clear()
+            self._read_lists(after="")
+            self._read_changes(dict(self._lists), fresh=True)
+            self._refuse_older(cursor)
+            self._state.db.execute("DELETE FROM change WHERE kind = 'deleted'")  # nothing of these was yielded
+            return Cursor(self._options.selection, self._begin, after=""), cursor is not None
 
-def _time(text: str) -> dt.datetime | None:
-    return dt.datetime.fromisoformat(text) if text else None
+    def _continue(self, cursor: Cursor) -> bool:
+        """Read the changes since a cursor; return False if they do not reach back to it, for a reason that is noted."""
+        for latest in cursor.postponed.values():
+            self._state.db.execute(_IN_LIST, (latest.uri, "", _POSTPONED, 0, 0, latest.kind, *latest[1:]))
+        if cursor.after is not None:
+            self._read_lists(after=cursor.after)
+        return self._read_changes(cursor.sets, fresh=False)
+
+    def _refuse_older(self, cursor: Cursor | None) -> None:
+        for uri, before in (cursor.sets if cursor else {}).items():
+            now = self._end.get(uri)
+            if now and now.at and now.at < before.at and not self._options.accept_older:
+                message = (
+                    f"the lists end at {now.at}, before what was followed ({before.at}): a cache may be stale: try "
+                    "again later. If the Source was set back, add --accept-older"
+                )
+                raise IncompleteError(message)
+
+    def _clear(self) -> None:
+        self._state.db.execute("DELETE FROM change")
+        self._end, self._lists, self._begin, self._foreign = {}, {}, {}, 0
+
+    def _read_lists(self, after: str) -> None:
+        """Read what the Resource Lists have after a URI."""
+        rows = (
+            (each.uri, "", _LISTED, 0, 0, _CREATED, _CREATED, *_described(each))
+            for one in self._sets
+            for each in self._listed(one)
+            if each.uri > after and self._kind(each) == _CREATED
+        )
+        self._state.db.executemany(_IN_LIST, rows)
+
+    def _listed(self, one: SourceSet) -> Iterator[ListedResource]:
+        """Yield what the Resource List of a set has, and then remember its position."""
+        kind = Capability.RESOURCELIST if Capability.RESOURCELIST in one.documents else ""
+        if kind not in one.documents:
+            message = f"the set {one.name!a} has no Resource List, so that following it cannot begin"
+            raise MirrorError(message)
+        has_changes = Capability.CHANGELIST in one.documents
+        whole, latest = hashlib.sha256(), ""
+        with closing(self._source.entries(one.documents[kind], kind, remembered=False)) as entries:
+            for each in entries.resources():
+                if not has_changes:
+                    whole.update(repr(each).encode())
+                latest = max(latest, each.time)
+                yield each
+        at, completed = text_of(entries.md.at), text_of(entries.md.completed)
+        if has_changes:
+            self._lists[one.uri] = Position(at or latest, reach=completed or at or latest)
+        else:
+            self._lists[one.uri] = Position(at, mark=whole.hexdigest())
+
+    def _read_changes(self, positions: Mapping[str, Position], *, fresh: bool) -> bool:
+        """Read the changes of all sets; return False if they do not reach back to the positions, which is noted.
+
+        `fresh`: these are the positions of Resource Lists that were just read, so there is no other way.
+        """
+        for number, one in enumerate(self._sets, 1):
+            begin = positions[one.uri]
+            try:
+                if Capability.CHANGELIST in one.documents:
+                    self._read_set(number, one, begin, fresh=fresh)
+                    continue
+                for _ in () if fresh else self._listed(one):  # to the end, to see whether it is the same
+                    pass
+                self._end[one.uri] = self._begin[one.uri] = self._lists[one.uri]
+                if begin.mark != self._end[one.uri].mark:
+                    message = "it has no Change Lists, and its list has changed"
+                    raise GapError(message)  # noqa: TRY301
+            except GapError as gap:
+                self.notes.append(f"{one.name}: {gap}: everything is read again")
+                return False
+            except DocumentError as error:
+                message = f"the Change Lists of the set {one.name!a} cannot be used: {error}"
+                raise IncompleteError(message) from error
+        if len(self._sets) > 1:
+            self._restore_shared()
+        return True
+
+    def _read_set(self, number: int, one: SourceSet, begin: Position, *, fresh: bool) -> None:
+        """Read the changes of a set, and where they begin and end."""
+
+        def note(gap: str) -> None:
+            self.notes.append(f"{one.name}: {gap}: what changed between is not known")
+
+        lists = ChangeLists(self._source, one)
+        begun, end, listed = begin, begin, fresh
+        for order, (each, now) in enumerate(lists.after(begin, note if fresh else None)):
+            end, kind = now, self._kind(each)
+            listed = listed and now.at == begin.at and self._is_in_list(each, kind)
+            if listed:
+                begun = now
+            elif kind:
+                row = (each.uri, now.at, number, order, now.number, kind, kind, *_described(each))
+                self._state.db.execute(_CHANGED, row)
+        reach = max(begin.reach, lists.begin) if fresh else begin.reach
+        self._begin[one.uri], self._end[one.uri] = begun._replace(reach=reach), end._replace(reach=reach)
+
+    def _is_in_list(self, change: ListedResource, kind: str) -> bool:
+        """Return whether the Resource List shows a change already."""
+        query = "SELECT hash FROM change WHERE uri = ? AND set_number = 0"
+        listed = self._state.db.execute(query, (change.uri,)).fetchone()
+        return not kind or (not listed if kind == _DELETED else bool(change.hash) and listed == (change.hash,))
+
+    def _kind(self, change: ListedResource) -> str:
+        """Return what it is to the follower: deleted, too, if it is no longer selected; "" if it is nothing."""
+        uri, kind = change.uri, change.change or _CREATED
+        if not self._options.wants_uri(uri):
+            return ""
+        if not self._source.allows(uri):
+            self._foreign += kind == _CREATED
+            return ""
+        if kind == _DELETED or self._options.wants(uri, change.type):
+            return kind
+        return "" if kind == _CREATED else _DELETED
+
+    def _restore_shared(self) -> None:
+        """Let what is deleted from one set, and still is in another, be updated."""
+        db = self._state.db
+        rows = db.execute("SELECT uri, set_number FROM change WHERE kind = 'deleted' AND set_number > 0").fetchall()
+        for number, one in enumerate(self._sets, 1):
+            gone = {uri for uri, of in rows if of != number}
+            now: dict[str, ListedResource] = {}
+            for each in self._current(one) if gone else ():
+                if each.uri in gone:
+                    now.pop(each.uri, None)
+                    if each.change != _DELETED and self._options.wants(each.uri, each.type):
+                        now[each.uri] = each
+            db.executemany(
+                "UPDATE change SET kind = 'updated', hash = ?, length = ?, time = ?, type = ?, links = ? WHERE uri = ?",
+                [(*_described(each), each.uri) for each in now.values()],
+            )
+
+    def _current(self, one: SourceSet) -> Iterator[ListedResource]:
+        """Yield what the Resource List of a set has, and then what changed after it."""
+        yield from self._listed(one)
+        if Capability.CHANGELIST in one.documents:
+            changes = ChangeLists(self._source, one).after(self._lists[one.uri], lambda _: None)
+            yield from (each for each, _ in changes)
 
 
 class _Packed:
-    """The packages of Resource Dumps, for a follower that begins: open until the end of a `with` block."""
+    """The packages of Resource Dumps, for a follower that begins; `stack` closes them."""
 
-    def __init__(self, state: CopyState, source: Source, options: MirrorOptions, note: Callable[[str], None]) -> None:
-        self._state, self._source, self._options, self._note = state, source, options, note
+    def __init__(self, state: CopyState, source: Source, notes: list[str], stack: ExitStack) -> None:
+        self._state, self._source, self._notes, self._stack = state, source, notes, stack
         self._packages = Packages(source)
-        self._open: list[tuple[Package, OpenPackage]] = []
+        self._open: list[tuple[ListedPackage, OpenPackage]] = []
         self._damaged: set[int] = set()
-        self._stack = ExitStack()
-        state.db.execute(_MEMBERS)
+        state.db.execute("DELETE FROM member")
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
-        self._state.db.execute("DELETE FROM member")
-
-    def open(self, sets: list[ResourceSet], count: int, size: int) -> None:
-        """Open the packages of the Resource Dumps, if they take less than so many requests and bytes."""
-        if self._options.by == "lists":
-            return
+    def open(self, sets: list[SourceSet], count: int, size: int, *, always: bool) -> None:
+        """Open the packages of the Resource Dumps, if they take less than so many requests and bytes, or `always`."""
         try:
-            packages = [each for one in sets for each in Dumps(self._source, one).of_resources() if each.uri]
+            packages = [each for one in sets for each in ListedDumps(self._source, one).of_resources() if each.uri]
         except _FAILURES as error:
-            self._note(f"the Resource Dumps cannot be used: {error}")
+            self._notes.append(f"the Resource Dumps cannot be used: {error}")
             return
         packed = sum(each.length or 0 for each in packages)
         cheap = packed + len(packages) * COST_OF_REQUEST < size + count * COST_OF_REQUEST
         cheap = cheap and all(each.length is not None for each in packages)
-        if packed < _MOST_PACKED and (cheap or self._options.by == "dumps"):
+        if packed < _MOST_PACKED and (cheap or always):
             for package in packages:
                 try:
                     self._add(package)
                 except _FAILURES as error:
-                    self._note(f"the package {shown(package.uri)} cannot be used: {error}")
+                    self._notes.append(f"the package {shown(package.uri)} cannot be used: {error}")
 
-    def _add(self, package: Package) -> None:
+    def _add(self, package: ListedPackage) -> None:
         inside = self._stack.enter_context(self._packages.opened(package))
         number = len(self._open)
         members = ((each.uri, number, each.path, each.hash, each.length, each.time) for each in inside.resources)
@@ -285,21 +495,45 @@ class _Packed:
             self._state.db.executemany("INSERT OR REPLACE INTO member VALUES (?, ?, ?, ?, ?, ?)", members)
         self._open.append((package, inside))
 
-    def unpack(self, sinks: Mapping[str, ResourceSink]) -> dict[str, Received]:
+    def unpack(self, sinks: Mapping[str, ResourceSink]) -> dict[str, VerifiedContent]:
         """Return what the packages have of some resources, by URI."""
-        received: dict[str, Received] = {}
+        received: dict[str, VerifiedContent] = {}
         query = f"SELECT * FROM member WHERE uri IN ({', '.join('?' * len(sinks))})"  # noqa: S608
         for uri, number, path, digest, length, time in self._state.db.execute(query, [*sinks]).fetchall():
             member = ListedResource(uri, "", time, digest, length, "", (), path)
             package, inside = self._open[number]
-            if number in self._damaged or not may_contain(member, sinks[uri].listed):
+            if number in self._damaged or not may_contain(member, sinks[uri].expected):
                 continue
             try:
                 unpacked = inside.unpack(member, sinks[uri])
             except DamagedZipError as error:
-                self._note(f"the package {shown(package.uri)} is damaged, so the rest is fetched singly: {error}")
+                about = f"the package {shown(package.uri)} is damaged, so the rest is fetched singly"
+                self._notes.append(f"{about}: {error}")
                 self._damaged.add(number)
                 continue
             if unpacked is not None:
                 received[uri] = unpacked
         return received
+
+
+def _change(
+    latest: LatestState, sink: ResourceSink | None, content: VerifiedContent | None, done: Cursor
+) -> FollowedChange:
+    links = tuple(Link(rel=rel, href=href, type=kind or None) for rel, href, kind in json.loads(latest.links))
+    uri, kind, time = latest.uri, latest.kind, _time(latest.time)
+    if sink is None or content is None:
+        return FollowedChange(uri=uri, kind=kind, time=time, links=links, done=done)
+    return FollowedChange(
+        uri=uri, kind=kind, time=time, hash=content.hash, length=content.length, type=latest.type or sink.media_type,
+        links=links, content=sink.open(), done=done,
+    )  # fmt: skip
+
+
+def _described(each: ListedResource) -> tuple[str, int | None, str, str, str]:
+    """Return the columns `hash` to `links`."""
+    links = json.dumps([(link.rel, link.href, link.type or "") for link in each.links]) if each.links else "[]"
+    return each.hash, each.length, each.time, each.type, links
+
+
+def _time(text: str) -> dt.datetime | None:
+    return dt.datetime.fromisoformat(text) if text else None

@@ -8,12 +8,12 @@ from tempfile import TemporaryDirectory
 from time import monotonic
 
 from pelican_resourcesync.destination.atomic import States
-from pelican_resourcesync.destination.fetch import Fetch, Result
+from pelican_resourcesync.destination.fetch import Fetch, MirrorResult
 from pelican_resourcesync.destination.files import Copy
 from pelican_resourcesync.destination.installer import Installer
 from pelican_resourcesync.destination.options import STATE_FOLDER, MirrorError, MirrorOptions
 from pelican_resourcesync.destination.past import Moment, Past
-from pelican_resourcesync.destination.plan import FetchPlan, Progress, plan
+from pelican_resourcesync.destination.plan import FetchPlan, ProgressCallback, plan
 from pelican_resourcesync.destination.state import CopyState, open_state
 from pelican_resourcesync.source import Source, find_sets, text_of
 
@@ -38,7 +38,7 @@ class Mirror:
     """
 
     def __init__(
-        self, source: str, folder: Path, options: MirrorOptions | None = None, progress: Progress | None = None
+        self, source: str, folder: Path, options: MirrorOptions | None = None, progress: ProgressCallback | None = None
     ) -> None:
         """Take the URL or the folder of a Source, the folder of the copy, and the options."""
         self._where = str(Path(source).resolve()) if "://" not in source and Path(source).is_dir() else source
@@ -59,7 +59,7 @@ class Mirror:
             finally:
                 state.db.execute("ROLLBACK")
 
-    def run(self) -> Result:
+    def run(self) -> MirrorResult:
         """Bring the copy in step with the Source."""
         return self._update(reconcile=False)
 
@@ -85,12 +85,12 @@ class Mirror:
             found += [Difference(uri, "is missing or damaged in the copy") for uri in damaged - named]
             return sorted(found, key=lambda each: each.uri)
 
-    def repair(self) -> Result:
+    def repair(self) -> MirrorResult:
         """Compare the copy with the Source's list, and correct what differs."""
         self._require_copy()
         return self._update(reconcile=True)
 
-    def _update(self, *, reconcile: bool) -> Result:
+    def _update(self, *, reconcile: bool) -> MirrorResult:
         if self._options.atomic:
             return self._switch(reconcile=reconcile)
         with self._opened() as (state, source):
@@ -99,7 +99,7 @@ class Mirror:
                     state.invalidate(list(self._damaged(state)))
             return self._run(state, source, reconcile=reconcile)
 
-    def _switch(self, *, reconcile: bool) -> Result:
+    def _switch(self, *, reconcile: bool) -> MirrorResult:
         """Build the next state beside the copy, and switch to it when it is complete."""
         states = States(self._folder.resolve(), keep=self._options.keep, sync=self._options.sync)
         with states.opened() as begun:
@@ -120,12 +120,12 @@ class Mirror:
                 states.switch()
         return result
 
-    def _unchanged(self, state: CopyState, source: Source, *, reconcile: bool) -> Result | None:
+    def _unchanged(self, state: CopyState, source: Source, *, reconcile: bool) -> MirrorResult | None:
         """Return the result if there is nothing to do, and record that; otherwise record nothing."""
         begin = monotonic()
         state.db.execute("BEGIN IMMEDIATE")
         try:
-            result = Result(plan=plan(state, source, self._options, reconcile=reconcile))
+            result = MirrorResult(plan=plan(state, source, self._options, reconcile=reconcile))
             left = state.number("SELECT count(*) FROM pending") or (reconcile and any(self._damaged(state)))
         except BaseException:
             state.db.execute("ROLLBACK")
@@ -161,11 +161,11 @@ class Mirror:
             message = f"{self._folder} is not a copy that `mirror` made: run that first"
             raise MirrorError(message)
 
-    def _run(self, state: CopyState, source: Source, *, reconcile: bool) -> Result:
+    def _run(self, state: CopyState, source: Source, *, reconcile: bool) -> MirrorResult:
         begin = monotonic()
         with state.transaction():
             state.db.execute("UPDATE pending SET reason = ''")
-            result = Result(plan=plan(state, source, self._options, reconcile=reconcile))
+            result = MirrorResult(plan=plan(state, source, self._options, reconcile=reconcile))
         fetch = Fetch(state, source, self._options, result, self._progress)
         fetch.take_packages(result.plan.packages)
         fetch.search_packages(result.plan.other_packages)
@@ -192,7 +192,7 @@ class Mirror:
         result.seconds = monotonic() - begin
         return result
 
-    def _delete(self, state: CopyState, result: Result) -> None:
+    def _delete(self, state: CopyState, result: MirrorResult) -> None:
         copy, gone = Copy(state.folder, sync=False), state.to_delete()
         with state.transaction():  # killed from here on, and listed again, they are fetched again
             state.invalidate(stored.uri for stored in gone)

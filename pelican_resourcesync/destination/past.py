@@ -14,12 +14,12 @@ from pelican_resourcesync.errors import DocumentError, ResourceSyncError, Transp
 from pelican_resourcesync.protocol import Capability, ChangeKind, Metadata
 from pelican_resourcesync.source import (
     ChangeLists,
-    Dumps,
+    ListedDumps,
+    ListedPackage,
     ListedResource,
-    Package,
     Packages,
-    ResourceSet,
     Source,
+    SourceSet,
     in_order,
     text_of,
 )
@@ -42,7 +42,7 @@ CREATE TEMP TABLE IF NOT EXISTS packed (uri TEXT, hash TEXT, time TEXT, PRIMARY 
 _SAME = "(o.hash = {0}.hash AND o.hash <> '' OR (o.hash = '' OR {0}.hash = '') AND o.time = {0}.time AND o.time <> '')"
 
 
-class Snapshot(NamedTuple):
+class PastState(NamedTuple):
     """A list or dump of all resources of a set at a time; `completed` is when it was completed."""
 
     at: str
@@ -72,16 +72,16 @@ class _Part(NamedTuple):
 class Past:
     """The past of a set."""
 
-    def __init__(self, state: CopyState, source: Source, resource_set: ResourceSet) -> None:
+    def __init__(self, state: CopyState, source: Source, resource_set: SourceSet) -> None:
         self._state, self._source, self._set = state, source, resource_set
         self._packages = Packages(source)
-        self._dumps = Dumps(source, resource_set)
+        self._dumps = ListedDumps(source, resource_set)
         self._snapshots = sorted(self._read_snapshots(), key=lambda each: (each.completed, each.kind, each.uri))
         self._runs = self._read_runs()
         for statement in _TABLES.split(";"):
             state.db.execute(statement)
 
-    def packages(self, time: str) -> list[Package]:
+    def packages(self, time: str) -> list[ListedPackage]:
         """Return all packages in reach, beginning with the last Resource Dump before a time and the Change Dumps."""
         dumps = [each for each in self._snapshots if each.kind is Capability.RESOURCEDUMP]
         before = [each for each in reversed(dumps) if each.at <= time]
@@ -120,7 +120,7 @@ class Past:
         )
         raise MirrorError(message)
 
-    def _nearest(self, time: str) -> list[Snapshot]:
+    def _nearest(self, time: str) -> list[PastState]:
         """Return the snapshots from which to begin: the latest before a time, and last the first after it."""
         before = [each for each in self._snapshots if each.completed <= time]
         return [*reversed(before), *(each for each in self._snapshots if each.at > time)]
@@ -153,7 +153,7 @@ class Past:
 
     # Snapshots and changes
 
-    def _read_snapshots(self) -> Iterator[Snapshot]:
+    def _read_snapshots(self) -> Iterator[PastState]:
         for kind, archive in _STATES:
             uri = self._set.documents.get(kind)
             if uri:
@@ -165,13 +165,13 @@ class Past:
                 for each in archived:
                     yield from self._snapshot(urljoin(uri, each.loc), kind, each.md or _NONE)
 
-    def _snapshot(self, uri: str, kind: Capability, md: Metadata) -> Iterator[Snapshot]:
+    def _snapshot(self, uri: str, kind: Capability, md: Metadata) -> Iterator[PastState]:
         if md.at is None:
             with closing(self._source.whole_document(uri, kind)) as opened:
                 md = opened.document.md or _NONE
         if md.at is not None:
             at = text_of(md.at)
-            yield Snapshot(at, max(at, text_of(md.completed)), kind, uri)
+            yield PastState(at, max(at, text_of(md.completed)), kind, uri)
 
     def _read_runs(self) -> list[list[_Part]]:
         """Return the Change Lists, or else the Change Dumps, in runs without a gap."""
@@ -189,7 +189,7 @@ class Past:
                 runs.append([part])
         return runs
 
-    def _run_of(self, snapshot: Snapshot, time: str) -> list[_Part] | None:
+    def _run_of(self, snapshot: PastState, time: str) -> list[_Part] | None:
         """Return the lists of all changes between a snapshot and a time, None if some are missing."""
         begin, until = sorted([snapshot.completed, time])
         for run in self._runs:
@@ -217,14 +217,14 @@ class Past:
         for uri, at, digest, length, media_type in self._state.db.execute(query, (time, time)):
             yield ListedResource(uri, "", at, digest, length, media_type, (), "")
 
-    def _load_forward(self, snapshot: Snapshot, run: list[_Part]) -> None:
+    def _load_forward(self, snapshot: PastState, run: list[_Part]) -> None:
         """Load a snapshot and what has changed since."""
         self._clear()
         with self._entries(snapshot) as listed:
             self._insert(_version(each, "") for each in listed)
         self._apply(run, snapshot.at, NEVER)
 
-    def _load_backward(self, snapshot: Snapshot, run: list[_Part], time: str) -> str:
+    def _load_backward(self, snapshot: PastState, run: list[_Part], time: str) -> str:
         """Load the states before a snapshot: the last known of what has changed until then, else the snapshot's.
 
         Return the time that they reach back to: that which is asked for, or that of the last change without a hash.
@@ -263,7 +263,7 @@ class Past:
         self._state.db.executemany("INSERT OR REPLACE INTO version VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
 
     @contextmanager
-    def _entries(self, snapshot: Snapshot) -> Iterator[Iterable[ListedResource]]:
+    def _entries(self, snapshot: PastState) -> Iterator[Iterable[ListedResource]]:
         """Read the resources of a snapshot: of a list, or of the manifests of a dump's packages."""
         if snapshot.kind is Capability.RESOURCELIST:
             with closing(self._source.entries(snapshot.uri, snapshot.kind, remembered=False)) as entries:
@@ -275,7 +275,7 @@ class Past:
     # What is available
 
     def postpone(self, bit: int) -> int:
-        """Give what is pending and not available singly a reason: only packages have its bytes; return how many."""
+        """Record why what is pending is not available singly: only packages have its bytes; return how many."""
         db = self._state.db
         if self._load_live():
             db.execute(
@@ -295,7 +295,7 @@ class Past:
         self._state.db.execute("DELETE FROM live")
         for kind in (Capability.RESOURCELIST, Capability.RESOURCEDUMP):
             if kind in self._set.documents:
-                with self._entries(Snapshot("", "", kind, self._set.documents[kind])) as listed:
+                with self._entries(PastState("", "", kind, self._set.documents[kind])) as listed:
                     rows = ((each.uri, each.hash, each.time) for each in listed)
                     self._state.db.executemany("INSERT OR REPLACE INTO live VALUES (?, ?, ?)", rows)
                 return True

@@ -13,15 +13,15 @@ from pelican_resourcesync.http import origin, shown
 from pelican_resourcesync.protocol import Capability, ChangeKind, Metadata
 from pelican_resourcesync.source import (
     ChangeLists,
-    Dumps,
     GapError,
+    ListedDumps,
+    ListedPackage,
     ListedResource,
-    Package,
     Packages,
     Position,
-    ResourceSet,
     Source,
     SourceError,
+    SourceSet,
     find_sets,
     text_of,
 )
@@ -55,8 +55,8 @@ class FetchPlan:
     foreign: int = 0
     hosts: list[str] = field(default_factory=list)
     routes: list[Route] = field(default_factory=list)
-    packages: list[Package] = field(default_factory=list)
-    other_packages: list[Package] = field(default_factory=list)
+    packages: list[ListedPackage] = field(default_factory=list)
+    other_packages: list[ListedPackage] = field(default_factory=list)
 
 
 def plan(state: CopyState, source: Source, options: MirrorOptions, *, reconcile: bool = False) -> FetchPlan:
@@ -112,7 +112,7 @@ class _Planner:
     """Plans for one set."""
 
     def __init__(
-        self, state: CopyState, source: Source, options: MirrorOptions, result: FetchPlan, resource_set: ResourceSet
+        self, state: CopyState, source: Source, options: MirrorOptions, result: FetchPlan, resource_set: SourceSet
     ) -> None:
         self._state, self._source, self._options = state, source, options
         self._result, self._set = result, resource_set
@@ -169,7 +169,7 @@ class _Planner:
         if not self._set.documents.keys() & _DUMPS or self._options.by == "lists":
             return
         try:
-            routes = find_routes(self._state, Dumps(self._source, self._set), self._options, self._bit)
+            routes = find_routes(self._state, ListedDumps(self._source, self._set), self._options, self._bit)
         except (TransportError, DocumentError, SourceError) as error:
             self._note(f"the dumps cannot be used: {error}")
             return
@@ -232,7 +232,7 @@ class _Planner:
     def _by_dump(self, uri: str, *, reconcile: bool) -> None:
         """Compare the manifests of a Resource Dump."""
         before = self._position()
-        listed = Dumps(self._source, self._set).of_resources()
+        listed = ListedDumps(self._source, self._set).of_resources()
         at = max((each.until for each in listed), default="")
         if before and before.at == at and not reconcile:
             return
@@ -347,4 +347,4 @@ def _delete_removed_sets(state: CopyState, current: set[str], result: FetchPlan)
 
 
 #: Tells people what is going on: resources and bytes done, of how many.
-Progress = Callable[[int, int, int, int], None]
+ProgressCallback = Callable[[int, int, int, int], None]

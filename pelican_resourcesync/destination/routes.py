@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from pelican_resourcesync.destination.options import MirrorOptions
 from pelican_resourcesync.destination.state import CopyState
-from pelican_resourcesync.source import Dumps, Package
+from pelican_resourcesync.source import ListedDumps, ListedPackage
 
 COST_OF_REQUEST = 20_000  # bytes that take about as long as a request
 _UNKNOWN = 20_000  # bytes of a resource whose length is not known
@@ -20,7 +20,7 @@ class Route:
     name: str
     requests: int
     size: int
-    packages: list[Package] = field(default_factory=list)
+    packages: list[ListedPackage] = field(default_factory=list)
 
     @property
     def cost(self) -> int:
@@ -28,7 +28,7 @@ class Route:
         return self.size + self.requests * COST_OF_REQUEST
 
 
-def find_routes(state: CopyState, dumps: Dumps, options: MirrorOptions, bit: int) -> list[Route]:
+def find_routes(state: CopyState, dumps: ListedDumps, options: MirrorOptions, bit: int) -> list[Route]:
     """Return the routes to what is pending of a set, the one to take first.
 
     Raises the errors of documents that cannot be read.
@@ -57,7 +57,7 @@ def find_routes(state: CopyState, dumps: Dumps, options: MirrorOptions, bit: int
 _Sum = tuple[int, int]
 
 
-def _route(name: str, all_: _Sum, chosen: list[tuple[Package, _Sum]], covered: _Sum = (0, 0)) -> Route:
+def _route(name: str, all_: _Sum, chosen: list[tuple[ListedPackage, _Sum]], covered: _Sum = (0, 0)) -> Route:
     """Return a route by packages, after which the rest is fetched singly."""
     parts = [covered, *(each for _, each in chosen)]
     count, size = (max(0, whole - sum(part)) for whole, part in zip(all_, zip(*parts, strict=True), strict=True))
@@ -94,7 +94,9 @@ class _Wanted:
             return self.since
         return at if self.count("time > ?", (at,))[0] else ""
 
-    def by_changes(self, packages: list[Package], after: str, *, greedy: bool) -> list[tuple[Package, _Sum]]:
+    def by_changes(
+        self, packages: list[ListedPackage], after: str, *, greedy: bool
+    ) -> list[tuple[ListedPackage, _Sum]]:
         """Return the packages of changes after a time that are worth it, all that have anything if `greedy`."""
         found = []
         for each in packages:

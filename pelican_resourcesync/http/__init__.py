@@ -2,6 +2,7 @@
 
 from pelican_resourcesync.http.client import (
     PASSING,
+    USER_AGENT,
     Client,
     Headers,
     Request,
@@ -26,6 +27,7 @@ from pelican_resourcesync.http.zips import DamagedZipError, ZipLimits, ZipReader
 __all__ = [
     "PASSING",
     "STANDARD_BOUNDS",
+    "USER_AGENT",
     "Bounds",
     "Budget",
     "Client",

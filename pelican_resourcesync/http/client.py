@@ -180,7 +180,7 @@ class Transfer:
         self.url, self.origin = url, check_url(url)
 
     def begin(self, response: Response) -> None:
-        """Give the head to the sink. Raises `TransportError` unless the request accepts it.
+        """Pass the head to the sink. Raises `TransportError` unless the request accepts it.
 
         `AbsentError` says that nothing is there, and `StatusError` has the status.
         """
@@ -199,7 +199,7 @@ class Transfer:
         self.request.sink.begin(response)
 
     def write(self, data: bytes) -> None:
-        """Give some of the body to the sink. Raises `TransportError` if it is larger than it may be."""
+        """Pass some of the body to the sink. Raises `TransportError` if it is larger than it may be."""
         self._received += len(data)
         self._require_size(self._received)
         self.request.sink.write(data)
@@ -221,7 +221,7 @@ class Client(ABC):
     advice = ""
 
     def __init__(self, user_agent: str = USER_AGENT) -> None:
-        """Take what the hosts are told about who asks."""
+        """Take how it introduces itself to hosts."""
         self.headers = {"User-Agent": user_agent, "Accept": "*/*", "Accept-Encoding": "identity"}
 
     @abstractmethod

@@ -1,11 +1,11 @@
 """What a Source says: its sets, lists, changes and packages, read over HTTP or from a folder, within limits."""
 
-from pelican_resourcesync.source.discovery import ResourceSet, find_sets
+from pelican_resourcesync.source.discovery import SourceSet, find_sets
 from pelican_resourcesync.source.folder import WELL_KNOWN, SiteFolder
 from pelican_resourcesync.source.lists import ChangeLists, GapError, Position, in_order
 from pelican_resourcesync.source.options import SourceError, SourceOptions
-from pelican_resourcesync.source.packages import Dumps, OpenPackage, Package, Packages, may_contain
-from pelican_resourcesync.source.receive import MismatchedError, Received, ResourceSink, part_name
+from pelican_resourcesync.source.packages import ListedDumps, ListedPackage, OpenPackage, Packages, may_contain
+from pelican_resourcesync.source.receive import MismatchedError, ResourceSink, VerifiedContent, part_name
 from pelican_resourcesync.source.resource import ALGORITHMS, ListedResource, text_of
 from pelican_resourcesync.source.source import Source
 
@@ -13,21 +13,21 @@ __all__ = [
     "ALGORITHMS",
     "WELL_KNOWN",
     "ChangeLists",
-    "Dumps",
     "GapError",
+    "ListedDumps",
+    "ListedPackage",
     "ListedResource",
     "MismatchedError",
     "OpenPackage",
-    "Package",
     "Packages",
     "Position",
-    "Received",
-    "ResourceSet",
     "ResourceSink",
     "SiteFolder",
     "Source",
     "SourceError",
     "SourceOptions",
+    "SourceSet",
+    "VerifiedContent",
     "find_sets",
     "in_order",
     "may_contain",

@@ -19,7 +19,7 @@ _Named = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResourceSet:
+class SourceSet:
     """A set of resources of a Source: its name, and the URIs of its documents by capability."""
 
     name: str
@@ -27,7 +27,7 @@ class ResourceSet:
     documents: dict[str, str]
 
 
-def find_sets(source: Source) -> list[ResourceSet]:
+def find_sets(source: Source) -> list[SourceSet]:
     """Return the sets of a Source, or those that its options name, and remember where they are."""
     return _Discovery(source).sets()
 
@@ -36,7 +36,7 @@ class _Discovery:
     def __init__(self, source: Source) -> None:
         self._source = source
 
-    def sets(self) -> list[ResourceSet]:
+    def sets(self) -> list[SourceSet]:
         """Return the sets."""
         found, memory, wanted = None, self._source.memory, self._source.options.sets
         known = memory.get("discovered")
@@ -66,13 +66,13 @@ class _Discovery:
             raise DocumentError(message)
         return _named(locs)
 
-    def _set(self, name: str, uri: str, kind: str) -> ResourceSet:
+    def _set(self, name: str, uri: str, kind: str) -> SourceSet:
         """Return a set, with what its Capability List names now."""
         if kind != Capability.CAPABILITYLIST:
-            return ResourceSet(name=name, uri=uri, documents={kind: uri})
+            return SourceSet(name=name, uri=uri, documents={kind: uri})
         with closing(self._source.whole_document(uri, kind)) as opened:
             named = {each.md.capability: each.loc for each in opened.entries if each.md and each.md.capability}
-        return ResourceSet(name=name, uri=uri, documents={key: urljoin(uri, value) for key, value in named.items()})
+        return SourceSet(name=name, uri=uri, documents={key: urljoin(uri, value) for key, value in named.items()})
 
     def _discover(self, uri: str) -> tuple[str, list[_Named]]:
         """Find the sets; return the URI of the Source Description, if there is one, with them."""

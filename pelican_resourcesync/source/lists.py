@@ -9,7 +9,7 @@ from urllib.parse import urljoin
 from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.http import shown
 from pelican_resourcesync.protocol import Capability, Document, Entry, Metadata, Root
-from pelican_resourcesync.source.discovery import ResourceSet
+from pelican_resourcesync.source.discovery import SourceSet
 from pelican_resourcesync.source.resource import ListedResource, listed_resource, text_of
 from pelican_resourcesync.source.source import Source
 
@@ -48,7 +48,7 @@ class ChangeList(NamedTuple):
 class ChangeLists:
     """The Change Lists of a set. `begin` is the time from which those that were read last cover all changes."""
 
-    def __init__(self, source: Source, resource_set: ResourceSet) -> None:
+    def __init__(self, source: Source, resource_set: SourceSet) -> None:
         self._source, self._documents = source, resource_set.documents
         self.begin = ""
 
@@ -57,8 +57,8 @@ class ChangeLists:
     ) -> Iterator[tuple[ListedResource, Position]]:
         """Yield the changes after a position, in order, each with the position that it leads to.
 
-        Raises `GapError` if the lists do not reach back to it; with `note`, that is told to it instead, and the changes
-        that they have are yielded. Raises `DocumentError` for lists that cannot be used.
+        Raises `GapError` if the lists do not reach back to it; with `note`, calls that instead, and yields the changes
+        that they have. Raises `DocumentError` for lists that cannot be used.
         """
         lists = self._since(position.at)
         if lists:

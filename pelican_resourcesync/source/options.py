@@ -7,7 +7,7 @@ from mimetypes import guess_type
 from urllib.parse import urlsplit
 
 from pelican_resourcesync.errors import ResourceSyncError
-from pelican_resourcesync.http import Bounds
+from pelican_resourcesync.http import USER_AGENT, Bounds
 
 
 class SourceError(ResourceSyncError):
@@ -20,7 +20,8 @@ class SourceOptions:
 
     `sets`, `only` and `types` select resources: names of sets, patterns of URLs, media types. `hosts` are other hosts
     that may be requested; with `allow_private`, also at private addresses. `credentials` are headers for the Source's
-    own origin. `proxies`: use those of the environment.
+    own origin. `proxies`: use those of the environment. `user_agent` is how requests introduce themselves, and its name
+    before a slash is looked for in robots.txt.
 
     `jobs` is the number of simultaneous requests, `requests` and `bandwidth` limit their rate. A request that fails in
     a way that may pass is repeated `retries` times, first after `backoff` and never after more than `longest_wait`.
@@ -34,6 +35,7 @@ class SourceOptions:
     allow_private: bool = False
     credentials: Mapping[str, str] = field(default_factory=dict, repr=False)
     proxies: bool = False
+    user_agent: str = USER_AGENT
     jobs: int = 8
     requests: float = 0
     bandwidth: float = 0

@@ -10,9 +10,9 @@ from urllib.parse import urljoin
 from pelican_resourcesync.errors import DocumentError
 from pelican_resourcesync.http import DamagedZipError, Headers, Request, Response, ZipLimits, ZipReader, shown
 from pelican_resourcesync.protocol import Capability, Entry, Metadata, Root, read
-from pelican_resourcesync.source.discovery import ResourceSet
+from pelican_resourcesync.source.discovery import SourceSet
 from pelican_resourcesync.source.options import SourceError
-from pelican_resourcesync.source.receive import Listed, MismatchedError, Received, ResourceSink, part_name
+from pelican_resourcesync.source.receive import Expected, MismatchedError, ResourceSink, VerifiedContent, part_name
 from pelican_resourcesync.source.resource import (
     ALGORITHMS,
     ListedResource,
@@ -36,7 +36,7 @@ _SMALL = 100_000  # bytes of a member that is unpacked at once
 _UNPACKED = Response(url="", status=200, headers=Headers())  # the head of what a package has
 
 
-class Package(NamedTuple):
+class ListedPackage(NamedTuple):
     """A package as a dump lists it; `begin` and `until` are the times of what it has, empty if they are unknown.
 
     `contents` is the URI of a copy of its manifest.
@@ -61,33 +61,33 @@ class Package(NamedTuple):
         return f"{self.uri} {self.hash} {self.until}"
 
 
-class Dumps:
+class ListedDumps:
     """The packages of a set, as its Resource Dump and its Change Dumps list them, of now and of its archives."""
 
-    def __init__(self, source: Source, resource_set: ResourceSet) -> None:
+    def __init__(self, source: Source, resource_set: SourceSet) -> None:
         self._source, self._documents = source, resource_set.documents
 
-    def of_resources(self) -> list[Package]:
+    def of_resources(self) -> list[ListedPackage]:
         """Return the packages of the current Resource Dump."""
         uri = self._documents.get(Capability.RESOURCEDUMP)
         return self.in_dump(uri) if uri else []
 
-    def in_dump(self, uri: str, at: str = "") -> list[Package]:
+    def in_dump(self, uri: str, at: str = "") -> list[ListedPackage]:
         """Return the packages of a Resource Dump; `at` is its time if it does not say that itself."""
         with closing(self._source.entries(uri, Capability.RESOURCEDUMP, remembered=False)) as entries:
             at = text_of(entries.md.at) or at
             return [_package(each, uri, Capability.RESOURCEDUMP, "", at) for each in self._limited(entries, uri)]
 
-    def of_changes(self, since: str) -> list[Package]:
+    def of_changes(self, since: str) -> list[ListedPackage]:
         """Return the packages of the Change Dumps that have changes of a time or later, in order."""
-        found: dict[str, Package] = {}
+        found: dict[str, ListedPackage] = {}
         for capability in (Capability.CHANGEDUMP_ARCHIVE, Capability.CHANGEDUMP):
             if capability in self._documents:
                 for each in self._changes(self._documents[capability], capability, since):
                     found.setdefault(each.uri, each)
         return [each for each in found.values() if not each.until or each.until >= since]
 
-    def _changes(self, uri: str, capability: Capability, since: str, depth: int = _DEPTH) -> Iterator[Package]:
+    def _changes(self, uri: str, capability: Capability, since: str, depth: int = _DEPTH) -> Iterator[ListedPackage]:
         """Yield the packages of a Change Dump, of those that an index names, or of those in an archive."""
         with closing(self._source.whole_document(uri, capability)) as opened:
             document, entries = opened.document, list(self._limited(opened.entries, uri))
@@ -111,7 +111,7 @@ class Dumps:
             yield each
 
 
-def _package(entry: Entry, base: str, kind: Capability, begin: str, until: str) -> Package:
+def _package(entry: Entry, base: str, kind: Capability, begin: str, until: str) -> ListedPackage:
     md = entry.md or _NONE
     contents = next((urljoin(base, link.href) for link in entry.links if link.rel == "contents"), "")
     if kind == Capability.CHANGEDUMP:
@@ -119,7 +119,7 @@ def _package(entry: Entry, base: str, kind: Capability, begin: str, until: str) 
     else:
         until = text_of(md.at) or until
     uri = uri_of(entry.loc, base) if (md.type or "") in _TYPES else ""
-    return Package(uri, kind, strongest(md.hash), md.length, begin, until, contents)
+    return ListedPackage(uri, kind, strongest(md.hash), md.length, begin, until, contents)
 
 
 class OpenPackage:
@@ -128,12 +128,12 @@ class OpenPackage:
     def __init__(self, archive: ZipReader, resources: Iterator[ListedResource]) -> None:
         self._archive, self.resources = archive, resources
 
-    def unpack(self, member: ListedResource, sink: ResourceSink) -> Received | None:
+    def unpack(self, member: ListedResource, sink: ResourceSink) -> VerifiedContent | None:
         """Let a sink receive a member; return None if it is another state of the resource than the list describes.
 
         Raises `DamagedZipError` if it is not what the manifest says, so that nothing in the package can be trusted.
         """
-        same = member.hash.partition(":")[0] == sink.listed.hash.partition(":")[0]
+        same = member.hash.partition(":")[0] == sink.expected.hash.partition(":")[0]
         name = member.path
         try:
             sink.begin(_UNPACKED)
@@ -168,7 +168,7 @@ class Packages:
         self._source = source
         self._limits = ZipLimits(member_size=source.options.resource_size)
 
-    def read(self, package: Package) -> Iterator[ListedResource]:
+    def read(self, package: ListedPackage) -> Iterator[ListedResource]:
         """Yield the resources of the manifest of a package: of the copy that its dump names, else of the package.
 
         Raises `TransportError`, or `DocumentError` if it is damaged.
@@ -185,7 +185,7 @@ class Packages:
             raise DocumentError(message) from error
 
     @contextmanager
-    def opened(self, package: Package) -> Iterator[OpenPackage]:
+    def opened(self, package: ListedPackage) -> Iterator[OpenPackage]:
         """Fetch a package unless it is there, and open it; all its members are inspected before one is read.
 
         Raises `TransportError`, `DocumentError`, `SourceError` or `DamagedZipError`, also while its manifest is read.
@@ -209,15 +209,15 @@ class Packages:
                     raise DocumentError(message)
                 yield OpenPackage(archive, (listed_resource(each, package.uri) for each in document.entries))
 
-    def remove(self, package: Package) -> None:
+    def remove(self, package: ListedPackage) -> None:
         """Remove the file of a package."""
         self._file(package).unlink(missing_ok=True)
 
-    def _file(self, package: Package) -> Path:
+    def _file(self, package: ListedPackage) -> Path:
         """Return the file of a package; it has this name when it is complete."""
         return self._source.memory.parts / f"{part_name(package.key)}.zip"
 
-    def _fetched(self, package: Package) -> Path:
+    def _fetched(self, package: ListedPackage) -> Path:
         """Return the file of a package, which is fetched from where an earlier attempt ended, unless it is there."""
         source, file = self._source, self._file(package)
         if file.exists():
@@ -253,7 +253,7 @@ def _checked(blocks: Iterator[bytes], expected: str) -> Iterator[bytes]:
         raise DamagedZipError(message)
 
 
-def may_contain(member: ListedResource, wanted: Listed) -> bool:
+def may_contain(member: ListedResource, wanted: Expected) -> bool:
     """Return whether a member of a package may be the bytes that are wanted."""
     if not member.path or (None not in (wanted.length, member.length) and member.length != wanted.length):
         return False

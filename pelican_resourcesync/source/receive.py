@@ -25,7 +25,7 @@ class MismatchedError(TransportError):
     """Raised when bytes are complete, but not those that are listed."""
 
 
-class Listed(Protocol):
+class Expected(Protocol):
     """What is known of bytes before they come: `hash` is `algorithm:hexadecimal` or empty."""
 
     @property
@@ -45,7 +45,7 @@ class Listed(Protocol):
         """When they came to be, or an empty text."""
 
 
-class Received(NamedTuple):
+class VerifiedContent(NamedTuple):
     """What came: its SHA-256, its hash in the algorithm that is listed, and its length."""
 
     digest: str
@@ -65,8 +65,8 @@ class ResourceSink:
     that name, which is continued if the response does.
     """
 
-    def __init__(self, listed: Listed, file: str, *, begun: bool = False) -> None:
-        self.listed = listed
+    def __init__(self, expected: Expected, file: str, *, begun: bool = False) -> None:
+        self.expected = expected
         self.file = file
         self.length = 0
         self._exists = self._tagged = begun  # so it and its ETag may be on disk
@@ -93,7 +93,7 @@ class ResourceSink:
         self.close()
         self._response = response
         self._hash = self._sha256 = hashlib.sha256()
-        self._algorithm = self.listed.hash.partition(":")[0] or "sha-256"
+        self._algorithm = self.expected.hash.partition(":")[0] or "sha-256"
         if self._algorithm != "sha-256":
             self._hash = hashlib.new(ALGORITHMS[self._algorithm], usedforsecurity=False)
         self.length = self._waiting = 0
@@ -125,10 +125,10 @@ class ResourceSink:
         self.length += len(data)
         self._waiting += len(data)
         self._blocks.append(data)
-        listed = self.listed.length
+        listed = self.expected.length
         if listed is not None and self.length > listed:
             self.discard()
-            message = f"{shown(self.listed.uri)} is longer than the {listed} bytes that are listed"
+            message = f"{shown(self.expected.uri)} is longer than the {listed} bytes that are listed"
             raise MismatchedError(message)
         if self._waiting >= _BLOCK or (self._handle < 0 and self._waiting >= _LARGE):
             self._flush()
@@ -168,21 +168,21 @@ class ResourceSink:
         if self._hash is not self._sha256:
             self._hash.update(data)
 
-    def verified(self) -> Received:
+    def verified(self) -> VerifiedContent:
         """Return what came when it is complete. Raises `MismatchedError` if it is not what is listed."""
-        listed = self.listed
-        if listed.length is not None and self.length != listed.length:
+        expected = self.expected
+        if expected.length is not None and self.length != expected.length:
             self.discard()
-            message = f"{shown(listed.uri)} has {self.length} bytes; {listed.length} are listed"
+            message = f"{shown(expected.uri)} has {self.length} bytes; {expected.length} are listed"
             raise MismatchedError(message)
         self._last = self._joined()
         digest = self._sha256.hexdigest()
         found = digest if self._hash is self._sha256 else self._hash.hexdigest()
-        if listed.hash and listed.hash.partition(":")[2] != found:
+        if expected.hash and expected.hash.partition(":")[2] != found:
             self.discard()
-            message = f"{shown(listed.uri)} has another hash ({self._algorithm}) than is listed"
+            message = f"{shown(expected.uri)} has another hash ({self._algorithm}) than is listed"
             raise MismatchedError(message)
-        return Received(digest, f"{self._algorithm}:{found}", self.length)
+        return VerifiedContent(digest, f"{self._algorithm}:{found}", self.length)
 
     def save(self) -> None:
         """Complete the part file of what was verified."""

@@ -38,7 +38,6 @@ _IN_MEMORY = 1_000_000
 _PAGE = 1_000_000  # bytes of a page or of robots.txt that are read
 _DEPTH = 3  # of indexes
 _DAY = 86_400  # seconds
-_AGENT = "pelican-resourcesync"
 
 
 class Memory(Protocol):
@@ -77,7 +76,7 @@ class Source:
             message = f"{shown(where)} is neither an http(s) URL nor a folder"
             raise SourceError(message)
         else:
-            self.client, self.start = new_client(proxies=options.proxies), where
+            self.client, self.start = new_client(proxies=options.proxies, user_agent=options.user_agent), where
         self.origin = origin(self.start)
         self._named = self.origin[1] if self.origin else ""
         self._hosts = {each.lower() for each in options.hosts}
@@ -182,7 +181,8 @@ class Source:
         if not remembered or time.time() - remembered[0] > _DAY or remembered[0] > time.time():
             delay = 0.0
             with suppress(TransportError):
-                delay = crawl_delay(self.beginning(urljoin(self.start, "/robots.txt"))[1].decode("utf-8", "replace"))
+                robots = self.beginning(urljoin(self.start, "/robots.txt"))[1].decode("utf-8", "replace")
+                delay = crawl_delay(robots, self.options.user_agent.partition("/")[0])
             remembered = [time.time(), delay]
             self.memory.set("robots", remembered)
         if remembered[1] > 0:
@@ -351,8 +351,8 @@ def retry_after(text: str) -> float | None:
     return None
 
 
-def crawl_delay(robots: str) -> float:
-    """Return the seconds between requests that a robots.txt asks for, or 0."""
+def crawl_delay(robots: str, agent: str) -> float:
+    """Return the seconds between requests that a robots.txt asks of a program, or 0."""
     try:
         from protego import Protego
     except ImportError:
@@ -360,8 +360,8 @@ def crawl_delay(robots: str) -> float:
 
         parser = RobotFileParser()
         parser.parse(robots.splitlines())
-        return float(parser.crawl_delay(_AGENT) or 0)
-    return float(Protego.parse(robots).crawl_delay(_AGENT) or 0)
+        return float(parser.crawl_delay(agent) or 0)
+    return float(Protego.parse(robots).crawl_delay(agent) or 0)
 
 
 def _accepted(headers: dict[str, str]) -> tuple[int, ...]:

@@ -18,7 +18,7 @@ from hypothesis.stateful import invariant, run_state_machine_as_test
 from pelican_resourcesync import exchange
 from pelican_resourcesync.cli import main
 from pelican_resourcesync.destination import IncompleteError, Mirror, MirrorError
-from pelican_resourcesync.destination.plan import Progress
+from pelican_resourcesync.destination.plan import ProgressCallback
 from tests.destination.sources import FAST, FakeSource, fake_source, files_of
 from tests.destination.test_life import HEALTH, PATIENT, Life
 from tests.support.live import status
@@ -306,7 +306,7 @@ def test_readers_see_whole_states(tmp_path: Path, request: pytest.FixtureRequest
 class AtomicLife(Life):
     """The random life of a Source: after whatever happened, the copy is one state that was published."""
 
-    def run(self, progress: Progress) -> bool:
+    def run(self, progress: ProgressCallback) -> bool:
         """Run once."""
         options = replace(PATIENT, atomic=True)
         return Mirror(self.source.url, self.folder, options, progress).run().complete

@@ -109,6 +109,8 @@ def test_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
         ["--audit"],
         ["--jobs", "0"],
         ["--max-size", "0"],
+        ["--user-agent", "caf\xe9"],
+        ["--user-agent", ""],
     ):
         with pytest.raises(SystemExit) as caught:
             main(["mirror", "https://example.org/", "copy", *wrong])
@@ -121,7 +123,7 @@ def test_options() -> None:
     line = """mirror https://example.org/ copy --set a --only *.pdf --type image/* --allow-host b.test --allow-private
         --adopt --accept-older --max-deletions 5 --jobs 2 --rate 2MB/s --proxy --retries 1 --timeout 5s --max-time 2h
         --max-wait 1m --max-size 1.5k --max-document-size 2M --max-documents 3 --max-resources 4 --user me:word
-        --header X:y"""
+        --header X:y --user-agent Museum/1.0"""
     arguments = parser().parse_args(line.split())
     assert options_of(arguments) == MirrorOptions(
         sets=("a",),
@@ -135,6 +137,7 @@ def test_options() -> None:
         jobs=2,
         bandwidth=2_000_000,
         proxies=True,
+        user_agent="Museum/1.0",
         retries=1,
         timeout=5,
         resource_time=7_200,

@@ -378,7 +378,7 @@ def test_no_resource_list(source: FakeSource) -> None:
 
 def test_pages(source: FakeSource, monkeypatch: pytest.MonkeyPatch) -> None:
     """However little is read and fetched at once, all comes."""
-    monkeypatch.setattr("pelican_resourcesync.destination.batch._PAGE_SIZE", 4)
+    monkeypatch.setattr("pelican_resourcesync.destination.following._PAGE_SIZE", 4)
     assert [each.split()[1] for each in told(source)[0]] == ["a.html", "b/c.html", "d.bin"]
 
 

@@ -7,7 +7,7 @@ from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from pelican_resourcesync.destination import FollowedChange, follow
-from pelican_resourcesync.destination.plan import Progress
+from pelican_resourcesync.destination.plan import ProgressCallback
 from tests.destination.test_life import HEALTH, PATIENT, Life
 
 
@@ -20,7 +20,7 @@ class FollowingLife(Life):
         self.known: dict[str, bytes] = {}
         self.came: set[tuple[str, ...]] = set()  # since it was killed
 
-    def run(self, progress: Progress) -> bool:
+    def run(self, progress: ProgressCallback) -> bool:
         """Follow to the end."""
         changes = follow(self.source.url, self.cursor, PATIENT)
         latest = ""

@@ -19,7 +19,7 @@ from hypothesis.stateful import (
 )
 
 from pelican_resourcesync.destination import Mirror
-from pelican_resourcesync.destination.plan import Progress
+from pelican_resourcesync.destination.plan import ProgressCallback
 from pelican_resourcesync.errors import ResourceSyncError
 from tests.destination.sources import FAST, FakeSource, fake_source, files_of
 from tests.support.live import Ask, Manner
@@ -124,7 +124,7 @@ class Life(RuleBasedStateMachine):
         for path, data in self.held().items():
             assert data in self.seen.get(path, set()), path
 
-    def run(self, progress: Progress) -> bool:
+    def run(self, progress: ProgressCallback) -> bool:
         """Run once; give whether it is complete."""
         result = Mirror(self.source.url, self.folder, PATIENT, progress).run()
         return result.complete

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pelican_resourcesync.destination import FetchPlan, Mirror, MirrorOptions, Result
+from pelican_resourcesync.destination import FetchPlan, Mirror, MirrorOptions, MirrorResult
 from pelican_resourcesync.errors import ResourceSyncError
 from tests.check.zips import ENCRYPTED, LINK, STORED, UTF8, Piece, zipped
 from tests.destination.archives import ArchivedSource, archived_source, manifest
@@ -27,7 +27,7 @@ def source() -> Iterator[ArchivedSource]:
         yield source
 
 
-def run(source: ArchivedSource, folder: Path, options: MirrorOptions = FAST) -> tuple[Result, int]:
+def run(source: ArchivedSource, folder: Path, options: MirrorOptions = FAST) -> tuple[MirrorResult, int]:
     """Mirror; the copy is exact. Give the result, and how many resources were fetched singly."""
     source.site.asked()
     result = Mirror(source.url, folder, options).run()

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pelican_resourcesync.cli import main
-from pelican_resourcesync.destination import Mirror, MirrorError, Result
+from pelican_resourcesync.destination import Mirror, MirrorError, MirrorResult
 from pelican_resourcesync.errors import ResourceSyncError
 from tests.destination.archives import ArchivedSource, archived_source
 from tests.destination.sources import BEGIN, FAST, document, entry, files_of, stamp
@@ -39,7 +39,7 @@ def source() -> Iterator[ArchivedSource]:
         yield source
 
 
-def restored(source: ArchivedSource, time: datetime, folder: Path) -> Result:
+def restored(source: ArchivedSource, time: datetime, folder: Path) -> MirrorResult:
     """Restore a time: what is there is right, and what is not there is named, and nothing else."""
     result = Mirror(source.url, folder, replace(FAST, at=time)).run()
     expected, found = source.state_at(time), files_of(folder)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pelican_resourcesync.cli import main
-from pelican_resourcesync.destination import IncompleteError, Mirror, MirrorError, Result, follow, path_of
+from pelican_resourcesync.destination import IncompleteError, Mirror, MirrorError, MirrorResult, follow, path_of
 from pelican_resourcesync.http import origin
 from repo_bridge.publisher import publish
 from sample_site.repository import DAYS, make_repository, publish_repository
@@ -47,7 +47,7 @@ def edit(site: Site, month: int, name: str = "one.md") -> None:
     site.build()
 
 
-def followed(address: str, copy: Path, site: Site, **options: object) -> Result:
+def followed(address: str, copy: Path, site: Site, **options: object) -> MirrorResult:
     """Follow, and compare the copy with the output byte for byte."""
     mirror = Mirror(address, copy, replace(FAST, **options))  # type: ignore[arg-type]
     result = mirror.run()

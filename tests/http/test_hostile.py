@@ -12,7 +12,6 @@ import pytest
 from pelican_resourcesync.errors import TransportError
 from pelican_resourcesync.http import Bounds, Web
 from pelican_resourcesync.http.urllib3_client import Urllib3Client, _Timed
-from pelican_resourcesync.http.urls import is_public
 from tests.support.live import Ask, Live, Manner, content, live, raw, redirect
 
 PUBLIC = "93.184.216.34"
@@ -102,24 +101,6 @@ def test_paths_with_odd_characters(site: Live, path: str) -> None:
     else:
         (ask,) = site.asks
         assert "X-Injected" not in ask.headers
-
-
-@pytest.mark.parametrize(
-    "address",
-    [
-        "fec0::1",
-        "64:ff9b:1::a00:1",
-        "::10.0.0.1",
-        "::ffff:0:0",
-        "2001:0:7f00:1::",
-        "255.255.255.255",
-        "240.0.0.1",
-        "198.18.0.1",
-    ],
-)
-def test_more_private_addresses(address: str) -> None:
-    """Old and rare forms of what is not public."""
-    assert not is_public(address)
 
 
 @pytest.fixture
@@ -253,7 +234,7 @@ def test_answers_without_end_or_sense(
     said, got = "", b""
     with in_time():
         try:
-            got = visited(f"{site.url}/a", public=False, total=0.5, size=100_000)
+            got = visited(f"{site.url}/a", public=False, total=0.2, size=100_000)
         except TransportError as error:
             said = str(error)
     assert said.isascii()

@@ -1,4 +1,4 @@
-"""File paths of URIs and back."""
+"""URLs: their paths and back, their origins, public addresses, and the links in pages and headers."""
 
 import os
 
@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pelican_resourcesync.errors import TransportError
-from pelican_resourcesync.http import path_of_uri, served_paths, uri_of_path
-from pelican_resourcesync.http.urls import Origin, origin, redirected
+from pelican_resourcesync.http import Headers, links_of_headers, links_of_page, path_of_uri, served_paths, uri_of_path
+from pelican_resourcesync.http.urls import Origin, is_public, origin, redirected
 
 SITE = "https://example.org/a/site"
 _TEXT = st.text(st.characters(exclude_characters="\0/", exclude_categories=["Cs"]), min_size=1, max_size=20)
@@ -87,3 +87,79 @@ def test_redirects_to_the_secure_site() -> None:
     for old, new in (("https://a.example/", "http://a.example/"), ("http://a.example/", "https://b.example/")):
         with pytest.raises(TransportError, match="redirects elsewhere"):
             redirected(old, new)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "127.0.0.1",
+        "10.1.2.3",
+        "192.168.0.1",
+        "169.254.169.254",
+        "::1",
+        "fe80::1%eth0",
+        "fd00::1",
+        "0.0.0.0",
+        "224.0.0.1",
+        "::ffff:127.0.0.1",
+        "64:ff9b::7f00:1",
+        "2002:7f00:1::",
+        "100.64.0.1",
+        "2001:0:808:808::80ff:fffe",  # Teredo: none is requested, whatever it leads to (here 127.0.0.1, 88.18.41.30)
+        "2001:0:4136:e378:8000:63bf:a7ed:d6e1",
+        "no address",
+        # Old and rare forms.
+        "fec0::1",
+        "64:ff9b:1::a00:1",
+        "::10.0.0.1",
+        "::ffff:0:0",
+        "2001:0:7f00:1::",
+        "255.255.255.255",
+        "240.0.0.1",
+        "198.18.0.1",
+    ],
+)
+def test_private_addresses(address: str) -> None:
+    """Loopback, private, link-local, multicast and what stands for such."""
+    assert not is_public(address)
+
+
+@pytest.mark.parametrize("address", ["93.184.216.34", "2606:2800:220:1::1", "64:ff9b::5db8:d822"])
+def test_public_addresses(address: str) -> None:
+    """Addresses of the internet."""
+    assert is_public(address)
+
+
+PAGE = "https://example.org/a/b.html"
+
+
+@pytest.mark.parametrize(
+    ("page", "links"),
+    [
+        ('<link rel="resourcesync" href="/c.xml">', ["https://example.org/c.xml"]),
+        ("<LINK REL='alternate ResourceSync' HREF=c.xml />", ["https://example.org/a/c.xml"]),
+        ('<link rel="resourcesync" href="http://[">', ["http://["]),
+        ('<link rel="stylesheet" href="/c.css"><link rel="resourcesync">', []),
+        ('<!-- <link rel="resourcesync" href="/c.xml"> -->', []),
+        ("<![foo[", []),
+    ],
+)
+def test_links_of_page(page: str, links: list[str]) -> None:
+    """DI02: a link element with that relation among others, in whatever case."""
+    assert links_of_page(page.encode(), PAGE) == links
+
+
+@pytest.mark.parametrize(
+    ("header", "links"),
+    [
+        ('</c.xml>; rel="resourcesync"', ["https://example.org/c.xml"]),
+        ('<x>; rel=up, </c.xml>; type="application/xml"; REL=resourcesync', ["https://example.org/c.xml"]),
+        ('<c.xml>;rel="up resourcesync"', ["https://example.org/a/c.xml"]),
+        ('<c.xml>; title="rel=resourcesync"', []),
+        ("resourcesync", []),
+    ],
+)
+def test_links_of_headers(header: str, links: list[str]) -> None:
+    """DI03: a Link header with that relation among others."""
+    headers = Headers([b"Link: " + header.encode()])
+    assert links_of_headers(headers, PAGE) == links
