@@ -103,7 +103,7 @@ def _learn(fetcher: FolderFetcher, stream: BinaryIO, limits: CheckLimits) -> Non
 def _check_references(crawler: Crawler) -> None:
     """Run the rules about two documents of which one names the other."""
     for reference in crawler.references:
-        parent, entry = reference.parent.uri, reference.item.loc if reference.item else ""
+        parent, entry = reference.parent.uri, reference.item.loc
         crawler.options.run("reference", crawler.findings, parent, reference.line, reference, crawler, entry=entry)
 
 

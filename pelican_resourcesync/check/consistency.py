@@ -137,7 +137,7 @@ def change_dumps(crawler: Crawler, owner: str) -> list[Interval]:
         if manifests is not None:
             begin, end = _interval(document)
             if math.isinf(end):
-                packages = [item.md.get("until") for item in document.pointers if item.md]
+                packages = [item.md.get("until") for item in document.pointers]
                 ends = [time for text in packages if (time := _seconds(text)) is not None]
                 end = max([*ends, *_moments(manifests, "until")], default=begin)
             intervals.append((begin, end))

@@ -17,7 +17,7 @@ from pelican_resourcesync.check.resources import (
     check_package,
 )
 from pelican_resourcesync.check.rule import Findings
-from pelican_resourcesync.check.scan import RawEntry
+from pelican_resourcesync.check.scan import NO_ENTRY, RawEntry
 from pelican_resourcesync.errors import TransportError
 from pelican_resourcesync.http import shown
 from pelican_resourcesync.protocol import Capability
@@ -35,7 +35,7 @@ class Reference:
     parent: CheckedDocument
     uri: str
     line: int
-    item: RawEntry | None = None
+    item: RawEntry = NO_ENTRY
     child: CheckedDocument | None = None
     absence: str = ""
     length: int | None = None
@@ -219,7 +219,7 @@ class Crawler:
             self._register_manifest(visit.reference, document)
 
     def _register_manifest(self, reference: Reference, manifest: CheckedDocument) -> None:
-        if reference.item is not None and manifest.capability == f"{reference.parent.capability}-manifest":
+        if manifest.capability == f"{reference.parent.capability}-manifest":
             self.manifests.setdefault(reference.item.loc, manifest)
 
     def _sink(self, visit: Visit) -> Sink | None:
@@ -238,7 +238,7 @@ class Crawler:
                 if deep is not None and item.number >= deep.wanted:
                     deep.take(item, visit.uri, visit.owner)
             elif doc.lists == "changes":
-                if item.md is not None:
+                if item.mds:
                     time = doc.time.timestamp() if doc.time and doc.certain else None
                     of_dump = doc.head.capability == "changedump-manifest"
                     database.change(packed_id(series) if of_dump else series, document, item, time)
@@ -278,12 +278,12 @@ class Crawler:
     def _package(self, visit: Visit) -> None:
         """Read a package listed in a dump; its manifest's entries go into the database unless those of a copy did."""
         reference = visit.reference
-        if reference is None or reference.item is None or not self.fetcher.holds(visit.uri):
+        if reference is None or not self.fetcher.holds(visit.uri):
             self.elsewhere += 1
             return
         self.progress(visit.uri)
         self.packages += 1
-        package = CheckedPackage(visit.uri, reference.parent.capability, reference.item.md or {})
+        package = CheckedPackage(visit.uri, reference.parent.capability, reference.item.md)
         copies = (link["href"] for link in reference.item.links if link.get("rel") == "contents" and "href" in link)
         package.copy = next((self.documents.get(uri) for uri in copies), None)
         try:
@@ -316,5 +316,5 @@ class Crawler:
 
 def _leads_on(document: CheckedDocument, item: RawEntry) -> bool:
     if document.capability == "capabilitylist":
-        return item.md is not None and item.md.get("capability", "").strip() in _FOLLOWED
+        return item.md.get("capability", "").strip() in _FOLLOWED
     return bool(item.loc)

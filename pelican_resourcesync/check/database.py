@@ -64,7 +64,7 @@ class EntryDatabase:
 
     def change(self, series: int, document: int, item: RawEntry, time: float | None) -> None:
         """Record an entry of a Change List or of a Change Dump Manifest; `time` is None if it is uncertain."""
-        md = item.md or {}
+        md = item.md
         kind = md.get("change", "").strip()
         self._add("changed", (series, key(item.loc), document, item.line, md.get("hash"), time, kind))
 

@@ -12,26 +12,11 @@ from pelican_resourcesync.check.scan import STANDARD_LIMITS, CheckLimits, Head, 
 from pelican_resourcesync.check.values import read_time
 
 LISTS_OF_CHANGES = frozenset(("changelist", "changedump-manifest", "change-notification"))
-
-
-class SeenTexts:
-    """A set of texts that stores 64-bit hashes to save memory; Python's random seed makes collisions unpredictable."""
-
-    __slots__ = ("_hashes",)
-
-    def __init__(self) -> None:
-        self._hashes: set[int] = set()
-
-    def __contains__(self, text: str) -> bool:
-        return hash(text) in self._hashes
-
-    def add(self, text: str) -> None:
-        """Add a text."""
-        self._hashes.add(hash(text))
-
-    def clear(self) -> None:
-        """Remove all texts."""
-        self._hashes.clear()
+CHANGE_ARCHIVES = ("changelist-archive", "changedump-archive")
+RESOURCE_ARCHIVES = ("resourcelist-archive", "resourcedump-archive")
+Hashes = set[int]
+"""64-bit hashes of texts, which take less memory; Python's random seed makes collisions unpredictable."""
+Times = tuple[dt.datetime | None, dt.datetime | None]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -67,7 +52,8 @@ class DocumentState:
     `edition` is the edition to check against; if None, the document itself determines it. `time` is the time of the
     change that the current entry lists: its `datetime`, or else its `lastmod` (V1104). `certain` says whether this is
     surely the time of the change; in the edition of 2017, a `lastmod` need not be (V1102). `lists` says what the
-    entries are: "resources", "changes", or empty for anything else.
+    entries are: "resources", "changes", "intervals" for lists or packages of changes, or empty for anything else.
+    `interval` is that of the current entry; `previous` has the latest begin of those before it, and the last one's end.
     """
 
     def __init__(self, head: Head, options: RuleOptions) -> None:
@@ -86,10 +72,11 @@ class DocumentState:
         self.certain = True
         self.dated = self.edition == 2017  # noqa: PLR2004 - a year needs no name
         self.last: dt.datetime | None = None
-        self.together = SeenTexts()
-        self.previous: tuple[dt.datetime | None, dt.datetime | None] = (None, None)
+        self.together: Hashes = set()
+        self.interval: Times = (None, None)
+        self.previous: Times = (None, None)
         self.capabilities: dict[str, RawEntry] = {}
-        self.paths = SeenTexts()
+        self.paths: Hashes = set()
         self.types: set[str] = set()
 
     def is_future(self, text: str) -> bool:
@@ -100,8 +87,11 @@ class DocumentState:
         return time is not None and time > self._tomorrow
 
     def begin(self, item: RawEntry) -> None:
-        """Set the time of the change that an entry lists, before the entry's rules run."""
-        stated = item.md.get("datetime") if item.md else None
+        """Set the time of the change, or the interval, that an entry lists, before the entry's rules run."""
+        if self.lists == "intervals":
+            self.interval = read_time(item.md.get("from")), read_time(item.md.get("until"))
+            return
+        stated = item.md.get("datetime")
         if stated is not None:
             self.dated = True
             self.time, self.certain = read_time(stated), True
@@ -110,16 +100,21 @@ class DocumentState:
 
     def end(self, item: RawEntry) -> None:
         """Remember an entry, after its rules ran."""
+        begin, end = self.interval
+        if begin is not None:
+            self.previous = max(begin, self.previous[0] or begin), end
         if self.time is None:
             return
         if self.last is None or self.time > self.last:
             self.last = self.time
             self.together.clear()
         if self.time == self.last:
-            self.together.add(item.loc)
+            self.together.add(hash(item.loc))
 
 
 def _lists(head: Head) -> str:
+    if head.capability in ("changedump", *CHANGE_ARCHIVES) or (head.capability == "changelist" and head.is_index):
+        return "intervals"
     if head.is_index:
         return ""
     if head.capability in LISTS_OF_CHANGES:
@@ -128,17 +123,8 @@ def _lists(head: Head) -> str:
 
 
 #: Capabilities whose entries are documents or packages.
-POINTING = frozenset(
-    (
-        "description",
-        "capabilitylist",
-        "resourcedump",
-        "changedump",
-        "resourcelist-archive",
-        "resourcedump-archive",
-        "changelist-archive",
-        "changedump-archive",
-    )
+_POINTING = frozenset(
+    ("description", "capabilitylist", "resourcedump", "changedump", *RESOURCE_ARCHIVES, *CHANGE_ARCHIVES)
 )
 Sink = Callable[[RawEntry, DocumentState], None]
 Shape = tuple[bool, bool, tuple[str, ...] | None]
@@ -221,7 +207,7 @@ class _Checking:
     def _begin(self, head: Head) -> DocumentState:
         """Choose the rules once, by what the head says."""
         doc = self._doc = DocumentState(head, self._options)
-        self._keeps = head.is_index or head.capability in POINTING
+        self._keeps = head.is_index or head.capability in _POINTING
         self._rules = {scope: self._applying(scope, head) for scope in ("entry", "md", "link")}
         return doc
 
@@ -236,7 +222,7 @@ class _Checking:
     def entry(self, item: RawEntry, head: Head) -> None:
         """Run the rules for one entry, and pass it on."""
         doc = self._doc or self._begin(head)
-        if doc.lists == "changes":
+        if doc.lists in ("changes", "intervals"):
             doc.begin(item)
             self._run(item, doc)
             doc.end(item)

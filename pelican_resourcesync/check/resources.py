@@ -9,8 +9,8 @@ from typing import BinaryIO
 from pelican_resourcesync.check.document import (
     CheckedDocument,
     DocumentState,
+    Hashes,
     RuleOptions,
-    SeenTexts,
     Sink,
     check_document,
 )
@@ -114,7 +114,7 @@ class ResourceChecker:
 
     def _resource(self, waiting: tuple[RawEntry, str, str]) -> CheckedResource | None:
         item, _, _ = waiting
-        md, limits = item.md or {}, self.options.limits
+        md, limits = item.md, self.options.limits
         if not self.fetcher.holds(item.loc):
             return None
         try:
@@ -138,7 +138,7 @@ class ResourceChecker:
 
 
 def _is_page(item: RawEntry) -> bool:
-    type_ = (item.md or {}).get("type", "")
+    type_ = item.md.get("type", "")
     return looks_like_page(b"", type_.partition(";")[0].strip().lower()) or (
         not type_ and item.loc.endswith((".html", ".htm", "/"))
     )
@@ -159,7 +159,7 @@ class CheckedPackage:
     names: list[str] = field(default_factory=list)
     manifest: CheckedDocument | None = None
     copy: CheckedDocument | None = None
-    listed: SeenTexts = field(default_factory=SeenTexts)
+    listed: Hashes = field(default_factory=set)
 
     @property
     def of_changes(self) -> bool:
@@ -187,9 +187,9 @@ def check_package(
     def check_member(item: RawEntry, doc: DocumentState) -> None:
         if sink is not None:
             sink(item, doc)
-        path = item.md.get("path") if item.md else None
+        path = item.md.get("path")
         if path is not None:
-            package.listed.add(path.removeprefix("/"))
+            package.listed.add(hash(path.removeprefix("/")))
             options.run("member", findings, uri, item.line, _member(archive, item, path), entry=item.loc)
 
     try:
@@ -209,7 +209,7 @@ def _member(archive: ZipReader, item: RawEntry, path: str) -> Member:
     if not member.problem:
         try:
             with archive.open(name) as stream:
-                member.measured = measure(stream, item.md or {}, keep=0)
+                member.measured = measure(stream, item.md, keep=0)
         except DamagedZipError as error:
             member.problem = f"names a member that cannot be read ({error})"
     return member

@@ -44,6 +44,9 @@ class CheckLimits(ZipLimits):
 STANDARD_LIMITS = CheckLimits()
 
 
+_NO_ATTRIBUTES: Attributes = {}
+
+
 class RawEntry:
     """One entry as written, either `url` or `sitemap`.
 
@@ -58,7 +61,7 @@ class RawEntry:
     locs = 0
     lastmod: str | None = None
     changefreq: str | None = None
-    md: Attributes | None = None
+    md = _NO_ATTRIBUTES
     names: tuple[str, ...] | None = None
     mds = 0
     links: Sequence[Attributes] = ()
@@ -72,6 +75,9 @@ class RawEntry:
         self.tag = tag
         self.line = line
         self.number = number
+
+
+NO_ENTRY = RawEntry("", 0, 0)
 
 
 @dataclass(slots=True)
@@ -272,7 +278,7 @@ class Scan:
         elif name == _MD:
             self._bound(attributes)
             item.mds += 1
-            if item.md is None:
+            if item.mds == 1:
                 item.md, item.names = attributes, tuple(attributes)
             else:
                 item.unusual = True

@@ -238,7 +238,7 @@ _OF_CHANGES = frozenset(("changelist", "changedump", "changedump-manifest", "cha
 
 def _differs(link: Attributes, item: RawEntry) -> str | None:
     """Return a message if a link and its entry contradict each other, although both are about the same bytes."""
-    md = item.md or {}
+    md = item.md
     if algorithm := disagreement(md.get("hash"), link.get("hash")):
         return f"its {algorithm} is not that of the entry"
     if md.get("length", link.get("length")) != link.get("length", md.get("length")):
@@ -284,7 +284,7 @@ def memento(link: Attributes, item: RawEntry, _: DocumentState) -> str | None:
         return None
     if problem := _differs(link, item):
         return f"a link with rel=memento: {problem}"
-    types = (item.md or {}).get("type"), link.get("type")
+    types = item.md.get("type"), link.get("type")
     return "a link with rel=memento: its type is not that of the entry" if _other_type(*types) else None
 
 

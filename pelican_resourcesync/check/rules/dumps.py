@@ -3,9 +3,8 @@
 from pelican_resourcesync.check.document import DocumentState
 from pelican_resourcesync.check.resources import MANIFEST, CheckedPackage, Member
 from pelican_resourcesync.check.rule import MUST, SHOULD, rule
-from pelican_resourcesync.check.rules.lists import covered
 from pelican_resourcesync.check.scan import Attributes, RawEntry
-from pelican_resourcesync.check.values import quoted, read_time, same_type, wrong_digest, wrong_length
+from pelican_resourcesync.check.values import quoted, same_type, wrong_digest, wrong_length
 
 _RD, _RM, _CD, _CM = ("resourcedump",), ("resourcedump-manifest",), ("changedump",), ("changedump-manifest",)
 
@@ -13,13 +12,13 @@ _RD, _RM, _CD, _CM = ("resourcedump",), ("resourcedump-manifest",), ("changedump
 @rule("entry", "CD01", SHOULD, "A package has type and length", "core §13.1", on=_CD, index=False)
 @rule("entry", "RD01", SHOULD, "A package has type and length", "core §11.1", on=_RD, index=False)
 def package(item: RawEntry, _: DocumentState) -> str | None:
-    missing = [name for name in ("type", "length") if name not in (item.md or {})]
+    missing = [name for name in ("type", "length") if name not in item.md]
     return f"the package has no {' and no '.join(missing)}" if missing else None
 
 
 @rule("entry", "RD03", SHOULD, "All packages have the same format", "core §11.1", on=_RD + _CD, index=False)
 def one_format(item: RawEntry, doc: DocumentState) -> str | None:
-    type_ = (item.md or {}).get("type")
+    type_ = item.md.get("type")
     if type_ is None:
         return None
     if not doc.types:
@@ -29,7 +28,7 @@ def one_format(item: RawEntry, doc: DocumentState) -> str | None:
 
 @rule("entry", "RD05", MUST, "Each bitstream of a Resource Dump Manifest has a path", "core §11.2", on=_RM)
 def path(item: RawEntry, _: DocumentState) -> str | None:
-    return None if item.md and "path" in item.md else "the entry has no path"
+    return None if "path" in item.md else "the entry has no path"
 
 
 @rule("entry", "RD06", MUST, "A path begins with a slash", "core §11.2", on=_RM)
@@ -37,25 +36,9 @@ def slash(item: RawEntry, _: DocumentState) -> str | None:
     return _without_slash(item.md)
 
 
-# Before the next rule, which takes note of the interval.
-rule("entry", "CD01", SHOULD, "The interval of a dump covers those of its packages", "core §13.1", on=_CD, index=False)(
-    covered
-)
-rule("entry", "CD05", SHOULD, "The interval of an index covers those of its dumps", "core §13.1", on=_CD, index=True)(
-    covered
-)
-
-
-@rule("entry", "CD01", MUST, "Packages are in forward chronological order", "core §13.1", on=_CD, index=False)
-def order(item: RawEntry, doc: DocumentState) -> str | None:
-    begin, end = (read_time((item.md or {}).get(name)) for name in ("from", "until"))
-    before, doc.previous = doc.previous[0], (begin or doc.previous[0], end)
-    return "the package is of an earlier time than one before it" if begin and before and begin < before else None
-
-
 @rule("entry", "CD03", MUST, "An entry has its change, and a path unless it is deleted", "core §13.2", on=_CM)
 def change(item: RawEntry, _: DocumentState) -> str | None:
-    md = item.md or {}
+    md = item.md
     kind = md.get("change", "").strip()
     if kind not in ("created", "updated", "deleted"):
         return f"change is {quoted(kind)}, not created, updated or deleted"
@@ -64,17 +47,17 @@ def change(item: RawEntry, _: DocumentState) -> str | None:
 
 @rule("entry", "CD03", SHOULD, "A bitstream has its media type", "core §13.2", on=_CM)
 def type_(item: RawEntry, _: DocumentState) -> str | None:
-    md = item.md or {}
+    md = item.md
     return "the entry has no type" if "path" in md and "type" not in md else None
 
 
 @rule("entry", "CD04", MUST, "A resource that changed n times has n bitstreams", "core §13.1", on=_CM)
 def own_bitstream(item: RawEntry, doc: DocumentState) -> str | None:
-    path = (item.md or {}).get("path")
+    path = item.md.get("path")
     if path is None:
         return None
-    known = path in doc.paths
-    doc.paths.add(path)
+    known = hash(path) in doc.paths
+    doc.paths.add(hash(path))
     return f"the path {quoted(path)} is that of another change" if known else None
 
 
@@ -124,7 +107,7 @@ def copy(package: CheckedPackage) -> str | None:
 def all_listed(package: CheckedPackage) -> str | None:
     if package.manifest is None or not package.manifest.readable:
         return None
-    unlisted = [name for name in package.names if name != MANIFEST and name not in package.listed]
+    unlisted = [name for name in package.names if name != MANIFEST and hash(name) not in package.listed]
     return f"{len(unlisted)} members are not in the manifest, such as {quoted(unlisted[0])}" if unlisted else None
 
 
@@ -141,7 +124,7 @@ def no_twins(package: CheckedPackage) -> str | None:
 def bytes_of(member: Member) -> str | None:
     problem = member.problem
     if member.measured is not None:
-        md = member.item.md or {}
+        md = member.item.md
         wrong = wrong_length(member.measured, md) or wrong_digest(member.measured, md)
         problem = f"names a member: {wrong}" if wrong else ""
     return f"the path {quoted(member.path)} {problem}" if problem else None

@@ -5,7 +5,13 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 from pelican_resourcesync.check.crawler import Crawler
-from pelican_resourcesync.check.document import LISTS_OF_CHANGES, CheckedDocument, DocumentState
+from pelican_resourcesync.check.document import (
+    CHANGE_ARCHIVES,
+    LISTS_OF_CHANGES,
+    RESOURCE_ARCHIVES,
+    CheckedDocument,
+    DocumentState,
+)
 from pelican_resourcesync.check.rule import MUST, SHOULD, HeadFaults, SourceFaults, rule
 from pelican_resourcesync.check.scan import Attributes, RawEntry
 from pelican_resourcesync.check.values import quoted, read_time, read_time_and_form
@@ -44,7 +50,7 @@ for _identifier, _title, _of, _index, _name, _source in _REQUIRED:
 
 
 def _capability(item: RawEntry) -> str:
-    return item.md.get("capability", "").strip(XML_SPACE) if item.md else ""
+    return item.md.get("capability", "").strip(XML_SPACE)
 
 
 @rule(
@@ -185,7 +191,7 @@ def of_a_resource(md: Attributes, _item: RawEntry, _doc: DocumentState) -> str |
     return None
 
 
-_CL, _CN = ("changelist",), ("change-notification",)
+_CL, _CD, _CN = ("changelist",), ("changedump",), ("change-notification",)
 _LISTS = ("changelist", "change-notification")
 _ORDERED = "Changes are in forward chronological order"
 _WITHIN = "Every change is within from and until"
@@ -195,7 +201,7 @@ _WITHIN = "Every change is within from and until"
     "entry", "CH02", MUST, "Each entry has a change: created, updated or deleted", "core §12.1", on=_LISTS, index=False
 )
 def change(item: RawEntry, _: DocumentState) -> str | None:
-    kind = (item.md or {}).get("change")
+    kind = item.md.get("change")
     if kind is not None and kind.strip() in ("created", "updated", "deleted"):
         return None
     return "the entry has no change" if kind is None else f"change is {quoted(kind)}, not created, updated or deleted"
@@ -212,7 +218,7 @@ def change(item: RawEntry, _: DocumentState) -> str | None:
     editions=(2014,),
 )
 def lastmod(item: RawEntry, _: DocumentState) -> str | None:
-    dated = item.md is not None and "datetime" in item.md
+    dated = "datetime" in item.md
     return "the entry has no lastmod" if item.lastmod is None and dated else None
 
 
@@ -235,7 +241,7 @@ def _earlier(_: RawEntry, doc: DocumentState) -> str | None:
 
 @rule("entry", "CH05", SHOULD, "No two changes have the same URI and time", "core §12.1", on=_LISTS, index=False)
 def unique(item: RawEntry, doc: DocumentState) -> str | None:
-    if doc.time is None or doc.time != doc.last or item.loc not in doc.together:
+    if doc.time is None or doc.time != doc.last or hash(item.loc) not in doc.together:
         return None
     return f"{quoted(item.loc)} already has a change at {_shown(doc.time)}"
 
@@ -256,7 +262,7 @@ def no_datetime(md: Attributes, _item: RawEntry, _doc: DocumentState) -> str | N
 
 
 def _has_datetime(item: RawEntry) -> bool:
-    return item.md is not None and "datetime" in item.md
+    return "datetime" in item.md
 
 
 def _outside(doc: DocumentState) -> str | None:
@@ -301,21 +307,29 @@ def hardly_dated(item: RawEntry, _: DocumentState) -> str | None:
 
 
 @rule("entry", "CH07", MUST, "A Change List Index is in forward chronological order", "core §12.2", on=_CL, index=True)
-def order_of_index(item: RawEntry, doc: DocumentState) -> str | None:
-    begin, before = read_time((item.md or {}).get("from")), doc.previous[0]
-    return "the list begins before one that comes before it" if begin and before and begin < before else None
+@rule("entry", "CD01", MUST, "Packages are in forward chronological order", "core §13.1", on=_CD, index=False)
+@rule("entry", "AR03", MUST, "An archive of changes is in chronological order", "arch §5", on=CHANGE_ARCHIVES)
+def order_of_intervals(_: RawEntry, doc: DocumentState) -> str | None:
+    return "what is listed begins before an entry that comes before it" if _out_of_order(doc) else None
+
+
+def _out_of_order(doc: DocumentState) -> bool:
+    begin, before = doc.interval[0], doc.previous[0]
+    return begin is not None and before is not None and begin < before
 
 
 @rule("entry", "CH07", SHOULD, "An index gives from and until of each Change List", "core §12.2", on=_CL, index=True)
 def interval(item: RawEntry, _: DocumentState) -> str | None:
-    return None if item.md and "from" in item.md else "the entry has no from"
+    return None if "from" in item.md else "the entry has no from"
 
 
 @rule("entry", "CH07", SHOULD, "The interval of an index covers those of its lists", "core §12.2", on=_CL, index=True)
-def covered(item: RawEntry, doc: DocumentState) -> str | None:
-    """Return a message if an entry's interval is not within the document's; entries out of order are not checked."""
-    begin, end = (read_time((item.md or {}).get(name)) for name in ("from", "until"))
-    if begin and doc.previous[0] and begin < doc.previous[0]:
+@rule("entry", "CD01", SHOULD, "The interval of a dump covers those of its packages", "core §13.1", on=_CD, index=False)
+@rule("entry", "CD05", SHOULD, "The interval of an index covers those of its dumps", "core §13.1", on=_CD, index=True)
+def covered(_: RawEntry, doc: DocumentState) -> str | None:
+    begin, end = doc.interval
+    has_order = doc.head.capability == "changelist" or not doc.head.is_index
+    if has_order and _out_of_order(doc):  # which is another rule's
         return None
     if begin and doc.from_ and begin < doc.from_:
         return f"{_shown(begin)} is before the document's from"
@@ -324,10 +338,7 @@ def covered(item: RawEntry, doc: DocumentState) -> str | None:
 
 @rule("entry", "CH06", MUST, "The lists of an index leave no gap", "core §12.1, §12.2", on=_CL, index=True)
 def gapless(item: RawEntry, doc: DocumentState) -> str | None:
-    begin, end = (read_time((item.md or {}).get(name)) for name in ("from", "until"))
-    (_, last), first = doc.previous, item.number == 1
-    if begin is not None:
-        doc.previous = (max(begin, doc.previous[0] or begin), end)
+    (begin, _), (_, last), first = doc.interval, doc.previous, item.number == 1
     if begin and last and begin > last:
         return f"no list holds the changes from {_shown(last)} to {_shown(begin)}"
     if begin and first and doc.from_ and begin > doc.from_:
@@ -348,15 +359,11 @@ def _shown(time: dt.datetime) -> str:
     return time.isoformat().replace("+00:00", "Z")
 
 
-_RESOURCE_ARCHIVES = ("resourcelist-archive", "resourcedump-archive")
-_CHANGE_ARCHIVES = ("changelist-archive", "changedump-archive")
-
-
 @rule(
-    "entry", "AR02", SHOULD, "An archive gives the time of each document", "arch §3", on=_RESOURCE_ARCHIVES, index=False
+    "entry", "AR02", SHOULD, "An archive gives the time of each document", "arch §3", on=RESOURCE_ARCHIVES, index=False
 )
 def archive_at(item: RawEntry, _: DocumentState) -> str | None:
-    return None if item.md and "at" in item.md else "the entry has no at"
+    return None if "at" in item.md else "the entry has no at"
 
 
 @rule(
@@ -365,19 +372,13 @@ def archive_at(item: RawEntry, _: DocumentState) -> str | None:
     SHOULD,
     "An archive gives the interval of each document",
     "arch §5",
-    on=_CHANGE_ARCHIVES,
+    on=CHANGE_ARCHIVES,
     index=False,
 )
 def archive_interval(item: RawEntry, _: DocumentState) -> str | None:
-    md = item.md or {}
+    md = item.md
     missing = [name for name in ("from", "until") if name not in md]
     return f"the entry has no {' and no '.join(missing)}" if missing else None
-
-
-@rule("entry", "AR03", MUST, "An archive of changes is in chronological order", "arch §5", on=_CHANGE_ARCHIVES)
-def archive_order(item: RawEntry, doc: DocumentState) -> str | None:
-    begin, before = read_time((item.md or {}).get("from")), doc.previous[0]
-    return "the document begins before one that comes before it" if begin and before and begin < before else None
 
 
 @rule(
@@ -386,16 +387,12 @@ def archive_order(item: RawEntry, doc: DocumentState) -> str | None:
     SHOULD,
     "Archived changes leave no gap and do not overlap",
     "arch §5",
-    on=_CHANGE_ARCHIVES,
+    on=CHANGE_ARCHIVES,
     index=False,
 )
-def archive_gapless(item: RawEntry, doc: DocumentState) -> str | None:
-    begin, end = (read_time((item.md or {}).get(name)) for name in ("from", "until"))
-    before, last = doc.previous
-    if begin is not None:
-        doc.previous = (max(begin, before or begin), end)
-    # AR03 reports a document that is out of order.
-    if begin is None or last is None or begin == last or (before is not None and begin < before):
+def archive_gapless(_: RawEntry, doc: DocumentState) -> str | None:
+    begin, last = doc.interval[0], doc.previous[1]
+    if begin is None or last is None or begin == last or _out_of_order(doc):  # AR03 reports the last
         return None
     return f"the document begins {'after' if begin > last else 'before'} the end of that before it"
 
@@ -421,7 +418,7 @@ def gapless_parts(crawler: Crawler) -> SourceFaults:
 def up_to_date(crawler: Crawler) -> SourceFaults:
     for current in list(crawler.documents.values()) if crawler.complete else ():
         top = current is not None and crawler.tops.get(current.uri) == current.uri
-        if current is None or not top or f"{current.capability}-archive" not in _CHANGE_ARCHIVES:
+        if current is None or not top or f"{current.capability}-archive" not in CHANGE_ARCHIVES:
             continue
         begin = read_time(current.head.md.get("from"))
         ends = [end for item in _archived(crawler, current) if (end := _time(item, "until"))]
@@ -430,13 +427,13 @@ def up_to_date(crawler: Crawler) -> SourceFaults:
 
 
 def _time(item: RawEntry, name: str) -> dt.datetime | None:
-    return read_time((item.md or {}).get(name))
+    return read_time(item.md.get(name))
 
 
 def _seams(crawler: Crawler) -> Iterator[tuple[CheckedDocument, RawEntry, RawEntry]]:
     """Yield each part but the first of an archive of changes, the last entry before it, and its own first entry."""
     for index in list(crawler.documents.values()):
-        if index is None or not index.head.is_index or index.capability not in _CHANGE_ARCHIVES:
+        if index is None or not index.head.is_index or index.capability not in CHANGE_ARCHIVES:
             continue
         parts = [crawler.documents.get(item.loc) for item in index.pointers]
         known = [part if part is not None and part.pointers else None for part in parts]

@@ -21,9 +21,9 @@ def _gone(ref: Reference) -> str | None:
 
 def _differs(ref: Reference, names: tuple[str, ...]) -> str | None:
     """Return a message if a time of an entry differs from that of the document it points to."""
-    if ref.child is None or ref.item is None or not ref.child.head.mds:
+    if ref.child is None or not ref.child.head.mds:
         return None
-    stated, real = ref.item.md or {}, ref.child.head.md
+    stated, real = ref.item.md, ref.child.head.md
     for name in names:
         if name in stated and read_time(stated[name]) != read_time(real.get(name)):
             return f"{name} is {quoted(stated[name])}, and {quoted(real.get(name, 'missing'))} in {quoted(ref.uri)}"
@@ -55,9 +55,9 @@ def part_of_description(ref: Reference, _: Crawler) -> str | None:
 
 @rule("reference", "CL04", MUST, "Every listed document exists, and has the capability of its entry", "core §9")
 def capability(ref: Reference, _: Crawler) -> str | None:
-    if not _from(ref, "capabilitylist") or ref.item is None:
+    if not _from(ref, "capabilitylist"):
         return None
-    stated = (ref.item.md or {}).get("capability", "").strip()
+    stated = ref.item.md.get("capability", "").strip()
     child = ref.child
     if child is not None and child.head.mds and stated != child.capability:
         return f"{quoted(ref.uri)} has the capability {quoted(child.capability)}, not {quoted(stated)}"
@@ -89,9 +89,9 @@ for _capability in ("resourcelist", "resourcedump", "changelist", "changedump"):
 
 @rule("reference", "CH07", MUST, "An index gives until for closed Change Lists, and not for open ones", "core §12.2")
 def change_list(ref: Reference, _: Crawler) -> str | None:
-    if not _from(ref, "changelist", index=True) or ref.item is None:
+    if not _from(ref, "changelist", index=True):
         return None
-    stated = ref.item.md or {}
+    stated = ref.item.md
     until = ref.child.head.md.get("until") if ref.child and ref.child.head.mds else None
     if until is not None and "from" in stated and "until" not in stated:
         return f"{quoted(ref.uri)} is closed, and the entry has no until"
@@ -188,7 +188,7 @@ def index_link(ref: Reference, _: Crawler) -> str | None:
 
 
 def _older(ref: Reference, *times: str | None) -> str | None:
-    stated = read_time(ref.item.lastmod) if ref.item else None
+    stated = read_time(ref.item.lastmod)
     real = max((time for time in map(read_time, times) if time), default=None)
     return f"{quoted(ref.uri)} was changed after this lastmod" if stated and real and real > stated else None
 
@@ -230,11 +230,11 @@ def contents(ref: Reference, _: Crawler) -> str | None:
 def _package_rule(identifier: str, capability: str, source: str) -> None:
     @rule("reference", identifier, MUST, "Every listed package exists, with the length given in the dump", source)
     def package(ref: Reference, _: Crawler) -> str | None:
-        if ref.kind != "package" or ref.parent.capability != capability or ref.item is None:
+        if ref.kind != "package" or ref.parent.capability != capability:
             return None
         if ref.length is None:
             return f"the package cannot be fetched: {ref.absence}"
-        stated = number((ref.item.md or {}).get("length"))
+        stated = number(ref.item.md.get("length"))
         return f"the package has {ref.length:,} bytes" if stated is not None and stated != ref.length else None
 
 
