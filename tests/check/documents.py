@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pelican_resourcesync.check import RULES
 from pelican_resourcesync.check.document import CheckedDocument, RuleOptions, check_document
-from pelican_resourcesync.check.rule import Findings
+from pelican_resourcesync.check.rule import Findings, Rule
 from pelican_resourcesync.check.scan import STANDARD_LIMITS, CheckLimits
 from tests.support.live import live, static
 
@@ -134,98 +134,61 @@ CAPABILITIES = {
 }
 SOURCE: dict[str, str | bytes] = {
     ".well-known/resourcesync": "",
-    "description.xml": document(
-        "description",
+    "description.xml": document("description",
         entry("capabilitylist.xml", 'capability="capabilitylist"').replace("  </url>", f"    {ABOUT}  </url>"),
-        links=f"  {ABOUT}",
-    ),
-    "capabilitylist.xml": document(
-        "capabilitylist",
+        links=f"  {ABOUT}"),
+    "capabilitylist.xml": document("capabilitylist",
         "".join(entry(path, f'capability="{capability}"') for capability, path in CAPABILITIES.items()),
-        links=f"  {ABOUT}",
-    ),
-    "resources.xml": document(
-        "resourcelist",
-        entry("resources-1.xml", 'at="2024-03-01T00:00:00Z"', tag="sitemap"),
-        SNAPSHOT,
-        root="sitemapindex",
-    ),
-    "resources-1.xml": document(
-        "resourcelist",
-        RESOURCES,
-        ' at="2024-03-01T00:00:00Z"',
-        f'  <rs:ln rel="index" href="{BASE}resources.xml"/>\n',
-    ),
-    "changes.xml": document(
-        "changelist",
-        entry("changes-1.xml", JANUARY, tag="sitemap") + entry("changes-2.xml", FEBRUARY, tag="sitemap"),
-        YEAR,
-        f'  <rs:ln rel="archives" href="{BASE}changes-archive.xml"/>\n',
-        root="sitemapindex",
-    ),
+        links=f"  {ABOUT}"),
+    "resources.xml": document("resourcelist", entry("resources-1.xml", 'at="2024-03-01T00:00:00Z"', tag="sitemap"),
+        SNAPSHOT, root="sitemapindex"),
+    "resources-1.xml": document("resourcelist", RESOURCES, ' at="2024-03-01T00:00:00Z"',
+        f'  <rs:ln rel="index" href="{BASE}resources.xml"/>\n'),
+    "changes.xml": document("changelist", entry("changes-1.xml", JANUARY, tag="sitemap")
+        + entry("changes-2.xml", FEBRUARY, tag="sitemap"), YEAR,
+        f'  <rs:ln rel="archives" href="{BASE}changes-archive.xml"/>\n', root="sitemapindex"),
     "changes-1.xml": document("changelist", JANUARY_CHANGES, f" {JANUARY}", INDEXED),
     "changes-2.xml": document("changelist", FEBRUARY_CHANGES, f" {FEBRUARY}", INDEXED),
     "changes-archive.xml": document("changelist-archive", entry("changes-1.xml", JANUARY)),
-    "dump.xml": document(
-        "resourcedump",
-        _packed("dump.zip", RESOURCE_PACKAGE, 'at="2024-03-01T00:00:00Z"', "dump-manifest.xml"),
-        SNAPSHOT,
-    ),
+    "dump.xml": document("resourcedump", _packed("dump.zip", RESOURCE_PACKAGE, 'at="2024-03-01T00:00:00Z"',
+        "dump-manifest.xml"), SNAPSHOT),
     "dump-manifest.xml": RESOURCE_MANIFEST,
     "dump.zip": RESOURCE_PACKAGE,
-    "changedump.xml": document(
-        "changedump", _packed("changes.zip", CHANGE_PACKAGE, JANUARY, "changes-manifest.xml"), YEAR
-    ),
+    "changedump.xml": document("changedump", _packed("changes.zip", CHANGE_PACKAGE, JANUARY, "changes-manifest.xml"),
+        YEAR),
     "changes-manifest.xml": CHANGE_MANIFEST,
     "changes.zip": CHANGE_PACKAGE,
-    "resources-archive.xml": document(
-        "resourcelist-archive",
-        entry("resources-archive-1.xml", "", tag="sitemap"),
-        root="sitemapindex",
-    ),
-    "resources-archive-1.xml": document(
-        "resourcelist-archive",
+    "resources-archive.xml": document("resourcelist-archive", entry("resources-archive-1.xml", "", tag="sitemap"),
+        root="sitemapindex"),
+    "resources-archive-1.xml": document("resourcelist-archive",
         entry("resources-old.xml", 'at="2024-01-15T00:00:00Z"'),
-        links=f'  <rs:ln rel="index" href="{BASE}resources-archive.xml"/>\n',
-    ),
+        links=f'  <rs:ln rel="index" href="{BASE}resources-archive.xml"/>\n'),
     "resources-old.xml": document("resourcelist", OLD_RESOURCES, OLD_SNAPSHOT),
     "dump-archive.xml": document("resourcedump-archive", entry("dump-old.xml", 'at="2024-01-15T00:00:00Z"')),
-    "dump-old.xml": document(
-        "resourcedump",
-        _packed("dump-old.zip", OLD_PACKAGE, OLD_SNAPSHOT.strip(), "dump-old-manifest.xml"),
-        OLD_SNAPSHOT,
-    ),
+    "dump-old.xml": document("resourcedump",
+        _packed("dump-old.zip", OLD_PACKAGE, OLD_SNAPSHOT.strip(), "dump-old-manifest.xml"), OLD_SNAPSHOT),
     "dump-old-manifest.xml": OLD_MANIFEST,
     "dump-old.zip": OLD_PACKAGE,
     "changedump-archive.xml": document("changedump-archive", entry("changedump-1.xml", JANUARY)),
-    "changedump-1.xml": document(
-        "changedump",
-        _packed("changes.zip", CHANGE_PACKAGE, JANUARY, "changes-manifest.xml"),
-        f" {JANUARY}",
-    ),
+    "changedump-1.xml": document("changedump", _packed("changes.zip", CHANGE_PACKAGE, JANUARY, "changes-manifest.xml"),
+        f" {JANUARY}"),
     "a.txt": A,
     "b.txt": B,
     "robots.txt": f"Sitemap: {BASE}resources.xml\n",
-}
+}  # fmt: skip
 SOURCE[".well-known/resourcesync"] = SOURCE["description.xml"]
 
 #: Documents that the Source above has no need of.
 OTHERS: dict[str, str] = {
-    "notification.xml": document(
-        "change-notification",
-        change("a.txt", "updated", "2024-02-02T00:00:00Z"),
-        f'{YEAR} until="2024-03-01T00:00:00Z"',
-    ),
-    "dump-index.xml": document(
-        "resourcedump", entry("dump.xml", 'at="2024-03-01T00:00:00Z"', tag="sitemap"), SNAPSHOT, root="sitemapindex"
-    ),
-    "changedump-index.xml": document(
-        "changedump", entry("changedump.xml", JANUARY, tag="sitemap"), YEAR, root="sitemapindex"
-    ),
-    "description-index.xml": document(
-        "description", entry("description.xml", 'capability="description"', tag="sitemap"), root="sitemapindex"
-    ),
-}
+    "notification.xml": document("change-notification", change("a.txt", "updated", "2024-02-02T00:00:00Z"),
+        f'{YEAR} until="2024-03-01T00:00:00Z"'),
+    "dump-index.xml": document("resourcedump", entry("dump.xml", 'at="2024-03-01T00:00:00Z"', tag="sitemap"), SNAPSHOT,
+        root="sitemapindex"),
+    "changedump-index.xml": document("changedump", entry("changedump.xml", JANUARY, tag="sitemap"), YEAR,
+        root="sitemapindex"),
+    "description-index.xml": document("description",
+        entry("description.xml", 'capability="description"', tag="sitemap"), root="sitemapindex"),
+}  # fmt: skip
 
 
 def text(name: str) -> str:
@@ -240,15 +203,15 @@ Files = dict[str, str | bytes]
 
 def moved(files: Files, base: str) -> Files:
     """Return the files of a Source at another address, with its packages made anew."""
-    told = {name: data.replace(BASE, base) if isinstance(data, str) else data for name, data in files.items()}
+    result = {name: data.replace(BASE, base) if isinstance(data, str) else data for name, data in files.items()}
     for name, (manifest, members) in PACKAGES.items():
-        old, text_ = files.get(name), told.get(manifest)
+        old, text_ = files.get(name), result.get(manifest)
         if isinstance(text_, str) and isinstance(old, bytes):
-            new = told[name] = package(text_, members)
-            for other, data in told.items():
+            new = result[name] = package(text_, members)
+            for other, data in result.items():
                 if isinstance(data, str):
-                    told[other] = data.replace(f'length="{len(old)}"', f'length="{len(new)}"')
-    return told
+                    result[other] = data.replace(f'length="{len(old)}"', f'length="{len(new)}"')
+    return result
 
 
 def lay(folder: Path, changed: dict[str, str | bytes | None] | None = None, base: str = BASE) -> Path:
@@ -272,12 +235,16 @@ def hosted(
 
 
 def checked(
-    data: str | bytes, *, edition: int | None = None, limits: CheckLimits = STANDARD_LIMITS
+    data: str | bytes,
+    *,
+    edition: int | None = None,
+    limits: CheckLimits = STANDARD_LIMITS,
+    rules: tuple[Rule, ...] = RULES,
 ) -> tuple[Findings, CheckedDocument]:
     """Check a document by itself."""
     findings = Findings(most=100)
     stream = BytesIO(data if isinstance(data, bytes) else data.encode())
-    kept = check_document(stream, "list.xml", RuleOptions(rules=RULES, edition=edition, limits=limits), findings)
+    kept = check_document(stream, "list.xml", RuleOptions(rules=rules, edition=edition, limits=limits), findings)
     return findings, kept
 
 

@@ -259,7 +259,7 @@ def test_up_of_a_manifest_in_a_package(tmp_path: Path, link: str) -> None:
     assert [(each.rule, each.document) for each in group.first] == [("X13", f"{BASE}dump.zip!/manifest.xml")]
 
 
-PART, NEW = 20_000, 1_000
+PART, NEW = 10_000, 1_000
 TIMES = ("2024-01-10T00:00:00Z", "2024-02-10T00:00:00Z", "2024-03-10T00:00:00Z")
 # What the kernel counts for this program alone: `getrusage` counts what started it, too.
 MEMORY = """
@@ -316,7 +316,7 @@ def lay_source(folder: Path, parts: int, *, told: bool) -> Path:
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="Linux tells how much memory a program took")
-@pytest.mark.parametrize("parts", [1, pytest.param(12, marks=pytest.mark.long)])
+@pytest.mark.parametrize("parts", [1, pytest.param(24, marks=pytest.mark.long)])
 def test_lists_add_up(tmp_path: Path, parts: int) -> None:
     """Three lists and the changes between them, in less than 80 MB; the one change that is missing is found."""
     for told in (True, False):

@@ -10,7 +10,7 @@ import pytest
 
 from pelican_resourcesync.check import CheckError, CheckOptions, Report, check
 from pelican_resourcesync.http import uri_of_path
-from tests.check.between import DEEP, FAULTS, Changed, only, swap
+from tests.check.between import FAULTS, Changed, only, swap
 from tests.check.documents import B_SAID, BASE, JANUARY, SOURCE, A, B, document, entry, lay, names, text
 
 RESOURCE_LIST = document(
@@ -35,15 +35,6 @@ def test_valid_source(tmp_path: Path, deep: bool) -> None:
     assert (report.packages, report.elsewhere, report.complete) == (4 if deep else 0, 0, True)
 
 
-@pytest.mark.parametrize("name", FAULTS)
-def test_fault_between_documents(tmp_path: Path, name: str) -> None:
-    """The fault is found by its rule and no other; what only looks like it is not."""
-    fault, near = FAULTS[name]
-    rule, level = name.split(maxsplit=1)[0], "SHOULD" if " SHOULD" in name else "MUST"
-    assert names(run(tmp_path / "fault", fault).findings) == [f"{rule} {level}"]
-    assert names(run(tmp_path / "near", near).findings) == []
-
-
 @pytest.mark.parametrize("name", [name for name in FAULTS if name.startswith("CL06 of ")])
 def test_manifests_without_copies(tmp_path: Path, name: str) -> None:
     """Where manifests have no copies, what they say is known only to who reads the packages, and then the same."""
@@ -58,14 +49,6 @@ def without_copies(files: Changed) -> Changed:
     return {
         name: re.sub(r".*contents.*\n", "", data) if isinstance(data, str) else data for name, data in files.items()
     }
-
-
-@pytest.mark.parametrize("name", DEEP)
-def test_deep_faults(tmp_path: Path, name: str) -> None:
-    """What is at the URIs is compared with what is said of it, and only where that was asked for."""
-    changed, expected = DEEP[name]
-    assert names(run(tmp_path, changed).findings) == []
-    assert names(run(tmp_path, changed, deep=True).findings) == [expected]
 
 
 def test_deep_near_misses(tmp_path: Path) -> None:

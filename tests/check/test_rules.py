@@ -1,8 +1,7 @@
 """Every rule is found where it is broken, by its own function and by no other."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
 from functools import wraps
 from io import BytesIO
 from pathlib import Path
@@ -14,10 +13,10 @@ from pelican_resourcesync.check import RULES, UNCHECKED, CheckOptions, Level, ch
 from pelican_resourcesync.check.document import RuleOptions
 from pelican_resourcesync.check.resources import CheckedPackage, check_package
 from pelican_resourcesync.check.rule import Findings
-from tests.check.between import DEEP, HOSTED
+from tests.check.between import DEEP, HOSTED, Changed
 from tests.check.between import FAULTS as BETWEEN
 from tests.check.documents import JANUARY, OTHERS, SOURCE, checked, document, entry, hosted, lay, names, text
-from tests.check.faults import ALONE, BEFORE, EARLY, FAULTS, FIRST, LATE, PACKED, SECOND, Fault, broken, changes
+from tests.check.faults import ALONE, BEFORE, EARLY, FAULTS, FIRST, LATE, PACKED, SECOND, broken, changes
 from tests.protocol.support import spec
 
 
@@ -26,21 +25,6 @@ from tests.protocol.support import spec
 def test_valid_documents_pass(name: str, edition: int | None) -> None:
     """What the faults are seeded into has none."""
     assert names(checked(text(name), edition=edition)[0]) == []
-
-
-@pytest.mark.parametrize("fault", FAULTS, ids=str)
-def test_fault_is_found(fault: Fault) -> None:
-    """The fault is found by its rule and no other."""
-    assert fault.old in text(fault.base)
-    findings, _ = checked(broken(fault), edition=fault.edition)
-    assert names(findings) == [f"{fault.rule} {fault.level}"]
-
-
-@pytest.mark.parametrize("fault", FAULTS, ids=str)
-def test_near_miss_is_not_found(fault: Fault) -> None:
-    """What only looks like the fault is none."""
-    near = text(fault.base).replace(fault.old, fault.near, 1)
-    assert names(checked(near, edition=fault.edition)[0]) == []
 
 
 @pytest.mark.parametrize(
@@ -179,62 +163,29 @@ def test_rules_say_what_they_are() -> None:
 TOGETHER = {"lastmod of CH02"}
 
 
-@dataclass
-class Recorder:
-    """Notes which functions find something."""
-
-    found: set[int] = field(default_factory=set)
-
-    def watch(self, number: int, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a rule's function, watched."""
-
-        @wraps(function)
-        def watched(*given: Any) -> Any:
-            said = function(*given)
-            if said is None or isinstance(said, str):
-                self.found |= {number} if said else set()
-                return said
-            return self._each(number, said)
-
-        return watched
-
-    def _each(self, number: int, said: Iterable[Any]) -> Iterator[Any]:
-        for each in said:
-            self.found.add(number)
-            yield each
-
-
 @pytest.fixture
-def recorder() -> Iterator[Recorder]:
-    """Watch all rules, for one test."""
-    watching, judges = Recorder(), [rule.check for rule in RULES]
+def fired() -> Iterator[set[int]]:
+    """Return the numbers of the rules that have found something, for one test."""
+    found: set[int] = set()
+    functions = [rule.check for rule in RULES]
+
+    def watched(number: int, function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def watch(*given: Any) -> Any:
+            result = function(*given)
+            if result is not None and not isinstance(result, str):
+                result = list(result)
+            if result:
+                found.add(number)
+            return result
+
+        return watch
+
     for number, rule in enumerate(RULES):
-        object.__setattr__(rule, "check", watching.watch(number, judges[number]))
-    yield watching
-    for rule, function in zip(RULES, judges, strict=True):
+        object.__setattr__(rule, "check", watched(number, functions[number]))
+    yield found
+    for rule, function in zip(RULES, functions, strict=True):
         object.__setattr__(rule, "check", function)
-
-
-@pytest.mark.parametrize("name", ALONE)
-def test_document_alone(name: str) -> None:
-    """A document that is broken by one rule is found by that alone, under its edition or its limits."""
-    data, edition, limits = ALONE[name]
-    assert names(checked(data, edition=edition, limits=limits)[0]) == [" ".join(name.split()[:2])]
-
-
-@pytest.mark.parametrize("name", PACKED)
-def test_package_alone(name: str) -> None:
-    """So is a package."""
-    assert names(packed(*PACKED[name])) == [" ".join(name.split()[:2])]
-
-
-@pytest.mark.parametrize("name", HOSTED)
-def test_host_alone(name: str, tmp_path: Path) -> None:
-    """So is what a host says, and only to who asks it for everything."""
-    headers, expected = HOSTED[name]
-    with hosted(tmp_path, headers) as address:
-        assert names(check(CheckOptions(target=address, deep=True)).findings) == [expected]
-        assert names(check(CheckOptions(target=address)).findings) == []
 
 
 def packed(data: bytes, listed_as: str) -> Findings:
@@ -244,36 +195,63 @@ def packed(data: bytes, listed_as: str) -> Findings:
     return findings
 
 
-def looks(folder: Path) -> Iterator[Findings]:
-    """Look at everything that is broken on purpose, one after the other."""
+def in_folder(folder: Path, changed: Changed, *, deep: bool = False) -> Findings:
+    """Check the Source with this changed."""
+    return check(CheckOptions(target=str(lay(folder, changed)), deep=deep)).findings
+
+
+def faults(folder: Path) -> Iterator[tuple[str, str, Findings]]:
+    """Yield what is broken on purpose: its name, the rule and level that it breaks, and what is found."""
     for fault in FAULTS:
-        yield checked(broken(fault), edition=fault.edition)[0]
-    for data, edition, limits in ALONE.values():
-        yield checked(data, edition=edition, limits=limits)[0]
-    for package in PACKED.values():
-        yield packed(*package)
-    for number, (changed, _) in enumerate(BETWEEN.values()):
-        yield check(CheckOptions(target=str(lay(folder / str(number), changed)))).findings
+        assert fault.old in text(fault.base)
+        yield str(fault), f"{fault.rule} {fault.level}", checked(broken(fault), edition=fault.edition)[0]
+    for name, (data, edition, limits) in ALONE.items():
+        yield name, " ".join(name.split()[:2]), checked(data, edition=edition, limits=limits)[0]
+    for name, package in PACKED.items():
+        yield name, " ".join(name.split()[:2]), packed(*package)
+    for number, (name, (changed, _)) in enumerate(BETWEEN.items()):
+        rule = f"{name.split()[0]} {'SHOULD' if ' SHOULD' in name else 'MUST'}"
+        yield name, rule, in_folder(folder / str(number), changed)
+    for name, (changed, rule) in DEEP.items():
+        yield name, rule, in_folder(folder / name, changed, deep=True)
+    for name, (headers, rule) in HOSTED.items():
+        with hosted(folder / name, headers) as address:
+            yield name, rule, check(CheckOptions(target=address, deep=True)).findings
+
+
+def near_misses(folder: Path) -> Iterator[tuple[str, Findings]]:
+    """Yield what only looks like a fault, or is one that only `--deep` shows."""
+    for fault in FAULTS:
+        near = text(fault.base).replace(fault.old, fault.near, 1)
+        yield f"near {fault}", checked(near, edition=fault.edition)[0]
+    for number, (name, (_, near_changed)) in enumerate(BETWEEN.items()):
+        yield f"near {name}", in_folder(folder / str(number), near_changed)
     for name, (changed, _) in DEEP.items():
-        yield check(CheckOptions(target=str(lay(folder / name, changed)), deep=True)).findings
+        yield f"{name}, not deep", in_folder(folder / name, changed)
     for name, (headers, _) in HOSTED.items():
         with hosted(folder / name, headers) as address:
-            yield check(CheckOptions(target=address, deep=True)).findings
+            yield f"{name}, not deep", check(CheckOptions(target=address)).findings
 
 
-def test_every_function_finds_what_no_other_rule_does(recorder: Recorder, tmp_path: Path) -> None:
-    """No function is there for nothing, and none says the same as another rule's."""
+def test_every_fault_is_found_by_its_rule(fired: set[int], tmp_path: Path) -> None:
+    """Each fault is found by its rule and no other, and each function finds one that no other rule does."""
     alone: set[int] = set()
-    for findings in looks(tmp_path):
-        if len(names(findings)) == 1:
-            alone |= recorder.found
-        recorder.found.clear()
+    for name, rule, findings in faults(tmp_path):
+        assert names(findings) == [rule], name
+        alone |= fired
+        fired.clear()
     missing = [
-        rule
+        f"{rule.identifier} {rule.level}: {rule.sentence}"
         for number, rule in enumerate(RULES)
         if number not in alone and f"{rule.check.__qualname__} of {rule.identifier}" not in TOGETHER
     ]
-    assert not missing, "\n".join(f"{rule.identifier} {rule.level}: {rule.sentence}" for rule in missing)
+    assert not missing
+
+
+def test_near_misses_are_not_found(tmp_path: Path) -> None:
+    """What only looks like a fault is none, and what only the bytes show is found only where they are asked for."""
+    for name, findings in near_misses(tmp_path):
+        assert names(findings) == [], name
 
 
 def test_document_that_begins_too_late(tmp_path: Path) -> None:

@@ -92,9 +92,9 @@ def test_a_million(tmp_path: Path, dated: bool) -> None:
 
 
 def test_some_thousands(tmp_path: Path) -> None:
-    """So it is on a smaller scale, with room for what else a machine does: thirty thousand entries."""
-    lay_list(tmp_path, 1, 30_000)
-    found = measured(tmp_path, 3)
+    """So it is on a smaller scale, with room for what else a machine does: fifteen thousand entries."""
+    lay_list(tmp_path, 1, 15_000)
+    found = measured(tmp_path, 2)
     assert found["documents"] == 5
     assert found["checked"] < 8 * found["parsed"]
 

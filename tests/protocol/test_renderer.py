@@ -24,10 +24,9 @@ from pelican_resourcesync.protocol import (
     write,
     write_parts,
 )
-from tests.protocol.strategies import documents, entries
-from tests.protocol.support import resource_list, written
+from tests.protocol.strategies import documents
+from tests.protocol.support import NOON, resource_list, written
 
-ROOTS = st.sampled_from(Root)
 EDITIONS = st.sampled_from([2014, 2017])
 
 
@@ -38,46 +37,34 @@ def rendered(entry: Entry, root: Root, edition: int) -> RenderedEntry:
     return entry.loc, md, renderer.entry_links(entry.links), render_datetime(entry.lastmod) if entry.lastmod else ""
 
 
-@given(documents, EDITIONS)
-def test_a_document_of_them(document: Document, edition: int) -> None:
-    """It has the bytes that it has of the entries, all of them or some."""
-    told = [replace(each, changefreq=None) for each in document.entries]
-    expected = written(resource_list(*told, root=document.root), edition=edition)
-    before = [rendered(each, document.root, edition) for each in told]
-    assert written(resource_list(root=document.root, rendered=before), edition=edition) == expected
-    mixed = resource_list(*told[:2], root=document.root, rendered=before[2:])
-    assert written(mixed, edition=edition) == expected
-
-
-@given(st.lists(entries, max_size=8), st.integers(1, 3), st.integers(400, 4_000))
-def test_parts_of_them(told: list[Entry], most: int, size: int) -> None:
-    """X04: they count and weigh what they are, so that parts begin where they did."""
-    told = [replace(each, changefreq=None) for each in told]
-    before = [rendered(each, Root.URLSET, 2017) for each in told]
-    assert parts(resource_list(*told), most, size) == parts(resource_list(rendered=before), most, size)
-
-
-@given(st.lists(entries, max_size=12), EDITIONS, ROOTS)
-def test_many_together(told: list[Entry], edition: int, root: Root) -> None:
-    """Entries that are written together have the bytes that each has by itself."""
-    renderer = Renderer(root, edition)
-    whole = written(resource_list(*told, root=root), edition=edition).decode()
+@given(documents, EDITIONS, st.integers(1, 3), st.integers(400, 4_000))
+def test_a_document_of_them(document: Document, edition: int, most: int, size: int) -> None:
+    """It has the bytes that it has of the entries, all or some, in one document, in parts (X04) or one by one."""
+    entries = [replace(each, changefreq=None) for each in document.entries]
+    root, renderer = document.root, Renderer(document.root, edition)
+    expected = written(resource_list(*entries, root=root), edition=edition)
+    before = [rendered(each, root, edition) for each in entries]
+    assert written(resource_list(root=root, rendered=before), edition=edition) == expected
+    assert written(resource_list(*entries[:2], root=root, rendered=before[2:]), edition=edition) == expected
     head, tail = renderer.head(resource_list(root=root)), renderer.tail()
-    assert whole == head + "".join(map(renderer.entry, told)) + tail
+    assert expected.decode() == head + "".join(map(renderer.entry, entries)) + tail
+    before = [rendered(each, Root.URLSET, 2017) for each in entries]
+    assert parts(resource_list(*entries), most, size) == parts(resource_list(rendered=before), most, size)
 
 
-@given(st.lists(entries, max_size=5), st.sampled_from(["no URI", "urn:a\nurn:b", "urn:x:" + "a" * 2_042]))
-def test_one_that_is_refused_among_others(told: list[Entry], loc: str) -> None:
+@pytest.mark.parametrize("loc", ["no URI", "urn:a\nurn:b", "urn:x:" + "a" * 2_042])
+def test_one_that_is_refused_among_others(loc: str) -> None:
     """X10: those before it are written, and the error names it."""
+    entries = [Entry(loc="urn:1", lastmod=NOON), Entry(loc="urn:2")]
     for document in (
-        resource_list(*told, Entry(loc=loc), Entry(loc="urn:a")),
-        resource_list(*told, rendered=[(loc, "", "", ""), ("urn:a", "", "", "")]),
+        resource_list(*entries, Entry(loc=loc), Entry(loc="urn:a")),
+        resource_list(*entries, rendered=[(loc, "", "", ""), ("urn:a", "", "", "")]),
     ):
         stream = BytesIO()
         with pytest.raises(DocumentError, match="X10") as error:
             write(document, stream)
         assert str(error.value).startswith(f"the entry with loc {loc[:2048]!a}: ")
-        assert stream.getvalue() + b"</urlset>\n" == written(resource_list(*told))
+        assert stream.getvalue() + b"</urlset>\n" == written(resource_list(*entries))
 
 
 def parts(document: Document, most: int, size: int) -> dict[str, bytes] | str:
