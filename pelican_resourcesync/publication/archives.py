@@ -112,7 +112,7 @@ class ArchiveWriter:
         path = layout.archived(_DUMP, archived.at)
         if previous and path in previous.state.documents and self.writing.stays:
             self.writing.carry_all(path)
-            self.dumps.carry(archived)
+            self.dumps.packages(archived)
         else:
             document = self.documents.resource_dump(archived.at, self.dumps.packages(archived))
             self.writing.put_parts(path, document, partial(layout.archived_part, _DUMP, archived.at))

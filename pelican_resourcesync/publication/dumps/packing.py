@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import attrgetter
 from typing import NamedTuple, TypeVar
+from zlib import crc32
 
 from pelican_resourcesync.publication.documents.documents import change_entries
 from pelican_resourcesync.publication.dumps.package import LONGEST_PATH, Bitstream
@@ -34,6 +35,9 @@ FRAME_SIZE = _most_packed(HEAD_SIZE) + _MEMBER_SIZE + _END_SIZE
 
 _ENTRY_SIZE = len('  <url>\n    <loc></loc>\n  </url>\n    <rs:md path=""/>\n') + LONGEST_PATH
 _LASTMOD_SIZE = len("    <lastmod></lastmod>\n")
+
+#: A package of resources has at least so many, and on average twice as many, if its size permits.
+_EVERY = 250
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,10 +71,23 @@ def size_in_package(bitstream: Bitstream) -> PackageSize:
     return PackageSize(packed + _MEMBER_SIZE + _most_packed(bitstream.expected.length), 1, listed)
 
 
+def begins_package(bitstream: Bitstream) -> bool:
+    """Return whether a package of resources may begin with this one, which depends on its URI alone.
+
+    So a resource that comes or goes changes one package, and the others stay.
+    """
+    return crc32(bitstream.entry[0].encode()) % _EVERY == 0
+
+
 def divided(
-    items: Iterable[Item], size_of: Callable[[Item], PackageSize], limits: PackageLimits = STANDARD_LIMITS
+    items: Iterable[Item],
+    size_of: Callable[[Item], PackageSize],
+    limits: PackageLimits = STANDARD_LIMITS,
+    begins: Callable[[Item], bool] = lambda _: False,
 ) -> Iterator[Iterator[Item]]:
     """Divide items, in their order, into packages: each as full as is sure to fit.
+
+    A package of many items ends before one that `begins` another.
 
     This is calculated from lengths alone, before anything is deflated. So the division depends on the resources and not
     on the version of zlib, nothing is packed twice, and no package is larger than requested (packages of text are much
@@ -85,7 +102,8 @@ def divided(
         added = size_of(item)
         size, entries, manifest = size + added.size, entries + added.entries, manifest + added.manifest
         fits = size <= limits.size and entries <= limits.entries and manifest <= limits.manifest
-        if entries > added.entries and not fits:
+        is_first = entries > _EVERY + added.entries and begins(item)
+        if entries > added.entries and (is_first or not fits):
             number += 1
             size, entries, manifest = FRAME_SIZE + added.size, added.entries, HEAD_SIZE + added.manifest
         return number

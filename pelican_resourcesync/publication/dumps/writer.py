@@ -1,12 +1,13 @@
 """Write dumps to a stage: packages first, then the documents that link to them."""
 
-from collections.abc import Callable, Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from itertools import count, takewhile
+from itertools import count
 
-from pelican_resourcesync.protocol import ChangeKind, Document, Entry, Metadata
+from pelican_resourcesync.protocol import Capability, ChangeKind, Document, Entry, Metadata, RenderedEntry
 from pelican_resourcesync.publication.documents.contents import (
     ChangeDumpContents,
     FindBytes,
@@ -17,7 +18,10 @@ from pelican_resourcesync.publication.documents.contents import (
 from pelican_resourcesync.publication.documents.documents import Documents, change_entries
 from pelican_resourcesync.publication.documents.writer import DocumentWriter
 from pelican_resourcesync.publication.dumps.package import Bitstream, open_package, repacked, write_package
-from pelican_resourcesync.publication.dumps.packing import divided, package_limits, size_in_package
+from pelican_resourcesync.publication.dumps.packing import begins_package, divided, package_limits, size_in_package
+from pelican_resourcesync.publication.model.ranges import Body
+
+_PATH = re.compile(r' path="[^"]*+"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +46,16 @@ class DumpWriter:
         """Write the packages of a Resource Dump, or carry over the previous ones; return their entries."""
         if dump.listed is not None:
             return list(self._packed(dump.at, dump.listed))
-        self.carry(dump)
-        return [self._entry(path, dump.at) for path in self._paths(dump.at)]
+        return [self._carried(path, at) for path, at in self._earlier(dump.at)]
 
     def _entry(self, package: str, at: datetime) -> Entry:
         digest, length = self.writing.stage.measure(package)
         return self.documents.package_entry(package, length, digest, Metadata(at=at))
 
-    def carry(self, dump: ResourceSnapshot) -> None:
-        """Carry over the packages of an earlier Resource Dump, with their manifests."""
-        for package in self._paths(dump.at):
-            self._carry(package, self.documents.resource_dump_manifest(dump.at))
+    def _carried(self, package: str, at: datetime) -> Entry:
+        """Carry over a package of a Resource Dump, with its manifest; return its entry."""
+        self._carry(package, self.documents.resource_dump_manifest(at))
+        return self._entry(package, at)
 
     def _carry(self, package: str, head: Document) -> None:
         """Carry over a package and its manifest; if the site has moved, pack it again, with the new links (X13)."""
@@ -65,14 +68,16 @@ class DumpWriter:
             entries = previous.entries(manifest)
             self._write(package, head, (repacked(entry, packed, self.writing.options.edition) for entry in entries))
 
-    def _paths(self, at: datetime) -> list[str]:
-        """Return the packages of an earlier Resource Dump.
-
-        They are found by their numbers, because its entries may have a former address of the site.
-        """
-        layout, previous = self.writing.options.layout, self.writing.previous
-        numbered = (layout.resource_dump_package(at, number) for number in count(1))
-        return list(takewhile(lambda path: path in previous.state.documents, numbered)) if previous else []
+    def _earlier(self, at: datetime | None = None) -> Iterator[tuple[str, datetime]]:
+        """Yield the packages of an archived Resource Dump, or of the last one, each with the time it is as of."""
+        previous = self.writing.previous
+        if previous is None:
+            return
+        archived = previous.layout.archived(Capability.RESOURCEDUMP, at) if at else ""
+        path = archived if archived in previous.state.documents else previous.layout.resource_dump
+        for entry in previous.entries(path):
+            if entry.md and entry.md.at:
+                yield entry.loc.removeprefix(f"{previous.layout.siteurl}/"), entry.md.at
 
     def change_dump(self, dumped: ChangeDumpContents) -> None:
         """Write the Change Dump of a range: existing packages are carried over, new ones are written (CD)."""
@@ -88,21 +93,51 @@ class DumpWriter:
             self.writing.put(path, self.documents.change_dump(dumped, packages))
 
     def _packed(self, at: datetime, listed: Rows) -> Iterator[Entry]:
-        """Write the packages of a Resource Dump one after another; yield their entries."""
-        options = self.writing.options
-        head = self.documents.resource_dump_manifest(at)
-        packages = divided(self._available(listed), size_in_package, package_limits(options))
-        for number, bitstreams in enumerate(packages, 1):
-            path = options.layout.resource_dump_package(at, number)
-            self._write(path, head, bitstreams)
-            yield self._entry(path, at)
+        """Write the packages of a Resource Dump one after another, and carry over those that stay; yield their entries.
 
-    def _available(self, listed: Rows) -> Iterator[Bitstream]:
+        A package stays if its members do.
+        """
+        options, numbers = self.writing.options, count(1)
+        head = self.documents.resource_dump_manifest(at)
+        before = {
+            uri: (path, time)
+            for path, time in (self._earlier() if self.writing.stays else ())
+            for uri, *_ in self._members(path)[:1]
+        }
+        bitstreams = map(Bitstream.of_row, listed.rows())
+        for package in divided(bitstreams, size_in_package, package_limits(options), begins_package):
+            wanted = [*package]
+            earlier = self._same(wanted, before)
+            if earlier is None:
+                wanted = [*self._available(wanted)]
+                earlier = self._same(wanted, before)
+            if earlier:
+                yield self._carried(*earlier)
+            elif wanted:
+                path = options.layout.resource_dump_package(at, next(numbers))
+                self._write(path, head, wanted)
+                yield self._entry(path, at)
+
+    def _members(self, package: str) -> list[RenderedEntry]:
+        """Return the entries of the manifest of an earlier package, without their paths."""
+        previous = self.writing.previous
+        if previous is None:
+            return []
+        entries = Body(previous.folder / previous.layout.manifest(package), is_draft=False).entries()
+        return [(each.loc, _PATH.sub("", each.md), each.links, each.lastmod) for each in entries]
+
+    def _same(
+        self, bitstreams: Sequence[Bitstream], before: Mapping[str, tuple[str, datetime]]
+    ) -> tuple[str, datetime] | None:
+        """Return the earlier package with just these members, if there is one, by the URI of its first."""
+        found = before.get(bitstreams[0].entry[0]) if bitstreams else None
+        return found if found and self._members(found[0]) == [each.entry for each in bitstreams] else None
+
+    def _available(self, bitstreams: Iterable[Bitstream]) -> Iterator[Bitstream]:
         """Yield the bitstreams of the resources whose bytes are available."""
-        for row in listed.rows():
-            bitstream = Bitstream.of_row(row)
-            if opener := self.find(row.uri, bitstream.expected.hash, bitstream.modified):
-                yield bitstream._replace(open=opener)
+        for each in bitstreams:
+            if opener := self.find(each.entry[0], each.expected.hash, each.modified):
+                yield each._replace(open=opener)
 
     def _measured(self, package: Package) -> Package:
         digest, length = self.writing.stage.measure(package.path)

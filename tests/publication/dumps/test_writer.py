@@ -17,6 +17,7 @@ from pelican_resourcesync.check import CheckOptions, check
 from pelican_resourcesync.errors import PublicationError
 from pelican_resourcesync.protocol import Limits, Link
 from pelican_resourcesync.publication import Calendar, Change, ChangeHistory, Dumps, Representation, Resource
+from pelican_resourcesync.publication.dumps import packing
 from tests.publication.archivist import Archivist, read
 from tests.publication.support import (
     CREATED,
@@ -113,6 +114,32 @@ def test_nothing_is_packed_again_where_nothing_changed(source: Source, size: int
     everything = tree(source.output)
     source.publish(CONTENTS, told, dumps=dumps, archives=ALL)
     assert tree(source.output) == everything
+
+
+def test_packages_in_which_nothing_changed_stay(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is updated, added or removed touches its own package alone; the others keep their names, bytes and times."""
+    monkeypatch.setattr(packing, "_EVERY", 4)
+    archivist = Archivist(source)
+    contents = {f"{number:03}.html": b"%d" % number for number in range(60)}
+    changes: list[dict[str, bytes]] = [
+        {},
+        {"030.html": b"new"},
+        {"0305.html": b"more"},
+        {"0305.html": b""},
+        {"000.html": b""},
+    ]
+    for day, some in enumerate(changes, 5):
+        before = packages_in(source) if day > 5 else {}
+        contents = {path: data for path, data in sorted({**contents, **some}.items()) if data}
+        source.publish(contents, f"2024-01-{day:02}T12:00", **EVERYTHING)
+        archivist.look(contents, {"dumps": BOTH, "archives": ALL})
+        assert resources_in(dump_of(source)) == uris(contents)
+        now = [path for path in packages_in(source) if "/resourcedump-" in path and path.endswith(".zip")]
+        new = [path for path in now if path not in before]
+        assert len(now) > 6
+        assert not before or 1 <= len(new) <= 2
+        assert {time_in(each.said, "at").day for each in dump_of(source)} <= {*range(5, day + 1)}
+    assert check(CheckOptions(target=str(source.output), deep=True)).conforming
 
 
 def test_a_link_or_a_type_that_changes(source: Source) -> None:
