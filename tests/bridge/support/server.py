@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -46,6 +47,8 @@ class Server:
         url = self.empty_database()
         with psycopg.connect(self.dsn(url)) as connection:
             fill(connection, rows, version)
+        with psycopg.connect(self.dsn(url), autocommit=True) as connection:
+            _wait_for_older(connection)
         return url
 
     def update(self, url: str, before: Rows, rows: Rows, version: int) -> None:
@@ -123,6 +126,20 @@ def fill(connection: psycopg.Connection[Any], rows: Rows, version: int) -> None:
                 target.write_row(row)
     connection.execute(";".join(indexes(version)).encode())
     connection.execute("ANALYZE")
+
+
+def _wait_for_older(connection: psycopg.Connection[Any]) -> None:
+    """Wait until transactions that began earlier have ended: row versions do not tell what was written since then.
+
+    A server that is shared has those of others, in any of its databases.
+    """
+    (last,) = connection.execute("SELECT txid_snapshot_xmax(txid_current_snapshot())").fetchone() or (0,)
+    for _ in range(600):
+        (oldest,) = connection.execute("SELECT txid_snapshot_xmin(txid_current_snapshot())").fetchone() or (last,)
+        if oldest >= last:
+            return
+        time.sleep(0.1)
+    pytest.fail("another transaction on the server has not ended for a minute")
 
 
 @contextmanager
