@@ -13,7 +13,7 @@ import pytest
 from pelican_resourcesync import __version__
 from pelican_resourcesync.cli import main, parser
 from tests.commands.support import URL, told
-from tests.support.sites import ROOT, Site, our_command
+from tests.support.sites import ROOT, Site, our_process
 
 DOCS = (ROOT / "docs/commands.md").read_text("utf-8")
 
@@ -87,16 +87,16 @@ def test_documented_keys_are_those_of_the_json(published: Site, capsys: pytest.C
 
 def test_exits_of_the_process(published: Site) -> None:
     """0 done, 1 problems found, 2 wrong usage or unusable input; one sentence and no traceback."""
-    version = our_command(published.folder, "--version", check=False)
+    version = our_process(published.folder, "--version", check=False)
     assert (version.returncode, version.stdout) == (0, f"pelican-resourcesync {__version__}\n")
-    done = our_command(published.folder, "show", check=False)
+    done = our_process(published.folder, "show", check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(f"{URL}\n  resources  ")
     (published.output / "resourcesync/site/resourcelist.xml").write_bytes(b"another")
-    damaged = our_command(published.folder, "show", "output", "--json", check=False)
+    damaged = our_process(published.folder, "show", "output", "--json", check=False)
     assert (damaged.returncode, damaged.stderr) == (1, "")
     assert "is damaged" in json.loads(damaged.stdout)["problem"]
-    unusable = our_command(
+    unusable = our_process(
         published.folder, "forget", "https://example.org/one.html", "--settings", "none.py", check=False
     )
     assert (unusable.returncode, unusable.stdout) == (2, "")

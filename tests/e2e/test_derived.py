@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.sites import Site, strip
+from tests.support.sites import Site
 from tests.truth.__main__ import main
 
 BASE = """<html><head><title>{% block title %}{% endblock %}</title></head><body>
@@ -76,7 +76,13 @@ def begin(site: Site) -> None:
         write(site, number)
     write(site, 5, "See [the third]({filename}3.md).")
     site.write("content/pages/about.md", "Title: About us\n\nWe like mills.\n")
-    site.write("content/pages/visit.md", "Title: Visit us\n\nOn Sundays.\n")
+    visit(site)
+    site.write("content/uploads/map.svg", "<svg/>")
+
+
+def visit(site: Site, text: str = "On Sundays.", title: str = "Visit us") -> None:
+    """Write a page, which may link to a file that is published while a page does."""
+    site.write("content/pages/visit.md", f"Title: {title}\n\n{text}\n")
 
 
 def rename(site: Site) -> None:
@@ -90,16 +96,18 @@ STEPS: list[list[Callable[[Site], object]]] = [
     [
         lambda site: write(site, 2, "An edit below the summary."),
         lambda site: site.write("content/pages/thanks.md", "Title: With many thanks\n\nTo all.\n"),
+        lambda site: visit(site, "See the [map]({static}/uploads/map.svg)."),
     ],
     [
         lambda site: write(site, 2, "An edit below the summary.", first=LONG.format("second")),
         lambda site: site.write("content/pages/about.md", "Title: About us\n\nWe do like mills.\n"),
+        visit,
     ],
     [lambda site: write(site, 7, Title="The seventh mill"), lambda site: write(site, 4, Tags="wood, iron")],
     [lambda site: write(site, 8, Title="Mill eight", Date="2024-08-01"), rename],
     [
         lambda site: write(site, 1, Title="The first mill"),
-        lambda site: site.write("content/pages/visit.md", "Title: Come and see\n\nOn Sundays.\n"),
+        lambda site: visit(site, "A [map]({static}/uploads/map.svg) is there.", title="Come and see"),
     ],
     [lambda site: site.remove("content/6.md"), lambda site: write(site, 4, Tags="wood, iron", Status="draft")],
     [
@@ -144,7 +152,13 @@ def test_no_change_is_missing(report: dict[str, Any]) -> None:
     kinds = [kind for (_time, kind, _path), _sort in report["changes"]]
     assert kinds.count("created") > len(STEPS)
     assert kinds.count("deleted") > 3
-    assert {sort for _change, sort in report["changes"]} == {"article", "page", "listing", "feed"}
+    assert {sort for _change, sort in report["changes"]} == {"article", "page", "listing", "feed", "static"}
+
+
+def test_file_that_comes_with_the_page_that_links_to_it(report: dict[str, Any]) -> None:
+    """A file outside `STATIC_PATHS` is published while a page links to it, whenever it was committed."""
+    kinds = [kind for (_time, kind, _path), sort in report["changes"] if sort == "static"]
+    assert kinds == ["created", "deleted", "created"]
 
 
 def test_nothing_is_invented(report: dict[str, Any]) -> None:
@@ -160,24 +174,3 @@ def test_every_hash_is_that_of_the_bytes_built(report: dict[str, Any]) -> None:
 def test_a_first_publication_tells_nothing_impossible(folder: Path) -> None:
     """Its rule does not know every change; but each URL that it names was there, and what is there at the end is."""
     assert _judge(folder)["impossible"] == []
-
-
-def test_file_that_comes_with_the_article_that_links_to_it(tmp_path: Path) -> None:
-    """A file outside `STATIC_PATHS` is published while an article links to it, whenever it was committed."""
-    site = strip(Site.create(tmp_path / "site"))
-    site.article("a.md", "One")
-    site.write("content/uploads/map.svg", "<svg/>")
-    site.commit("2025-03-01T10:00:00Z")
-    site.article("a.md", "One", "A [map]({static}uploads/map.svg).")
-    site.commit("2025-03-02T10:00:00Z")
-    site.article("a.md", "One")
-    site.commit("2025-03-03T10:00:00Z")
-    site.article("a.md", "One", "The [map]({static}uploads/map.svg).")
-    site.commit("2025-03-04T10:00:00Z")
-    found = _judge(tmp_path, "--judge", "backfill")
-    assert (found["missing"], found["invented"]) == ([], [])
-    assert [kind for (_time, kind, _path), sort in found["changes"] if sort == "static"] == [
-        "created",
-        "deleted",
-        "created",
-    ]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.sites import Site, strip
+from tests.support.sites import Site, run, strip
 
 #: A plug-in that keeps what has an embargo, by giving it another status.
 EMBARGO = """
@@ -89,13 +89,13 @@ def test_pattern_that_excludes_nothing_is_pointed_out(plain: Site) -> None:
     plain.article("a.md", "A")
     plain.article("b.md", "B")
     plain.commit("2024-01-01T10:00:00Z")
-    said = plain.command().stderr
+    said = run(plain)[1]
     assert "RESOURCESYNC['exclude'] has 'privte/*', which no file of the output matches" in said
     assert "'404.html'" not in said
     assert "'a.html'" not in said
     plain.configure(RESOURCESYNC={"exclude": ["404.html", "privtae/*", "a.html"]})
     plain.commit("2024-01-02T10:00:00Z")
-    assert "RESOURCESYNC['exclude'] has 'privtae/*', which no file" in plain.command().stderr
+    assert "RESOURCESYNC['exclude'] has 'privtae/*', which no file" in run(plain)[1]
 
 
 def test_files_for_the_host_are_no_resources(plain: Site) -> None:

@@ -13,25 +13,22 @@ import pytest
 from lxml import html
 
 from tests.support.browser import look_at, needs_chromium
-from tests.support.sites import ROOT
+from tests.support.sites import ROOT, run_program
 
 DOCS = ROOT / "docs"
 TUTORIAL = (DOCS / "tutorial.md").read_text("utf-8")
-PROGRAMS = {"pelican": "pelican", "pelican-resourcesync": "pelican_resourcesync"}
 
 
-def run(*arguments: str, cwd: Path = ROOT, **environment: str) -> str:
+def run(program: str, *arguments: str, cwd: Path = ROOT, **environment: str) -> str:
     """Run one of the programs, or git, and return what it prints."""
-    program, *rest = arguments
-    command = [sys.executable, "-m", PROGRAMS[program]] if program in PROGRAMS else [program]
-    done = subprocess.run(
-        [*command, *rest],
-        cwd=cwd,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "80", **environment},
-        check=False,
-        capture_output=True,
-        encoding="utf-8",
-    )
+    if program == "pelican-resourcesync":
+        done = run_program(program, cwd, *arguments, COLUMNS="80", **environment)
+    else:  # the site has plug-ins of its own
+        command = [sys.executable, "-m", program] if program == "pelican" else [program]
+        variables = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "80", **environment}
+        done = subprocess.run(
+            [*command, *arguments], cwd=cwd, env=variables, check=False, capture_output=True, encoding="utf-8"
+        )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

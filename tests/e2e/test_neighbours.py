@@ -59,7 +59,6 @@ WAITER = """
 def bare(site: Site) -> Site:
     """Return a site of one article, and plug-ins to choose from."""
     strip(site)
-    site.configure(PLUGIN_PATHS=["plugins"])
     site.write("plugins/other.py", dedent(PLUGIN))
     site.write("plugins/waiter.py", dedent(WAITER))
     site.article("a.md", "A")
@@ -115,6 +114,7 @@ def test_set_of_another_plugin(bare: Site, among: str) -> None:
         PATH=among,
         ARTICLE_PATHS=["content"] if among == "." else [""],
         PAGE_PATHS=[],
+        PLUGIN_PATHS=["plugins"],
         PLUGINS=["other", "pelican_resourcesync"],
     )
     bare.commit("2024-01-02T10:00:00Z")
@@ -157,6 +157,7 @@ def test_two_builds_at_once(bare: Site) -> None:
     bare.article("b.md", "B")
     bare.commit("2024-02-01T10:00:00Z")
     command = [sys.executable, "-m", "pelican", "-e", 'PLUGINS=["waiter", "pelican_resourcesync"]']
+    command.append('PLUGIN_PATHS=["plugins"]')
     with subprocess.Popen(command, cwd=bare.folder, stdout=subprocess.PIPE, text=True) as first:
         wait_for(bare.folder / "begun")
         before = tree(bare.output)

@@ -14,7 +14,7 @@ from pelican.settings import read_settings
 
 import pelican_resourcesync
 from tests.support.reader import parse
-from tests.support.sites import Site, file_of, our_command, public_files, strip
+from tests.support.sites import Site, file_of, our_command, public_files, run, strip
 
 LINK = (
     '<link rel="resourcesync" type="application/xml" href="https://example.org/resourcesync/site/capabilitylist.xml" />'
@@ -92,8 +92,7 @@ def line(text: str) -> str:
 
 def verbose(site: Site) -> str:
     """Build with the command `pelican`, and give all that it says, information too, in whole lines."""
-    process = site.command("--verbose", "--log-handler", "rich", environment={"COLUMNS": "2000", "NO_COLOR": "1"})
-    return process.stdout + process.stderr
+    return run(site, "--verbose")[1]
 
 
 def listed(output: Path) -> dict[str, str]:
@@ -365,7 +364,7 @@ def test_site_in_a_subpath_is_told_where_discovery_ends(site: Site) -> None:
     site.article("a.md")
     site.commit("2024-01-01T10:00:00Z")
     site.configure(SITEURL="https://example.org/blog")
-    said = [each for each in site.command().stdout.splitlines() if "SITEURL has a path" in each]
+    said = [each for each in run(site)[1].splitlines() if "SITEURL has a path" in each]
     assert len(said) == 1
     assert "https://example.org/blog/.well-known/resourcesync is not at the root" in said[0]
 
@@ -376,9 +375,10 @@ def test_documents_are_never_read_as_sources(site: Site) -> None:
     site.write("a.md", "Title: A\nDate: 2024-01-01\n\nText.\n")
     site.commit("2024-01-01T10:00:00Z")
     for _ in range(2):
-        said = site.command("--fatal", "warnings")
-        assert "1 article" in said.stdout
-        assert "ResourceSync: " in said.stdout
+        status, said = run(site, "--fatal", "warnings")
+        assert status == 0
+        assert "1 article" in said
+        assert "ResourceSync: " in said
 
 
 def test_pelican_that_does_not_name_the_plugin_publishes_nothing(site: Site) -> None:
@@ -395,8 +395,7 @@ def test_build_dated_in_the_past_believes_its_commits(site: Site) -> None:
     """`SOURCE_DATE_EPOCH` dates what is not committed; a commit of yesterday is not in the future because of it."""
     site.article("a.md", "A")
     site.commit("2024-01-01T10:00:00Z")
-    said = site.command(environment={"SOURCE_DATE_EPOCH": "315532800"})
-    assert "in the future" not in said.stdout + said.stderr
+    assert "in the future" not in run(site, SOURCE_DATE_EPOCH="315532800")[1]
     assert {time for time, _kind, _path in site.changes()} == {"2024-01-01T10:00:00Z"}
 
 

@@ -3,17 +3,14 @@
 import os
 import re
 import shutil
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 
-from tests.support.sites import ROOT, Site, import_sample_site, run, strip
+from tests.support.sites import ROOT, Site, import_sample_site, run, run_program, strip
 
 README = (ROOT / "README.md").read_text("utf-8")
-PROGRAMS = {"pelican": "pelican", "pelican-resourcesync": "pelican_resourcesync"}
 
 
 def sessions() -> list[tuple[list[str], str]]:
@@ -41,14 +38,11 @@ def test_the_commands_print_what_the_readme_shows(tmp_path: Path) -> None:
     for name in ("user.name", "user.email"):
         site.git("config", name, "keeper@museum.example")
     site.git("commit", "-q", "--all", "--amend", "--no-edit", GIT_COMMITTER_DATE="2024-11-05T08:40:00Z")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "80"}
     commands = sessions()
     assert len(commands) == 5
-    for (program, *arguments), printed in commands:
-        command = [sys.executable, "-m", PROGRAMS[program], *arguments]
-        done = subprocess.run(
-            command, cwd=site.folder, env=environment, check=True, capture_output=True, encoding="utf-8"
-        )
+    for command, printed in commands:
+        done = run_program(command[0], site.folder, *command[1:], COLUMNS="80")
+        assert done.returncode == 0, done.stderr
         expected = "\n".join(line for line in printed.splitlines() if ": this is the first publication." not in line)
         assert plain(done.stdout) == plain(expected)
 

@@ -7,14 +7,15 @@ import json
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from textwrap import dedent
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
+from pelican_resourcesync.publication.previous import search
 from tests.support.live import Live, files, hosts, live
 from tests.support.sites import Site, run, strip
 
@@ -24,16 +25,6 @@ HOME = "resourcesync/site"
 KEPT = ".resourcesync/live"
 #: The page for people and its badge, which are no part of a publication.
 PAGE = ("index.html", "badge.svg")
-
-#: What stays of a build's patience in these tests.
-HASTY = """
-    from dataclasses import replace
-    from pelican_resourcesync.publication.previous import search
-
-    def register():
-        search.ALLOWANCE = replace(search.ALLOWANCE, patience=0.1)
-        search.BOUNDS = replace(search.BOUNDS, timeout=2.0)
-"""
 
 Tree = dict[str, tuple[bytes, int]]
 
@@ -84,10 +75,14 @@ class Museum:
         return state
 
     def stops(self) -> str:
-        """Build in a process; check that it stops with one sentence and changes nothing; give the sentence."""
+        """Build without patience; check that it stops with one sentence and changes nothing; return the sentence."""
         before, kept = tree(self.site.output), tree(self.site.folder / KEPT)
-        exit_status, said = run(self.site, "--extra-settings", 'PLUGINS=["hasty","pelican_resourcesync"]')
-        (sentence,) = (line for line in said.splitlines() if line.strip())
+        with (
+            patch.object(search, "ALLOWANCE", replace(search.ALLOWANCE, patience=0.1)),
+            patch.object(search, "BOUNDS", replace(search.BOUNDS, timeout=2.0)),
+        ):
+            exit_status, printed = run(self.site)
+        (sentence,) = (line for line in printed.splitlines() if line.strip())
         assert exit_status == 1
         assert "CRITICAL" in sentence
         assert "Error: " in sentence
@@ -100,9 +95,6 @@ class Museum:
 def public_museum(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Museum]:
     """Yield a site of one article whose host has nothing yet."""
     site = strip(Site.create(folder / "site", SITEURL=MUSEUM, RESOURCESYNC={"previous": "live"}))
-    site.write("plugins/hasty.py", dedent(HASTY))
-    site.write(".gitignore", "output/\n__pycache__/\nplugins/\n")
-    site.configure(PLUGIN_PATHS=["plugins"])
     www = folder / "www"
     with live(hosts({MUSEUM: files(www)}), proxy=True) as host:
         monkeypatch.setenv("http_proxy", host.url)

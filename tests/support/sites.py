@@ -5,15 +5,21 @@ import logging
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
+from io import StringIO
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 from urllib.parse import unquote
 
 from pelican import Pelican
+from pelican import main as pelican_main
+from pelican.log import FatalLogger, LimitFilter
 from pelican.settings import read_settings
 
+from pelican_resourcesync.cli import main
 from tests.support.reader import XmlDocument, parse_file
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -118,6 +124,11 @@ class Site:
         self.git("commit", "-q", "--allow-empty", "-m", message, GIT_AUTHOR_DATE=time, GIT_COMMITTER_DATE=time)
         return self.git("rev-parse", "HEAD")
 
+    @property
+    def not_live(self) -> list[str]:
+        """Options of `pelican` with which nobody's site is asked what is public there."""
+        return [] if "RESOURCESYNC" in self.settings else ["-e", f"RESOURCESYNC={json.dumps(NOT_LIVE)}"]
+
     def build(self, **overrides: Any) -> None:
         """Build the site in this process, as `pelican` does, with these settings overridden."""
         build(self.folder, **overrides)
@@ -126,9 +137,8 @@ class Site:
         self, *arguments: str, environment: Mapping[str, str] | None = None, check: bool = True
     ) -> subprocess.CompletedProcess[str]:
         """Build the site with the command `pelican`, in a process of its own."""
-        not_live = [] if "RESOURCESYNC" in self.settings else ["-e", f"RESOURCESYNC={json.dumps(NOT_LIVE)}"]
         return subprocess.run(
-            [sys.executable, "-m", "pelican", "--log-handler", "plain", *arguments, *not_live],
+            [sys.executable, "-m", "pelican", "--log-handler", "plain", *arguments, *self.not_live],
             cwd=self.folder,
             env={**os.environ, **(environment or {})},
             check=check,
@@ -147,15 +157,52 @@ class Site:
 
 
 def run(site: Site, *arguments: str, **environment: str) -> tuple[int, str]:
-    """Build with the command `pelican`, and return its exit status and all that it said, unwrapped."""
+    """Build with the command `pelican`, and return its exit status and all that it prints, unwrapped.
+
+    It runs in this process, unless the site has plug-ins of its own, which would stay connected.
+    """
+    arguments = ("--log-handler", "rich", *arguments)
     environment = {"COLUMNS": "2000", "NO_COLOR": "1", **environment}
-    process = site.command("--log-handler", "rich", *arguments, environment=environment, check=False)
-    return process.returncode, process.stdout + process.stderr
+    if "PLUGIN_PATHS" in site.settings or "PYTHONPATH" in environment:
+        done = site.command(*arguments, environment=environment, check=False)
+    else:
+        done = run_program("pelican", site.folder, *arguments, *site.not_live, **environment)
+    return done.returncode, done.stdout + done.stderr
 
 
-def warnings(said: str) -> list[str]:
-    """Return the warnings among what was said."""
-    return [" ".join(line.split()) for line in said.splitlines() if "WARNING" in line]
+def run_program(name: str, folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run `pelican` or `pelican-resourcesync` in a folder, in this process."""
+    printed, errors, status = StringIO(), StringIO(), 0
+    handlers, logging.root.handlers = logging.root.handlers, []  # else Pelican would add none
+    try:
+        with (
+            chdir(folder),
+            patch.dict(os.environ, environment),
+            patch.object(sys, "argv", [name, *arguments]),
+            patch.object(sys, "path", [*sys.path]),
+            redirect_stdout(printed),
+            redirect_stderr(errors),
+        ):
+            status = _PROGRAMS[name](arguments) or 0
+    except SystemExit as ended:
+        status = int(ended.code or 0)
+    finally:
+        logging.root.handlers = handlers
+        logging.getLogger("pelican").setLevel(logging.NOTSET)
+        FatalLogger.fatal_lvl = logging.CRITICAL + 1
+        LimitFilter._raised_messages.clear()  # else no later build would print the same warning
+    return subprocess.CompletedProcess(arguments, status, printed.getvalue(), errors.getvalue())
+
+
+_PROGRAMS: Mapping[str, Callable[[Sequence[str]], int | None]] = {
+    "pelican": pelican_main,
+    "pelican-resourcesync": main,
+}
+
+
+def warnings(printed: str) -> list[str]:
+    """Return the warnings among what was printed."""
+    return [" ".join(line.split()) for line in printed.splitlines() if "WARNING" in line]
 
 
 def strip(site: Site) -> Site:
@@ -168,6 +215,14 @@ def strip(site: Site) -> Site:
 
 
 def our_command(folder: Path, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+    """Run the command `pelican-resourcesync` in a folder, in this process."""
+    done = run_program("pelican-resourcesync", folder, *arguments)
+    if check:
+        assert done.returncode == 0, done.stderr
+    return done
+
+
+def our_process(folder: Path, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
     """Run the command `pelican-resourcesync` in a folder, in a process of its own."""
     return subprocess.run(
         [sys.executable, "-m", "pelican_resourcesync", *arguments],
@@ -182,15 +237,10 @@ def our_command(folder: Path, *arguments: str, check: bool = True) -> subprocess
 
 def build(folder: Path, **overrides: Any) -> None:
     """Build the site in `folder` in this process, from that folder as the current one."""
-    here = Path.cwd()
-    os.chdir(folder)
-    try:
+    with chdir(folder):
         settings = read_settings("pelicanconf.py", override=overrides)
         settings["RESOURCESYNC"] = _not_live(settings.get("RESOURCESYNC"))
         Pelican(settings).run()
-    finally:
-        os.chdir(here)
-        logging.getLogger("pelican").setLevel(logging.NOTSET)
 
 
 def _not_live(raw: Any) -> Any:

@@ -34,7 +34,8 @@ def _past_once(tmp_path_factory: pytest.TempPathFactory) -> Site:
 
 
 @pytest.fixture(scope="session")
-def _backfilled_once(_past_once: Site, tmp_path_factory: pytest.TempPathFactory) -> Site:
+def backfilled_once(_past_once: Site, tmp_path_factory: pytest.TempPathFactory) -> Site:
+    """Return the small site with its backfill, of one build at a time; it must not be changed."""
     site = _copy(_past_once, tmp_path_factory.mktemp("backfilled") / "site")
     assert run(site).built == 3
     return site
@@ -47,9 +48,9 @@ def past(_past_once: Site, tmp_path: Path) -> Site:
 
 
 @pytest.fixture
-def backfilled(_backfilled_once: Site, tmp_path: Path) -> Site:
+def backfilled(backfilled_once: Site, tmp_path: Path) -> Site:
     """Return the small site with the records of its builds, and what backfill published of them."""
-    return _copy(_backfilled_once, tmp_path / "site")
+    return _copy(backfilled_once, tmp_path / "site")
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from tests.site.backfill.test_backfill import PAST
 from tests.support.follower import Follower
 from tests.support.live import served
 from tests.support.sites import NOT_LIVE, Site, our_command
+from tests.support.sites import run as build
 
 SITEURL = "https://example.org"
 BUILT = {**NOT_LIVE, "history": "built"}
@@ -53,14 +54,14 @@ def test_no_record(recorded: Site) -> None:
     (recorded.folder / "publishconf.py").write_text("from pelicanconf import *\nSITENAME = 'Public'\n")
     recorded.commit(TIMES[4])
     arguments = ["-s", "publishconf.py", "-e", 'SITENAME="A name"']
-    done = recorded.command(*arguments, check=False)
-    assert done.returncode != 0
-    said = " ".join((done.stdout + done.stderr).split())
+    status, said = build(recorded, *arguments)
+    assert status != 0
+    said = " ".join(said.split())
     assert "RESOURCESYNC['history'] is 'built', but there is no record of https://example.org in " in said
     assert "Traceback" not in said
     assert f"{ADVICE} --settings, --since and -e of this site" in said
     our_command(recorded.folder, "backfill", *arguments[2:], "--settings", arguments[1], "--output", "../aside")
-    assert recorded.command(*arguments).returncode == 0
+    assert build(recorded, *arguments)[0] == 0
     # the site and its settings file were made by the fifth commit
     assert {time for time, _, _ in changes_now(recorded)} == {TIMES[4]}
 

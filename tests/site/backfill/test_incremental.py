@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.site.backfill.support import TIMES, changes_now, documents, run, worktrees
+from tests.site.backfill.support import TIMES, Terminal, changes_now, documents, run, worktrees
 from tests.support.sites import Site
 
 SITEURL = "https://example.org"
@@ -66,9 +66,11 @@ def test_new_commits_alone_are_built(backfilled: Site) -> None:
     before = {sha: file.stat().st_mtime_ns for sha, file in records(backfilled).items()}
     backfilled.article("fourth.md", "Fourth")
     new = backfilled.commit(TIMES[4])
-    stream = io.StringIO()
+    stream = Terminal()
     outcome = run(backfilled, stream)
     assert (outcome.built, outcome.known) == (1, 3)
+    assert "1 built, 0 failed, 0 left" in stream.getvalue()
+    assert "\033[?25h" in stream.getvalue().rpartition("left")[2], "the cursor is back"
     after = {sha: file.stat().st_mtime_ns for sha, file in records(backfilled).items()}
     assert after == {**before, new: after[new]}
     assert (TIMES[4], "created", "/fourth.html") in changes_now(backfilled)
@@ -105,18 +107,18 @@ def test_settings_of_ours_build_nothing(backfilled: Site) -> None:
     assert documents(backfilled.output)["third.html"]
 
 
-def test_a_failure_that_is_no_fault_of_the_commit(past: Site) -> None:
+def test_a_failure_that_is_no_fault_of_the_commit(recorded: Site) -> None:
     """What ended for another reason is tried again, once more each time."""
-    conf = past.folder / "pelicanconf.py"
+    conf = recorded.folder / "pelicanconf.py"
     conf.write_text(f"{conf.read_text()}import os\nif 'KILL' in os.environ:\n    os.kill(os.getpid(), 9)\n")
-    killed = past.commit(TIMES[4])
-    past.configure()
-    past.commit(TIMES[5])
+    killed = recorded.commit(TIMES[4])
+    recorded.configure()
+    recorded.commit(TIMES[5])
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("KILL", "yes")
         for _ in range(2):
-            assert run(past).skipped[killed] == "it was ended by signal 9"
-    outcome = run(past)
+            assert run(recorded).skipped[killed] == "it was ended by signal 9"
+    outcome = run(recorded)
     assert (outcome.built, list(outcome.skipped.values())) == (1, ["ValueError: a slip"])
 
 

@@ -72,7 +72,7 @@ def test_killed_at_many_moments(past: Site) -> None:
 
 
 @pytest.fixture
-def slow(past: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> "tuple[subprocess.Popen[bytes], int]":
+def slow(recorded: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> "tuple[subprocess.Popen[bytes], int]":
     """Start a backfill; return it with the number of the process of a build under way, which takes long."""
     told = tmp_path / "process"
     lines = [
@@ -81,13 +81,13 @@ def slow(past: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> "tuple[
         f"    pathlib.Path({str(told)!r}).write_text(str(os.getpid()))",
         "    time.sleep(50)",
     ]
-    conf = past.folder / "pelicanconf.py"
+    conf = recorded.folder / "pelicanconf.py"
     conf.write_text("\n".join([conf.read_text(), *lines, ""]))
-    past.commit(TIMES[4])
-    past.configure()
-    past.commit(TIMES[5])
+    recorded.commit(TIMES[4])
+    recorded.configure()
+    recorded.commit(TIMES[5])
     monkeypatch.setenv("SLOW", "yes")
-    process = start(past)
+    process = start(recorded)
     number = wait_for(told)
     monkeypatch.delenv("SLOW")
     return process, int(number)
@@ -104,17 +104,17 @@ def test_builds_end_with_what_started_them(slow: "tuple[subprocess.Popen[bytes],
     assert not Path(f"/proc/{number}/stat").exists()
 
 
-def test_interrupted(past: Site, slow: "tuple[subprocess.Popen[bytes], int]") -> None:
+def test_interrupted(recorded: Site, slow: "tuple[subprocess.Popen[bytes], int]") -> None:
     """Ctrl-C ends the builds under way, which are no failures, and leaves nothing behind."""
     process, number = slow
     assert os.getpgid(number) == number, "a terminal would interrupt it too, and it would look like a failure"
     os.killpg(process.pid, signal.SIGINT)
     assert process.wait(600) == 2
-    assert (past.folder.parent / "stderr").read_bytes().splitlines()[-1] == (
+    assert (recorded.folder.parent / "stderr").read_bytes().splitlines()[-1] == (
         b"pelican-resourcesync: interrupted: run backfill again to continue, finished builds are kept"
     )
-    assert worktrees(past) == []
-    assert not (past.output / "resourcesync").exists()
-    outcome = run(past)
+    assert worktrees(recorded) == []
+    assert not (recorded.output / "resourcesync").exists()
+    outcome = run(recorded)
     assert outcome.known >= 1, "the last commit was the first"
     assert list(outcome.skipped.values()) == ["ValueError: a slip"]
