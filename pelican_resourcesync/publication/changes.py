@@ -29,6 +29,7 @@ from pelican_resourcesync.publication.model.resource import (
     render_links,
     render_representation,
 )
+from pelican_resourcesync.publication.model.state import sortable
 from pelican_resourcesync.publication.parts import (
     LONGEST_TIME,
     OPEN,
@@ -37,7 +38,6 @@ from pelican_resourcesync.publication.parts import (
     Finals,
     Segment,
     candidates_in,
-    sortable,
     time_line,
 )
 
