@@ -273,7 +273,7 @@ _OPEN_LINE = time_line(OPEN).encode()
 def bytes_differ(before: str, now: str) -> bool:
     """Return whether metadata, as texts of rows, is of bytes that may differ, by hash or else by length."""
     if before.startswith(_HASHED) and now.startswith(_HASHED):  # nearly always
-        return before.split('"', 2)[1] != now.split('"', 2)[1]
+        return not now.startswith(before[: before.index('"', len(_HASHED)) + 1])
     (hash_before, length_before), (hash_now, length_now) = (
         found.groups() if (found := _BYTES.match(md)) else (None, None) for md in (before, now)
     )
@@ -353,7 +353,8 @@ def _chunks(writing: Writing, counts: Counts) -> Iterator[bytes]:
 class Finals:
     """The times at which changes are published, which may be later than those at which they happened.
 
-    Changes of one time are divided if they do not fit into one document, in the order of their URIs.
+    Changes of one time are divided if they do not fit into one document, in the order of their URIs. Only times that
+    differ are held, because there may be millions.
     """
 
     def __init__(self) -> None:
@@ -362,14 +363,16 @@ class Finals:
 
     def add(self, time: str, first: str, final: str) -> None:
         """Publish the changes of a time at another, from the URI `first` on."""
-        uris, finals = self._times.setdefault(time, ([], []))
-        uris.append(first)
-        finals.append(final)
+        if sortable(final) != time:
+            uris, finals = self._times.setdefault(time, ([], []))
+            uris.append(first)
+            finals.append(final)
 
     def of(self, time: str, uri: str) -> str:
         """Return the time at which a change is published."""
-        uris, finals = self._times[time]
-        return finals[bisect_right(uris, uri) - 1]
+        uris, finals = self._times.get(time, ((), ()))
+        number = bisect_right(uris, uri)
+        return finals[number - 1] if number else f"{time}Z"
 
 
 def count_entries(times: Sequence[str], mds: Sequence[str]) -> Counts:

@@ -44,7 +44,7 @@ from pelican_resourcesync.publication.previous.resource_list import ResourceList
 
 STANDARD_LIMITS = Limits()
 #: The most entries of a draft, which is compared and written at once.
-_MOST = 5_000
+_MOST = 2_500
 _LONGEST_AT = datetime(2000, 1, 1, 1, 1, 1, 1, UTC)
 _AT = re.compile(rb' at="[^"]*+"')
 #: The length of what comes after the entries.
