@@ -180,16 +180,15 @@ class DSpaceRepository:
         """Return a digest of what all items share: if it differs, any item may have changed.
 
         It covers the schema of the database, the visible fields, the public collections and communities, the groups of
-        an anonymous visitor, the formats of files, the types of relationships, and the view except for its time.
+        an anonymous visitor, the formats of files and the types of relationships, but no settings.
         """
-        view, hierarchy = self._view, self.hierarchy
+        hierarchy = self.hierarchy
         shared = (
             (self.version, self._queries.dialect, self._queries.titles),
             sorted(self._fields.items()),
             sorted(hierarchy.communities.items()),
             sorted(hierarchy.collections.items()),
             (*self._shared, self._kinds),
-            (str(view.zone), view.bundles, view.entities, sorted(view.hidden), view.fingerprints),
         )
         return sha256(repr(shared).encode()).hexdigest()
 

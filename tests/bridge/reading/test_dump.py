@@ -22,7 +22,7 @@ from tests.bridge.support.samples import PUBLIC, every_case
 from tests.bridge.support.server import Server
 
 #: The bytes between two places where a dump is damaged.
-STRIDE = 97 if settings().max_examples > 1_000 else 293
+STRIDE = 97 if settings().max_examples > 1_000 else 997
 _ESCAPES = {"\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v"}
 
 
