@@ -4,7 +4,7 @@ import sys
 from argparse import ArgumentParser
 from collections.abc import Sequence
 
-from pelican_resourcesync.commands import check, follow, mirror, site
+from pelican_resourcesync.commands import check, follow, key, mirror, site
 from pelican_resourcesync.errors import ResourceSyncError
 from pelican_resourcesync.printable import printable
 from pelican_resourcesync.version import __version__
@@ -35,6 +35,6 @@ def parser() -> ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     verbs = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for add in (site.add_verbs, check.add_verb, mirror.add_verbs, follow.add_verb):
+    for add in (site.add_verbs, check.add_verb, mirror.add_verbs, follow.add_verb, key.add_verb):
         add(verbs)
     return top

@@ -17,6 +17,7 @@ from pelican_resourcesync.publication import (
     read_state,
     well_known_reachable,
 )
+from pelican_resourcesync.signing import signing_key
 from repo_bridge.inventory import Inventory
 from repo_bridge.readers import RepositoryReader, needs_records_set
 from repo_bridge.settings import BridgeSettings
@@ -109,6 +110,7 @@ def _find(settings: BridgeSettings, name: str, stack: ExitStack) -> Predecessor:
         moved_from=settings.moved_from,
         moved_setting="moved-from",
         elsewhere=_servers(settings),
+        key=signing_key(),
     )
     stack.callback(search.close)
     return search.find()
@@ -151,6 +153,7 @@ def _options(
         on_deletions=_ON_DELETIONS,
         moved_from=settings.moved_from,
         page=PageOptions(facts=facts if is_complete else ()),
+        key=signing_key(),
         link_changes_below=f"{layout.uri(layout.records)}/",
     )
 

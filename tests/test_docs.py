@@ -92,7 +92,7 @@ def test_every_key_of_the_state_is_told(site: Site) -> None:
     text = (ROOT / "docs/publication-json.md").read_text("utf-8")
     told = set(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE))
     written = json.loads((site.output / "resourcesync/publication.json").read_bytes()).keys()
-    assert told == {*written, "read_as_of", "former"}  # of repositories, and of sites that have moved
+    assert told == {*written, "read_as_of", "former", "signature"}  # of repositories, moved sites, and with a key
 
 
 @pytest.mark.parametrize("file", DOCS, ids=lambda file: str(file.relative_to(ROOT)))

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from pelican_resourcesync.commands.arguments import add_jobs, add_max_documents, count, rate, seconds, size
 from pelican_resourcesync.errors import SettingsError
+from pelican_resourcesync.signing import parse_public
 
 if TYPE_CHECKING:
     from pelican_resourcesync.destination import MirrorOptions
@@ -54,6 +55,13 @@ def add_reading(verb: ArgumentParser) -> None:
     web.add_argument("--allow-private", action="store_true", help="such hosts may have private addresses")
     web.add_argument("--proxy", action="store_true", dest="proxies", help="use the proxies of the environment")
     web.add_argument("--retries", type=number, metavar="N", help="attempts after a failure (4)")
+    signed = verb.add_argument_group("signatures", argument_default=argparse.SUPPRESS)
+    signed.add_argument(
+        "--key", action="append", type=parse_public, dest="keys", metavar="KEY", help="the key that signs the Source"
+    )
+    signed.add_argument(
+        "--max-age", type=seconds, metavar="TIME", help="refuse what was signed longer ago than TIME like 48h"
+    )
     limits = verb.add_argument_group("limits", argument_default=argparse.SUPPRESS)
     limits.add_argument("--timeout", type=seconds, metavar="TIME", help="longest silence (30s)")
     limits.add_argument(

@@ -22,16 +22,14 @@ class MirrorOptions(SourceOptions):
     """The options of a mirror, besides those of the Source that it reads.
 
     `adopt`: use what the folder of the copy has already, or follow a Source that has moved. `atomic`: build the next
-    state beside the copy, of which `keep` earlier states stay. `accept_older`: go back with a Source that was set back.
-    `max_deletions` is the percentage of the copy that a run may delete. `by` is how to get what is to be fetched:
-    `lists`, one by one; `dumps`, from packages where there are some; or `auto`. `at` is a time of the past to restore.
-    `sync`: wait until files are on disk.
+    state beside the copy, of which `keep` earlier states stay. `max_deletions` is the percentage of the copy that a run
+    may delete. `by` is how to get what is to be fetched: `lists`, one by one; `dumps`, from packages where there are
+    some; or `auto`. `at` is a time of the past to restore. `sync`: wait until files are on disk.
     """
 
     adopt: bool = False
     atomic: bool = False
     keep: int = 1
-    accept_older: bool = False
     max_deletions: float = 20.0
     by: str = "auto"
     at: datetime | None = None

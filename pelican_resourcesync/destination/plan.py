@@ -202,11 +202,15 @@ class _Planner:
         `partial`: also if they do not reach back to it, because there is no newer list to compare.
         """
         self._clear()
+        begin = position.at
         note = (lambda gap: self._note(f"{gap}: what changed between is not known")) if partial else None
         try:
             for each, now in ChangeLists(self._source, self._set).after(position, note):
-                self._add(each, gone=each.change == ChangeKind.DELETED, more=_MORE[each.change])
                 position = now
+                gone = each.change == ChangeKind.DELETED
+                if partial and each.time == begin and not (each.hash or gone) and self._state.has_hash(each.uri):
+                    continue  # the list that was just read says more of it
+                self._add(each, gone=gone, more=_MORE[each.change])
         except GapError as gap:
             self._note(f"{gap}, so the Resource List is compared")
             return False

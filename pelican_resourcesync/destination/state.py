@@ -129,6 +129,12 @@ class CopyState:
         row = self.db.execute(f"SELECT {_COLUMNS} FROM resource r WHERE uri = ?", (uri,)).fetchone()  # noqa: S608
         return StoredResource(*row) if row else None
 
+    def has_hash(self, uri: str) -> bool:
+        """Return whether the Source's list gives the hash of a resource that is to be fetched, or is in the copy."""
+        query = "SELECT 1 FROM {} WHERE uri = ? AND {} <> ''"
+        queries = (query.format("pending", "NOT gone AND hash"), query.format("resource", "listed"))
+        return any(self.db.execute(each, (uri,)).fetchone() for each in queries)
+
     def taken(self, paths: Sequence[str]) -> frozenset[str]:
         """Return which of some paths, of a page at most, resources of the copy have; all are in lower case."""
         marks = ", ".join("?" * len(paths))

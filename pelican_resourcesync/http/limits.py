@@ -52,15 +52,19 @@ class Budget:
             message = f"{self._whole} takes longer than {self._seconds:g} seconds"
             raise TransportError(message)
         if left <= 0:
-            message = f"{self._whole} is larger than {self._size} bytes"
-            raise TransportError(message)
+            raise self._too_large()
         each = self._each
         return replace(each, total=min(each.total, seconds), size=min(each.size if size is None else size, left))
 
     def take(self, length: int) -> None:
-        """Record that `length` bytes were fetched."""
+        """Record that `length` bytes were fetched. Raises `TransportError` if that is more than was left."""
         with self._lock:
             self._taken += length
+        if self._taken > self._size:
+            raise self._too_large()
+
+    def _too_large(self) -> TransportError:
+        return TransportError(f"{self._whole} is larger than {self._size} bytes")
 
     @contextmanager
     def resting(self) -> Iterator[None]:

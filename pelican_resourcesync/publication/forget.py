@@ -27,7 +27,6 @@ from pelican_resourcesync.protocol import (
     Metadata,
     Root,
     read,
-    split_entries,
     write,
 )
 from pelican_resourcesync.publication.disk.staging import Stage, staging
@@ -37,13 +36,14 @@ from pelican_resourcesync.publication.documents.other_publishers import find_oth
 from pelican_resourcesync.publication.dumps.package import Bitstream, open_package, repacked, write_package
 from pelican_resourcesync.publication.generation import carry_publication, write_state
 from pelican_resourcesync.publication.model.clock import later
-from pelican_resourcesync.publication.model.layout import HTML_PAGE, Layout, is_package
+from pelican_resourcesync.publication.model.layout import HTML_PAGE, is_package
 from pelican_resourcesync.publication.model.options import Options, PageOptions
 from pelican_resourcesync.publication.model.resource import SHA_256
-from pelican_resourcesync.publication.model.state import MOST_ANCESTORS, Part, PublicationState
+from pelican_resourcesync.publication.model.state import MOST_ANCESTORS, Counts, Part, PublicationState
 from pelican_resourcesync.publication.pages import PageSet, overview_of_stage, write_pages
-from pelican_resourcesync.publication.parts import count_entries
-from pelican_resourcesync.publication.previous.previous import PreviousPublication, explain_damage
+from pelican_resourcesync.publication.parts import count
+from pelican_resourcesync.publication.previous.previous import PreviousPublication, explain_damage, require_signed
+from pelican_resourcesync.signing import SigningKey
 
 _NAME = re.compile(r'<meta name="application-name" content="([^"]*)">')
 _LANGUAGE = re.compile(r'<html lang="([^"]*)">')
@@ -62,21 +62,28 @@ class TakedownResult:
 
 
 def forget_uris(
-    sets: Sequence[PreviousPublication], asked: Collection[str], output: Path, *, built: datetime
+    sets: Sequence[PreviousPublication],
+    asked: Collection[str],
+    output: Path,
+    *,
+    built: datetime,
+    key: SigningKey | None = None,
 ) -> list[TakedownResult]:
     """Write the next generations of `sets` into `output`, in which nothing contains the requested URIs any more.
 
     The only exception is one change for each, which says that it is deleted, at the time `built` and later than all
     others. Everything else stays the same: resources, changes, the intervals of Change Lists, and the contents of
-    packages. Sets without these URIs stay as they are.
+    packages. Sets without these URIs stay as they are. `key` signs the result, and must have signed `sets` if any has.
 
     Raises `PublicationError` for a URI that is unknown or cannot be removed, and if the documents cannot be written. In
     these cases nothing is written.
     """
+    for each in sets:
+        require_signed(each, key)
     published = [_published(each) for each in sets]
     uris = find_uris(asked, {uri for each in published for uri in each})
     gone = [{uri for uri in uris if each.get(uri, set()) - {ChangeKind.DELETED}} for each in published]
-    states, options = [each.state for each in sets], [_options(each, output, uris) for each in sets]
+    states, options = [each.state for each in sets], [_options(each, output, uris, key) for each in sets]
     if any(gone):
         others = find_other_sets(output, [each.layout for each in sets])
         with staging(output) as stage:
@@ -85,7 +92,8 @@ def forget_uris(
                 if own:
                     layout = replace(previous.layout, restart_number=previous.layout.restart_number + 1)
                     options[number] = replace(options[number], layout=layout)
-                    states[number] = _Rewriting(stage, previous, layout, own, later(built, previous.last)).write()
+                    at = later(built, previous.last)
+                    states[number] = _Rewriting(stage, previous, options[number], own, at).write()
                 else:
                     carry_publication(stage, previous)
                 overview = overview_of_stage(stage, options[number].layout, states[number])
@@ -147,7 +155,7 @@ def _entries(previous: PreviousPublication, path: str) -> Sequence[Entry]:
     return tuple(_read(previous, path).entries)
 
 
-def _options(previous: PreviousPublication, output: Path, uris: Collection[str]) -> Options:
+def _options(previous: PreviousPublication, output: Path, uris: Collection[str], key: SigningKey | None) -> Options:
     """Return the options with which a set was published, as far as its documents and the page in the output say."""
     links = {link.rel: link.href for link in _read(previous, previous.layout.capability_list).links}
     if links["describedby"] in uris:
@@ -165,6 +173,7 @@ def _options(previous: PreviousPublication, output: Path, uris: Collection[str])
         site_name=unescape(name[1]) if name and name[1] != "This site" else "",
         describedby=links["describedby"].replace(previous.layout.uri(HTML_PAGE), ""),
         page=PageOptions(language=language[1] if language else "en"),
+        key=key,
     )
 
 
@@ -172,10 +181,10 @@ class _Rewriting:
     """The documents of one set, each written again without some URIs, and with their deletion at a time."""
 
     def __init__(
-        self, stage: Stage, previous: PreviousPublication, layout: Layout, uris: Collection[str], at: datetime
+        self, stage: Stage, previous: PreviousPublication, options: Options, uris: Collection[str], at: datetime
     ) -> None:
         self._stage, self._previous, self._uris, self._at = stage, previous, uris, at
-        self._old, self._new = previous.layout, layout
+        self._old, self._new, self._key = previous.layout, options.layout, options.key
         self._written: set[str] = set()  # all paths here are those of before
         self._added: dict[str, list[Entry]] = defaultdict(list)  # new entries of documents
         self._until: dict[str, datetime] = {}  # the end of an open Change List that has no room for the deletions
@@ -203,7 +212,8 @@ class _Rewriting:
             superseded={},
             unstable={uri: count for uri, count in before.unstable.items() if uri not in self._uris},
         )
-        return write_state(self._stage, state, self._new, None)  # no previous one: nothing it superseded may stay
+        # without a previous one: nothing it superseded may stay
+        return write_state(self._stage, state, self._new, None, self._key)
 
     def _add_deletions(self) -> None:
         """Add the deletions to the open Change List, or to a new one if it is full (X04), and to the Change Dump."""
@@ -305,8 +315,8 @@ class _Rewriting:
             self._change_lists[path] = created, updated, deleted
         is_part = document.root is Root.URLSET and capability == Capability.RESOURCELIST
         if is_part and not path.startswith(self._new.archive_folder):
-            listed = split_entries(self._stage.read(path).decode())
-            counts = count_entries([each.lastmod for each in listed], [each.md for each in listed])
+            counts = Counts()
+            count(self._stage.read(path).decode(), counts)
             self._parts.append(Part(path=path, first=entries[0].loc if entries else "", counts=counts))
 
     def _path(self, uri: str) -> str | None:

@@ -14,6 +14,7 @@ from pelican.utils import DateFormatter
 from pelican_resourcesync.errors import SettingsError
 from pelican_resourcesync.publication import Archives, Layout, Options, PageOptions
 from pelican_resourcesync.settings import SetSettings, Settings, parse_settings, parse_siteurl
+from pelican_resourcesync.signing import signing_key
 from pelican_resourcesync.site.outputs import layouts_of
 
 #: The environment variable that allows many deletions in one build.
@@ -92,6 +93,7 @@ def options_of(pelican: Mapping[str, Any], settings: Settings, layout: Layout, o
         on_deletions=f"{_CAUSES} {ON_DELETIONS}",
         moved_from=settings.moved_from,
         page=_page_options(pelican, settings),
+        key=signing_key(),
     )
 
 

@@ -27,6 +27,7 @@ from pelican_resourcesync.publication import (
     read_state,
 )
 from pelican_resourcesync.settings import Settings, parse_siteurl
+from pelican_resourcesync.signing import signing_key
 from pelican_resourcesync.site.configuration import ON_DELETIONS, Configuration, options_of
 from pelican_resourcesync.site.outputs import layouts_of
 from pelican_resourcesync.site.scope import find_scope, require_private_work_folder, settings_folder_of
@@ -61,7 +62,14 @@ def find_predecessors(
     """
     base, found, layouts = settings_folder_of(pelican), {}, layouts_of(settings, siteurl)
     for name, layout in layouts.items():
-        search = PredecessorSearch(layout, output, base, previous=settings.previous, moved_from=settings.moved_from)
+        search = PredecessorSearch(
+            layout,
+            output,
+            base,
+            previous=settings.previous,
+            moved_from=settings.moved_from,
+            key=signing_key(),
+        )
         stack.callback(search.close)
         found[name] = search.find()
     is_first = not any(each.previous or each.restarted_from for each in found.values())

@@ -18,6 +18,7 @@ from pelican_resourcesync.publication import (
     publications_in,
     recover,
 )
+from pelican_resourcesync.signing import signing_key
 from pelican_resourcesync.site.configuration import Configuration
 from pelican_resourcesync.site.outputs import own_sitemaps
 from pelican_resourcesync.site.predecessors import predecessors
@@ -50,7 +51,7 @@ def take_down(output: Path, uris: Collection[str], site: Configuration | None = 
             raise PublicationError(message)
         if site:
             _require_latest(site, output, sets)
-        results = forget_uris([*sets.values()], uris, output, built=build_time())
+        results = forget_uris([*sets.values()], uris, output, built=build_time(), key=signing_key())
         for each in own_sitemaps(output):  # they name the URIs; the next build writes them
             each.unlink()
         if site and site.settings.previous == "live" and any(each.uris for each in results):

@@ -9,6 +9,7 @@ from pelican_resourcesync.http import PASSING, links_of_headers, links_of_page, 
 from pelican_resourcesync.protocol import Capability, Root
 from pelican_resourcesync.source.folder import WELL_KNOWN
 from pelican_resourcesync.source.options import SourceError
+from pelican_resourcesync.source.signed import Signatures
 from pelican_resourcesync.source.source import Source
 
 _DEPTH = 3  # of indexes
@@ -35,6 +36,7 @@ def find_sets(source: Source) -> list[SourceSet]:
 class _Discovery:
     def __init__(self, source: Source) -> None:
         self._source = source
+        self._signatures = Signatures(source)
 
     def sets(self) -> list[SourceSet]:
         """Return the sets."""
@@ -53,7 +55,9 @@ class _Discovery:
             if each not in names:
                 message = f"the Source has no set {each!a}: it has {', '.join(names)}"
                 raise SourceError(message)
-        return [self._set(*each) for each in found if not wanted or each[0] in wanted]
+        sets = [self._set(*each) for each in found if not wanted or each[0] in wanted]
+        self._signatures.finish()
+        return sets
 
     def _described(self, uri: str, depth: int = _DEPTH) -> list[_Named]:
         """Return the sets that a Source Description names."""
@@ -69,9 +73,11 @@ class _Discovery:
     def _set(self, name: str, uri: str, kind: str) -> SourceSet:
         """Return a set, with what its Capability List names now."""
         if kind != Capability.CAPABILITYLIST:
+            self._signatures.verify(uri, None)
             return SourceSet(name=name, uri=uri, documents={kind: uri})
         with closing(self._source.whole_document(uri, kind)) as opened:
             named = {each.md.capability: each.loc for each in opened.entries if each.md and each.md.capability}
+            self._signatures.verify(uri, opened)
         return SourceSet(name=name, uri=uri, documents={key: urljoin(uri, value) for key, value in named.items()})
 
     def _discover(self, uri: str) -> tuple[str, list[_Named]]:

@@ -23,6 +23,10 @@ class SourceOptions:
     own origin. `proxies`: use those of the environment. `user_agent` is how requests introduce themselves, and its name
     before a slash is looked for in robots.txt.
 
+    `keys` are public keys, of which one must have signed each set; without any, those seen first are remembered.
+    `max_age` is how long ago, in seconds, a signed set may have been published, and 0 means forever. `accept_older`: go
+    back with a Source that was set back.
+
     `jobs` is the number of simultaneous requests, `requests` and `bandwidth` limit their rate. A request that fails in
     a way that may pass is repeated `retries` times, first after `backoff` and never after more than `longest_wait`.
     `timeout` is the longest silence. The other fields limit documents, resources and their numbers.
@@ -36,6 +40,9 @@ class SourceOptions:
     credentials: Mapping[str, str] = field(default_factory=dict, repr=False)
     proxies: bool = False
     user_agent: str = USER_AGENT
+    keys: tuple[str, ...] = ()
+    max_age: float = 0
+    accept_older: bool = False
     jobs: int = 8
     requests: float = 0
     bandwidth: float = 0

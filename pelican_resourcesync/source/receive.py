@@ -11,7 +11,7 @@ from typing import BinaryIO, NamedTuple, Protocol
 
 from pelican_resourcesync.errors import TransportError
 from pelican_resourcesync.http import Response, shown
-from pelican_resourcesync.source.resource import ALGORITHMS
+from pelican_resourcesync.source.resource import ALGORITHMS, STRONG
 
 #: Bytes; a resource from this size on is written to disk as it comes, and can be continued; a smaller one is held.
 _LARGE = 100_000
@@ -68,6 +68,7 @@ class ResourceSink:
     def __init__(self, expected: Expected, file: str, *, begun: bool = False) -> None:
         self.expected = expected
         self.file = file
+        self.signed = False  # so only a SHA-256 or a better hash will do
         self.length = 0
         self._exists = self._tagged = begun  # so it and its ETag may be on disk
         self._handle = -1
@@ -174,6 +175,10 @@ class ResourceSink:
         if expected.length is not None and self.length != expected.length:
             self.discard()
             message = f"{shown(expected.uri)} has {self.length} bytes; {expected.length} are listed"
+            raise MismatchedError(message)
+        if self.signed and expected.hash.partition(":")[0] not in STRONG:
+            self.discard()
+            message = f"{shown(expected.uri)} is listed without its SHA-256, so that the signature does not cover it"
             raise MismatchedError(message)
         self._last = self._joined()
         digest = self._sha256.hexdigest()

@@ -16,6 +16,8 @@ from pelican_resourcesync.protocol import Entry, Hash, Link, Metadata
 
 #: The hash algorithms that are verified, with Python's names for them, the strongest last.
 ALGORITHMS = {"md5": "md5", "sha-1": "sha1", "sha-256": "sha256", "sha-384": "sha384", "sha-512": "sha512"}
+#: Those that nobody can make other bytes for.
+STRONG = ("sha-256", "sha-384", "sha-512")
 _NAMES = {name.replace("-", ""): name for name in ALGORITHMS}
 _STRENGTH = {name: strength for strength, name in enumerate(ALGORITHMS)}
 _SIZES = {name: hashlib.new(each, usedforsecurity=False).digest_size for name, each in ALGORITHMS.items()}

@@ -1,5 +1,6 @@
 """A Source, seen from outside: its documents are read within limits, and its wishes are kept."""
 
+import hashlib
 import random
 import time
 import zlib
@@ -28,6 +29,7 @@ from pelican_resourcesync.http import (
     shown,
 )
 from pelican_resourcesync.protocol import Document, Entry, Metadata, Root, read
+from pelican_resourcesync.signing import SignatureError
 from pelican_resourcesync.source.folder import FolderClient
 from pelican_resourcesync.source.options import SourceError, SourceOptions
 from pelican_resourcesync.source.receive import ResourceSink
@@ -37,6 +39,7 @@ _REMEMBERED = 1_000_000  # bytes of a document that is kept for the next run
 _IN_MEMORY = 1_000_000
 _PAGE = 1_000_000  # bytes of a page or of robots.txt that are read
 _DEPTH = 3  # of indexes
+_BLOCK = 262_144  # bytes
 _DAY = 86_400  # seconds
 
 
@@ -68,6 +71,7 @@ class Source:
         self.pace = Pace(requests=options.requests, size=options.bandwidth)
         self.jobs = options.jobs
         self.requests = 0
+        self.signed: dict[str, str] | None = None  # the SHA-256 of each document, if the sets are signed
         self.client: Client
         if origin(where) is None and Path(where).is_dir():
             folder = FolderClient(Path(where))
@@ -100,6 +104,8 @@ class Source:
         self, uri: str, sink: Sink, headers: dict[str, str] | None = None, bounds: Bounds | None = None
     ) -> Request:
         """Return a request, within the limits of resources unless other bounds are given."""
+        if isinstance(sink, ResourceSink):
+            sink.signed = self.signed is not None
         place = self.origin if uri.startswith(self._own) else origin(uri)
         return Request(
             url=uri,
@@ -226,11 +232,9 @@ class Source:
             message = f"{shown(uri)} is on another host: add --allow-host {urlsplit(uri).hostname} to follow it there"
             raise SourceError(message)
         known = self.memory.document(uri) if remembered else None
-        headers = {"Cache-Control": "no-cache"}
-        if known and known[0]:
-            headers["If-None-Match"] = known[0]
-        elif known and known[1]:
-            headers["If-Modified-Since"] = known[1]
+        if self.signed is not None and known and known[2] is None:  # that it has not changed could not be verified
+            known = None
+        headers = _conditional(known)
         stream = cast("BinaryIO", SpooledTemporaryFile(_IN_MEMORY, dir=str(self.memory.parts)))  # noqa: SIM115 - returned open
 
         def make_request() -> Request:
@@ -245,9 +249,11 @@ class Source:
                     stream.close()
                     return None
                 stream.write(zlib.decompress(known[2]))
-            else:
-                size = stream.tell()
-                stream.seek(0)
+            size = stream.tell()
+            stream.seek(0)
+            self._authenticate(uri, stream)
+            stream.seek(0)
+            if response.status != HTTPStatus.NOT_MODIFIED:
                 body = zlib.compress(stream.read(), 1) if size <= _REMEMBERED else None
                 self.memory.set_document(uri, *response.validators, body)
         except BaseException:
@@ -255,6 +261,18 @@ class Source:
             raise
         stream.seek(0)
         return stream
+
+    def _authenticate(self, uri: str, stream: BinaryIO) -> None:
+        """Raise `SignatureError` if the sets are signed and a document is not one that they list."""
+        if self.signed is not None and self.signed.get(uri) != _sha256(stream):
+            raise not_signed(uri)
+
+    def whole(self, uri: str) -> bytes:
+        """Return the bytes of a file within the limits of documents."""
+        stream = self._fetch(uri, remembered=False)
+        assert stream is not None  # noqa: S101 - it was not remembered
+        with stream:
+            return stream.read()
 
     def beginning(self, uri: str) -> tuple[Response, bytes]:
         """Return the first bytes of a document or page."""
@@ -284,6 +302,11 @@ class OpenDocument:
     def entries(self) -> Iterator[Entry]:
         """The entries, read as they are needed."""
         return iter(self.document.entries)
+
+    def sha256(self) -> str:
+        """Return the SHA-256 of the document, after its entries were read."""
+        self._stream.seek(0)
+        return _sha256(self._stream)
 
     def close(self) -> None:
         """Close the stream."""
@@ -340,6 +363,32 @@ class Entries:
                 self._open.append(inner)
                 yield from self._of(inner, loc, depth - 1)
                 self._open.remove(inner)
+
+
+def _conditional(known: tuple[str, str, bytes | None] | None) -> dict[str, str]:
+    """Return the headers that ask for a document only if it is not the one that is `known` by its validators."""
+    etag, modified, _ = known or ("", "", None)
+    headers = {"Cache-Control": "no-cache"}
+    if etag:
+        headers["If-None-Match"] = etag
+    elif modified:
+        headers["If-Modified-Since"] = modified
+    return headers
+
+
+def _sha256(stream: BinaryIO) -> str:
+    found = hashlib.sha256()
+    while block := stream.read(_BLOCK):
+        found.update(block)
+    return found.hexdigest()
+
+
+def not_signed(uri: str) -> SignatureError:
+    """Return the error for a document that is not the one that its set's signed state lists."""
+    return SignatureError(
+        f"{shown(uri)} is not what the signed publication.json of its set lists: run it again, because the set may "
+        "have just been published anew; if that does not help, somebody else has changed it"
+    )
 
 
 def retry_after(text: str) -> float | None:

@@ -181,11 +181,11 @@ class Source:
             previous=self.previous(),
         )
 
-    def forget(self, *uris: str, built: datetime) -> TakedownResult:
+    def forget(self, *uris: str, built: datetime, **options: Any) -> TakedownResult:
         """Forget resources of this set alone."""
         previous = self.previous()
         assert previous
-        [done] = forget_uris([previous], uris, self.output, built=built)
+        [done] = forget_uris([previous], uris, self.output, built=built, **options)
         return done
 
     def write(self, path: str, data: bytes) -> Path:

@@ -49,12 +49,14 @@ class ResourceSnapshot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChangePackage:
-    """A package of a Change Dump with the changes in `(start, until]`."""
+class Package:
+    """A package of a Change Dump with the changes in `(start, until]`: its path, its length in bytes, its SHA-256."""
 
     path: str
     start: datetime
     until: datetime
+    length: int
+    sha256: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +69,7 @@ class ChangeDumpContents:
 
     start: datetime
     until: datetime | None = None
-    packages: tuple[ChangePackage, ...] = ()
+    packages: tuple[Package, ...] = ()
     new_changes: tuple[tuple[Change, ...], ...] = ()
     unchanged: bool = False
 

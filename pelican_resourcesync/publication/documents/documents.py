@@ -16,12 +16,13 @@ from pelican_resourcesync.protocol import (
     Renderer,
     Root,
 )
-from pelican_resourcesync.publication.documents.contents import ChangeDumpContents
+from pelican_resourcesync.publication.documents.contents import ChangeDumpContents, Package
 from pelican_resourcesync.publication.model.history import Change
 from pelican_resourcesync.publication.model.layout import DESCRIPTION, HTML_PAGE, Layout
 from pelican_resourcesync.publication.model.options import Options
 from pelican_resourcesync.publication.model.ranges import Range
 from pelican_resourcesync.publication.model.resource import EDITION, SHA_256
+from pelican_resourcesync.signing import JSON, RELATION
 
 #: The media types of packages and of the documents themselves.
 ZIP, XML = "application/zip", "application/xml"
@@ -36,30 +37,34 @@ Closed = tuple[str, datetime, datetime | None]
 class Documents:
     """Creates the documents of one set, for one edition of the standard.
 
-    `describedby` is the URI of a page about the site (`SD04`, `CL03`).
+    `describedby` is the URI of a page about the site (`SD04`, `CL03`). A Capability List links to a `signed` state.
     """
 
     layout: Layout
     describedby: str
     edition: int = EDITION
+    signed: bool = False
 
     @classmethod
     def of(cls, options: Options) -> Self:
         """Create them as the options say."""
-        return cls(options.layout, options.describedby or options.layout.uri(HTML_PAGE), options.edition)
+        describedby = options.describedby or options.layout.uri(HTML_PAGE)
+        return cls(options.layout, describedby, options.edition, signed=options.key is not None)
 
     def capability_list(self, capabilities: Mapping[Capability, str]) -> Document:
         """Return the Capability List of the documents with these paths (`CL01` to `CL05`)."""
-        links = (
+        links = [
             Link(rel="describedby", href=self.describedby),
             Link(rel="up", href=self.layout.uri(DESCRIPTION)),
-        )
+        ]
+        if self.signed:
+            links.append(Link(rel=RELATION, href=self.layout.uri(self.layout.state), type=JSON))
         entries = [
             Entry(loc=self.layout.uri(path), md=Metadata(capability=capability))
             for capability, path in capabilities.items()
         ]
         md = Metadata(capability=Capability.CAPABILITYLIST)
-        return Document(root=Root.URLSET, md=md, links=links, entries=entries)
+        return Document(root=Root.URLSET, md=md, links=tuple(links), entries=entries)
 
     def resource_list(self, at: datetime, archive: str = "") -> Document:
         """Return the Resource List as of `at` (`RL01` to `RL03`), without its entries.
@@ -113,11 +118,15 @@ class Documents:
         pointers = [self._pointer(self.layout.change_dump(each.start), each.start, each.until) for each in dumped]
         return self._index(Capability.CHANGEDUMP, dumped[0].start, pointers, archive)
 
-    def change_dump(self, dumped: ChangeDumpContents, packages: Iterable[Entry]) -> Document:
-        """Return the Change Dump of a range with these entries for its packages, oldest first (`CD01`)."""
+    def change_dump(self, dumped: ChangeDumpContents, packages: Iterable[Package]) -> Document:
+        """Return the Change Dump of a range with these packages, oldest first (`CD01`)."""
         index = Link(rel="index", href=self.layout.uri(self.layout.change_dump_index))
+        entries = (
+            self.package_entry(each.path, each.length, each.sha256, Metadata(from_=each.start, until=each.until))
+            for each in packages
+        )
         md = Metadata(capability=Capability.CHANGEDUMP, from_=dumped.start, until=dumped.until)
-        return Document(root=Root.URLSET, md=md, links=(self._up(), index), entries=packages)
+        return Document(root=Root.URLSET, md=md, links=(self._up(), index), entries=entries)
 
     def change_dump_manifest(self, start: datetime, until: datetime) -> Document:
         """Return the manifest of a package of changes without its entries (`CD02`)."""

@@ -8,6 +8,7 @@ from typing import Any
 from pelican_resourcesync.protocol import Limits
 from pelican_resourcesync.publication.model.layout import Layout
 from pelican_resourcesync.publication.model.sanity_checks import FIND_OUT
+from pelican_resourcesync.signing import SigningKey
 
 #: The calendar periods at which ranges can end.
 PERIODS = ("day", "week", "month", "year")
@@ -62,7 +63,7 @@ class Options:
     allows more than a fifth of the resources to be deleted at once, not counting those below the URI `uncounted_below`;
     `on_deletions` is the advice in the message that stops it. `moved_from` is the former `siteurl`, if it changed. A
     resource whose URI begins with `link_changes_below`, if that is not empty, counts as updated when only its links
-    changed. `page` is about the HTML pages.
+    changed. `page` is about the HTML pages. `key` signs the publication.
     """
 
     output: Path
@@ -79,3 +80,4 @@ class Options:
     moved_from: str = ""
     link_changes_below: str = ""
     page: PageOptions = field(default_factory=PageOptions)
+    key: SigningKey | None = None

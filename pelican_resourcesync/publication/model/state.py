@@ -11,6 +11,7 @@ from pelican_resourcesync.errors import DocumentError, PublicationError
 from pelican_resourcesync.printable import printable
 from pelican_resourcesync.protocol import parse_datetime, render_datetime
 from pelican_resourcesync.publication.model.sanity_checks import is_public
+from pelican_resourcesync.signing import SigningKey, signer
 
 FORMAT = 1
 
@@ -34,21 +35,6 @@ class Counts:
     types: dict[str, tuple[int, int]] = field(default_factory=dict)
     years: dict[str, int] = field(default_factory=dict)
     last: str = ""
-
-    def add(self, other: "Counts") -> None:
-        """Add what other entries come to."""
-        self.entries += other.entries
-        for type_, (number, size) in other.types.items():
-            before = self.types.get(type_, (0, 0))
-            self.types[type_] = before[0] + number, before[1] + size
-        for year, number in other.years.items():
-            self.years[year] = self.years.get(year, 0) + number
-        self.last = max(self.last, other.last, key=sortable)
-
-
-def sortable(time: str) -> str:
-    """Return a time as a text that sorts by time."""
-    return time.removesuffix("Z")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,11 +60,11 @@ class PublicationState:
     - `predecessor`: the SHA-256 of the previous state; `ancestors`: those of the states before it, newest first.
     - `documents`: the SHA-256 of every document of the set, by its path relative to the output.
     - `superseded`: likewise, documents of the previous generation that are kept only for its readers.
-    - `packages`: the length in bytes of every package among them.
     - `unstable`: for each URI, in how many publications in a row its bytes changed although the history lists no
       change.
     - `sets`: the names of all sets published together, if there are several.
     - `former`: the addresses that the site had before `siteurl`, oldest first; its changes may name them.
+    - `signed_by`: the public key that signs the state, or an empty text.
     - `read_as_of`: the time as of which a repository was read. Earlier changes that were missed then get a later time.
     """
 
@@ -96,11 +82,11 @@ class PublicationState:
     restart_number: int = 1
     ancestors: tuple[str, ...] = ()
     superseded: Mapping[str, str] = field(default_factory=dict)
-    packages: Mapping[str, int] = field(default_factory=dict)
     unstable: Mapping[str, int] = field(default_factory=dict)
     sets: tuple[str, ...] = ()
     former: tuple[str, ...] = ()
     read_as_of: datetime | None = None
+    signed_by: str = ""
 
     @property
     def ancestry(self) -> tuple[str, ...]:
@@ -108,9 +94,9 @@ class PublicationState:
         return () if self.predecessor is None else (self.predecessor, *self.ancestors)
 
 
-def render_state(state: PublicationState, tool: str) -> bytes:
-    """Return a state as JSON; `tool` is the name and version of this program."""
-    content = {
+def render_state(state: PublicationState, tool: str, key: SigningKey | None = None) -> bytes:
+    """Return a state as JSON, signed if there is a key; `tool` is the name and version of this program."""
+    content: dict[str, Any] = {
         "format": FORMAT,
         "tool": tool,
         "generation": state.generation,
@@ -128,11 +114,12 @@ def render_state(state: PublicationState, tool: str) -> bytes:
         "unstable": dict(state.unstable),
         "documents": dict(state.documents),
         "superseded": dict(state.superseded),
-        "packages": dict(state.packages),
         **({"sets": list(state.sets)} if state.sets else {}),
         **({"former": list(state.former)} if state.former else {}),
         **({"read_as_of": render_datetime(state.read_as_of)} if state.read_as_of else {}),
     }
+    if key:
+        content = key.sign(content)
     return json.dumps(content, indent=1, sort_keys=True, ensure_ascii=True).encode() + b"\n"
 
 
@@ -180,10 +167,10 @@ def _state(content: Mapping[str, Any]) -> PublicationState:
         parts=tuple(map(_part, content["parts"])),
         change_lists={str(path): _triple(*counts) for path, counts in content["change_lists"].items()},
         superseded=_digests(content["superseded"]),
-        packages={str(path): _count(length) for path, length in content["packages"].items()},
         sets=tuple(_name(name) for name in content.get("sets", ())),
         former=tuple(_address(address) for address in content.get("former", ())),
         read_as_of=_time(content["read_as_of"]) if "read_as_of" in content else None,
+        signed_by=_text(signer(content)),
     )
 
 

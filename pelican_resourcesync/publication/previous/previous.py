@@ -1,5 +1,7 @@
 """The previous publication: the public documents, read back and used only if they are complete and verified."""
 
+import json
+import os
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -17,6 +19,10 @@ from pelican_resourcesync.publication.model.state import PublicationState
 from pelican_resourcesync.publication.previous.ancestry import HashedState
 from pelican_resourcesync.publication.previous.resource_list import ResourceList
 from pelican_resourcesync.publication.previous.verified import DamagedError, VerifiedDocuments, shown
+from pelican_resourcesync.signing import ADOPT, ENVIRONMENT, SignatureError, SigningKey, verify_state
+
+#: What to do if no publication can be continued.
+OTHER = "name another with the setting `previous` (a folder, a URL, 'output', or 'none')"
 
 _LONGEST = 600  # characters of a reason in a message
 
@@ -156,6 +162,27 @@ def read_previous(  # noqa: PLR0913 - keyword-only options
             host_time=host_time,
             elsewhere=elsewhere,
         )
+
+
+def require_signed(previous: PreviousPublication, key: SigningKey | None) -> None:
+    """Raise `PublicationError` if a publication is not signed by `key`, or is signed and there is no key.
+
+    A user can allow this for one publication, by the environment: the first that is signed, or is no longer.
+    """
+    signed_by = previous.state.signed_by
+    if os.environ.get(ADOPT) == "1" or not (key or signed_by):
+        return
+    why = f"is signed, and {ENVIRONMENT} is not set"
+    if key:
+        try:
+            content = json.loads((previous.folder / previous.layout.state).read_bytes())
+            verify_state(content, signed_by if signed_by in key.keys else key.public, previous.layout.state)
+        except SignatureError as error:
+            why = f"cannot be continued: {error}"
+        else:
+            return
+    message = f"the publication in {previous.where} {why}: set {ADOPT}=1 once to continue it nevertheless, or {OTHER}"
+    raise PublicationError(message)
 
 
 def publications_in(folder: Path) -> list[PreviousPublication]:

@@ -28,10 +28,13 @@ from pelican_resourcesync.publication.previous.fetch import (
 )
 from pelican_resourcesync.publication.previous.last_published import LastPublishedCopy
 from pelican_resourcesync.publication.previous.previous import (
+    OTHER,
     PreviousPublication,
     read_previous,
     read_state,
+    require_signed,
 )
+from pelican_resourcesync.signing import SigningKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +89,6 @@ class PlainOutput:
         return folder.resolve() == self.path.resolve()
 
 
-#: What to do if no publication can be continued.
-OTHER = "name another with the setting `previous` (a folder, a URL, 'output', or 'none')"
 #: More starts than any set has had: a site with a document at each of so many returns something for any path.
 _MOST_STARTS = 100
 
@@ -166,13 +167,15 @@ class PredecessorSearch:
         moved_from: str = "",
         moved_setting: str = "moved_from",
         elsewhere: Collection[str] | None = (),
+        key: SigningKey | None = None,
     ) -> None:
         """Create a search for the predecessor of the set with this layout.
 
         `output` is what the output held before, and `base` the folder of the settings file. `previous` is `"live"`,
         `"output"`, `"none"`, an http(s) URL, or a folder (a relative path starts at `base`). `moved_from` is the former
         address of the site, without a final slash; messages call it `moved_setting`. The publication seen live is saved
-        in `base`. `elsewhere` is as in `read_previous`; a site lists nothing elsewhere.
+        in `base`. `elsewhere` is as in `read_previous`; a site lists nothing elsewhere. Only a
+        publication that `key` signed is continued, or an unsigned one without a key.
         """
         self._layout = layout
         self._output = output
@@ -181,6 +184,7 @@ class PredecessorSearch:
         self._moved_from = moved_from
         self._moved_setting = moved_setting
         self._elsewhere = elsewhere
+        self._key = key
         self._kept = LastPublishedCopy(base, layout)
         self._stack = ExitStack()
 
@@ -197,6 +201,7 @@ class PredecessorSearch:
         """
         found = self._find_any()
         if found.previous:
+            require_signed(found.previous, self._key)
             before = found.previous.state.siteurl
             require_same_site(before, self._layout.siteurl, self._moved_from, self._moved_setting)
         return found

@@ -16,6 +16,7 @@ from typing import Any
 from pelican_resourcesync.errors import HistoryError, PublicationError
 from pelican_resourcesync.git import Checkout, Checkouts, Landing
 from pelican_resourcesync.should_publish import PREVIEWS
+from pelican_resourcesync.signing import ENVIRONMENT
 from pelican_resourcesync.site.backfill import build_process
 from pelican_resourcesync.site.backfill.records import BuildRecord, BuildStore, Environment, built_file
 
@@ -170,12 +171,13 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _variables(landing: Landing) -> dict[str, str]:
-    """Return the environment variables of a build: the user's, without those of git, and of hosts for previews.
+    """Return the environment variables of a build: the user's, without those of git, of hosts for previews, and keys.
 
     `SOURCE_DATE_EPOCH`, used by tools for reproducible builds, is the landing time of the commit. The zone is UTC, and
     the order of sets is the same in each build.
     """
-    users = {name: value for name, value in os.environ.items() if not (name.startswith("GIT_") or name in PREVIEWS)}
+    hidden = {*PREVIEWS, ENVIRONMENT}
+    users = {name: value for name, value in os.environ.items() if not (name.startswith("GIT_") or name in hidden)}
     epoch = int(landing.time.timestamp())
     return {**users, "PYTHONHASHSEED": "0", "SOURCE_DATE_EPOCH": str(epoch), "TZ": "UTC"}
 

@@ -105,7 +105,7 @@ def failure(site: Live, into: Path, **options: Any) -> str:
 
 def test_packages_come_too(site: Live, new: Source, into: Path) -> None:
     """Each once, byte for byte, with all else; superseded and archived ones, too."""
-    assert len(packages(new)) == 8  # one for each file of two Resource Dumps, one of which is archived, and two changes
+    assert len(packages(new)) == 6  # two that all Resource Dumps share, one for `a.html` in two of them, two changes
     found = fetched(site, into)
     assert digests(into) == named(new)
     assert set(site.asked().values()) == {1}

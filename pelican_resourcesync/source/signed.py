@@ -1,0 +1,104 @@
+"""Signed Sources: each set's signed state is read first, and every other document must have the hash that it lists."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from typing import Any
+from urllib.parse import urljoin
+
+from pelican_resourcesync.errors import DocumentError
+from pelican_resourcesync.http import shown
+from pelican_resourcesync.protocol import parse_datetime
+from pelican_resourcesync.signing import RELATION, SignatureError, can_verify, signer, verify_state
+from pelican_resourcesync.source.source import OpenDocument, Source, not_signed
+
+_KEYS, _STATES = "keys", "signed"  # what is remembered: the trusted keys, and which state of each set was verified last
+
+
+class Signatures:
+    """Verifies the sets of a Source, one after the other; then only documents that their states list can be read.
+
+    The trusted keys are those of the options, else those remembered, else the first ones seen.
+    """
+
+    def __init__(self, source: Source) -> None:
+        source.signed = None
+        self._source = source
+        self._before: dict[str, list[Any]] = source.memory.get(_STATES) or {}
+        self._trusted: list[str] = [*source.options.keys] or source.memory.get(_KEYS) or []
+        self._states: dict[str, list[Any]] = {}
+        self._keys: list[str] = []
+        self._hashes: dict[str, str] = {}
+
+    def verify(self, uri: str, capability_list: OpenDocument | None) -> None:
+        """Verify a set by its Capability List, which was read, or by another document.
+
+        Raises `SignatureError` if it is not signed by a trusted key, or older than last time or than the options allow.
+        """
+        links = capability_list.document.links if capability_list else ()
+        href = next((link.href for link in links if link.rel == RELATION), None)
+        if href is None or capability_list is None:
+            if self._trusted:
+                message = f"{shown(uri)} is not signed, and should be with the key {self._trusted[0]}: nothing was read"
+                raise SignatureError(message)
+            return
+        if not self._trusted and not can_verify():
+            return
+        state = urljoin(uri, href)
+        data = self._source.whole(state)
+        try:
+            content = json.loads(data)
+            key = self._signer(content, state)
+            self._require_current(state, content, data)
+            hashes = {**content["superseded"], **content["documents"]}
+            documents = {f"{content['siteurl']}/{path}": str(digest) for path, digest in hashes.items()}
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError, DocumentError) as error:
+            message = f"{shown(state)} cannot be read ({type(error).__name__}), so its signature cannot be verified"
+            raise SignatureError(message) from error
+        if documents.get(uri) != capability_list.sha256():
+            raise not_signed(uri)
+        self._keys.append(key)
+        self._hashes.update(documents)
+
+    def finish(self) -> None:
+        """Remember what was verified. Raises `SignatureError` if a set that was verified before was not found."""
+        options, memory = self._source.options, self._source.memory
+        lost = self._before.keys() - self._states.keys()
+        if lost and not options.sets and not options.accept_older:
+            message = (
+                f"the set of {shown(min(lost))} is no longer described, and a Source Description is not signed: if it "
+                "is right that it is gone, add --accept-older"
+            )
+            raise SignatureError(message)
+        if self._states:
+            chosen = bool(options.sets)  # so others, which were not read, may have other keys
+            memory.set(_KEYS, [*dict.fromkeys([*self._keys, *((memory.get(_KEYS) or []) if chosen else [])])])
+            memory.set(_STATES, {**self._before, **self._states} if chosen else self._states)
+            self._source.signed = self._hashes
+
+    def _signer(self, content: dict[str, Any], state: str) -> str:
+        """Return the key that signed a state, if it is trusted or has replaced one that is."""
+        last = SignatureError("")
+        for key in self._trusted or [signer(content)]:
+            try:
+                return verify_state(content, key, shown(state))
+            except SignatureError as error:
+                last = error
+        raise last
+
+    def _require_current(self, state: str, content: dict[str, Any], data: bytes) -> None:
+        """Raise `SignatureError` if a state is older than the one verified last, or than the options allow."""
+        place = [int(content["restart_number"]), int(content["generation"])]
+        *before, digest = self._before.get(state) or [0, -1, ""]
+        self._states[state] = [*place, sha256(data).hexdigest()]
+        if not self._source.options.accept_older:
+            if place < before:
+                message = f"{shown(state)} is older than the one read last: add --accept-older if that is right"
+                raise SignatureError(message)
+            if place == before and self._states[state][-1] != digest:
+                message = f"{shown(state)} has the number of the one read last, and other contents"
+                raise SignatureError(message)
+        age = self._source.options.max_age
+        if age and parse_datetime(content["at"]) < datetime.now(UTC) - timedelta(seconds=age):
+            message = f"{shown(state)} is of {content['at']}, which is longer ago than --max-age allows"
+            raise SignatureError(message)
