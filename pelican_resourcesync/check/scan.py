@@ -157,7 +157,8 @@ class Scan:
         self._in_text = False
         self._index = False
         self._elements = 0
-        self._most_elements = limits.most_elements
+        self._names: tuple[str, ...] = ()
+        self._names_length = 0
         self._fields = 0
         self._given = 0
         parser = self._parser
@@ -198,6 +199,9 @@ class Scan:
             return error
         if self._given - parser.CurrentByteIndex > self._limits.token:
             return self._failure(f"one tag or text takes more than {self._limits.token:,} bytes")
+        if self._elements > self._limits.most_elements:
+            message = f"more than {self._limits.most_elements:,} elements; the rest is not read"
+            return self._failure(message, too_large=True)
         if self.head.size > self._limits.most_bytes:
             return self._failure(f"larger than {self._limits.most_bytes:,} bytes; the rest is not read", too_large=True)
         return None
@@ -225,9 +229,6 @@ class Scan:
         elif self._item is not None and self._in_text:
             self._item.nested = self._item.nested or name
             self._item.unusual = True
-        if self._elements > self._most_elements:
-            message = f"more than {self._most_elements:,} elements; the rest is not read"
-            raise self._failure(message, too_large=True)
 
     def _begin_child(self, name: str, attributes: Attributes) -> None:
         head, line = self.head, self._parser.CurrentLineNumber
@@ -276,22 +277,26 @@ class Scan:
             self._text = ""
             self._parser.CharacterDataHandler = self._characters
         elif name == _MD:
-            self._bound(attributes)
+            names = self._bound(attributes)
             item.mds += 1
             if item.mds == 1:
-                item.md, item.names = attributes, tuple(attributes)
+                item.md, item.names = attributes, names
             else:
                 item.unusual = True
         elif name == _LN:
             self._bound(attributes)
             item.links = [*item.links, attributes]
 
-    def _bound(self, attributes: Attributes) -> None:
-        """Raise `UnreadableError` for too many or too long attributes."""
-        length = len("".join(attributes)) + len("".join(attributes.values()))
-        if len(attributes) > self._limits.attributes or length > self._limits.text:
+    def _bound(self, attributes: Attributes) -> tuple[str, ...]:
+        """Return the names of attributes; raise `UnreadableError` if they are too many or too long."""
+        names = tuple(attributes)
+        if names != self._names:  # most elements have those of the one before
+            self._names, self._names_length = names, len("".join(names))
+        length = self._names_length + len("".join(attributes.values()))
+        if len(names) > self._limits.attributes or length > self._limits.text:
             most = f"{self._limits.attributes:,} attributes or {self._limits.text:,} characters in them"
             self._refuse(f"an element has more than {most}")
+        return names
 
     def _end(self, name: str) -> None:
         if self._depth == _FIELD and self._in_text:
