@@ -3,6 +3,7 @@
 import sys
 from argparse import ArgumentParser
 from collections.abc import Sequence
+from typing import Any
 
 from pelican_resourcesync.commands import check, follow, key, mirror, site
 from pelican_resourcesync.errors import ResourceSyncError
@@ -34,7 +35,15 @@ def parser() -> ArgumentParser:
         description="Inspect and manage what a Pelican site publishes over ResourceSync (ANSI/NISO Z39.99).",
     )
     top.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
-    verbs = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    parsers: type[ArgumentParser] = _CommandParser
+    verbs = top.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=parsers)
     for add in (site.add_verbs, check.add_verb, mirror.add_verbs, follow.add_verb, key.add_verb):
         add(verbs)
     return top
+
+
+class _CommandParser(ArgumentParser):
+    """A parser that takes no abbreviated options: `--at` is not `--atomic`."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options, allow_abbrev=False)

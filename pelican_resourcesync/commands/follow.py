@@ -203,9 +203,9 @@ def _by_lines(out: IO[str], back: IO[str], who: str) -> Handler:
             if out is sys.stdout:  # what is left in it cannot be written at the end either
                 os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
         if answer.strip() != "ok":
-            what = f"said {answer.strip()[:100]!a}" if answer else "ended"
+            what = f"answered {answer.strip()[:100]!a} instead of 'ok'" if answer else "ended before it answered 'ok'"
             which = described["uri"] or described["kind"]
-            message = f"{who} {what} instead of 'ok': {which} comes again in the next run"
+            message = f"{who} {what}: {which} will be sent again in the next run"
             raise IncompleteError(message)
 
     return handle
@@ -226,5 +226,5 @@ def _run(command: list[str], environment: dict[str, str], described: dict[str, A
         status = error.strerror or type(error).__name__
     if status:
         what = described["uri"] or described["kind"]
-        message = f"{command[0]} ended with status {status}: {what} comes again in the next run"
+        message = f"{command[0]} ended with status {status}: {what} will be sent again in the next run"
         raise IncompleteError(message)

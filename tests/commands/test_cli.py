@@ -105,7 +105,14 @@ def test_exits_of_the_process(published: Site) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [[], ["unheard-of"], ["show", "--unheard-of"], ["show", "output", "--settings", "pelicanconf.py"], ["forget"]],
+    [
+        [],
+        ["unheard-of"],
+        ["show", "--unheard-of"],
+        ["mirror", "output", "copy", "--at"],
+        ["show", "output", "--settings", "pelicanconf.py"],
+        ["forget"],
+    ],
 )
 def test_wrong_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """It is said, with the usage, and exits with 2."""

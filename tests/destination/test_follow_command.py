@@ -89,7 +89,7 @@ def test_exec(
     (tmp_path / "refuse").write_text("deleted")
     code, _, err = run(capsys, *arguments)
     assert code == 3
-    assert err.endswith(f"ended with status 1: {source.url}b.html comes again in the next run\n")
+    assert err.endswith(f"ended with status 1: {source.url}b.html will be sent again in the next run\n")
     assert told.read_text() == f"updated {source.url}a.html 2024-01-01T00:03:00Z 6 \nthree\n"
     (tmp_path / "refuse").unlink()
     told.unlink()
@@ -140,7 +140,7 @@ def test_json_lines_to_a_command(source: FakeSource, tmp_path: Path, capsys: pyt
     program.write_text(PROGRAM)
     command = f"{sys.executable} {program} {tmp_path}"
     arguments = [source.url, "--json-lines", "--exec", command, "--cursor", tmp_path / "cursor"]
-    for word, what in (("no", f"said 'no' instead of 'ok': {source.url}a.html comes again"), ("", "ended instead of")):
+    for word, what in (("no", f"answered 'no' instead of 'ok': {source.url}a.html will"), ("", "ended before it")):
         answer.write_text(word)
         code, _, err = run(capsys, *arguments)
         assert (code, what in err) == (3, True), err
@@ -164,7 +164,7 @@ def test_json_lines(
     code, out, err = run(capsys, *arguments)
     assert code == 3
     assert [json.loads(line)["uri"] for line in out.splitlines()] == [f"{source.url}a.html", f"{source.url}b.html"]
-    assert "the program that reads this ended instead of 'ok'" in err
+    assert "the program that reads this ended before it answered 'ok'" in err
     monkeypatch.setattr(sys, "stdin", StringIO("ok\n"))
     code, out, _ = run(capsys, *arguments)
     assert (code, [json.loads(line)["uri"] for line in out.splitlines()]) == (0, [f"{source.url}b.html"])
@@ -181,7 +181,7 @@ def test_reader_that_is_gone(source: FakeSource, tmp_path: Path) -> None:
         process.stdout.close()
         assert process.stderr
         said = process.stderr.read()
-    assert (process.returncode, "comes again in the next run" in said, "Traceback" in said) == (3, True, False)
+    assert (process.returncode, "will be sent again in the next run" in said, "Traceback" in said) == (3, True, False)
 
 
 def test_output_that_cannot_be_written(
@@ -195,7 +195,7 @@ def test_output_that_cannot_be_written(
     with open("/dev/full", "w") as full:  # noqa: PTH123 - a device
         monkeypatch.setattr(sys, "stdout", full)
         code, _, err = run(capsys, source.url, "--json-lines", "--cursor", tmp_path / "cursor")
-    assert (code, f"{source.url}a.html comes again" in err) == (3, True)
+    assert (code, f"{source.url}a.html will be sent again" in err) == (3, True)
 
 
 def test_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -818,7 +818,11 @@ def test_robots(source: FakeSource, folder: Path, monkeypatch: pytest.MonkeyPatc
     mirror(source, folder).run()
     assert "robots.txt" not in source.site.asked()
     text = "User-agent: pelican-resourcesync\nCrawl-delay: 3\n\nUser-agent: *\nCrawl-delay: 9\n"
-    assert (crawl_delay(text, "pelican-resourcesync"), crawl_delay(text, "Museum")) == (3, 9)
+    assert (crawl_delay(text, "pelican-resourcesync"), crawl_delay(text, "Museum"), crawl_delay("", "Museum")) == (
+        3,
+        9,
+        0,
+    )
     monkeypatch.setitem(__import__("sys").modules, "protego", None)
     assert (crawl_delay(text, "pelican-resourcesync"), crawl_delay("", "Museum")) == (3, 0)
 

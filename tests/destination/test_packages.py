@@ -200,7 +200,22 @@ def test_change_dumps_in_an_index(source: ArchivedSource, tmp_path: Path) -> Non
     named = entry(f"{source.url}rs/archive.xml", {"capability": "changedump-archive"}).encode()
     lists = source.published["rs/capabilitylist.xml"]
     source.published["rs/capabilitylist.xml"] = lists.replace(b"</urlset>", named + b"</urlset>")
+    # A dump that ended before the copy was made is not read: there is none.
+    old = entry(f"{source.url}rs/old.xml", {name: stamp(source.begin) for name in times}, tag="sitemap").encode()
+    index_ = source.published["rs/changedump.xml"]
+    source.published["rs/changedump.xml"] = index_.replace(b"<sitemap>", old + b"<sitemap>", 1)
     assert run(source, tmp_path / "copy")[1] == 0
+
+
+def test_index_of_change_dumps_that_names_itself(source: ArchivedSource, tmp_path: Path) -> None:
+    """It is no loop, and the bytes come from elsewhere."""
+    run(source, tmp_path / "copy")
+    source.put("0/0.html", "changed")
+    source.publish()
+    times = {"from": stamp(source.begin), "until": stamp(source.now)}
+    itself = entry(f"{source.url}rs/changedump.xml", times, tag="sitemap")
+    source.published["rs/changedump.xml"] = document("sitemapindex", {"capability": "changedump", **times}, itself)
+    run(source, tmp_path / "copy", DUMPS)
 
 
 def test_dump_that_is_compared_again(source: ArchivedSource, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from pelican_resourcesync.errors import DocumentError, ResourceSyncError
 from pelican_resourcesync.source import SourceError
 from pelican_resourcesync.source.source import retry_after
 from tests.destination.sources import FAST, FakeSource, digest, document, entry, fake_source, files_of
+from tests.support.live import Ask, truncated
 
 PAGES = {"a.html": "one", "b/c.html": "two", "d.txt": "three", "e.bin": "four"}
 INDEX = {"capability": "changelist", "from": "2024-01-01T00:00:00Z"}
@@ -178,6 +179,34 @@ def test_documents_that_are_no_beginning(source: FakeSource, folder: Path, start
         assert not folder.exists()
     else:
         assert Mirror(source.url + start, folder, FAST).run().complete
+
+
+def test_description_of_others(source: FakeSource, folder: Path) -> None:
+    """A Source Description that does not list the set which a page belongs to is not followed to other sets."""
+    for name, capability in (("list", "resourcelist"), ("own", "capabilitylist")):
+        listed = {"list": ("a.html", {}), "own": ("list.xml", {"capability": "resourcelist"})}[name]
+        md = {"capability": capability, **({"at": "2024-01-01T01:00:00Z"} if name == "list" else {})}
+        up = source.url + {"list": "own.xml", "own": ".well-known/resourcesync"}[name]
+        entries = entry(source.url + listed[0], listed[1])
+        source.published[f"{name}.xml"] = document("urlset", md, entries, up=up)
+    source.published["page.html"] = b'<!doctype html><head><link rel="resourcesync" href="own.xml"></head>'
+    assert Mirror(f"{source.url}page.html", folder, FAST).run().complete
+    assert files_of(folder).keys() == {"a.html"}
+
+
+def test_list_that_comes_in_two_attempts(source: FakeSource, folder: Path) -> None:
+    """Nothing of a first answer that was cut short is left in what is read."""
+    whole = source.answer
+
+    def cut_at_first(ask: Ask) -> None:
+        if ask.path.endswith("resourcelist.xml") and not ask.before:
+            truncated(source.published[ask.path] + b"</a longer answer of another time")(ask)
+        else:
+            whole(ask)
+
+    source.site.keep_alive, source.site.manner = False, cut_at_first
+    assert Mirror(source.url, folder, FAST).run().complete
+    assert files_of(folder) == source.resources
 
 
 def test_description_of_nothing(source: FakeSource, folder: Path) -> None:
