@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from pelican_resourcesync.cli import main
-from pelican_resourcesync.destination import Mirror
+from pelican_resourcesync.destination import Mirror, follow
 from pelican_resourcesync.errors import PublicationError, ResourceSyncError, SettingsError
 from pelican_resourcesync.files import sha256
 from pelican_resourcesync.publication import PlainOutput, PredecessorSearch
@@ -158,6 +158,22 @@ def test_rollback(source: Source) -> None:
         mirror(source)
     assert files_of(source.output.parent / "copy") == before
     assert mirror(source, accept_older=True)["a.html"] == FIRST["a.html"]
+
+
+def test_follow(source: Source) -> None:
+    """A program without a copy knows the key and the publication by its cursor."""
+    changes = follow(source.siteurl, "", FAST)
+    assert [change.kind for change in changes] == ["created", "created"]
+    assert [change.uri for change in follow(source.siteurl, changes.cursor, FAST)] == []
+    source.publish({"a.html": b"three", "b.html": b"two"}, "2024-01-03T12:00:00Z", key=KEY)
+    later = follow(source.siteurl, changes.cursor, FAST)
+    assert [change.uri.rpartition("/")[2] for change in later] == ["a.html"]
+    as_the_host(source, key=OTHER)
+    with pytest.raises(SignatureError, match="another key signed it"):
+        list(follow(source.siteurl, later.cursor, FAST))
+    replaced(source, "first")
+    with pytest.raises(SignatureError, match="older than the one read last"):
+        list(follow(source.siteurl, later.cursor, FAST))
 
 
 def test_fork(source: Source) -> None:

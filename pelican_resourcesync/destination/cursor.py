@@ -30,13 +30,14 @@ class Cursor:
     The `mark` of a set that has no Change Lists is a digest of its Resource List.
 
     `after`: the last resource of the Resource Lists that was yielded, in order of URIs; None if all were. `postponed`
-    are resources that could not be fetched yet.
+    are resources that could not be fetched yet. `verified` is which keys and states of a signed Source are known.
     """
 
     selection: str
     sets: Mapping[str, Position]
     after: str | None = None
     postponed: Mapping[str, LatestState] = field(default_factory=dict)
+    verified: Mapping[str, Any] | None = None
 
     def postponing(self, uri: str, latest: LatestState | None) -> "Cursor":
         """Return the cursor with a resource that is postponed, or with one that is no longer."""
@@ -48,11 +49,13 @@ class Cursor:
     def encode(self) -> str:
         """Return the cursor as text."""
         sets = {uri: list(position) for uri, position in self.sets.items()}
-        whole = {"version": _VERSION, "selection": self.selection, "sets": sets}
+        whole: dict[str, Any] = {"version": _VERSION, "selection": self.selection, "sets": sets}
         if self.after is not None:
             whole["after"] = self.after
         if self.postponed:
             whole["postponed"] = [list(each) for each in self.postponed.values()]
+        if self.verified:
+            whole["verified"] = self.verified
         return json.dumps(whole, ensure_ascii=True, separators=(",", ":"))
 
     @classmethod
@@ -66,7 +69,10 @@ class Cursor:
             types = (str, str, str, int | None, str, str, str)
             states = [LatestState(*_typed(each, *types)) for each in whole.get("postponed", [])]
             selection, after = _typed([whole["selection"], whole.get("after")], str, str | None)
-            return cls(selection, sets, after, {each.uri: each for each in states})
+            verified = whole.get("verified")
+            if verified is not None:
+                _typed([verified["keys"], verified["states"]], list, dict)
+            return cls(selection, sets, after, {each.uri: each for each in states}, verified)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             message = "this is not a cursor that an earlier run gave: begin again without one, and with nothing known"
             raise MirrorError(message) from error

@@ -22,6 +22,7 @@ from pelican_resourcesync.errors import AbsentError, DocumentError, TransportErr
 from pelican_resourcesync.http import DamagedZipError, Request, shown
 from pelican_resourcesync.protocol import Capability, ChangeKind, Link
 from pelican_resourcesync.source import (
+    VERIFIED,
     ChangeLists,
     GapError,
     ListedDumps,
@@ -303,7 +304,10 @@ class _Follower:
         Raises `IncompleteError` if the lists are older than the cursor or cannot be used, and other errors of the
         Source.
         """
-        self._sets, cursor = find_sets(self._source), self.cursor
+        cursor = self.cursor
+        if cursor is not None:
+            self._state.set(VERIFIED, cursor.verified)
+        self._sets, verified = find_sets(self._source), self._state.get(VERIFIED)
         with self._state.transaction():
             if cursor is not None:
                 self._clear()
@@ -311,13 +315,13 @@ class _Follower:
                 if not same or cursor.selection != self._options.selection:
                     self.notes.append("other sets or resources are followed than before: everything is read again")
                 elif self._continue(cursor):
-                    return cursor, False
+                    return replace(cursor, verified=verified), False
             self._clear()
             self._read_lists(after="")
             self._read_changes(dict(self._lists), fresh=True)
             self._refuse_older(cursor)
             self._state.db.execute("DELETE FROM change WHERE kind = 'deleted'")  # nothing of these was yielded
-            return Cursor(self._options.selection, self._begin, after=""), cursor is not None
+            return Cursor(self._options.selection, self._begin, after="", verified=verified), cursor is not None
 
     def _continue(self, cursor: Cursor) -> bool:
         """Read the changes since a cursor; return False if they do not reach back to it, for a reason that is noted."""

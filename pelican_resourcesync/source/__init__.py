@@ -7,10 +7,12 @@ from pelican_resourcesync.source.options import SourceError, SourceOptions
 from pelican_resourcesync.source.packages import ListedDumps, ListedPackage, OpenPackage, Packages, may_contain
 from pelican_resourcesync.source.receive import MismatchedError, ResourceSink, VerifiedContent, part_name
 from pelican_resourcesync.source.resource import ALGORITHMS, ListedResource, text_of
+from pelican_resourcesync.source.signed import VERIFIED
 from pelican_resourcesync.source.source import Source
 
 __all__ = [
     "ALGORITHMS",
+    "VERIFIED",
     "WELL_KNOWN",
     "ChangeLists",
     "GapError",

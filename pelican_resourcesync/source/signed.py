@@ -12,7 +12,8 @@ from pelican_resourcesync.protocol import parse_datetime
 from pelican_resourcesync.signing import RELATION, SignatureError, can_verify, signer, verify_state
 from pelican_resourcesync.source.source import OpenDocument, Source, not_signed
 
-_KEYS, _STATES = "keys", "signed"  # what is remembered: the trusted keys, and which state of each set was verified last
+#: What is remembered: the trusted keys, and which state of each set was verified last.
+VERIFIED = "verified"
 
 
 class Signatures:
@@ -24,8 +25,10 @@ class Signatures:
     def __init__(self, source: Source) -> None:
         source.signed = None
         self._source = source
-        self._before: dict[str, list[Any]] = source.memory.get(_STATES) or {}
-        self._trusted: list[str] = [*source.options.keys] or source.memory.get(_KEYS) or []
+        known = source.memory.get(VERIFIED) or {"keys": [], "states": {}}
+        self._known: list[str] = known["keys"]
+        self._before: dict[str, list[Any]] = known["states"]
+        self._trusted = [*source.options.keys] or self._known
         self._states: dict[str, list[Any]] = {}
         self._keys: list[str] = []
         self._hashes: dict[str, str] = {}
@@ -62,7 +65,7 @@ class Signatures:
 
     def finish(self) -> None:
         """Remember what was verified. Raises `SignatureError` if a set that was verified before was not found."""
-        options, memory = self._source.options, self._source.memory
+        options = self._source.options
         lost = self._before.keys() - self._states.keys()
         if lost and not options.sets and not options.accept_older:
             message = (
@@ -71,9 +74,10 @@ class Signatures:
             )
             raise SignatureError(message)
         if self._states:
-            chosen = bool(options.sets)  # so others, which were not read, may have other keys
-            memory.set(_KEYS, [*dict.fromkeys([*self._keys, *((memory.get(_KEYS) or []) if chosen else [])])])
-            memory.set(_STATES, {**self._before, **self._states} if chosen else self._states)
+            keys, states = self._keys, self._states
+            if options.sets:  # others, which were not read, may have other keys
+                keys, states = [*keys, *self._known], {**self._before, **states}
+            self._source.memory.set(VERIFIED, {"keys": [*dict.fromkeys(keys)], "states": states})
             self._source.signed = self._hashes
 
     def _signer(self, content: dict[str, Any], state: str) -> str:
