@@ -129,6 +129,12 @@ V1102 publication/documents/documents.py e2e/test_adds_up.py::test_editions_diff
 V1103 publication/documents/documents.py e2e/test_adds_up.py::test_editions_differ_in_the_time_of_changes_alone
 V1104 publication/documents/documents.py publication/documents/test_documents.py::test_change_list
 V1105 protocol/writer.py,publication/model/media_types.py e2e/test_adds_up.py::test_all_documents_are_valid
+DE01 destination/plan.py destination/test_mirror.py::test_baseline_and_changes
+DE02 destination/plan.py destination/test_mirror.py::test_ten_publications
+DE03 destination/plan.py destination/test_mirror.py::test_change_lists_that_do_not_reach_back
+DE04 destination/mirror.py destination/test_mirror.py::test_audit_and_repair
+DE05 source/lists.py destination/test_others.py::test_examples_of_the_standard
+DE06 destination/past.py,source/lists.py destination/test_past.py::test_every_time
 EA01 site/outputs/sets.py,repo_bridge/records/sets.py e2e/test_everything.py::test_sets_are_what_the_sources_say
 EA03 repo_bridge/publisher.py bridge/test_living.py::test_harvesters_see_what_was_written_by_hand
 """
@@ -137,8 +143,7 @@ EA03 repo_bridge/publisher.py bridge/test_living.py::test_harvesters_see_what_wa
 NOT_WRITTEN = {
     "SD06": "one Source Description names all sets",
     **{f"LN0{number}": "what is published has no such links" for number in (1, 3, 5, 7)},
-    "CN": "no hub is told",
-    "DE": "nothing of a Destination is here yet",
+    "CN": "no hub is notified",
     **{f"EA{number:02}": "see what it became" for number in (2, *range(4, 12))},
 }
 
